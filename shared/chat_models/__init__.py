@@ -1,0 +1,91 @@
+"""The boundary to language models: `ChatModel`, and what goes through it.
+
+Two implementations: `openai_chat` for OpenAI, Azure OpenAI and everything compatible, and `extractive`, which
+is embedded and answers with sentences of the sources.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, ToolCall
+from shared.events import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that the model may call."""
+
+    name: str
+    """Letters, digits and underscores."""
+    description: str
+    """When to call it, for the model to read."""
+    parameters: dict[str, Json]
+    """A JSON schema of the arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One call of a model."""
+
+    messages: tuple[Message, ...]
+    """The whole prompt."""
+    question: str
+    """The user's question on its own, as the prompt has it wrapped in sources."""
+    sources: tuple[Passage, ...] = ()
+    """The sources that the prompt cites, for a model that reads them as data."""
+    tools: tuple[Tool, ...] = ()
+    """What it may call instead of answering."""
+    want_followups: bool = False
+    """Whether the prompt asks for follow-up questions as `<<question>>`."""
+    temperature: float | None = None
+    """0 to 2; None: the model's default."""
+    seed: int | None = None
+    """For repeatable answers where the model can."""
+    max_tokens: int | None = None
+    """At most so many tokens in the answer; None: the model's limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelText:
+    """A piece of the answer's text."""
+
+    text: str
+    """Never empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFinished:
+    """The last event of a call that went well."""
+
+    reason: str
+    """`stop`, `length`, `content_filter` or `tool_calls`."""
+    model: str
+    """The model's name as its service gave it."""
+    usage: Usage | None = None
+    """None where the service does not count."""
+
+
+type ModelEvent = ModelText | ToolCall | ModelFinished
+
+
+class ChatModel(Protocol):
+    """A language model."""
+
+    def stream(self, request: ModelRequest, context: RequestContext) -> AsyncIterator[ModelEvent]:
+        """Yield the answer as it is made: text and whole tool calls, then one `ModelFinished`.
+
+        Closing the iterator early closes the connection to the service.
+
+        Raises:
+            RateLimited, ContentFiltered, Unavailable, TooSlow, BadRequest: before or during the answer.
+        """
+        ...
+
+    async def check(self) -> PartHealth:
+        """Whether the model can be used now."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what this model opened."""
+        ...

@@ -1,0 +1,168 @@
+"""What a caller asks, who is calling, and what was found: the plain data that every layer shares."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+type Json = None | bool | int | float | str | list[Json] | dict[str, Json]
+"""Any JSON value, as parsed."""
+
+
+class Role(StrEnum):
+    """Who said a message."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+class RetrievalMode(StrEnum):
+    """How sources are searched for (rag-chat-http-protocol, `retrieval_mode`)."""
+
+    TEXT = "text"
+    VECTORS = "vectors"
+    HYBRID = "hybrid"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A function that the model wants called."""
+
+    id: str
+    """The model's id of this call; the result names it."""
+    name: str
+    """The function's name."""
+    arguments: str
+    """The arguments as the model wrote them: JSON by intention, not by guarantee."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Role
+    """Who said it."""
+    content: str
+    """What was said."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """On an assistant message: the calls it asked for."""
+    tool_call_id: str | None = None
+    """On a tool message: the call that this is the result of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a source document, with the fields of the azure-search-openai-demo index."""
+
+    id: str
+    """Unique in the index, and the same for the same place of the same file."""
+    content: str
+    """The text."""
+    sourcepage: str
+    """What an answer cites: the file, with `#page=N` where it has pages."""
+    sourcefile: str
+    """The file's path below the indexed folder."""
+    category: str | None = None
+    """What `include_category` and `exclude_category` compare with."""
+    oids: tuple[str, ...] = ()
+    """Users who may see it under `use_oid_security_filter`."""
+    groups: tuple[str, ...] = ()
+    """Groups whose members may see it under `use_groups_security_filter`."""
+    score: float | None = None
+    """The retriever's score for the query at hand, higher is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What a request may change about its turn (rag-chat-http-protocol, 'context', and those in use)."""
+
+    temperature: float | None = None
+    """0 to 2; None leaves it to the model."""
+    seed: int | None = None
+    """Asks the model for the same answer to the same request."""
+    top: int = 3
+    """How many passages to retrieve, 1 to 50."""
+    retrieval_mode: RetrievalMode | None = None
+    """None: hybrid where an embedding model is configured, else text."""
+    include_category: str | None = None
+    """Search only this category."""
+    exclude_category: str | None = None
+    """Leave this category out."""
+    minimum_search_score: float | None = None
+    """Leave out passages that score lower."""
+    minimum_reranker_score: float | None = None
+    """The same for the semantic ranker's score."""
+    semantic_ranker: bool = False
+    """Azure AI Search: rank by meaning."""
+    semantic_captions: bool = False
+    """Azure AI Search: captions instead of whole passages."""
+    vector_fields: tuple[str, ...] = ()
+    """The vector fields to search; empty means all that the index has."""
+    suggest_followup_questions: bool = False
+    """Ask for questions that the user may want to ask next."""
+    use_oid_security_filter: bool = False
+    """Only passages that name the caller."""
+    use_groups_security_filter: bool = False
+    """Only passages that name a group of the caller."""
+    prompt_template: str | None = None
+    """Replaces the system prompt, or is appended to it when it starts with `>>>`."""
+    language: str | None = None
+    """The language to answer in, a BCP 47 tag; None: the question's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A question with its conversation, as every protocol parses to."""
+
+    messages: tuple[Message, ...]
+    """Never empty; the last one is the user's."""
+    overrides: Overrides = field(default_factory=Overrides)
+    """How this turn differs from the default."""
+    session_state: Json = None
+    """The client's own memory; goes back as it came."""
+    has_session_state: bool = False
+    """Whether the client sent one at all, be it null."""
+    single_turn: bool = False
+    """`/ask`: the earlier messages do not count."""
+
+    @property
+    def question(self) -> str:
+        """What the user asked last."""
+        return self.messages[-1].content
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is calling, from a source that the platform vouches for. Anonymous without an `oid`."""
+
+    oid: str | None = None
+    """The user's object id in the directory."""
+    groups: tuple[str, ...] = ()
+    """The object ids of the user's groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """What belongs to one invocation; passed as an argument, since the stream runs in another task."""
+
+    invocation_id: str
+    """The platform's id, in every log line and error of this request."""
+    deadline: float
+    """When the answer must be complete, on the event loop's clock, in seconds."""
+    caller: Caller = field(default_factory=Caller)
+    """Who is calling."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartHealth:
+    """One line of `GET /health`."""
+
+    kind: str
+    """`embedded` or the service's name."""
+    ok: bool
+    """Whether it can be used now."""
+    detail: str
+    """What it is, or what is wrong with it and what to do."""
+    facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """Counts and names worth showing."""

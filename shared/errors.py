@@ -1,0 +1,121 @@
+"""Everything that can be told to a caller, as one tree.
+
+    SwitchboardError
+    ├── BadRequest            400 bad_request
+    │   └── ContentFiltered   400 content_filter
+    ├── NotSignedIn           401 unauthorized
+    ├── NotAllowed            403 forbidden
+    ├── NotFound              404 not_found
+    ├── TooLarge              413 too_large
+    ├── RateLimited           429 rate_limited, with `retry_after`
+    ├── InternalError         500 internal_error
+    ├── Unavailable           503 unavailable
+    │   └── NotConfigured     503 not_configured
+    └── TooSlow               504 timeout
+
+A message says what the caller can do. It is written by us, never copied from an exception of a library, so it
+cannot carry a trace, a key or another user's text.
+"""
+
+from typing import ClassVar
+
+
+class SwitchboardError(Exception):
+    """An error with a status, a stable code and a sentence for the caller."""
+
+    status: ClassVar[int]
+    code: ClassVar[str]
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class BadRequest(SwitchboardError):
+    """The request cannot be answered as it is."""
+
+    status = 400
+    code = "bad_request"
+
+
+class ContentFiltered(BadRequest):
+    """The model's service refused the prompt or the answer."""
+
+    code = "content_filter"
+
+    def __init__(
+        self, message: str = "The content filter of the model's service refused this. Please rephrase it."
+    ) -> None:
+        super().__init__(message)
+
+
+class NotSignedIn(SwitchboardError):
+    """The request needs a signed-in user."""
+
+    status = 401
+    code = "unauthorized"
+
+
+class NotAllowed(SwitchboardError):
+    """The caller is known and may not do this."""
+
+    status = 403
+    code = "forbidden"
+
+
+class NotFound(SwitchboardError):
+    """There is no such thing, or none that the caller may see."""
+
+    status = 404
+    code = "not_found"
+
+
+class TooLarge(SwitchboardError):
+    """The request is over a size limit."""
+
+    status = 413
+    code = "too_large"
+
+
+class RateLimited(SwitchboardError):
+    """A service that the answer needs has had enough for now."""
+
+    status = 429
+    code = "rate_limited"
+
+    def __init__(self, message: str, *, retry_after: int = 10) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Whole seconds to wait, at least 1."""
+
+
+class InternalError(SwitchboardError):
+    """A fault of ours."""
+
+    status = 500
+    code = "internal_error"
+
+    def __init__(
+        self, message: str = "The request failed on our side. Try again, and report it if it stays."
+    ) -> None:
+        super().__init__(message)
+
+
+class Unavailable(SwitchboardError):
+    """A service that the answer needs cannot be reached or does not work."""
+
+    status = 503
+    code = "unavailable"
+
+
+class NotConfigured(Unavailable):
+    """A setting is missing or wrong; the message names it and what it accepts."""
+
+    code = "not_configured"
+
+
+class TooSlow(SwitchboardError):
+    """A service did not answer in time."""
+
+    status = 504
+    code = "timeout"

@@ -1,0 +1,112 @@
+"""The boundary to search: `Retriever` finds passages, `PassageIndex` holds them, `Embedder` makes vectors.
+
+Embedded implementations are in `sqlite_index` and `sqlite_retriever`; `ingestion` fills an index from a folder.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shared.chat_types import PartHealth, Passage, RequestContext, RetrievalMode
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What to search for and among what."""
+
+    text: str
+    """Anything a user can type."""
+    mode: RetrievalMode | None = None
+    """None: the best that the retriever can do without being asked."""
+    top: int = 3
+    """At most so many passages."""
+    include_category: str | None = None
+    """Only passages of this category."""
+    exclude_category: str | None = None
+    """No passages of this category."""
+    minimum_score: float | None = None
+    """No passages that score lower."""
+    oid: str | None = None
+    """Only passages that name this user, or one of `groups`."""
+    groups: tuple[str, ...] | None = None
+    """Only passages that name one of these groups, or `oid`. Empty and no `oid`: nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What was found."""
+
+    passages: tuple[Passage, ...]
+    """Best first, each with its score."""
+    mode: RetrievalMode
+    """How it was searched in the end."""
+    note: str | None = None
+    """Why it was not searched as asked."""
+
+
+class Retriever(Protocol):
+    """Finds passages."""
+
+    async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
+        """Find the passages that best match.
+
+        Raises:
+            BadRequest: the mode needs what is not configured.
+            Unavailable, RateLimited, TooSlow: the service's faults.
+        """
+        ...
+
+    async def check(self) -> PartHealth:
+        """Whether it can be searched now."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what this retriever opened."""
+        ...
+
+
+class PassageIndex(Protocol):
+    """Holds the passages of documents, for ingestion to write."""
+
+    async def fingerprints(self) -> Mapping[str, str]:
+        """The fingerprint that each source file was indexed with."""
+        ...
+
+    async def replace(
+        self,
+        sourcefile: str,
+        fingerprint: str,
+        passages: Sequence[Passage],
+        vectors: Sequence[Sequence[float]] | None,
+    ) -> None:
+        """Put a file's passages in place of its old ones; a vector each where there is an embedder."""
+        ...
+
+    async def remove(self, sourcefile: str) -> None:
+        """Forget a file."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what this index opened."""
+        ...
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts."""
+
+    @property
+    def model(self) -> str:
+        """The embedding model's name; vectors of different models do not compare."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text, in order.
+
+        Raises:
+            RateLimited, Unavailable, TooSlow: the service's faults.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close what this embedder opened."""
+        ...

@@ -1,0 +1,131 @@
+"""The app's settings: read once from the environment into one frozen object.
+
+A field's name in capitals is the variable's name. An empty variable counts as unset. What is wrong raises
+`NotConfigured` with a sentence for each problem, so that `/health` and the start-up log can name them all.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from shared.errors import NotConfigured
+
+
+class Settings(BaseModel):
+    """Every setting that the app reads. Times are in seconds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    openai_base_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Base URL of an OpenAI-compatible service, such as `http://localhost:11434/v1` for Ollama. "
+        "Absent: `https://api.openai.com/v1`, if there is an `OPENAI_API_KEY`.",
+    )
+    openai_api_key: SecretStr | None = Field(
+        default=None, description="Key of that service; a local one may need none."
+    )
+    openai_chat_model: str | None = Field(
+        default=None, description="The model that answers, by the service's name for it."
+    )
+    openai_embedding_model: str | None = Field(
+        default=None, description="The model that makes vectors. Absent: no vector search."
+    )
+    azure_openai_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Azure OpenAI resource, such as `https://contoso.openai.azure.com`.",
+    )
+    azure_openai_chat_deployment: str | None = Field(default=None, description="The deployment that answers.")
+    azure_openai_embedding_deployment: str | None = Field(
+        default=None, description="The deployment that makes vectors. Absent: no vector search."
+    )
+    azure_openai_api_key: SecretStr | None = Field(
+        default=None,
+        description="Key of the resource. Absent: managed identity, or who is signed in locally.",
+    )
+    chat_default_protocol: Literal["ai-chat", "ai-chat-2024-05-29"] = Field(
+        default="ai-chat", description="What a request on a bare route speaks when its body does not tell."
+    )
+    chat_deadline_seconds: float = Field(
+        default=210,
+        gt=0,
+        le=1800,
+        description="How long an answer may take. Azure cuts an HTTP response that stays idle for 230 seconds.",
+    )
+    rai_mode: Literal["off"] = Field(default="off", description="Safety checks; this version has none yet.")
+    auth_mode: Literal["none"] = Field(
+        default="none", description="How callers sign in; this version knows only `none`."
+    )
+    history_backend: Literal["off"] = Field(
+        default="off", description="Where conversations are kept; this version keeps none."
+    )
+    data_dir: Path = Field(
+        default=Path(".data"), description="Where the embedded index and its documents live."
+    )
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> "Settings":
+        """Read the settings from environment variables.
+
+        Raises:
+            NotConfigured: a value is not accepted, or a service is configured by half; names the variables.
+        """
+        values = {
+            name: value for name in cls.model_fields if (value := environment.get(name.upper(), "").strip())
+        }
+        try:
+            settings = cls.model_validate(values)
+        except ValidationError as invalid:
+            problems = [_describe(str(error["loc"][0]), error["msg"]) for error in invalid.errors()]
+            raise NotConfigured(" ".join(problems)) from None
+        problems = [*_half_configured(settings), *_unsupported(environment)]
+        if problems:
+            raise NotConfigured(" ".join(problems))
+        return settings
+
+
+_NOT_YET = ("AZURE_SEARCH_ENDPOINT", "AGENTS_FILE", "CHAT_AGENT", "RAI_ENDPOINT")
+"""Settings of parts to come: to ignore one would be a silent fall-back to an embedded part."""
+
+
+def _describe(field: str, problem: str) -> str:
+    return f"{field.upper()}: {problem}."
+
+
+def _unsupported(environment: Mapping[str, str]) -> list[str]:
+    return [
+        f"{name} is set, and this version cannot use it yet: unset it."
+        for name in _NOT_YET
+        if environment.get(name)
+    ]
+
+
+def _half_configured(settings: Settings) -> list[str]:
+    problems: list[str] = []
+    openai = settings.openai_base_url or settings.openai_api_key
+    azure = settings.azure_openai_endpoint
+    if openai and azure:
+        problems.append(
+            "OPENAI_BASE_URL or OPENAI_API_KEY, and AZURE_OPENAI_ENDPOINT are set: unset one of the two services."
+        )
+    if openai and not settings.openai_chat_model:
+        problems.append("OPENAI_CHAT_MODEL is missing: name the model that answers, such as gpt-4o-mini.")
+    if azure and not settings.azure_openai_chat_deployment:
+        problems.append("AZURE_OPENAI_CHAT_DEPLOYMENT is missing: name the deployment that answers.")
+    if not openai and (settings.openai_chat_model or settings.openai_embedding_model):
+        problems.append(
+            "OPENAI_CHAT_MODEL or OPENAI_EMBEDDING_MODEL is set without a service: set OPENAI_API_KEY or OPENAI_BASE_URL."
+        )
+    azure_parts = (
+        settings.azure_openai_chat_deployment,
+        settings.azure_openai_embedding_deployment,
+        settings.azure_openai_api_key,
+    )
+    if not azure and any(azure_parts):
+        problems.append(
+            "AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set."
+        )
+    return problems
