@@ -95,9 +95,7 @@ class InternalError(SwitchboardError):
     status = 500
     code = "internal_error"
 
-    def __init__(
-        self, message: str = "The request failed on our side. Try again, and report it if it stays."
-    ) -> None:
+    def __init__(self, message: str = "The request failed on our side. Try again, and report it if it stays.") -> None:
         super().__init__(message)
 
 

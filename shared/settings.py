@@ -62,9 +62,7 @@ class Settings(BaseModel):
     history_backend: Literal["off"] = Field(
         default="off", description="Where conversations are kept; this version keeps none."
     )
-    data_dir: Path = Field(
-        default=Path(".data"), description="Where the embedded index and its documents live."
-    )
+    data_dir: Path = Field(default=Path(".data"), description="Where the embedded index and its documents live.")
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Settings":
@@ -73,9 +71,7 @@ class Settings(BaseModel):
         Raises:
             NotConfigured: a value is not accepted, or a service is configured by half; names the variables.
         """
-        values = {
-            name: value for name in cls.model_fields if (value := environment.get(name.upper(), "").strip())
-        }
+        values = {name: value for name in cls.model_fields if (value := environment.get(name.upper(), "").strip())}
         try:
             settings = cls.model_validate(values)
         except ValidationError as invalid:
@@ -97,9 +93,7 @@ def _describe(field: str, problem: str) -> str:
 
 def _unsupported(environment: Mapping[str, str]) -> list[str]:
     return [
-        f"{name} is set, and this version cannot use it yet: unset it."
-        for name in _NOT_YET
-        if environment.get(name)
+        f"{name} is set, and this version cannot use it yet: unset it." for name in _NOT_YET if environment.get(name)
     ]
 
 
@@ -125,7 +119,5 @@ def _half_configured(settings: Settings) -> list[str]:
         settings.azure_openai_api_key,
     )
     if not azure and any(azure_parts):
-        problems.append(
-            "AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set."
-        )
+        problems.append("AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set.")
     return problems
