@@ -110,9 +110,7 @@ def _half_configured(settings: Settings) -> list[str]:
     if azure and not settings.azure_openai_chat_deployment:
         problems.append("AZURE_OPENAI_CHAT_DEPLOYMENT is missing: name the deployment that answers.")
     if not openai and (settings.openai_chat_model or settings.openai_embedding_model):
-        problems.append(
-            "OPENAI_CHAT_MODEL or OPENAI_EMBEDDING_MODEL is set without a service: set OPENAI_API_KEY or OPENAI_BASE_URL."
-        )
+        problems.append("OPENAI_API_KEY or OPENAI_BASE_URL is missing, though a model of OpenAI is named.")
     azure_parts = (
         settings.azure_openai_chat_deployment,
         settings.azure_openai_embedding_deployment,

@@ -4,7 +4,7 @@ Two implementations: `openai_chat` for OpenAI, Azure OpenAI and everything compa
 is embedded and answers with sentences of the sources.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -72,7 +72,7 @@ type ModelEvent = ModelText | ToolCall | ModelFinished
 class ChatModel(Protocol):
     """A language model."""
 
-    def stream(self, request: ModelRequest, context: RequestContext) -> AsyncIterator[ModelEvent]:
+    def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield the answer as it is made: text and whole tool calls, then one `ModelFinished`.
 
         Closing the iterator early closes the connection to the service.

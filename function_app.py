@@ -1,0 +1,45 @@
+"""Every trigger of the app: the map of what it offers. What each does is in `shared/http_entry.py`."""
+
+import azure.functions as func
+from azurefunctions.extensions.http.fastapi import Request, Response
+
+from shared import http_entry
+
+app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
+"""Chat front ends cannot send function keys; who may call is for `AUTH_MODE` and what stands in front to say."""
+
+
+@app.route("chat", methods=["POST"])
+async def chat(req: Request) -> Response:
+    """One answer, in the protocol that the body speaks."""
+    return await http_entry.chat(req)
+
+
+@app.route("chat/stream", methods=["POST"])
+async def chat_stream(req: Request) -> Response:
+    """A streamed answer, in the protocol that the body speaks."""
+    return await http_entry.chat_stream(req)
+
+
+@app.route("{protocol}/chat", methods=["POST"])
+async def pinned_chat(req: Request) -> Response:
+    """One answer, in the protocol that the route names."""
+    return await http_entry.chat(req)
+
+
+@app.route("{protocol}/chat/stream", methods=["POST"])
+async def pinned_chat_stream(req: Request) -> Response:
+    """A streamed answer, in the protocol that the route names."""
+    return await http_entry.chat_stream(req)
+
+
+@app.route("content/{*path}", methods=["GET", "HEAD"])
+async def content(req: Request) -> Response:
+    """A source document that answers cite."""
+    return await http_entry.content(req)
+
+
+@app.route("health", methods=["GET"])
+async def health(req: Request) -> Response:
+    """Whether the app can answer, and which part cannot."""
+    return await http_entry.health(req)

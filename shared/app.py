@@ -1,0 +1,117 @@
+"""Builds the service from the settings: the only module that names concrete plug-ins.
+
+Each is imported when it is chosen, so that a cold start pays for nothing that the settings did not ask for.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+
+from shared.chat_models import ChatModel
+from shared.chat_types import ChatRequest, PartHealth, RequestContext
+from shared.core.turn import run_turn
+from shared.events import ChatEvent
+from shared.openai_service.connection import OpenAIConnection
+from shared.openai_service.service import OpenAIService
+from shared.retrieval import Embedder, PassageIndex, Retriever
+from shared.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Everything that a request needs."""
+
+    settings: Settings
+    """What it was built from."""
+    model: ChatModel
+    """What answers."""
+    retriever: Retriever
+    """What finds sources."""
+
+    @property
+    def content_dir(self) -> Path:
+        """Where the indexed documents lie."""
+        return content_dir(self.settings)
+
+    def turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
+        """The events of one answer."""
+        return run_turn(request, context, self.model, self.retriever)
+
+    async def check(self) -> dict[str, PartHealth]:
+        """The health of every part, by name."""
+        model, retrieval = await asyncio.gather(self.model.check(), self.retriever.check())
+        return {"model": model, "retrieval": retrieval}
+
+
+def content_dir(settings: Settings) -> Path:
+    """Where ingestion keeps a copy of each indexed document, for `GET /content/{path}`."""
+    return settings.data_dir / "content"
+
+
+def open_index(settings: Settings) -> PassageIndex:
+    """The index that ingestion writes."""
+    from shared.retrieval.sqlite_index import SqliteIndex
+
+    return SqliteIndex(_index_path(settings))
+
+
+def open_embedder(settings: Settings) -> Embedder | None:
+    """The embedding model, if the settings name one."""
+    service = _openai_service(settings)
+    return _embedder(service) if service else None
+
+
+def build_service(settings: Settings) -> Service:
+    """Choose and make the parts that the settings name."""
+    from shared.retrieval.sqlite_retriever import SqliteRetriever
+
+    openai = _openai_service(settings)
+    embedder = _embedder(openai) if openai else None
+    return Service(settings, _chat_model(openai), SqliteRetriever(_index_path(settings), embedder))
+
+
+_building = asyncio.Lock()
+_service: Service | None = None
+
+
+async def get_service() -> Service:
+    """The service of this process, built at the first request, in a thread since its imports take a while.
+
+    Raises:
+        NotConfigured: a setting is missing or wrong.
+    """
+    global _service  # noqa: PLW0603 (the one singleton: a worker process serves one app)
+    async with _building:
+        if _service is None:
+            settings = Settings.read(os.environ)
+            _service = await asyncio.to_thread(build_service, settings)
+    return _service
+
+
+def _openai_service(settings: Settings) -> OpenAIService | None:
+    connection = OpenAIConnection.from_settings(settings)
+    return OpenAIService(connection) if connection else None
+
+
+def _chat_model(openai: OpenAIService | None) -> ChatModel:
+    if openai is None:
+        from shared.chat_models.extractive import ExtractiveModel
+
+        return ExtractiveModel()
+    from shared.chat_models.openai_chat import OpenAIChatModel
+
+    return OpenAIChatModel(openai)
+
+
+def _embedder(openai: OpenAIService) -> Embedder | None:
+    if openai.connection.embedding_model is None:
+        return None
+    from shared.retrieval.openai_embedder import OpenAIEmbedder
+
+    return OpenAIEmbedder(openai)
+
+
+def _index_path(settings: Settings) -> Path:
+    return settings.data_dir / "index.sqlite"

@@ -1,0 +1,53 @@
+"""Which of the earlier messages still fit into the prompt."""
+
+from collections.abc import Iterable, Sequence
+
+from shared.chat_types import Message, Role
+
+HISTORY_TOKENS = 8_000
+"""What earlier messages may take of the model's context window, which every current model has several times over."""
+
+
+def estimate_tokens(message: Message) -> int:
+    """Roughly how many tokens a message takes: four UTF-8 bytes each, and four for its frame.
+
+    A tokenizer would have to be the model's own, and most cannot be had offline. The estimate is high for
+    English and close for other scripts, so it errs on the safe side.
+    """
+    calls = "".join(call.name + call.arguments for call in message.tool_calls)
+    return 4 + len((message.content + calls).encode()) // 4
+
+
+def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tuple[Message, ...]:
+    """The messages before the last one that fit `budget` tokens, oldest dropped first, in their order.
+
+    System messages always stay. A tool call and its results stay or go together, and one without the other,
+    which a model's service would refuse, goes.
+    """
+    kept: list[Message] = []
+    full = False
+    for turn in reversed(_whole_turns(messages)):
+        if turn[0].role is Role.SYSTEM:
+            kept[:0] = turn
+            continue
+        budget -= sum(map(estimate_tokens, turn))
+        full = full or budget < 0
+        if not full:
+            kept[:0] = turn
+    return tuple(kept)
+
+
+def _whole_turns(messages: Iterable[Message]) -> list[list[Message]]:
+    """Messages one by one, but a tool call together with all of its results, and no halves."""
+    turns: list[list[Message]] = []
+    for message in messages:
+        if message.role is not Role.TOOL:
+            turns.append([message])
+        elif turns and message.tool_call_id in _unanswered(turns[-1]):
+            turns[-1].append(message)
+    return [turn for turn in turns if not _unanswered(turn)]
+
+
+def _unanswered(turn: Sequence[Message]) -> set[str]:
+    answered = {message.tool_call_id for message in turn[1:]}
+    return {call.id for call in turn[0].tool_calls if call.id not in answered}

@@ -1,0 +1,76 @@
+"""The prompts. What stays the same comes first, so that a service's prompt cache can serve it."""
+
+from collections.abc import Sequence
+
+from shared.chat_models import Tool
+from shared.chat_types import ChatRequest, Message, Passage, Role
+
+ANSWER_INSTRUCTIONS = """\
+You answer questions about an organization's documents. Be brief.
+Use only facts from the sources below the question. If they do not hold the answer, say that you don't know. \
+Ask back if that would help.
+Answer in the language of the question, and write tables as Markdown.
+Each source starts with its name and a colon. After each fact, name the source it comes from in square brackets, \
+exactly as it is given, for example [handbook.pdf#page=3]. Name several sources one by one, for example \
+[handbook.pdf#page=3][leave.md], and never invent one."""
+
+FOLLOWUP_INSTRUCTIONS = """\
+After the answer, write three short questions that the user is likely to ask next and that the sources can answer, \
+each on a line of its own in double angle brackets, for example:
+<<What does the plan pay for glasses?>>
+Do not repeat a question that was asked before, and write nothing after the last >>."""
+
+LANGUAGE_INSTRUCTIONS = "Answer in the language with the tag {language}, whatever the language of the question."
+
+REWRITE_INSTRUCTIONS = """\
+You turn the last question of a conversation into one search query for an organization's documents.
+Make it stand alone: put in what words such as "it" or "that one" refer to. Keep the question's language and names. \
+Leave out file names, brackets and search operators.
+Call search_sources with the query."""
+
+SEARCH_TOOL = Tool(
+    name="search_sources",
+    description="Search the organization's documents.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "search_query": {"type": "string", "description": "What to search for, as a stand-alone query."}
+        },
+        "required": ["search_query"],
+        "additionalProperties": False,
+    },
+)
+
+
+def source_line(passage: Passage) -> str:
+    """A source as the prompt and the data points show it: its name, a colon and its text on one line."""
+    return f"{passage.sourcepage}: {' '.join(passage.content.split())}"
+
+
+def answer_prompt(request: ChatRequest, history: Sequence[Message], source_lines: Sequence[str]) -> tuple[Message, ...]:
+    """The whole prompt for the answer: instructions, the conversation, and the question with its sources."""
+    sources = "\n".join(source_lines) or "(none were found)"
+    question = Message(Role.USER, f"{request.question}\n\nSources:\n{sources}")
+    return (Message(Role.SYSTEM, _instructions(request)), *history, question)
+
+
+def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Message, ...]:
+    """The prompt that asks for a search query."""
+    spoken = [message for message in history if message.role in (Role.USER, Role.ASSISTANT) and message.content]
+    return (Message(Role.SYSTEM, REWRITE_INSTRUCTIONS), *spoken, request.messages[-1])
+
+
+def _instructions(request: ChatRequest) -> str:
+    overrides = request.overrides
+    template = overrides.prompt_template
+    if template is None:
+        parts = [ANSWER_INSTRUCTIONS]
+    elif template.startswith(">>>"):
+        parts = [ANSWER_INSTRUCTIONS, template.removeprefix(">>>").strip()]
+    else:
+        parts = [template]
+    if overrides.language:
+        parts.append(LANGUAGE_INSTRUCTIONS.format(language=overrides.language))
+    if overrides.suggest_followup_questions:
+        parts.append(FOLLOWUP_INSTRUCTIONS)
+    return "\n\n".join(parts)

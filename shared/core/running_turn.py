@@ -1,0 +1,120 @@
+"""A turn under way: it runs in a task of its own, and whoever sends the answer takes its events in batches.
+
+This is the outer edge of the core: the only place that turns any exception into one last `Failed`, and the one
+log entry of a turn. A batch holds the events that came together, such as the tokens of one network read, so
+that they go out in one write.
+"""
+
+import asyncio
+import logging
+import time
+import traceback
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from shared.chat_types import RequestContext
+from shared.errors import InternalError, SwitchboardError, TooSlow
+from shared.events import ChatEvent, Failed, Finished, TextDelta
+
+logger = logging.getLogger("switchboard.turn")
+
+_BATCH_LIMIT = 1_000
+"""Events that may wait for a slow reader before the turn waits too."""
+
+
+def log_fault(error: Exception, invocation_id: str) -> None:
+    """Log a fault of ours by its type and where it came from; its message may hold a user's text, so not that."""
+    where = "".join(traceback.format_tb(error.__traceback__))
+    logger.error("invocation %s: %s\n%s", invocation_id, type(error).__name__, where)
+
+
+class RunningTurn:
+    """Runs the events of one turn within the deadline of its context."""
+
+    def __init__(self, events: AsyncGenerator[ChatEvent], context: RequestContext) -> None:
+        self._context = context
+        self._waiting: list[ChatEvent] = []
+        self._changed = asyncio.Event()
+        self._taken = asyncio.Event()
+        self._has_text = False
+        self._started = time.monotonic()
+        self._task = asyncio.create_task(self._run(events))
+        self._task.add_done_callback(lambda _: self._changed.set())
+
+    async def settled(self, seconds: float) -> Failed | None:
+        """Wait until the model has begun, the turn is over, or so many seconds have passed.
+
+        Returns how the turn failed if it failed before any text, while the status can still say so.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                while not (self._has_text or self._task.done()):
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            return None
+        last = self._waiting[-1] if self._waiting else None
+        return last if isinstance(last, Failed) and not self._has_text else None
+
+    async def batches(self, heartbeat: float | None) -> AsyncGenerator[list[ChatEvent]]:
+        """Yield the events in order, as many at a time as there are.
+
+        Args:
+            heartbeat: After so many silent seconds comes an empty batch; None: never.
+        """
+        while True:
+            if self._waiting:
+                batch, self._waiting = self._waiting, []
+                self._taken.set()
+                yield batch
+            elif self._task.done():
+                return
+            else:
+                self._changed.clear()
+                try:
+                    async with asyncio.timeout(heartbeat):
+                        await self._changed.wait()
+                except TimeoutError:
+                    yield []
+
+    async def events(self) -> AsyncGenerator[ChatEvent]:
+        """Yield the events one by one."""
+        async for batch in self.batches(heartbeat=None):
+            for event in batch:
+                yield event
+
+    def cancel(self) -> None:
+        """The caller has left: stop the turn, and with it the model's work. Harmless when it is over."""
+        self._task.cancel()
+
+    async def _run(self, events: AsyncGenerator[ChatEvent]) -> None:
+        outcome, deadline = "cancelled", asyncio.timeout_at(self._context.deadline)
+        try:
+            async with deadline, aclosing(events):
+                async for event in events:
+                    await self._put(event)
+                    if isinstance(event, Finished):
+                        outcome = event.reason
+        except SwitchboardError as error:
+            outcome = await self._fail(error)
+        except Exception as error:  # noqa: BLE001 (the outer edge: it is logged, and the caller gets one clean error)
+            if deadline.expired():
+                outcome = await self._fail(TooSlow("The answer took too long. Ask for less, or try again."))
+            else:
+                log_fault(error, self._context.invocation_id)
+                outcome = await self._fail(InternalError())
+        finally:
+            milliseconds = (time.monotonic() - self._started) * 1000
+            logger.info("invocation %s: turn ended: %s, %.0f ms", self._context.invocation_id, outcome, milliseconds)
+
+    async def _put(self, event: ChatEvent) -> None:
+        while len(self._waiting) >= _BATCH_LIMIT:
+            self._taken.clear()
+            await self._taken.wait()
+        self._waiting.append(event)
+        self._has_text = self._has_text or isinstance(event, TextDelta)
+        self._changed.set()
+
+    async def _fail(self, error: SwitchboardError) -> str:
+        await self._put(Failed(error, self._context.invocation_id))
+        return error.code

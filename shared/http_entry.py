@@ -1,0 +1,187 @@
+"""Request in, response out: the only module that knows FastAPI.
+
+A chat request: read the body, find its protocol, start the turn, and wait for the model's first words before
+answering 200, so that an early failure keeps its real status.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import wraps
+
+from azurefunctions.extensions.http.fastapi import FileResponse, Request, Response, StreamingResponse
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
+
+from shared import app
+from shared.chat_types import ChatRequest, Json, RequestContext
+from shared.content import find_document
+from shared.core.fold import fold
+from shared.core.running_turn import RunningTurn, log_fault
+from shared.errors import InternalError, NotConfigured, RateLimited, SwitchboardError, TooLarge
+from shared.identity import ANONYMOUS
+from shared.wire.ai_chat import AI_CHAT
+from shared.wire.framing import encode_json
+from shared.wire.json_body import read_json_object
+from shared.wire.protocol import Protocol
+from shared.wire.table import PROTOCOLS, inferred, pinned
+
+BODY_LIMIT = 1024 * 1024
+"""Bytes of a JSON request."""
+FIRST_WORDS_SECONDS = 2.0
+"""How long the status waits for the model."""
+HEARTBEAT_SECONDS = 15.0
+"""A stream that is silent for longer carries a keep-alive: Azure cuts what stays idle."""
+
+type Handler = Callable[[Request], Awaitable[Response]]
+
+
+def _answering(handler: Handler) -> Handler:
+    """Make a handler answer whatever happens: an exception would reach the caller as the worker's bare 500."""
+
+    @wraps(handler)
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except SwitchboardError as error:
+            return _error_response(error, request)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
+        except Exception as error:  # noqa: BLE001 (this is the outer edge, and log_fault logs it)
+            log_fault(error, _invocation_id(request))
+            return _error_response(InternalError(), request)
+
+    return answer
+
+
+@_answering
+async def chat(request: Request) -> Response:
+    """`POST /chat`: one answer as a JSON document."""
+    protocol, asked, turn = await _start_turn(request)
+    async with _cancelled_when_caller_leaves(request, turn):
+        answer = await fold(turn.events())
+    return _json_response(protocol.answer(asked, answer))
+
+
+@_answering
+async def chat_stream(request: Request) -> Response:
+    """`POST /chat/stream`: a streamed answer."""
+    protocol, asked, turn = await _start_turn(request)
+    async with _cancelled_when_caller_leaves(request, turn):
+        failure = await turn.settled(FIRST_WORDS_SECONDS)
+    if failure:
+        raise failure.error
+    return _TurnResponse(protocol, asked, turn)
+
+
+@_answering
+async def content(request: Request) -> Response:
+    """`GET /content/{path}`: a source document."""
+    service = await app.get_service()
+    document = await asyncio.to_thread(find_document, service.content_dir, request.path_params["path"])
+    return FileResponse(document.path, headers=document.headers)
+
+
+@_answering
+async def health(_request: Request) -> Response:
+    """`GET /health`: 200 when every part can be used, else 503; the body says which and why."""
+    try:
+        service = await app.get_service()
+    except NotConfigured as error:
+        return _json_response({"status": "unavailable", "error": error.message, "parts": {}}, status=error.status)
+    parts = await service.check()
+    usable = all(part.ok for part in parts.values())
+    body: dict[str, Json] = {
+        "status": "ok" if usable else "unavailable",
+        "protocols": list[Json](PROTOCOLS),
+        "parts": {
+            name: {"kind": part.kind, "ok": part.ok, "detail": part.detail, **part.facts}
+            for name, part in parts.items()
+        },
+    }
+    return _json_response(body, status=200 if usable else 503)
+
+
+class _TurnResponse(StreamingResponse):
+    """A turn as a stream. Owns the turn: however sending ends, the turn ends too."""
+
+    def __init__(self, protocol: Protocol, request: ChatRequest, turn: RunningTurn) -> None:
+        super().__init__(
+            _stream(protocol, request, turn),
+            headers={"content-type": protocol.framing.content_type, "cache-control": "no-cache"},
+        )
+        self._turn = turn
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._turn.cancel()
+
+
+async def _stream(protocol: Protocol, request: ChatRequest, turn: RunningTurn) -> AsyncGenerator[bytes]:
+    """The bytes of a streamed answer, one piece for all events that came together."""
+    encoder, framing = protocol.encoder(request), protocol.framing
+    async for batch in turn.batches(HEARTBEAT_SECONDS):
+        records = [framing.frame(record) for event in batch for record in encoder.encode(event)]
+        yield b"".join(records) or framing.keep_alive
+
+
+async def _start_turn(request: Request) -> tuple[Protocol, ChatRequest, RunningTurn]:
+    """Read and check the request, and set its turn going."""
+    if name := request.path_params.get("protocol"):
+        request.state.protocol = pinned(name)
+    service = await app.get_service()
+    deadline = asyncio.get_running_loop().time() + service.settings.chat_deadline_seconds
+    if not name:
+        request.state.protocol = PROTOCOLS[service.settings.chat_default_protocol]
+    body = read_json_object(await _read_body(request))
+    if not name:
+        request.state.protocol = inferred(body, service.settings.chat_default_protocol)
+    protocol: Protocol = request.state.protocol
+    asked = protocol.parse(body)
+    context = RequestContext(_invocation_id(request), deadline, ANONYMOUS)
+    return protocol, asked, RunningTurn(service.turn(asked, context), context)
+
+
+async def _read_body(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > BODY_LIMIT:
+            raise TooLarge(f"The request is over {BODY_LIMIT:,} bytes. Send fewer or shorter messages.")
+    return bytes(body)
+
+
+@asynccontextmanager
+async def _cancelled_when_caller_leaves(request: Request, turn: RunningTurn) -> AsyncGenerator[None]:
+    """Until the response takes over, nobody else sees the caller go."""
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        turn.cancel()
+
+    watcher = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watcher.cancel()
+
+
+def _json_response(document: Json, status: int = 200) -> Response:
+    return Response(encode_json(document), status_code=status, media_type="application/json")
+
+
+def _error_response(error: SwitchboardError, request: Request) -> Response:
+    """The error in the shape of the protocol that the request turned out to speak."""
+    protocol: Protocol = getattr(request.state, "protocol", AI_CHAT)
+    response = _json_response(protocol.error(error, _invocation_id(request)), status=error.status)
+    if isinstance(error, RateLimited):
+        response.headers["retry-after"] = str(error.retry_after)
+    return response
+
+
+def _invocation_id(request: Request) -> str:
+    """The platform's id of this invocation; the worker found this request by it."""
+    return request.headers["x-ms-invocation-id"]

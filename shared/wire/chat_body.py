@@ -1,0 +1,143 @@
+"""The request body that the protocols share, as pydantic models, and what it becomes: a `ChatRequest`.
+
+Source: rag-chat-http-protocol, 'HTTP requests'; ai-chat-protocol, 'HTTP requests'; the overrides in use by
+azure-search-openai-demo. Unknown keys are ignored; null and the empty string count as left out.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from shared.chat_types import ChatRequest, Json, Message, Overrides, RetrievalMode, Role, ToolCall
+from shared.errors import BadRequest
+
+LONGEST_CONVERSATION = 1_000
+"""Messages."""
+
+
+def _list_if_one(value: object) -> object:
+    """Newer front ends name one vector field as a string, the document has a list."""
+    return [value] if isinstance(value, str) else value
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class FunctionBody(_Body):
+    """The function of a tool call that a client echoes."""
+
+    name: str
+    arguments: str
+
+
+class ToolCallBody(_Body):
+    """A tool call that a client echoes."""
+
+    id: str
+    function: FunctionBody
+
+
+class MessageBody(_Body):
+    """One message."""
+
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str | None = Field(description="The text; null only beside tool calls.")
+    tool_calls: list[ToolCallBody] | None = None
+    tool_call_id: str | None = None
+
+
+class OverridesBody(_Body):
+    """The settings that a request may change, in `context.overrides` or `context`."""
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+    top: int | None = Field(default=None, ge=1, le=50)
+    retrieval_mode: Literal["text", "vectors", "hybrid"] | None = None
+    include_category: str | None = None
+    exclude_category: str | None = None
+    minimum_search_score: float | None = Field(default=None, allow_inf_nan=False)
+    minimum_reranker_score: float | None = Field(default=None, allow_inf_nan=False)
+    semantic_ranker: bool | None = None
+    semantic_captions: bool | None = None
+    vector_fields: Annotated[list[str], BeforeValidator(_list_if_one)] | None = None
+    suggest_followup_questions: bool | None = None
+    use_oid_security_filter: bool | None = None
+    use_groups_security_filter: bool | None = None
+    prompt_template: str | None = Field(default=None, max_length=20_000)
+    language: str | None = Field(default=None, pattern=r"^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8}){0,4}$")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_blanks(cls, value: object) -> object:
+        """Front ends send a field that nobody filled in as the empty string."""
+        if not isinstance(value, dict):
+            return value
+        return {key: item for key, item in cast("dict[str, object]", value).items() if item != ""}
+
+
+class ContextBody(OverridesBody):
+    """The request's context: overrides in it, and overrides beside them, which count less."""
+
+    overrides: OverridesBody | None = None
+
+
+class ChatBody(_Body):
+    """What every JSON request has."""
+
+    messages: list[MessageBody] = Field(min_length=1, max_length=LONGEST_CONVERSATION)
+    context: ContextBody | None = None
+
+
+def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
+    """Validate a body and make the request of it.
+
+    Args:
+        body: The JSON object.
+        state_key: What this protocol calls the session state.
+
+    Raises:
+        BadRequest: names each key that is wrong and what it accepts.
+    """
+    try:
+        chat = ChatBody.model_validate(body)
+    except ValidationError as invalid:
+        raise BadRequest(" ".join(_sentence(error["loc"], error["msg"]) for error in invalid.errors()[:5])) from None
+    messages = tuple(_message(index, message) for index, message in enumerate(chat.messages))
+    if messages[-1].role is not Role.USER:
+        raise BadRequest(f"The last message must be the user's, and its role is '{messages[-1].role}'.")
+    if not messages[-1].content.strip():
+        raise BadRequest("The last message is empty: put the question into its content.")
+    return ChatRequest(
+        messages=messages,
+        overrides=_overrides(chat.context or ContextBody()),
+        session_state=body.get(state_key),
+        has_session_state=state_key in body,
+    )
+
+
+def _message(index: int, message: MessageBody) -> Message:
+    if message.content is None and not message.tool_calls:
+        raise BadRequest(f"messages[{index}].content should be a string.")
+    calls = [ToolCall(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or ()]
+    return Message(Role(message.role), message.content or "", tuple(calls), message.tool_call_id)
+
+
+def _overrides(context: ContextBody) -> Overrides:
+    values: dict[str, Any] = context.model_dump(exclude={"overrides"}, exclude_none=True)
+    if context.overrides:
+        values |= context.overrides.model_dump(exclude_none=True)
+    if "retrieval_mode" in values:
+        values["retrieval_mode"] = RetrievalMode(values["retrieval_mode"])
+    if "vector_fields" in values:
+        values["vector_fields"] = tuple(values["vector_fields"])
+    return Overrides(**values)
+
+
+def _sentence(location: tuple[int | str, ...], problem: str) -> str:
+    path = ""
+    for part in location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    problem = problem.removeprefix("Input ").removeprefix("Value error, ")
+    return f"{path or 'The body'}: {problem}."

@@ -1,0 +1,33 @@
+"""The answer's `context` object, which several protocols share (rag-chat-http-protocol, ai-chat-protocol)."""
+
+from collections.abc import Iterable, Sequence
+
+from shared.chat_types import Json
+from shared.events import Finished, Thought
+
+
+def retrieved_context(data_points: Sequence[str], thoughts: Iterable[Thought]) -> dict[str, Json]:
+    """Where the answer comes from: `data_points` and `thoughts`."""
+    return {"data_points": {"text": list[Json](data_points)}, "thoughts": thoughts_json(thoughts)}
+
+
+def thoughts_json(thoughts: Iterable[Thought]) -> list[Json]:
+    """The steps of the turn."""
+    return [
+        {"title": thought.title, "description": thought.description, "props": thought.props} for thought in thoughts
+    ]
+
+
+def finished_context(finished: Finished) -> dict[str, Json]:
+    """How the answer ended: the reason, the model, and the tokens where they were counted.
+
+    The documents leave the context's other keys to the application; the names are those of OpenAI's answers.
+    """
+    context: dict[str, Json] = {"finish_reason": finished.reason, "model": finished.model}
+    if finished.usage:
+        context["usage"] = {
+            "prompt_tokens": finished.usage.prompt_tokens,
+            "completion_tokens": finished.usage.completion_tokens,
+            "total_tokens": finished.usage.total_tokens,
+        }
+    return context

@@ -1,0 +1,49 @@
+"""The boundary to protocols: what one file in this package has to give."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol as TypingProtocol
+
+from shared.chat_types import ChatRequest, Json
+from shared.core.fold import Answer
+from shared.errors import SwitchboardError
+from shared.events import ChatEvent
+from shared.wire.framing import Framing
+
+type Record = dict[str, Json]
+"""One JSON object of a stream."""
+
+
+class Encoder(TypingProtocol):
+    """Turns the events of one answer into the records of its stream. Sans-I/O; keeps what it has to remember."""
+
+    def encode(self, event: ChatEvent) -> Iterable[Record]:
+        """The records that this event makes, none or more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A protocol: two pure halves and how they are framed."""
+
+    name: str
+    """Its name in pinned routes and in `CHAT_DEFAULT_PROTOCOL`."""
+    title: str
+    """Its name for people."""
+    parse: Callable[[Mapping[str, Json]], ChatRequest]
+    """A JSON body to a request; raises BadRequest."""
+    answer: Callable[[ChatRequest, Answer], Json]
+    """A whole answer as one JSON document."""
+    encoder: Callable[[ChatRequest], Encoder]
+    """The encoder for a streamed answer."""
+    error: Callable[[SwitchboardError, str], Record]
+    """An error and its invocation id, as a document or the last record of a stream."""
+    framing: Framing
+    """How a stream's records are told apart."""
+    infer: Callable[[Mapping[str, Json]], bool]
+    """Whether a body on a bare route can only be this protocol's."""
+
+
+def error_text(error: SwitchboardError, invocation_id: str) -> str:
+    """What the caller reads: the sentence, and the id that finds the log entry."""
+    return f"{error.message} (invocation {invocation_id})"
