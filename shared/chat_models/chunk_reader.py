@@ -1,0 +1,217 @@
+"""Streamed chunks of chat completions to model events, tolerant of what services really send.
+
+Source: OpenAI API reference, 'The chat completion chunk object'. Beyond it: Azure sends chunks without choices or
+delta; Ollama, vLLM and gateways leave out indexes, ids and `[DONE]`, and tell of errors inside the stream.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+from uuid import uuid4
+
+import msgspec
+
+from shared.chat_models import ModelEvent, ModelFinished, ModelText
+from shared.chat_models.sse_reader import EventTooLong, SseReader
+from shared.chat_types import Json, ToolCall
+from shared.events import Usage
+from shared.openai_service.reasons import Fault, Reason, ServiceFault, read_fault
+
+
+class _Function(msgspec.Struct):
+    name: str | None = None
+    arguments: str | dict[str, Json] | None = None
+
+
+class _ToolCallPiece(msgspec.Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Part(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+
+
+class _Delta(msgspec.Struct):
+    content: str | list[_Part] | None = None
+    refusal: str | None = None
+    tool_calls: list[_ToolCallPiece] | None = None
+
+
+class _Choice(msgspec.Struct):
+    index: int | None = None
+    delta: _Delta | None = None
+    message: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Chunk(msgspec.Struct):
+    model: str | None = None
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: Json = None
+
+
+_decoder = msgspec.json.Decoder(_Chunk)
+
+_REASONS = {
+    "stop": "stop",
+    "length": "length",
+    "content_filter": "content_filter",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "max_tokens": "length",
+}
+"""The finish reasons of `ModelFinished` by what services say; others, such as `eos`, are a plain stop."""
+
+
+class _OpenCall:
+    """A tool call whose arguments are still coming."""
+
+    def __init__(self, piece: _ToolCallPiece) -> None:
+        self.index = piece.index
+        self.id = piece.id
+        self.name = ""
+        self.arguments = ""
+
+    def is_continued_by(self, piece: _ToolCallPiece) -> bool:
+        """Whether a piece of the same index, or of none, belongs to this call."""
+        if piece.id and self.id:
+            return piece.id == self.id
+        # A name comes once a call: without ids and indexes it is what tells calls apart.
+        return piece.index is not None or not (piece.function and piece.function.name)
+
+    def add(self, piece: _ToolCallPiece) -> None:
+        self.id = self.id or piece.id
+        if piece.function is None:
+            return
+        self.name = self.name or piece.function.name or ""
+        arguments = piece.function.arguments or ""
+        self.arguments += arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+
+    def to_tool_call(self) -> ToolCall:
+        return ToolCall(id=self.id or f"call_{uuid4().hex}", name=self.name, arguments=self.arguments)
+
+
+class ChunkReader:
+    """Reads the chunks of one answer, as bytes from the network, to model events."""
+
+    def __init__(self, model: str, *, framing: Literal["sse", "json"] = "sse") -> None:
+        """Start an answer.
+
+        Args:
+            model: the model's name for when the service does not give one.
+            framing: `sse`, or `json` for a whole completion in one document.
+        """
+        self._model = model
+        self._lines = SseReader() if framing == "sse" else None
+        self._document = bytearray()
+        self._calls: list[_OpenCall] = []
+        self._usage: Usage | None = None
+        self._finish_reason: str | None = None
+        self._done = False
+        self.has_content = False
+        """Whether some of the answer has come."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the model has ended its answer; the usage may still follow."""
+        return self._done or self._finish_reason is not None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the service has said that nothing follows."""
+        return self._done
+
+    def feed(self, received: bytes) -> list[ModelEvent]:
+        """Take what came in and return the text that it completed.
+
+        Raises:
+            ServiceFault: the service tells of a fault, or sends what is no chunk.
+        """
+        if self._lines is None:
+            self._document += received
+            if len(self._document) > _MAX_DOCUMENT_BYTES:
+                raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
+            return []
+        try:
+            payloads = self._lines.feed(received)
+        except EventTooLong as exc:
+            raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc
+        return [event for payload in payloads for event in self._read(payload)]
+
+    def finish(self) -> list[ModelEvent]:
+        """Return what the end of the stream completes: the last text, the tool calls and how it ended.
+
+        Raises:
+            ServiceFault: the answer ended in its middle, or there was none.
+        """
+        payloads = [bytes(self._document)] if self._lines is None else self._lines.flush()
+        events = [event for payload in payloads for event in self._read(payload)]
+        if not self.is_complete or not (self.has_content or self._finish_reason):
+            raise ServiceFault(Fault(Reason.CUT_OFF if self.has_content else Reason.NOT_AN_ANSWER))
+        calls = [call.to_tool_call() for call in self._calls if call.name]
+        reason = _REASONS.get(self._finish_reason or "stop", "stop")
+        if calls and reason == "stop":
+            reason = "tool_calls"
+        return [*events, *calls, ModelFinished(reason=reason, model=self._model, usage=self._usage)]
+
+    def _read(self, payload: bytes) -> Iterator[ModelEvent]:
+        if self._done or not payload.strip():
+            return
+        if payload.strip() == b"[DONE]":
+            self._done = True
+            return
+        try:
+            chunk = _decoder.decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+            raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc
+        if chunk.error:
+            raise ServiceFault(read_fault(chunk.error))
+        self._model = chunk.model or self._model
+        if chunk.usage:
+            self._usage = Usage(chunk.usage.prompt_tokens or 0, chunk.usage.completion_tokens or 0)
+        for choice in chunk.choices or ():
+            if not choice.index:
+                yield from self._read_choice(choice)
+
+    def _read_choice(self, choice: _Choice) -> Iterator[ModelText]:
+        if choice.finish_reason == "error":
+            raise ServiceFault(Fault(Reason.BROKEN))
+        self._finish_reason = choice.finish_reason or self._finish_reason
+        # Some services repeat the whole message at the end of a stream: it counts only where no delta came before.
+        delta = choice.delta or (None if self.has_content else choice.message)
+        if delta is None:
+            return
+        for piece in delta.tool_calls or ():
+            self._add(piece)
+        if text := _text(delta):
+            self.has_content = True
+            yield ModelText(text)
+
+    def _add(self, piece: _ToolCallPiece) -> None:
+        self.has_content = True
+        same_place = (call for call in reversed(self._calls) if piece.index is None or call.index == piece.index)
+        call = next(same_place, None)
+        # Ollama numbers every call 0, so the index alone does not tell whose piece it is.
+        if call is None or not call.is_continued_by(piece):
+            call = _OpenCall(piece)
+            self._calls.append(call)
+        call.add(piece)
+
+
+_MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
+"""Far more than any model writes."""
+
+
+def _text(delta: _Delta) -> str:
+    content = delta.content or ""
+    if not isinstance(content, str):
+        content = "".join(part.text for part in content if part.type == "text")
+    return content + (delta.refusal or "")

@@ -1,0 +1,174 @@
+"""Chat completions of OpenAI, Azure OpenAI and everything compatible, as a `ChatModel`."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Literal
+
+from shared.chat_models import ModelEvent, ModelRequest
+from shared.chat_models.chunk_reader import ChunkReader
+from shared.chat_types import Json, Message, PartHealth, RequestContext
+from shared.errors import SwitchboardError
+from shared.openai_service.reasons import Fault, Reason, ServiceFault
+from shared.openai_service.service import OpenAIService
+
+if TYPE_CHECKING:
+    import httpx2
+
+_CHECK_AGE = 30.0
+"""Seconds for which a health check holds: probes come often, and each would cost the service a request."""
+
+
+class OpenAIChatModel:
+    """A model behind `POST /chat/completions`. It opens nothing of its own: whoever made the service closes it."""
+
+    def __init__(self, service: OpenAIService) -> None:
+        self._service = service
+        self._connection = service.connection
+        self._model = service.connection.chat_model
+        self._takes_stream_options = True
+        self._health: PartHealth | None = None
+        self._health_until = 0.0
+        self._checking = asyncio.Lock()
+
+    async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncIterator[ModelEvent]:
+        """Yield the answer as it comes: all that one network read brought without suspending in between.
+
+        Raises:
+            RateLimited, ContentFiltered, BadRequest, Unavailable, TooSlow: see `openai_service.reasons`.
+        """
+        await self._service.opened()
+        from shared.openai_service.errors import translated
+
+        begun = asyncio.get_running_loop().time()
+        with translated(self._connection, self._model, context.invocation_id):
+            response = await self._request(request, min(begun + self._service.patience.first, context.deadline))
+            try:
+                reader = ChunkReader(self._model.name, framing=_framing(response))
+                async with aclosing(response.aiter_bytes()) as received:
+                    while not reader.is_done and (data := await self._read(received, reader, begun, context)):
+                        for event in reader.feed(data):
+                            yield event
+                    for event in reader.finish():
+                        yield event
+                    await self._drain(received)
+            finally:
+                await response.aclose()
+
+    async def check(self) -> PartHealth:
+        """Whether the service answers and takes our credentials; asked at most every 30 seconds."""
+        async with self._checking:
+            now = asyncio.get_running_loop().time()
+            if self._health is None or now >= self._health_until:
+                self._health = await self._ask_health()
+                self._health_until = now + _CHECK_AGE
+            return self._health
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+    async def _request(self, request: ModelRequest, deadline: float) -> "httpx2.Response":
+        """Send the request; to a service that refuses to be asked for the usage, without asking for it."""
+        import openai
+
+        from shared.openai_service.errors import refuses
+
+        body = _body(request, self._model.name, official=self._connection.kind != "openai-compatible")
+        if not self._takes_stream_options:
+            return await self._service.post("/chat/completions", body, deadline=deadline)
+        try:
+            whole: dict[str, Json] = {**body, "stream_options": {"include_usage": True}}
+            return await self._service.post("/chat/completions", whole, deadline=deadline)
+        except openai.APIStatusError as exc:
+            if not refuses(exc, "stream_options"):
+                raise
+        response = await self._service.post("/chat/completions", body, deadline=deadline)
+        self._takes_stream_options = False
+        return response
+
+    async def _read(
+        self, received: AsyncGenerator[bytes], reader: ChunkReader, begun: float, context: RequestContext
+    ) -> bytes:
+        """Wait for the next bytes, as long as is fair at this point of the answer; empty at its end."""
+        import httpx2
+
+        now, patience = asyncio.get_running_loop().time(), self._service.patience
+        if reader.is_complete:
+            limit = now + patience.ending
+        else:
+            limit = now + patience.between if reader.has_content else begun + patience.first
+        try:
+            async with asyncio.timeout_at(min(limit, context.deadline)):
+                return await anext(received, b"")
+        except (httpx2.HTTPError, TimeoutError):
+            # The answer is whole once its finish reason is there, however the connection ends.
+            if reader.is_complete:
+                return b""
+            raise
+
+    async def _drain(self, received: AsyncGenerator[bytes]) -> None:
+        """Read the end of the body, so that the connection can be used again."""
+        import httpx2
+
+        try:
+            async with asyncio.timeout(self._service.patience.ending):
+                async for _ in received:
+                    pass
+        except (httpx2.HTTPError, TimeoutError):
+            return
+
+    async def _ask_health(self) -> PartHealth:
+        await self._service.opened()
+        from shared.openai_service.errors import service_is_there
+
+        facts: dict[str, Json] = {"host": self._connection.host, "model": self._model.name}
+        try:
+            await service_is_there(self._service)
+        except SwitchboardError as error:
+            return PartHealth(self._connection.kind, ok=False, detail=error.message, facts=facts)
+        detail = f"{self._model.name} at {self._connection.host}"
+        return PartHealth(self._connection.kind, ok=True, detail=detail, facts=facts)
+
+
+def _framing(response: "httpx2.Response") -> Literal["sse", "json"]:
+    """How the answer is framed: some services answer in one document though asked for a stream."""
+    content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type == "text/html":
+        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, status=response.status_code))
+    return "json" if content_type == "application/json" else "sse"
+
+
+def _body(request: ModelRequest, model: str, *, official: bool) -> dict[str, Json]:
+    optional: dict[str, Json] = {
+        "temperature": request.temperature,
+        "seed": request.seed,
+        # OpenAI's reasoning models refuse the old name; many compatible services do not know the new one.
+        "max_completion_tokens" if official else "max_tokens": request.max_tokens,
+        "tools": [
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+            }
+            for tool in request.tools
+        ]
+        or None,
+    }
+    return {
+        "model": model,
+        "messages": [_message(message) for message in request.messages],
+        "stream": True,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def _message(message: Message) -> Json:
+    wire: dict[str, Json] = {"role": message.role.value, "content": message.content}
+    if message.tool_calls:
+        wire["content"] = message.content or None
+        wire["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id is not None:
+        wire["tool_call_id"] = message.tool_call_id
+    return wire

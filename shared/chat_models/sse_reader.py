@@ -1,0 +1,68 @@
+"""Server-sent events as bytes: network reads in, the `data` of whole events out. Knows nothing of what is in them."""
+
+MAX_EVENT_BYTES = 4 * 1024 * 1024
+"""No model's chunk comes near; a service that sends no line ends must not fill the memory."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class EventTooLong(ValueError):
+    """An event is over `MAX_EVENT_BYTES`."""
+
+
+class SseReader:
+    """Reads one stream, however the network cuts it.
+
+    Lines end at CR, LF or CRLF and nowhere else. Names, ids and retry times of events are skipped.
+
+    Source: HTML Living Standard, 9.2.6 Interpreting an event stream. Beyond it, the last event counts without its
+    empty line too, as services leave that out.
+    """
+
+    def __init__(self) -> None:
+        self._line = b""
+        self._data: list[bytes] = []
+        self._data_bytes = 0
+        self._after_cr = False
+        self._at_start = True
+
+    def feed(self, received: bytes) -> list[bytes]:
+        """Take what came in and return the data of the events that it completed.
+
+        Raises:
+            EventTooLong: the event that is being read is over the limit.
+        """
+        if self._after_cr and received.startswith(b"\n"):
+            received = received[1:]
+            self._after_cr = False
+        if received:
+            self._after_cr = received.endswith(b"\r")
+        *lines, self._line = (self._line + received).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        events = [event for line in lines if (event := self._take_line(line)) is not None]
+        if len(self._line) + self._data_bytes > MAX_EVENT_BYTES:
+            raise EventTooLong
+        return events
+
+    def flush(self) -> list[bytes]:
+        """Return the data of an event that the end of the stream completed."""
+        line, self._line = self._line, b""
+        self._take_line(line)
+        event = self._take_line(b"")
+        return [] if event is None else [event]
+
+    def _take_line(self, line: bytes) -> bytes | None:
+        if self._at_start:
+            line = line.removeprefix(_BOM)
+            self._at_start = False
+        if line.startswith(b"data:"):
+            value = line[6:] if line.startswith(b"data: ") else line[5:]
+            self._data.append(value)
+            self._data_bytes += len(value)
+        elif line == b"data":
+            self._data.append(b"")
+        elif not line and self._data:
+            event = b"\n".join(self._data)
+            self._data.clear()
+            self._data_bytes = 0
+            return event
+        return None

@@ -1,0 +1,97 @@
+"""Which OpenAI-compatible service the settings name, and what to tell a person who must look after it."""
+
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from shared.settings import Settings
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model of the service."""
+
+    name: str
+    """The service's name for it; in Azure the deployment's."""
+    setting: str
+    """The setting that the name came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIConnection:
+    """Where an OpenAI-compatible service is and how to sign in to it. The key hides in `repr` and `str`."""
+
+    kind: Literal["openai", "azure-openai", "openai-compatible"]
+    """What `GET /health` calls it."""
+    base_url: str
+    """What `/chat/completions` is appended to."""
+    api_key: SecretStr | None
+    """None: a token of the app's identity in Azure, and nothing at all elsewhere."""
+    address_setting: str
+    """The setting to check when the service cannot be reached."""
+    key_setting: str
+    """The setting to check when it refuses the key."""
+    chat_model: ServedModel
+    """The model that answers."""
+    embedding_model: ServedModel | None = None
+    """The model that makes vectors; None: no vector search."""
+
+    @property
+    def host(self) -> str:
+        """Host and port, for people to read: without a user or password that the URL may carry."""
+        address = urlsplit(self.base_url)
+        return f"{address.hostname}:{address.port}" if address.port else str(address.hostname)
+
+    @property
+    def uses_identity(self) -> bool:
+        """Whether requests carry a token of the app's identity instead of a key."""
+        return self.kind == "azure-openai" and self.api_key is None
+
+    @property
+    def credential_advice(self) -> str:
+        """What to check when the service refuses the credentials."""
+        if self.uses_identity:
+            return f"that the app's identity has the role 'Cognitive Services OpenAI User' on {self.address_setting}"
+        return self.key_setting
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "OpenAIConnection | None":
+        """Read the service from the settings, which have been checked to be complete; None where there is none."""
+        if settings.azure_openai_endpoint:
+            return cls(
+                kind="azure-openai",
+                base_url=_azure_base_url(settings.azure_openai_endpoint),
+                api_key=settings.azure_openai_api_key,
+                address_setting="AZURE_OPENAI_ENDPOINT",
+                key_setting="AZURE_OPENAI_API_KEY",
+                chat_model=ServedModel(settings.azure_openai_chat_deployment or "", "AZURE_OPENAI_CHAT_DEPLOYMENT"),
+                embedding_model=_embedding(
+                    settings.azure_openai_embedding_deployment, "AZURE_OPENAI_EMBEDDING_DEPLOYMENT"
+                ),
+            )
+        if not (settings.openai_base_url or settings.openai_api_key):
+            return None
+        base_url = settings.openai_base_url or OPENAI_BASE_URL
+        return cls(
+            kind="openai" if urlsplit(base_url).hostname == "api.openai.com" else "openai-compatible",
+            base_url=base_url,
+            api_key=settings.openai_api_key,
+            address_setting="OPENAI_BASE_URL",
+            key_setting="OPENAI_API_KEY",
+            chat_model=ServedModel(settings.openai_chat_model or "", "OPENAI_CHAT_MODEL"),
+            embedding_model=_embedding(settings.openai_embedding_model, "OPENAI_EMBEDDING_MODEL"),
+        )
+
+
+def _embedding(name: str | None, setting: str) -> ServedModel | None:
+    return ServedModel(name, setting) if name else None
+
+
+def _azure_base_url(endpoint: str) -> str:
+    """The base of Azure OpenAI's v1 API, which takes no api-version; from a resource's URL or that base itself."""
+    resource = endpoint.rstrip("/").removesuffix("/v1").removesuffix("/openai")
+    return f"{resource}/openai/v1/"

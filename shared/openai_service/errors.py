@@ -1,0 +1,116 @@
+"""Exceptions of `openai` and its transport, translated to ours. Imports both: import this module late."""
+
+import logging
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
+from time import time
+
+import httpx2
+import msgspec
+import openai
+
+from shared.chat_types import Json
+from shared.openai_service.connection import OpenAIConnection, ServedModel
+from shared.openai_service.reasons import Fault, Reason, ServiceFault, read_fault
+from shared.openai_service.service import OpenAIService
+
+_log = logging.getLogger("switchboard.openai")
+
+
+@contextmanager
+def translated(connection: OpenAIConnection, model: ServedModel, invocation_id: str = "-") -> Generator[None]:
+    """Turn what the service, the SDK or the transport raise inside the block into our errors, and log each once.
+
+    Raises:
+        RateLimited, ContentFiltered, BadRequest, Unavailable, TooSlow: by the table in `reasons`.
+    """
+    try:
+        yield
+    except (ServiceFault, openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, TimeoutError) as exc:
+        fault = fault_of(exc)
+        _log.warning(
+            "%s: %s (%s), status %s, code %s, request id %s, invocation %s",
+            connection.host,
+            fault.reason.name,
+            type(exc).__name__,
+            fault.status,
+            fault.code,
+            fault.request_id,
+            invocation_id,
+        )
+        error = fault.to_error(connection, model)
+        if isinstance(exc, openai.APIStatusError):
+            # Its text is the service's and may quote the prompt or the key: a logged trace must not show it.
+            raise error from None
+        raise error from exc
+
+
+def fault_of(exc: BaseException) -> Fault:
+    """Find what went wrong: from what the service said where it did, else by the nearest class that `REASONS` has."""
+    if isinstance(exc, ServiceFault):
+        return exc.fault
+    if isinstance(exc, openai.APIStatusError):
+        body: Json = msgspec.to_builtins(exc.body)
+        return read_fault(
+            body,
+            status=exc.status_code,
+            request_id=exc.request_id or exc.response.headers.get("apim-request-id"),
+            retry_after=retry_after_of(exc.response.headers),
+        )
+    if isinstance(exc, openai.APITimeoutError) and exc.__cause__:
+        exc = exc.__cause__
+    return Fault(next(REASONS[kind] for kind in type(exc).__mro__ if kind in REASONS))
+
+
+def refuses(exc: openai.APIStatusError, parameter: str) -> bool:
+    """Whether the service refused the request for that parameter, as far as its text tells."""
+    return exc.status_code in {400, 422} and parameter in exc.response.text
+
+
+async def service_is_there(service: OpenAIService) -> None:
+    """Whether the service answers and takes our credentials; what else it says about its models does not matter.
+
+    Raises:
+        Unavailable, TooSlow: it does not; the message says what to check.
+    """
+    with translated(service.connection, service.connection.chat_model):
+        try:
+            await service.list_models()
+        except openai.APIStatusError as exc:
+            if fault_of(exc).reason not in {Reason.CREDENTIALS, Reason.BROKEN, Reason.TOO_SLOW}:
+                return
+            raise
+
+
+def retry_after_of(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait before the next try, as `Retry-After` or Azure's `retry-after-ms` say; None if they don't."""
+    for name, divisor in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers[name]) / divisor
+        except (KeyError, ValueError):
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time())
+    except (KeyError, ValueError):
+        return None
+
+
+REASONS: dict[type[BaseException], Reason] = {
+    openai.OpenAIError: Reason.BROKEN,
+    openai.APIConnectionError: Reason.UNREACHABLE,
+    openai.APITimeoutError: Reason.TOO_SLOW,
+    openai.APIResponseValidationError: Reason.NOT_AN_ANSWER,
+    httpx2.TimeoutException: Reason.TOO_SLOW,
+    # The aiohttp transport also reports a connection that was closed without an answer as this one.
+    httpx2.ConnectTimeout: Reason.UNREACHABLE,
+    httpx2.TooManyRedirects: Reason.NOT_AN_ANSWER,
+    httpx2.DecodingError: Reason.NOT_AN_ANSWER,
+    # The SDK wraps what goes wrong before the answer begins; what is left comes up while its body is read.
+    httpx2.HTTPError: Reason.CUT_OFF,
+    httpx2.StreamError: Reason.CUT_OFF,
+    TimeoutError: Reason.TOO_SLOW,
+}
+"""The reason of an exception that tells no more than its class."""
