@@ -1,14 +1,13 @@
 """Follow-up questions out of the model's text, however its chunks split their markers.
 
-The prompt asks for `<<question>>` after the answer. What goes over a line, is longer than `_BODY` allows or has
-angle brackets inside is no marker but text, such as code that shifts bits.
+The prompt asks for `<<question>>` after the answer. What goes over a line, is longer than 400 characters, has angle
+brackets inside, or begins with a space and is no question, is no marker but text, such as code that shifts bits.
 """
 
 import re
 
-_BODY = r"[^<>\n]{%d,400}"
-_MARKER = re.compile(rf"(?<!\s)\s*<<({_BODY % 1})>>")
-_UNDECIDED = re.compile(rf"(?<!\s)\s*(?:<(?:<{_BODY % 0}>?)?)?\Z")
+_MARKER = re.compile(r"(?<!\s)\s*<<([^<>\s][^<>\n]{0,399}|[^<>\n]{1,390}\?\s{0,9})>>")
+_UNDECIDED = re.compile(r"(?<!\s)\s*(?:<(?:<[^<>\n]{0,400}>?)?)?\Z")
 """An end of the text so far that may yet turn out to be a marker, or the white space before one."""
 
 
