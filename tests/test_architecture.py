@@ -1,0 +1,90 @@
+"""Imports point one way, and a cold start pays only for what every request needs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SHARED = ROOT / "shared"
+
+SDKS = {"openai", "httpx2", "apsw", "sqlite_vec", "azure", "pypdfium2", "mammoth", "markdownify", "aiohttp"}
+WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
+PLUG_INS = {
+    "shared.chat_models.extractive",
+    "shared.chat_models.openai_chat",
+    "shared.retrieval.openai_embedder",
+    "shared.retrieval.sqlite_index",
+    "shared.retrieval.sqlite_retriever",
+}
+LATE = {
+    *SDKS - {"azure"},
+    "azure.identity",
+    "azure.search",
+    "grpc",
+    "agent_framework",
+    "semantic_text_splitter",
+    "tqdm",
+}
+
+
+def imports_of(file: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+def modules(folder: str) -> list[Path]:
+    return sorted((SHARED / folder).rglob("*.py"))
+
+
+def tops(names: set[str]) -> set[str]:
+    return {name.partition(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("file", [*modules("core"), *modules("wire")], ids=str)
+def test_the_core_and_the_wire_know_no_sdk_and_no_plug_in(file: Path) -> None:
+    assert not tops(imports_of(file)) & (SDKS | WEB)
+    assert not imports_of(file) & PLUG_INS
+
+
+@pytest.mark.parametrize("name", ["events.py", "chat_types.py", "errors.py"])
+def test_types_know_only_types(name: str) -> None:
+    own = {found for found in imports_of(SHARED / name) if found.startswith("shared")}
+    assert own <= {"shared.chat_types", "shared.errors"}
+
+
+def test_one_module_knows_the_web_and_none_knows_azure_functions() -> None:
+    assert {file.name for file in modules(".") if tops(imports_of(file)) & WEB} == {"http_entry.py"}
+    assert not [file for file in modules(".") if any(name.startswith("azure.functions") for name in imports_of(file))]
+
+
+def test_one_module_names_the_plug_ins() -> None:
+    namers = {file.relative_to(SHARED).as_posix() for file in modules(".") if imports_of(file) & PLUG_INS}
+    assert {name for name in namers if "/" not in name} == {"app.py"}
+
+
+IMPORT_ALONE = """
+import sys
+def forbid(event, args):
+    if event in ("socket.connect", "socket.getaddrinfo"):
+        raise RuntimeError(event)
+sys.addaudithook(forbid)
+import function_app
+print(*sys.modules)
+"""
+
+
+def test_importing_the_app_needs_no_environment_no_network_and_nothing_that_can_wait() -> None:
+    command = [sys.executable, "-W", "error", "-c", IMPORT_ALONE]
+    done = subprocess.run(command, cwd=ROOT, env={}, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert "shared.http_entry" in loaded
+    assert not loaded & LATE

@@ -1,0 +1,67 @@
+"""Settings: complete, or a sentence that names what is missing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shared.errors import NotConfigured
+from shared.settings import Settings
+
+SAMPLE = Path(__file__).parent.parent / "local.settings.sample.json"
+
+
+def test_nothing_configured_is_complete() -> None:
+    settings = Settings.read({})
+    assert settings.chat_default_protocol == "ai-chat"
+    assert settings.openai_base_url is None
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"OPENAI_API_KEY": "sk-secret"}, "OPENAI_CHAT_MODEL is missing"),
+        ({"OPENAI_BASE_URL": "http://localhost:11434/v1"}, "OPENAI_CHAT_MODEL is missing"),
+        ({"OPENAI_CHAT_MODEL": "m"}, "OPENAI_API_KEY or OPENAI_BASE_URL is missing"),
+        ({"OPENAI_EMBEDDING_MODEL": "m"}, "OPENAI_API_KEY or OPENAI_BASE_URL is missing"),
+        ({"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"}, "AZURE_OPENAI_CHAT_DEPLOYMENT is missing"),
+        ({"AZURE_OPENAI_CHAT_DEPLOYMENT": "d"}, "AZURE_OPENAI_ENDPOINT is missing"),
+        ({"AZURE_OPENAI_API_KEY": "sk-secret"}, "AZURE_OPENAI_ENDPOINT is missing"),
+        (
+            {"OPENAI_API_KEY": "sk-secret", "OPENAI_CHAT_MODEL": "m", "AZURE_OPENAI_ENDPOINT": "https://x"},
+            "unset one of the two",
+        ),
+        ({"OPENAI_BASE_URL": "localhost:11434"}, "OPENAI_BASE_URL: "),
+        ({"CHAT_DEADLINE_SECONDS": "soon"}, "CHAT_DEADLINE_SECONDS: "),
+        ({"CHAT_DEADLINE_SECONDS": "0"}, "CHAT_DEADLINE_SECONDS: "),
+        ({"CHAT_DEFAULT_PROTOCOL": "smtp"}, "CHAT_DEFAULT_PROTOCOL: .*'ai-chat'"),
+        ({"RAI_MODE": "enforce"}, "RAI_MODE: "),
+        ({"AUTH_MODE": "easy-auth"}, "AUTH_MODE: "),
+        ({"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net"}, "AZURE_SEARCH_ENDPOINT is set"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_named(environment: dict[str, str], says: str) -> None:
+    with pytest.raises(NotConfigured, match=says) as raised:
+        Settings.read(environment)
+    assert "sk-secret" not in raised.value.message
+
+
+def test_every_problem_is_named_at_once() -> None:
+    with pytest.raises(NotConfigured, match=r"(?s)CHAT_DEADLINE_SECONDS.*RAI_MODE"):
+        Settings.read({"CHAT_DEADLINE_SECONDS": "-1", "RAI_MODE": "on"})
+
+
+def test_an_empty_variable_is_unset() -> None:
+    assert Settings.read({"OPENAI_API_KEY": " ", "CHAT_DEADLINE_SECONDS": ""}) == Settings.read({})
+
+
+def test_secrets_hide() -> None:
+    settings = Settings.read({"OPENAI_API_KEY": "sk-secret", "OPENAI_CHAT_MODEL": "m"})
+    assert "sk-secret" not in f"{settings!r} {settings}"
+
+
+def test_the_sample_file_has_every_setting_and_works_as_it_is() -> None:
+    values: dict[str, str] = json.loads(SAMPLE.read_text())["Values"]
+    platform = {"FUNCTIONS_WORKER_RUNTIME", "AzureWebJobsStorage"}
+    assert set(values) - platform == {name.upper() for name in Settings.model_fields}
+    assert Settings.read(values) == Settings.read({})
