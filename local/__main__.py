@@ -1,0 +1,70 @@
+"""`python -m local`: hosts the Function App of a directory until Ctrl-C or SIGTERM."""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from local.errors import HostError
+
+
+class StopSignals:
+    """The first SIGINT or SIGTERM asks for an orderly end, a second one ends at once; the exit code is 0 either way."""
+
+    def __init__(self) -> None:
+        self._ask: Callable[[], object] | None = None
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._received)
+
+    def when_asked(self, ask: Callable[[], object] | None) -> None:
+        """Say what the next signal does; None lets it end the process."""
+        self._ask = ask
+
+    def _received(self, _number: int, _frame: FrameType | None) -> None:
+        if self._ask is None:
+            end_process(0)
+        ask, self._ask = self._ask, None
+        ask()
+
+
+def end_process(code: int) -> NoReturn:
+    """End now, whatever threads of the app still do."""
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def read_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m local", description="Hosts a Function App on this machine.")
+    parser.add_argument("--app", type=Path, default=Path(), help="the directory of function_app.py, by default this")
+    parser.add_argument(
+        "--port", type=int, help="where to listen, 0 for any free port; over PORT and Host.LocalHttpPort"
+    )
+    parser.add_argument("--try", dest="question", default="", help="a question for the curl line that is shown")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Host the app."""
+    signals = StopSignals()
+    arguments = read_arguments()
+    # Only now: the imports take long enough for a Ctrl-C.
+    from local.host import Options, run
+
+    options = Options(arguments.app.resolve(), arguments.port, arguments.question)
+    try:
+        all_ended = run(options, signals.when_asked)
+    except HostError as exc:
+        print(exc, file=sys.stderr, flush=True)
+        end_process(1)
+    else:
+        if not all_ended:
+            end_process(0)
+
+
+if __name__ == "__main__":
+    main()

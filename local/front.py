@@ -1,0 +1,144 @@
+"""The HTTP server that callers see: finds the function, answers what the host itself answers, logs each invocation."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from uuid import uuid4
+
+from aiohttp import web
+
+from local import cors
+from local.errors import HostError
+from local.proxy import BadBody, Proxy, WorkerUnreachable, target
+from local.routing import Matched, NotAllowed, Route, decode_path, find
+from local.settings_file import Cors
+from local.worker import LOOPBACK, Call, Function
+
+GRACE_SECONDS = 3.0
+CLOSE_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class Front:
+    """Listens on loopback; `start` and `stop` once each.
+
+    Args:
+        functions: by name, those with an HTTP trigger.
+        routes: theirs, sorted by rank.
+        invoke: starts an invocation in the worker.
+        proxy: to the worker's HTTP server; closed by `stop`.
+        shared_with: which other origins may call.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, Function],
+        routes: Sequence[Route],
+        invoke: Callable[[Call], Future[None]],
+        proxy: Proxy,
+        shared_with: Cors,
+    ) -> None:
+        self._functions = functions
+        self._routes = routes
+        self._invoke = invoke
+        self._proxy = proxy
+        self._cors = shared_with
+        self._running: set[asyncio.Task[object]] = set()
+        server = web.Server(self._answer, handler_cancellation=True, auto_decompress=False)
+        self._runner = web.ServerRunner(server, shutdown_timeout=CLOSE_SECONDS)
+
+    async def start(self, port: int) -> int:
+        """Listen.
+
+        Args:
+            port: 0 for any that is free.
+
+        Returns:
+            The port.
+
+        Raises:
+            HostError: it is taken, or not ours to take.
+        """
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, LOOPBACK, port).start()
+        except OSError as exc:
+            reason = exc.strerror or "refused"
+            raise HostError(f"Port {port} cannot be used ({reason}). Choose another one with PORT=….") from exc
+        bound: tuple[str, int] = self._runner.addresses[0]
+        return bound[1]
+
+    async def stop(self) -> None:
+        """Stop accepting, let running requests end for `GRACE_SECONDS`, then end them."""
+        for site in list(self._runner.sites):
+            await site.stop()
+        if self._running:
+            await asyncio.wait(self._running, timeout=GRACE_SECONDS)
+        for task in self._running:
+            task.cancel()
+        await self._runner.cleanup()
+        await self._proxy.close()
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        task = asyncio.current_task()
+        if task is not None:
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+        if self._cors.origins and cors.is_preflight(request.method, request.headers):
+            return web.Response(status=204, headers=cors.preflight_headers(self._cors, request.headers))
+        extra = cors.answer_headers(self._cors, request.headers)
+        match find(self._routes, request.method, decode_path(target(request).partition("?")[0])):
+            case Matched(name, parameters):
+                return await self._invocation(request, self._functions[name], parameters, extra)
+            case NotAllowed(allowed):
+                return web.Response(status=405, headers={"Allow": ", ".join(allowed), **extra})
+            case None:
+                return web.Response(status=404, headers=extra)
+
+    async def _invocation(
+        self, request: web.BaseRequest, function: Function, parameters: Mapping[str, str], extra: Mapping[str, str]
+    ) -> web.StreamResponse:
+        call = Call(
+            str(uuid4()),
+            function,
+            request.method,
+            target(request),
+            parameters,
+            trace_parent=request.headers.get("traceparent", ""),
+            trace_state=request.headers.get("tracestate", ""),
+        )
+        began = time.monotonic()
+        outcome = "failed"
+
+        def answered(status: int) -> None:
+            nonlocal outcome
+            outcome = str(status)
+
+        try:
+            return await self._forward(request, call, extra, answered)
+        except (asyncio.CancelledError, ConnectionResetError):
+            # Either side is gone; aiohttp closes the caller's connection without ending the answer properly.
+            if outcome == "failed":
+                caller = request.transport
+                outcome = "cancelled" if caller is None or caller.is_closing() else "broken off"
+            raise
+        finally:
+            milliseconds = round((time.monotonic() - began) * 1000)
+            _log.info("%s %s %s %s %d ms", call.invocation_id, function.name, request.method, outcome, milliseconds)
+
+    async def _forward(
+        self, request: web.BaseRequest, call: Call, extra: Mapping[str, str], answered: Callable[[int], None]
+    ) -> web.StreamResponse:
+        try:
+            return await self._proxy.forward(request, call.invocation_id, partial(self._invoke, call), extra, answered)
+        except BadBody:
+            answered(400)
+            return web.Response(status=400, text="The request's body is malformed.", headers=extra)
+        except WorkerUnreachable as exc:
+            _log.error("%s %s: the worker did not answer: %r", call.invocation_id, call.function.name, exc.__cause__)
+            answered(500)
+            return web.Response(status=500, text="The function did not answer.", headers=extra)

@@ -1,0 +1,93 @@
+"""What the host prints between its start and its first request."""
+
+import asyncio
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from aiohttp import ClientError, ClientSession, ClientTimeout
+
+from local.routing import Route
+from local.worker import Function
+
+HEALTH_SECONDS = 60
+
+
+def list_functions(functions: Sequence[Function], routes: Sequence[Route], origin: str) -> Iterator[str]:
+    """Yield a line for each function: its methods and address, or that it is not hosted here."""
+    by_name = {route.function: route for route in routes}
+    yield "Functions:"
+    width = max((len(function.name) for function in functions), default=0)
+    for function in functions:
+        route = by_name.get(function.name)
+        if route is None:
+            yield f"  {function.name:<{width}}  {function.trigger}, not hosted locally"
+        else:
+            methods = ",".join(function.methods) if function.methods else "all methods"
+            yield f"  {function.name:<{width}}  [{methods}] {origin}/{route.template}"
+
+
+async def find_problems(base: str, routes: Sequence[Route], prefix: str) -> Sequence[str]:
+    """Ask the app's `GET health` how it is, where it has one.
+
+    Args:
+        base: the app's address with the prefix.
+        routes: all.
+        prefix: of `host.json`.
+
+    Returns:
+        Sentences; empty when all is well.
+    """
+    if not _has(routes, prefix, "health", "GET"):
+        return ()
+    try:
+        async with (
+            ClientSession(timeout=ClientTimeout(HEALTH_SECONDS)) as session,
+            session.get(f"{base}/health") as got,
+        ):
+            status, body = got.status, await got.read()
+    except (ClientError, TimeoutError, asyncio.IncompleteReadError) as exc:
+        return (f"GET health did not answer: {type(exc).__name__}.",)
+    if status < 400:
+        return ()
+    try:
+        parsed: object = json.loads(body)
+    except ValueError:
+        parsed = None
+    return tuple(_sentences(parsed)) or (f"GET health answers {status}.",)
+
+
+def try_line(base: str, routes: Sequence[Route], prefix: str, question: str) -> str | None:
+    """Make a `curl` command that streams an answer, where the app has `POST chat/stream`."""
+    if not question or not _has(routes, prefix, "chat/stream", "POST"):
+        return None
+    body = json.dumps({"messages": [{"role": "user", "content": question}]}, ensure_ascii=False)
+    return f"curl -N {base}/chat/stream -H 'content-type: application/json' -d {shlex.quote(body)}"
+
+
+def _has(routes: Sequence[Route], prefix: str, path: str, method: str) -> bool:
+    template = f"{prefix}/{path}" if prefix else path
+    return any(route.template == template and (not route.methods or method in route.methods) for route in routes)
+
+
+def _sentences(body: object) -> Iterator[str]:
+    """Read `error`, and `error` or `detail` of each of `parts`, out of a health answer."""
+    if not isinstance(body, dict):
+        return
+    answer = cast("Mapping[str, object]", body)
+    yield from _said(answer.get("error"))
+    parts = answer.get("parts")
+    if isinstance(parts, dict):
+        for name, part in cast("Mapping[str, object]", parts).items():
+            if isinstance(part, dict):
+                facts = cast("Mapping[str, object]", part)
+                for sentence in _said(facts.get("error") or facts.get("detail")):
+                    yield f"{name}: {sentence}"
+
+
+def _said(error: object) -> Iterator[str]:
+    if isinstance(error, dict):
+        error = cast("Mapping[str, object]", error).get("message")
+    if isinstance(error, str) and error:
+        yield error

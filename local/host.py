@@ -1,0 +1,126 @@
+"""Puts the parts together: settings, worker, routes, front; and ends them in the opposite order."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from local import greeting
+from local.errors import HostError
+from local.front import Front
+from local.logs import set_up_logs, show_worker_warnings
+from local.proxy import Proxy
+from local.routing import Route, build_route
+from local.settings_file import LocalSettings, read_local_settings, read_route_prefix
+from local.worker import LOOPBACK, App, Worker
+
+type WhenAsked = Callable[[Callable[[], object] | None], None]
+
+HTTP_TRIGGER = "httpTrigger"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
+
+    directory: Path
+    """Where `function_app.py` is; becomes the current directory, as under Core Tools."""
+    port: int | None
+    """Over `PORT` and `Host.LocalHttpPort`; None leaves it to these, 0 takes any free one."""
+    question: str
+    """For the `curl` line; empty for none."""
+
+
+def run(options: Options, when_asked: WhenAsked) -> bool:
+    """Host an app until asked to stop.
+
+    Args:
+        options: the command line's.
+        when_asked: registers what a stop signal does.
+
+    Returns:
+        False where something of the app would not end; the process must be ended for it.
+
+    Raises:
+        HostError: the app cannot be hosted, or not any longer.
+    """
+    if not options.directory.is_dir():
+        raise HostError(f"{options.directory} is no directory.")
+    prefix = read_route_prefix(options.directory)
+    settings = read_local_settings(options.directory)
+    port = _choose_port(options.port, settings)
+    os.chdir(options.directory)
+    for name, value in settings.values.items():
+        os.environ.setdefault(name, value)
+    set_up_logs()
+    return asyncio.run(_until_asked(options, prefix, settings, port, when_asked))
+
+
+def _choose_port(port: int | None, settings: LocalSettings) -> int:
+    if port is not None:
+        return port
+    wanted = os.environ.get("PORT", "")
+    if not wanted:
+        return settings.port
+    if not (wanted.isascii() and wanted.isdecimal()) or int(wanted) > 65535:
+        raise HostError(f"PORT must be a number from 0 to 65535, not '{wanted}'.")
+    return int(wanted)
+
+
+async def _until_asked(
+    options: Options, prefix: str, settings: LocalSettings, port: int, when_asked: WhenAsked
+) -> bool:
+    worker = Worker()
+    serving = asyncio.create_task(_serve(options, prefix, settings, port, worker))
+    loop = asyncio.get_running_loop()
+    when_asked(lambda: loop.call_soon_threadsafe(serving.cancel))
+    try:
+        await asyncio.wait({serving})
+        if not serving.cancelled():
+            serving.result()
+    finally:
+        ended = await worker.stop()
+        when_asked(None)
+    return ended
+
+
+async def _serve(options: Options, prefix: str, settings: LocalSettings, port: int, worker: Worker) -> None:
+    """Serve until cancelled."""
+    app = await worker.start(options.directory)
+    show_worker_warnings()
+    routes = _routes(app, prefix)
+    functions = {function.name: function for function in app.functions}
+    # Without HTTP functions there is no address and no route that would need it.
+    front = Front(functions, routes, worker.invoke, Proxy(app.http_uri or ""), settings.cors)
+    try:
+        origin = f"http://{LOOPBACK}:{await front.start(port)}"
+        await _greet(options, app, routes, origin, prefix)
+        await asyncio.wrap_future(worker.ended)
+        raise HostError("The worker's HTTP server has ended, and with it this host.")
+    finally:
+        await front.stop()
+
+
+def _routes(app: App, prefix: str) -> list[Route]:
+    return sorted(
+        (
+            build_route(function.name, prefix, function.route, function.methods)
+            for function in app.functions
+            if function.trigger == HTTP_TRIGGER
+        ),
+        key=lambda route: route.rank,
+    )
+
+
+async def _greet(options: Options, app: App, routes: list[Route], origin: str, prefix: str) -> None:
+    base = f"{origin}/{prefix}".rstrip("/")
+    for line in greeting.list_functions(app.functions, routes, origin):
+        print(line, flush=True)
+    problems = await greeting.find_problems(base, routes, prefix)
+    if problems:
+        print("Not everything works yet:", *problems, sep="\n  ", flush=True)
+    print(f"Switchboard is ready: {base}", flush=True)
+    command = greeting.try_line(base, routes, prefix, options.question)
+    if command:
+        print(f"Try: {command}", flush=True)

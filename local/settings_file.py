@@ -1,0 +1,130 @@
+"""`host.json` and `local.settings.json`, read as strictly as `func start` needs and with errors that name the place."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from local.errors import HostError
+
+HOST_FILE = "host.json"
+LOCAL_SETTINGS_FILE = "local.settings.json"
+DEFAULT_PORT = 7071
+
+_STRINGS_AND_COMMENTS = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Cors:
+    """Which other origins a browser may call from (`Host.CORS`)."""
+
+    origins: tuple[str, ...] = ()
+    """As written, `*` for all; empty switches CORS off."""
+    credentials: bool = False
+    """Cookies and authorization may be sent along."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    """What `local.settings.json` says; all defaults where there is none."""
+
+    values: Mapping[str, str]
+    """Environment variables for the app."""
+    port: int = DEFAULT_PORT
+    """Where to listen."""
+    cors: Cors = Cors()
+    """Off by default."""
+
+
+def read_route_prefix(directory: Path) -> str:
+    """Read what every route starts with: `extensions.http.routePrefix` of `host.json`, by default `api`.
+
+    Raises:
+        HostError: the file is missing, is no JSON object, or is not of version 2.0.
+    """
+    path = directory / HOST_FILE
+    if not path.is_file():
+        raise HostError(f'{path} is missing. A Function App needs one; the smallest is {{"version": "2.0"}}.')
+    host = _read_object(path)
+    if host.get("version") != "2.0":
+        raise HostError(f'{path} must say "version": "2.0".')
+    http = _object(_object(host, "extensions", path), "http", path)
+    prefix = http.get("routePrefix", "api")
+    if not isinstance(prefix, str):
+        raise HostError(f"{path}: extensions.http.routePrefix must be a string.")
+    return prefix.strip("/")
+
+
+def read_local_settings(directory: Path) -> LocalSettings:
+    """Read `local.settings.json`.
+
+    Raises:
+        HostError: it is encrypted, no JSON object, or has a value of the wrong kind.
+    """
+    path = directory / LOCAL_SETTINGS_FILE
+    if not path.is_file():
+        return LocalSettings(values={})
+    settings = _read_object(path)
+    if settings.get("IsEncrypted") is True:
+        raise HostError(f"{path} is encrypted. Decrypt it with `func settings decrypt`, or set IsEncrypted to false.")
+    host = _object(settings, "Host", path)
+    port = host.get("LocalHttpPort", DEFAULT_PORT)
+    if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535:
+        raise HostError(f"{path}: Host.LocalHttpPort must be a number from 0 to 65535.")
+    values = {name: _setting(name, value, path) for name, value in _object(settings, "Values", path).items()}
+    return LocalSettings(values=values, port=port, cors=_cors(host, path))
+
+
+def _cors(host: Mapping[str, object], path: Path) -> Cors:
+    listed = host.get("CORS", "")
+    credentials = host.get("CORSCredentials", False)
+    if not isinstance(listed, str):
+        raise HostError(f'{path}: Host.CORS must be a string: origins separated by commas, or "*".')
+    if not isinstance(credentials, bool):
+        raise HostError(f"{path}: Host.CORSCredentials must be true or false.")
+    origins = tuple(origin.strip().rstrip("/") for origin in listed.split(",") if origin.strip())
+    if credentials and "*" in origins:
+        raise HostError(f'{path}: Host.CORSCredentials needs named origins; Host.CORS is "*".')
+    return Cors(origins, credentials)
+
+
+def _setting(name: str, value: object, path: Path) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    raise HostError(f"{path}: Values.{name} must be a string.")
+
+
+def _object(parent: Mapping[str, object], key: str, path: Path) -> Mapping[str, object]:
+    value = parent.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise HostError(f"{path}: {key} must be an object.")
+    return cast("dict[str, object]", value)
+
+
+def _read_object(path: Path) -> Mapping[str, object]:
+    try:
+        text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise HostError(f"{path} is not UTF-8 text.") from exc
+    except OSError as exc:
+        raise HostError(f"{path} cannot be read: {exc.strerror}.") from exc
+    try:
+        value: object = json.loads(_STRINGS_AND_COMMENTS.sub(_without_comment, text))
+    except json.JSONDecodeError as exc:
+        raise HostError(f"{path}, line {exc.lineno}, column {exc.colno}: not valid JSON ({exc.msg}).") from exc
+    except RecursionError as exc:
+        raise HostError(f"{path} is nested too deeply.") from exc
+    if not isinstance(value, dict):
+        raise HostError(f"{path} must hold a JSON object.")
+    return cast("dict[str, object]", value)
+
+
+def _without_comment(token: re.Match[str]) -> str:
+    """Keep a string; blank a comment out, so that lines and columns in errors stay those of the file."""
+    return token[1] or re.sub(r"[^\n]", " ", token[0])

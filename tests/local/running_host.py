@@ -1,0 +1,118 @@
+"""Starts the local host as a process of its own, for tests that talk to it over real sockets."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+START_SECONDS = 60
+STOP_SECONDS = 20
+_INHERITED = ("HOME", "LANG", "PATH", "TMPDIR")
+_READY = re.compile(r"Switchboard is ready: (http://127\.0\.0\.1:\d+\S*)")
+
+
+class RunningHost:
+    """A host process and everything that it has printed so far.
+
+    Args:
+        app: the directory of `function_app.py`.
+        env: the app's settings; nothing but a few basics is inherited from the tests' own environment.
+        arguments: more for the command line.
+    """
+
+    def __init__(self, app: Path, env: Mapping[str, str], arguments: tuple[str, ...]) -> None:
+        inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "local", "--app", str(app), *arguments],
+            cwd=REPOSITORY,
+            env=inherited | dict(env),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        self._printed = bytearray()
+        self._changed = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def url(self) -> str:
+        """The app's address with the route prefix."""
+        ready = _READY.search(self.log())
+        assert ready, self.log()
+        return ready[1]
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.url.split(":")[2].split("/")[0])
+
+    def log(self) -> str:
+        """What it has printed, both streams."""
+        with self._changed:
+            return self._printed.decode()
+
+    def wait_for(self, pattern: str, seconds: float = START_SECONDS) -> str:
+        """Wait until a regular expression is found in the log; return what matched."""
+
+        def found_or_ended() -> bool:
+            return re.search(pattern, self._printed.decode()) is not None or not self._reader.is_alive()
+
+        with self._changed:
+            self._changed.wait_for(found_or_ended, seconds)
+            found = re.search(pattern, self._printed.decode())
+        assert found, f"no {pattern!r} in:\n{self.log()}"
+        return found[0]
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Send a signal and return the exit code, once everything that was printed is in the log."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for its end; a host that does not end is killed and fails the test."""
+        try:
+            code = self.process.wait(STOP_SECONDS)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self._reader.join()
+            if self.process.stdout:
+                self.process.stdout.close()
+        return code
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            with self._changed:
+                self._printed += line
+                self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+
+@contextmanager
+def running_host(
+    app: Path = REPOSITORY, env: Mapping[str, str] | None = None, *arguments: str
+) -> Generator[RunningHost]:
+    """Run a host on a free port, wait until it is ready, and stop it; it must then end with exit code 0."""
+    host = RunningHost(app, env or {}, ("--port", "0", *arguments))
+    try:
+        host.wait_for(_READY.pattern)
+        yield host
+    finally:
+        code = host.stop()
+    assert code == 0, host.log()
+
+
+def refused_host(app: Path, env: Mapping[str, str] | None = None, *arguments: str) -> tuple[int, str]:
+    """Run a host that is expected not to start; return its exit code and what it printed."""
+    host = RunningHost(app, env or {}, arguments or ("--port", "0"))
+    code = host.wait()
+    return code, host.log()

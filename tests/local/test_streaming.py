@@ -1,0 +1,292 @@
+"""Bodies and answers as streams, in both directions, and what happens when either side goes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from hashlib import sha256
+from io import BytesIO
+
+import aiohttp
+import pytest
+from yarl import URL
+
+from tests.local.running_host import RunningHost, running_host
+from tests.local.small_apps import write_app
+
+APP = """
+import hashlib
+
+gates = {}
+closed = {}
+
+
+def gate(name):
+    return gates.setdefault(name, asyncio.Event())
+
+
+@app.route(route="open/{name}", methods=["POST"])
+async def open_gate(req: Request) -> Response:
+    gate(req.path_params["name"]).set()
+    return Response(status_code=204)
+
+
+@app.route(route="parts/{name}", methods=["GET"])
+async def parts(req: Request) -> StreamingResponse:
+    async def body():
+        yield "first\\n"
+        await gate(req.path_params["name"]).wait()
+        yield "second\\n"
+
+    return StreamingResponse(body(), media_type="text/plain")
+
+
+@app.route(route="endless/{name}", methods=["GET"])
+async def endless(req: Request) -> StreamingResponse:
+    name = req.path_params["name"]
+
+    async def body():
+        try:
+            while True:
+                yield "more\\n"
+                await asyncio.sleep(0.01)
+        finally:
+            closed.setdefault(name, asyncio.Event()).set()
+
+    return StreamingResponse(body(), media_type="text/plain")
+
+
+@app.route(route="closed/{name}", methods=["GET"])
+async def is_closed(req: Request) -> JSONResponse:
+    await asyncio.wait_for(closed.setdefault(req.path_params["name"], asyncio.Event()).wait(), 10)
+    return JSONResponse(True)
+
+
+@app.route(route="thinks/{name}", methods=["GET"])
+async def thinks(req: Request) -> JSONResponse:
+    gate(req.path_params["name"]).set()
+    while not await req.is_disconnected():
+        await asyncio.sleep(0.01)
+    closed.setdefault(req.path_params["name"], asyncio.Event()).set()
+    return JSONResponse(None)
+
+
+@app.route(route="reached/{name}", methods=["GET"])
+async def reached(req: Request) -> JSONResponse:
+    await asyncio.wait_for(gate(req.path_params["name"]).wait(), 10)
+    return JSONResponse(True)
+
+
+@app.route(route="upload/{name}", methods=["POST"])
+async def upload(req: Request) -> JSONResponse:
+    body = b""
+    async for part in req.stream():
+        body += part
+        gate(req.path_params["name"]).set()
+    return JSONResponse({"bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()})
+
+
+@app.route(route="refuse", methods=["POST"])
+async def refuse(req: Request) -> Response:
+    return Response("too large", status_code=413)
+
+
+@app.route(route="headers", methods=["GET"])
+async def headers(req: Request) -> JSONResponse:
+    path = req.scope["raw_path"].decode()
+    answer = JSONResponse({"headers": req.headers.items(), "query": req.url.query, "path": path})
+    answer.headers.append("set-cookie", "a=1")
+    answer.headers.append("set-cookie", "b=2")
+    return answer
+
+
+@app.route(route="raises", methods=["GET"])
+async def raises(req: Request) -> JSONResponse:
+    raise ValueError("the reason")
+
+
+@app.route(route="cancels-itself", methods=["GET"])
+async def cancels_itself(req: Request) -> JSONResponse:
+    raise asyncio.CancelledError
+
+
+@app.route(route="exits", methods=["GET"])
+async def exits(req: Request) -> JSONResponse:
+    raise SystemExit(3)
+
+
+@app.route(route="nothing", methods=["GET"])
+async def nothing(req: Request) -> JSONResponse:
+    return None
+
+
+@app.route(route="breaks-off", methods=["GET"])
+async def breaks_off(req: Request) -> StreamingResponse:
+    async def body():
+        yield "some"
+        raise ValueError("the reason")
+
+    return StreamingResponse(body(), media_type="text/plain")
+
+
+@app.route(route="synchronous", methods=["GET"])
+def synchronous(req: Request) -> JSONResponse:
+    return JSONResponse("done")
+
+
+@app.route(route="empty", methods=["GET"])
+async def empty(req: Request) -> Response:
+    return Response(status_code=int(req.query_params["status"]))
+"""
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHost]:
+    with running_host(write_app(tmp_path_factory.mktemp("streaming"), APP)) as running:
+        yield running
+
+
+@pytest.fixture
+async def caller() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(15)) as session:
+        yield session
+
+
+async def test_the_first_part_arrives_while_the_function_still_works(
+    host: RunningHost, caller: aiohttp.ClientSession
+) -> None:
+    async with caller.get(f"{host.url}/parts/one") as answer:
+        assert answer.status == 200
+        assert await answer.content.readline() == b"first\n"
+        async with caller.post(f"{host.url}/open/one") as opened:
+            assert opened.status == 204
+        assert await answer.content.read() == b"second\n"
+
+
+async def test_a_caller_who_leaves_ends_the_stream_in_the_worker(
+    host: RunningHost, caller: aiohttp.ClientSession
+) -> None:
+    async with caller.get(f"{host.url}/endless/left") as answer:
+        assert await answer.content.readline() == b"more\n"
+        answer.close()
+    async with caller.get(f"{host.url}/closed/left") as seen:
+        assert await seen.json() is True
+    host.wait_for(r"endless GET cancelled \d+ ms", 5)
+
+
+async def test_a_caller_who_leaves_before_the_answer_is_seen_by_the_function(
+    host: RunningHost, caller: aiohttp.ClientSession
+) -> None:
+    asking = asyncio.create_task(caller.get(f"{host.url}/thinks/early"))
+    async with caller.get(f"{host.url}/reached/early") as reached:
+        assert reached.status == 200
+    asking.cancel()
+    async with caller.get(f"{host.url}/closed/early") as seen:
+        assert await seen.json() is True
+    host.wait_for(r"thinks GET cancelled \d+ ms", 5)
+
+
+async def test_an_upload_reaches_the_function_in_parts(host: RunningHost, caller: aiohttp.ClientSession) -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"one"
+        async with caller.get(f"{host.url}/reached/upload") as reached:
+            assert reached.status == 200
+        yield b"two"
+
+    async with caller.post(f"{host.url}/upload/upload", data=parts()) as answer:
+        assert (await answer.json())["bytes"] == 6
+
+
+async def test_ten_megabytes_arrive_unchanged(host: RunningHost, caller: aiohttp.ClientSession) -> None:
+    body = bytes(range(256)) * 40_000
+    async with caller.post(f"{host.url}/upload/large", data=BytesIO(body)) as answer:
+        assert (await answer.json())["sha256"] == sha256(body).hexdigest()
+
+
+async def test_a_compressed_body_is_passed_on_as_it_is(host: RunningHost, caller: aiohttp.ClientSession) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    async with caller.post(f"{host.url}/upload/gzip", data=BytesIO(b"not gzip"), headers=headers) as answer:
+        assert (await answer.json())["sha256"] == sha256(b"not gzip").hexdigest()
+
+
+async def test_a_function_can_refuse_a_body_without_reading_it(
+    host: RunningHost, caller: aiohttp.ClientSession
+) -> None:
+    async with caller.post(f"{host.url}/refuse", data=BytesIO(bytes(10_000_000)), expect100=True) as answer:
+        assert (answer.status, await answer.text()) == (413, "too large")
+    host.wait_for(r"refuse POST 413 \d+ ms", 5)
+
+
+async def test_a_caller_that_expects_100_continue_gets_it(host: RunningHost, caller: aiohttp.ClientSession) -> None:
+    async with caller.post(f"{host.url}/upload/expected", data=b"after the 100", expect100=True) as answer:
+        assert (await answer.json())["bytes"] == 13
+
+
+async def test_headers_path_and_query_reach_the_function_as_sent(
+    host: RunningHost, caller: aiohttp.ClientSession
+) -> None:
+    sent = [("X-Twice", "1"), ("X-Twice", "2"), ("X-MS-Client-Principal", "forged"), ("x-ms-token-aad-id-token", "t")]
+    url = URL(f"{host.url}/headers?q=a%20b&q=%2F", encoded=True)
+    async with caller.get(url, headers=[*sent, ("x-ms-invocation-id", "mine")]) as got:
+        seen = await got.json()
+    names = [name for name, _ in seen["headers"]]
+    assert [value for name, value in seen["headers"] if name == "x-twice"] == ["1", "2"]
+    assert not [name for name in names if name.startswith(("x-ms-client-principal", "x-ms-token-"))]
+    assert [value for name, value in seen["headers"] if name == "x-ms-invocation-id"] != ["mine"]
+    assert seen["query"] == "q=a%20b&q=%2F"
+    assert seen["path"].endswith("/api/headers")
+    assert got.headers.getall("set-cookie") == ["a=1", "b=2"]
+
+
+@pytest.mark.parametrize("name", ["raises", "cancels-itself", "exits", "nothing"])
+async def test_a_function_that_fails_gives_a_short_500(
+    host: RunningHost, caller: aiohttp.ClientSession, name: str
+) -> None:
+    async with caller.get(f"{host.url}/{name}") as answer:
+        assert answer.status == 500
+        assert await answer.text() == "Internal Server Error"
+
+
+async def test_the_trace_of_a_failure_is_logged_once(host: RunningHost, caller: aiohttp.ClientSession) -> None:
+    before = host.log().count("ValueError: the reason")
+    async with caller.get(f"{host.url}/raises") as answer:
+        assert answer.status == 500
+    async with caller.get(f"{host.url}/synchronous") as next_answer:
+        assert next_answer.status == 200
+    host.wait_for(r"synchronous GET 200 \d+ ms", 5)
+    assert host.log().count("ValueError: the reason") == before + 1
+
+
+async def test_an_answer_that_breaks_off_is_not_ended_as_if_complete(
+    host: RunningHost, caller: aiohttp.ClientSession
+) -> None:
+    async with caller.get(f"{host.url}/breaks-off") as answer:
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await answer.read()
+    host.wait_for(r"breaks_off GET broken off \d+ ms", 5)
+
+
+async def test_a_synchronous_function_works(host: RunningHost, caller: aiohttp.ClientSession) -> None:
+    async with caller.get(f"{host.url}/synchronous") as answer:
+        assert await answer.json() == "done"
+
+
+@pytest.mark.parametrize("status", [204, 304])
+async def test_an_answer_without_a_body_has_none(host: RunningHost, caller: aiohttp.ClientSession, status: int) -> None:
+    async with caller.get(f"{host.url}/empty?status={status}") as answer:
+        assert (answer.status, await answer.read()) == (status, b"")
+        assert "Transfer-Encoding" not in answer.headers
+
+
+async def test_head_gives_the_headers_of_get(host: RunningHost, caller: aiohttp.ClientSession) -> None:
+    async with caller.head(f"{host.url}/synchronous") as answer:
+        assert (answer.status, answer.headers["Content-Length"], await answer.read()) == (200, "6", b"")
+
+
+async def test_fifty_streams_run_at_once(host: RunningHost) -> None:
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(30)) as caller:
+        answers = await asyncio.gather(*(caller.get(f"{host.url}/parts/fifty") for _ in range(50)))
+        firsts = await asyncio.gather(*(answer.content.readline() for answer in answers))
+        async with caller.post(f"{host.url}/open/fifty"):
+            rests = await asyncio.gather(*(answer.content.read() for answer in answers))
+    assert set(firsts) == {b"first\n"}
+    assert set(rests) == {b"second\n"}
