@@ -1,0 +1,3 @@
+"""What the app uses of sqlite-vec, whose own types are incomplete."""
+
+def loadable_path() -> str: ...
