@@ -5,21 +5,21 @@ delta; Ollama, vLLM and gateways leave out indexes, ids and `[DONE]`, and tell o
 """
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 from uuid import uuid4
 
 import msgspec
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.sse_reader import EventTooLong, SseReader
-from shared.chat_types import Json, ToolCall
+from shared.chat_types import ToolCall
 from shared.events import Usage
 from shared.openai_service.reasons import Fault, Reason, ServiceFault, read_fault
 
 
 class _Function(msgspec.Struct):
     name: str | None = None
-    arguments: str | dict[str, Json] | None = None
+    arguments: str | dict[str, object] | None = None
 
 
 class _ToolCallPiece(msgspec.Struct):
@@ -55,7 +55,7 @@ class _Chunk(msgspec.Struct):
     model: str | None = None
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
-    error: Json = None
+    error: Any = None  # JSON of any shape; msgspec cannot analyse the recursive `Json`
 
 
 _decoder = msgspec.json.Decoder(_Chunk)

@@ -1,7 +1,7 @@
 """Chat completions of OpenAI, Azure OpenAI and everything compatible, as a `ChatModel`."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal
 
@@ -31,7 +31,7 @@ class OpenAIChatModel:
         self._health_until = 0.0
         self._checking = asyncio.Lock()
 
-    async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield the answer as it comes: all that one network read brought without suspending in between.
 
         Raises:

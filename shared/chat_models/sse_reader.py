@@ -45,10 +45,8 @@ class SseReader:
 
     def flush(self) -> list[bytes]:
         """Return the data of an event that the end of the stream completed."""
-        line, self._line = self._line, b""
-        self._take_line(line)
-        event = self._take_line(b"")
-        return [] if event is None else [event]
+        last_lines, self._line = (self._line, b""), b""
+        return [event for line in last_lines if (event := self._take_line(line)) is not None]
 
     def _take_line(self, line: bytes) -> bytes | None:
         if self._at_start:

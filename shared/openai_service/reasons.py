@@ -87,13 +87,14 @@ BY_STATUS: dict[int, Reason] = {
     404: Reason.NO_SUCH_MODEL,
     405: Reason.NOT_AN_ANSWER,
     408: Reason.TOO_SLOW,
+    409: Reason.BROKEN,
     413: Reason.TOO_LONG,
     422: Reason.NOT_ACCEPTED,
     429: Reason.RATE,
     504: Reason.TOO_SLOW,
     524: Reason.TOO_SLOW,
 }
-"""Other statuses below 400 are no answer; 409, 5xx and the rest are faults of the service."""
+"""Others below 400 are no answer, others below 500 refuse the request, and the rest are faults of the service."""
 
 _OVERRIDES = frozenset({"temperature", "seed"})
 """Parameters whose values come from the caller."""
@@ -179,6 +180,6 @@ def read_fault(
 
 
 def _by_status(status: int | None) -> Reason:
-    if status is not None and status < 400:
-        return Reason.NOT_AN_ANSWER
-    return BY_STATUS.get(status or 500, Reason.BROKEN)
+    if status is None or status >= 500:
+        return BY_STATUS.get(status or 500, Reason.BROKEN)
+    return BY_STATUS.get(status, Reason.NOT_AN_ANSWER if status < 400 else Reason.NOT_ACCEPTED)

@@ -1,0 +1,241 @@
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.chat_models import ModelEvent, ModelFinished, ModelText
+from shared.chat_models.chunk_reader import ChunkReader
+from shared.chat_types import Json, ToolCall
+from shared.events import Usage
+from shared.openai_service.reasons import Reason, ServiceFault
+
+
+def chunk(
+    delta: Json = None, finish_reason: str | None = None, *, model: str | None = "m-1", **more: Json
+) -> dict[str, Json]:
+    return {"model": model, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}], **more}
+
+
+def sse(*chunks: Json, done: bool = True) -> bytes:
+    lines = [f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode() for chunk in chunks]
+    return b"".join(lines) + (b"data: [DONE]\n\n" if done else b"")
+
+
+def read(*pieces: bytes) -> list[ModelEvent]:
+    reader = ChunkReader("configured")
+    return [event for piece in pieces for event in reader.feed(piece)] + reader.finish()
+
+
+def fault_of(*pieces: bytes) -> Reason:
+    with pytest.raises(ServiceFault) as caught:
+        read(*pieces)
+    return caught.value.fault.reason
+
+
+def said(text: str) -> dict[str, Json]:
+    return chunk({"content": text})
+
+
+STOP = chunk({}, "stop")
+USAGE: dict[str, Json] = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}}
+HELLO: list[ModelEvent] = [ModelText("Hel"), ModelText("lo"), ModelFinished("stop", "m-1")]
+
+TOLERATED: dict[str, tuple[bytes, list[ModelEvent]]] = {
+    "plain": (sse(said("Hel"), said("lo"), STOP), HELLO),
+    "prompt filter results without choices first, as Azure sends them": (
+        sse(
+            {"choices": [], "prompt_filter_results": [{"prompt_index": 0}], "model": ""}, said("Hel"), said("lo"), STOP
+        ),
+        HELLO,
+    ),
+    "no delta, as Azure's asynchronous filter sends it": (
+        sse(
+            said("Hel"),
+            {"choices": [{"index": 0, "finish_reason": None, "content_filter_offsets": {"check_offset": 1}}]},
+            said("lo"),
+            STOP,
+        ),
+        HELLO,
+    ),
+    "null delta, content, usage and choices": (
+        sse(chunk(None), chunk({"content": None}, usage=None), {"choices": None}, said("Hel"), said("lo"), STOP),
+        HELLO,
+    ),
+    "role and empty text first": (
+        sse(chunk({"role": "assistant", "content": ""}), said("Hel"), said("lo"), STOP),
+        HELLO,
+    ),
+    "usage alone at the end": (
+        sse(said("Hel"), said("lo"), STOP, USAGE),
+        [*HELLO[:2], ModelFinished("stop", "m-1", Usage(3, 2))],
+    ),
+    "usage with the finish reason": (
+        sse(said("Hel"), said("lo"), {**STOP, "usage": {"prompt_tokens": 3, "completion_tokens": None}}),
+        [*HELLO[:2], ModelFinished("stop", "m-1", Usage(3, 0))],
+    ),
+    "no [DONE]": (sse(said("Hel"), said("lo"), STOP, done=False), HELLO),
+    "[DONE] without a finish reason": (sse(said("Hel"), said("lo")), HELLO),
+    "anything after [DONE]": (sse(said("Hel"), said("lo"), STOP) + sse(said("!")), HELLO),
+    "last line without its end": (sse(said("Hel"), said("lo"), STOP, done=False).rstrip(), HELLO),
+    "comments between": (b": OPENROUTER PROCESSING\n\n" + sse(said("Hel"), said("lo"), STOP), HELLO),
+    "empty data lines": (b"data:\n\n" + sse(said("Hel"), said("lo"), STOP), HELLO),
+    "unknown fields and reasoning": (
+        sse(chunk({"reasoning_content": "hm"}, object="x"), said("Hel"), said("lo"), STOP),
+        HELLO,
+    ),
+    "a second choice": (
+        sse({"choices": [{"index": 1, "delta": {"content": "no"}}]}, said("Hel"), said("lo"), STOP),
+        HELLO,
+    ),
+    "a refusal": (
+        sse(chunk({"refusal": "I can't."}), STOP),
+        [ModelText("I can't."), ModelFinished("stop", "m-1")],
+    ),
+    "content in parts, as Mistral sends it": (
+        sse(chunk({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Hi"}]}), STOP),
+        [ModelText("Hi"), ModelFinished("stop", "m-1")],
+    ),
+    "the message as one chunk": (
+        sse({"model": "m-1", "choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}),
+        [ModelText("Hi"), ModelFinished("stop", "m-1")],
+    ),
+    "the message repeated at the end": (
+        sse(said("Hi"), {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}),
+        [ModelText("Hi"), ModelFinished("stop", "m-1")],
+    ),
+    "the content filter": (
+        sse(said("Hi"), chunk({}, "content_filter")),
+        [ModelText("Hi"), ModelFinished("content_filter", "m-1")],
+    ),
+    "no model's name": (
+        sse(chunk({"content": "Hi"}, "length", model=None)),
+        [ModelText("Hi"), ModelFinished("length", "configured")],
+    ),
+    "a finish reason of its own": (
+        sse(chunk({"content": "Hi"}, "eos")),
+        [ModelText("Hi"), ModelFinished("stop", "m-1")],
+    ),
+    "an empty answer": (sse(STOP), [ModelFinished("stop", "m-1")]),
+}
+
+
+@pytest.mark.parametrize(("stream", "events"), TOLERATED.values(), ids=TOLERATED.keys())
+def test_what_services_really_send_is_read_at_every_split(stream: bytes, events: list[ModelEvent]) -> None:
+    assert read(stream) == events
+    for cut in range(len(stream) + 1):
+        assert read(stream[:cut], stream[cut:]) == events
+
+
+FAULTS: dict[str, tuple[bytes, Reason]] = {
+    "cut off in a chunk": (sse(said("Hel"), said("lo"), done=False)[:-20], Reason.NOT_AN_ANSWER),
+    "cut off between chunks": (sse(said("Hel"), done=False), Reason.CUT_OFF),
+    "nothing": (b"", Reason.NOT_AN_ANSWER),
+    "nothing but [DONE]": (sse(), Reason.NOT_AN_ANSWER),
+    "garbage": (b"<p>Welcome to nginx</p>\n\n", Reason.NOT_AN_ANSWER),
+    "garbage in an event": (b"data: {oops\n\n", Reason.NOT_AN_ANSWER),
+    "no UTF-8": (b'data: {"choices": [{"delta": {"content": "\xff"}}]}\n\n', Reason.NOT_AN_ANSWER),
+    "JSON of another kind": (b'data: {"choices": "none"}\n\n', Reason.NOT_AN_ANSWER),
+    "an error of the service": (sse({"error": {"message": "secret", "type": "server_error"}}), Reason.BROKEN),
+    "an error as a string": (sse({"error": "secret"}), Reason.BROKEN),
+    "an error with a status as its code": (sse({"error": {"message": "secret", "code": 429}}), Reason.RATE),
+    "an error with a known code": (sse({"error": {"code": "content_filter", "message": "x"}}), Reason.FILTERED),
+    "an error after text": (sse(said("Hi"), {"error": {"code": "rate_limit_exceeded"}}), Reason.RATE),
+    "an error as the finish reason": (sse(said("Hi"), chunk({}, "error")), Reason.BROKEN),
+}
+
+
+@pytest.mark.parametrize(("stream", "reason"), FAULTS.values(), ids=FAULTS.keys())
+def test_what_is_no_whole_answer_is_a_fault_with_its_reason(stream: bytes, reason: Reason) -> None:
+    assert fault_of(stream) is reason
+
+
+def pieces(*parts: Json, finish_reason: str = "tool_calls") -> bytes:
+    return sse(*(chunk({"tool_calls": [part]}) for part in parts), chunk({}, finish_reason))
+
+
+def part(index: int | None, id_: str | None, name: str | None, arguments: Json) -> Json:
+    whole: dict[str, Json] = {"index": index, "id": id_, "function": {"name": name, "arguments": arguments}}
+    return {key: value for key, value in whole.items() if value is not None}
+
+
+A, B = ToolCall("a", "search", '{"q":1}'), ToolCall("b", "look", '{"r":2}')
+TOOL_CALLS: dict[str, bytes] = {
+    "in pieces": pieces(
+        part(0, "a", "search", ""),
+        part(0, None, None, '{"q"'),
+        part(1, "b", "look", '{"r":'),
+        part(0, None, None, ":1}"),
+        part(1, None, None, "2}"),
+    ),
+    "whole": pieces(part(0, "a", "search", '{"q":1}'), part(1, "b", "look", '{"r":2}')),
+    "all numbered 0, as Ollama does": pieces(part(0, "a", "search", '{"q":1}'), part(0, "b", "look", '{"r":2}')),
+    "without numbers": pieces(part(None, "a", "search", '{"q":1}'), part(None, "b", "look", '{"r":2}')),
+    "with name and id in every piece": pieces(
+        part(0, "a", "search", '{"q"'), part(0, "a", "search", ":1}"), part(1, "b", "look", '{"r":2}')
+    ),
+    "with the arguments as an object": pieces(part(0, "a", "search", {"q": 1}), part(1, "b", "look", {"r": 2})),
+    "finished by a plain stop": pieces(
+        part(0, "a", "search", '{"q":1}'), part(1, "b", "look", '{"r":2}'), finish_reason="stop"
+    ),
+}
+
+
+@pytest.mark.parametrize("stream", TOOL_CALLS.values(), ids=TOOL_CALLS.keys())
+def test_tool_calls_are_put_together(stream: bytes) -> None:
+    assert read(stream) == [A, B, ModelFinished("tool_calls", "m-1")]
+
+
+@pytest.mark.parametrize("index", [0, None])
+def test_calls_without_an_id_get_one_each(index: int | None) -> None:
+    other = None if index is None else 1
+    first, second, finished = read(pieces(part(index, None, "search", '{"q":1}'), part(other, None, "look", '{"r":2}')))
+    assert isinstance(first, ToolCall)
+    assert isinstance(second, ToolCall)
+    assert (first.name, first.arguments, second.name, second.arguments) == ("search", '{"q":1}', "look", '{"r":2}')
+    assert first.id
+    assert second.id
+    assert first.id != second.id
+    assert finished == ModelFinished("tool_calls", "m-1")
+
+
+def test_text_beside_a_tool_call_comes_first() -> None:
+    stream = sse(
+        said("Let me see."), chunk({"tool_calls": [part(0, "a", "search", '{"q":1}')]}), chunk({}, "tool_calls")
+    )
+    assert read(stream) == [ModelText("Let me see."), A, ModelFinished("tool_calls", "m-1")]
+
+
+def test_a_whole_completion_in_one_document_is_read_as_one_piece() -> None:
+    document = json.dumps(
+        {
+            "model": "m-1",
+            "choices": [
+                {
+                    "message": {"content": "Hi", "tool_calls": [part(None, "a", "search", '{"q":1}')]},
+                    "finish_reason": "tool_calls",
+                }
+            ],
+            "usage": {"prompt_tokens": 3, "completion_tokens": 2},
+        }
+    ).encode()
+    reader = ChunkReader("configured", framing="json")
+    assert [event for byte in document for event in reader.feed(bytes([byte]))] == []
+    assert reader.finish() == [ModelText("Hi"), A, ModelFinished("tool_calls", "m-1", Usage(3, 2))]
+
+
+def test_a_document_that_tells_of_an_error_is_that_fault() -> None:
+    reader = ChunkReader("configured", framing="json")
+    reader.feed(b'{"error": {"code": "insufficient_quota", "message": "secret"}}')
+    with pytest.raises(ServiceFault) as caught:
+        reader.finish()
+    assert caught.value.fault.reason is Reason.QUOTA
+
+
+@given(st.lists(st.text(min_size=1), min_size=1), st.data())
+def test_any_text_arrives_unchanged_however_it_is_cut(texts: list[str], data: st.DataObject) -> None:
+    stream = sse(*(said(text) for text in texts), STOP)
+    cuts = [0, *sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8))), len(stream)]
+    events = read(*(stream[start:end] for start, end in pairwise(cuts)))
+    assert [event.text for event in events if isinstance(event, ModelText)] == texts

@@ -1,0 +1,140 @@
+"""The bodies that OpenAI's REST API accepts, as far as chat and embeddings go, and its words for those it refuses.
+
+Source: OpenAI API reference, 'Create chat completion' and 'Create embeddings'.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+type Parameters = dict[str, object]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class FunctionCall(Strict):
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    arguments: str
+
+
+class ToolCallInput(Strict):
+    id: str
+    type: Literal["function"]
+    function: FunctionCall
+
+
+class SpokenMessage(Strict):
+    role: Literal["system", "developer", "user"]
+    content: str
+    name: str | None = None
+
+
+class AssistantMessage(Strict):
+    role: Literal["assistant"]
+    content: str | None = None
+    tool_calls: Annotated[list[ToolCallInput], Field(min_length=1)] | None = None
+    name: str | None = None
+
+
+class ToolMessage(Strict):
+    role: Literal["tool"]
+    content: str
+    tool_call_id: str
+
+
+class Function(Strict):
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    description: str = ""
+    parameters: Parameters = Field(default_factory=dict[str, object])
+
+
+class ToolInput(Strict):
+    type: Literal["function"]
+    function: Function
+
+
+class StreamOptions(Strict):
+    include_usage: bool = False
+
+
+type AnyMessage = Annotated[SpokenMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]
+
+
+class ChatBody(Strict):
+    model: str
+    messages: Annotated[list[AnyMessage], Field(min_length=1)]
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    seed: int | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
+    tools: Annotated[list[ToolInput], Field(min_length=1)] | None = None
+    tool_choice: Literal["auto", "none", "required"] | Parameters | None = None
+
+
+class EmbeddingsBody(Strict):
+    model: str
+    input: (
+        Annotated[str, Field(min_length=1)]
+        | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=2048)]
+    )
+    encoding_format: Literal["float"] = "float"
+    dimensions: Annotated[int, Field(ge=1)] | None = None
+
+
+class Refusal(Exception):
+    """A request that the service answers with an error."""
+
+    def __init__(self, status: int, message: str, *, param: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+
+
+def read_body[Body: BaseModel](kind: type[Body], raw: bytes) -> Body:
+    """Parse a body.
+
+    Raises:
+        Refusal: 400, naming the parameter.
+    """
+    try:
+        return kind.model_validate_json(raw)
+    except ValidationError as invalid:
+        problem = invalid.errors()[0]
+        path = [str(part) for part in problem["loc"]]
+        if problem["type"] == "json_invalid":
+            raise Refusal(400, "We could not parse the JSON body of your request.") from None
+        if problem["type"] == "extra_forbidden":
+            name = ".".join(path)
+            raise Refusal(400, f"Unrecognized request argument supplied: {name}", param=name) from None
+        raise Refusal(400, f"Invalid '{'.'.join(path)}': {problem['msg']}", param=path[0] if path else None) from None
+
+
+def check_chat(body: ChatBody) -> None:
+    """Check what concerns several parameters at once.
+
+    Raises:
+        Refusal: 400, naming the parameter.
+    """
+    if body.stream_options and not body.stream:
+        raise Refusal(400, "'stream_options' needs 'stream'.", param="stream_options")
+    if body.tool_choice and not body.tools:
+        raise Refusal(400, "'tool_choice' needs 'tools'.", param="tool_choice")
+    open_calls: set[str] = set()
+    for place, message in enumerate(body.messages):
+        if isinstance(message, ToolMessage):
+            if message.tool_call_id not in open_calls:
+                raise Refusal(400, "A 'tool' message must follow the 'tool_calls' it answers.", param="messages")
+            open_calls.discard(message.tool_call_id)
+            continue
+        if open_calls:
+            raise Refusal(400, "'tool_calls' must be followed by a 'tool' message for each.", param="messages")
+        if isinstance(message, AssistantMessage):
+            if message.content is None and not message.tool_calls:
+                raise Refusal(400, f"messages.{place}.content must not be null.", param="messages")
+            open_calls = {call.id for call in message.tool_calls or ()}
+    if open_calls:
+        raise Refusal(400, "'tool_calls' must be followed by a 'tool' message for each.", param="messages")

@@ -1,0 +1,329 @@
+"""A local HTTP server that stands in for OpenAI: it follows the REST reference and can be scripted.
+
+    async with OpenAIStandIn() as service:
+        service.reply("Hello", " world")          # for the next request, first come, first served
+        service.fail(429, headers={"Retry-After": "1"})
+        ...point the app at service.base_url with service.api_key, service.model...
+        assert service.requests[0].body["stream"]
+
+Without a script it cites the first source of the prompt, and calls the first tool that it is offered. The app under
+test may run in the same loop or in another process.
+"""
+
+import asyncio
+import json
+import re
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from aiohttp import web
+from pydantic import TypeAdapter
+
+from shared.chat_types import Json
+from tests.stand_ins.hashed_embedder import hashed_vector
+from tests.stand_ins.openai_requests import ChatBody, EmbeddingsBody, Refusal, check_chat, read_body
+
+type Step = str | bytes | dict[str, Json] | asyncio.Event
+"""A piece of an answer: text, raw bytes, a whole chunk, or an event to wait for."""
+
+CHAT = "/chat/completions"
+EMBEDDINGS = "/embeddings"
+MODELS = "/models"
+
+_USAGE: dict[str, Json] = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
+_SOURCE = re.compile(r"^(?P<page>[^\n:]+\.\w+(?:#page=\d+)?): ", re.MULTILINE)
+_QUESTION = re.compile(r"[^\n]*\S[^\n]*\Z")
+
+
+@dataclass(slots=True)
+class Received:
+    """A request that came in."""
+
+    path: str
+    """Below the base URL."""
+    headers: Mapping[str, str]
+    """As sent; names in any case."""
+    body: dict[str, Json]
+    """The parsed body; empty if there was none or it was no JSON object."""
+    client_port: int
+    """Tells connections apart."""
+    disconnected: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the client leaves before the answer is complete."""
+    answered: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the answer is complete."""
+
+
+type Reply = Callable[["Exchange"], Awaitable[web.StreamResponse]]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What a scripted reply works with."""
+
+    request: web.Request
+    chat: ChatBody | None = None
+    embeddings: EmbeddingsBody | None = None
+
+
+class OpenAIStandIn:
+    """The server, as an async context manager; every method may be called at any time."""
+
+    api_key = "sk-stand-in-0123456789"
+    model = "gpt-stand-in"
+    embedding_model = "embedding-stand-in"
+    dimensions = 256
+
+    def __init__(self, *, prefix: str = "/v1") -> None:
+        """Make a server that is not listening yet; Azure's prefix is `/openai/v1`."""
+        self.requests: list[Received] = []
+        self.base_url = ""
+        self._prefix = prefix
+        self._scripts: defaultdict[str, deque[Reply]] = defaultdict(deque)
+        self._arrivals = asyncio.Condition()
+        application = web.Application(client_max_size=64 * 1024 * 1024)
+        application.router.add_route("*", "/{path:.*}", self._serve)
+        self._runner = web.AppRunner(
+            application, handler_cancellation=True, shutdown_timeout=0.2, access_log=None, keepalive_timeout=5.0
+        )
+
+    async def __aenter__(self) -> Self:
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}{self._prefix}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._runner.cleanup()
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The environment that points the app at this server."""
+        return {
+            "OPENAI_BASE_URL": self.base_url,
+            "OPENAI_API_KEY": self.api_key,
+            "OPENAI_CHAT_MODEL": self.model,
+            "OPENAI_EMBEDDING_MODEL": self.embedding_model,
+        }
+
+    @property
+    def chats(self) -> list[Received]:
+        """The requests for chat completions."""
+        return [request for request in self.requests if request.path == CHAT]
+
+    async def request_number(self, count: int, *, within: float = 10.0) -> Received:
+        """Wait until so many requests have come in, and return the last of them."""
+        async with asyncio.timeout(within), self._arrivals:
+            await self._arrivals.wait_for(lambda: len(self.requests) >= count)
+        return self.requests[count - 1]
+
+    def reply(self, *steps: Step, finish_reason: str | None = "stop", usage: bool = True, done: bool = True) -> None:
+        """Answer the next chat with these text deltas; a step may also be a chunk, bytes, or an event to await."""
+
+        async def send(exchange: Exchange) -> web.StreamResponse:
+            if exchange.chat and not exchange.chat.stream:
+                text = "".join(step for step in steps if isinstance(step, str))
+                choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish_reason}
+                return web.json_response({"model": self.model, "choices": [choice], "usage": _USAGE})
+            ending: list[Step] = [self.chunk({}, finish_reason)] if finish_reason else []
+            if usage and exchange.chat and exchange.chat.stream_options:
+                ending.append({**self.chunk({}), "choices": [], "usage": _USAGE})
+            ending += [b"data: [DONE]\n\n"] if done else []
+            return await self._stream(exchange, [self.chunk({"role": "assistant", "content": ""}), *steps, *ending])
+
+        self._scripts[CHAT].append(send)
+
+    def chunk(self, delta: dict[str, Json], finish_reason: str | None = None) -> dict[str, Json]:
+        """A chunk as the service would send it."""
+        choice: Json = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return {
+            "id": "chatcmpl-1",
+            "object": "chat.completion.chunk",
+            "created": 1_700_000_000,
+            "model": self.model,
+            "choices": [choice],
+            "usage": None,
+        }
+
+    def call_tool(self, name: str, arguments: dict[str, Json], *, call_id: str = "call_1") -> None:
+        """Answer the next request with one tool call, its arguments in two pieces as OpenAI sends them."""
+        whole = json.dumps(arguments)
+        pieces: list[Json] = [
+            {"index": 0, "id": call_id, "type": "function", "function": {"name": name, "arguments": ""}},
+            {"index": 0, "function": {"arguments": whole[: len(whole) // 2]}},
+            {"index": 0, "function": {"arguments": whole[len(whole) // 2 :]}},
+        ]
+        self.reply(*(self.chunk({"tool_calls": [piece]}) for piece in pieces), finish_reason="tool_calls")
+
+    def reply_raw(
+        self,
+        *steps: bytes | asyncio.Event,
+        content_type: str = "text/event-stream",
+        cut: bool = False,
+        on: str = CHAT,
+    ) -> None:
+        """Answer the next request with these very bytes, each written on its own; `cut` breaks the connection off."""
+
+        async def send(exchange: Exchange) -> web.StreamResponse:
+            return await self._stream(exchange, steps, content_type=content_type, cut=cut)
+
+        self._scripts[on].append(send)
+
+    def fail(
+        self,
+        status: int,
+        *,
+        code: str | None = None,
+        error: Json = None,
+        raw: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        times: int = 1,
+        on: str = CHAT,
+    ) -> None:
+        """Answer the next requests with an error; `error` replaces the error object, `raw` the whole body."""
+        whole: Json = error or {"message": "scripted", "type": "scripted_error", "param": None, "code": code}
+
+        async def send(_: Exchange) -> web.StreamResponse:
+            body = raw if raw is not None else json.dumps({"error": whole}).encode()
+            return web.Response(body=body, status=status, headers=headers, content_type="application/json")
+
+        self._scripts[on].extend([send] * times)
+
+    def hang(self, *, on: str = CHAT) -> None:
+        """Never answer the next request."""
+
+        async def send(_: Exchange) -> web.StreamResponse:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        self._scripts[on].append(send)
+
+    def hang_up(self, *, times: int = 1, on: str = CHAT) -> None:
+        """Close the connection of the next requests without an answer."""
+
+        async def send(exchange: Exchange) -> web.StreamResponse:
+            if exchange.request.transport:
+                exchange.request.transport.abort()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        self._scripts[on].extend([send] * times)
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        raw = await request.read()
+        received = Received(
+            request.path.removeprefix(self._prefix), request.headers.copy(), _parsed(raw), _port(request)
+        )
+        self.requests.append(received)
+        async with self._arrivals:
+            self._arrivals.notify_all()
+        try:
+            response = await self._answer(request, received.path, raw)
+        except Refusal as refusal:
+            response = web.json_response({"error": refusal.error}, status=refusal.status)
+        except (asyncio.CancelledError, ConnectionError):
+            received.disconnected.set()
+            raise
+        received.answered.set()
+        return response
+
+    async def _answer(self, request: web.Request, path: str, raw: bytes) -> web.StreamResponse:
+        if request.headers.get("Authorization") != f"Bearer {self.api_key}":
+            raise Refusal(401, "Incorrect API key provided.", code="invalid_api_key")
+        match request.method, path:
+            case "GET", "/models":
+                exchange = Exchange(request)
+            case "POST", "/chat/completions":
+                exchange = Exchange(request, chat=read_body(ChatBody, raw))
+            case "POST", "/embeddings":
+                exchange = Exchange(request, embeddings=read_body(EmbeddingsBody, raw))
+            case method, _:
+                raise Refusal(404, f"Invalid URL ({method} {request.path})")
+        if exchange.chat:
+            self._check_model(exchange.chat.model, self.model)
+            check_chat(exchange.chat)
+        if exchange.embeddings:
+            self._check_model(exchange.embeddings.model, self.embedding_model)
+        script = self._scripts[path]
+        return await (script.popleft() if script else self._reply_by_default)(exchange)
+
+    async def _reply_by_default(self, exchange: Exchange) -> web.StreamResponse:
+        if exchange.embeddings:
+            return self._embed(exchange.embeddings)
+        if exchange.chat:
+            self._script_default(exchange.chat)
+            return await self._scripts[CHAT].pop()(exchange)
+        names = (self.model, self.embedding_model)
+        models = [{"id": name, "object": "model", "created": 0, "owned_by": "stand-in"} for name in names]
+        return web.json_response({"object": "list", "data": models})
+
+    def _check_model(self, asked: str, served: str) -> None:
+        if asked != served:
+            raise Refusal(404, f"The model `{asked}` does not exist.", param="model", code="model_not_found")
+
+    def _embed(self, body: EmbeddingsBody) -> web.Response:
+        texts = [body.input] if isinstance(body.input, str) else body.input
+        size = body.dimensions or self.dimensions
+        data = [
+            {"object": "embedding", "index": place, "embedding": hashed_vector(text, size)}
+            for place, text in enumerate(texts)
+        ]
+        data.reverse()  # the order is the index's business
+        usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+        return web.json_response({"object": "list", "data": data, "model": body.model, "usage": usage})
+
+    def _script_default(self, body: ChatBody) -> None:
+        prompt = body.messages[-1].content or ""
+        if body.tools and body.tool_choice != "none":
+            question = _QUESTION.search(prompt.strip())
+            function = body.tools[0].function
+            properties = function.parameters.get("properties")
+            names = list(TypeAdapter(dict[str, object]).validate_python(properties or {}))
+            self.call_tool(function.name, {name: question.group().strip() if question else "" for name in names[:1]})
+            return
+        source = _SOURCE.search("\n".join(message.content or "" for message in reversed(body.messages)))
+        cited = f" [{source['page'].strip()}]" if source else ""
+        self.reply("The answer", " is in the", f" documents{cited}.")
+
+    async def _stream(
+        self,
+        exchange: Exchange,
+        steps: Sequence[Step],
+        *,
+        content_type: str = "text/event-stream",
+        cut: bool = False,
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": content_type, "x-request-id": "req_stand_in"})
+        await response.prepare(exchange.request)
+        for step in steps:
+            match step:
+                case asyncio.Event():
+                    await step.wait()
+                case bytes():
+                    await response.write(step)
+                case str():
+                    await response.write(_event(self.chunk({"content": step})))
+                case dict():
+                    await response.write(_event(step))
+        if cut and exchange.request.transport:
+            exchange.request.transport.close()
+        else:
+            await response.write_eof()
+        return response
+
+
+def _event(chunk: dict[str, Json]) -> bytes:
+    return f"data: {json.dumps(chunk, separators=(',', ':'), ensure_ascii=False)}\n\n".encode()
+
+
+def _port(request: web.Request) -> int:
+    peer = request.get_extra_info("peername")
+    return int(peer[1]) if peer else 0
+
+
+def _parsed(raw: bytes) -> dict[str, Json]:
+    try:
+        return TypeAdapter(dict[str, Json]).validate_json(raw)
+    except ValueError:
+        return {}
