@@ -2,12 +2,12 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
-from pydantic import SecretStr
 
 from shared.errors import BadRequest, RateLimited, Unavailable
-from shared.openai_service.connection import OpenAIConnection, ServedModel
+from shared.openai_service.connection import ServedModel
 from shared.openai_service.service import OpenAIService
 from shared.retrieval.openai_embedder import OpenAIEmbedder
+from tests.stand_ins.openai_connected import connection_to
 from tests.stand_ins.openai_service import EMBEDDINGS, OpenAIStandIn
 
 
@@ -20,17 +20,7 @@ async def service() -> AsyncIterator[OpenAIStandIn]:
 @pytest.fixture
 async def embedder(service: OpenAIStandIn) -> AsyncIterator[OpenAIEmbedder]:
     model = ServedModel(service.embedding_model, "OPENAI_EMBEDDING_MODEL")
-    client = OpenAIService(
-        OpenAIConnection(
-            kind="openai-compatible",
-            base_url=service.base_url,
-            api_key=SecretStr(service.api_key),
-            address_setting="OPENAI_BASE_URL",
-            key_setting="OPENAI_API_KEY",
-            chat_model=ServedModel(service.model, "OPENAI_CHAT_MODEL"),
-            embedding_model=model,
-        )
-    )
+    client = OpenAIService(connection_to(service))
     yield OpenAIEmbedder(client, model)
     await client.aclose()
 

@@ -1,0 +1,155 @@
+"""The chat model and time: retries, deadlines, and what ends in the middle."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+
+import pytest
+
+from shared.chat_models import ModelEvent, ModelFinished, ModelText
+from shared.chat_models.openai_chat import OpenAIChatModel
+from shared.errors import RateLimited, TooSlow, Unavailable
+from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, error_of, model_of
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[OpenAIStandIn]:
+    async with OpenAIStandIn() as service:
+        yield service
+
+
+@pytest.fixture
+async def model(service: OpenAIStandIn) -> AsyncIterator[OpenAIChatModel]:
+    async with model_of(connection_to(service)) as model:
+        yield model
+
+
+@pytest.mark.parametrize("cut", [True, False])
+async def test_an_answer_that_is_cut_off_is_an_error_after_its_text(
+    service: OpenAIStandIn, model: OpenAIChatModel, cut: bool
+) -> None:
+    service.reply_raw(b'data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n', cut=cut)
+    events: list[ModelEvent] = []
+    with pytest.raises(Unavailable, match="cut off"):
+        async with aclosing(model.stream(QUESTION, context())) as stream:
+            events.extend([event async for event in stream])
+    assert len(service.chats) == 1
+
+
+async def test_a_connection_cut_after_the_finish_reason_does_not_matter(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    service.reply_raw(b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n', cut=True)
+    assert await ask(model) == [ModelText("Hi"), ModelFinished("stop", service.model)]
+
+
+async def test_a_short_rate_limit_is_waited_for(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
+    service.fail(429, headers={"Retry-After": "1"})
+    service.reply("Hi")
+    begun = asyncio.get_running_loop().time()
+    assert (await ask(model))[0] == ModelText("Hi")
+    assert asyncio.get_running_loop().time() - begun >= 1.0
+    assert len(service.chats) == 2
+
+
+async def test_azures_milliseconds_are_waited_for(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
+    service.fail(429, headers={"retry-after-ms": "20", "Retry-After": "60"})
+    service.reply("Hi")
+    assert (await ask(model))[0] == ModelText("Hi")
+
+
+async def test_a_rate_limit_that_stays_is_passed_on_with_its_wait(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    service.fail(429, headers={"Retry-After": "0.2"}, times=3)
+    assert (await error_of(model, RateLimited)).retry_after == 1
+    assert len(service.chats) == 3
+
+
+async def test_a_long_rate_limit_is_passed_on_at_once(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
+    service.fail(429, headers={"Retry-After": "41.5"})
+    assert (await error_of(model, RateLimited)).retry_after == 42
+    assert len(service.chats) == 1
+
+
+async def test_a_rate_limit_that_outlasts_the_deadline_is_passed_on_at_once(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    service.fail(429, headers={"Retry-After": "15"})
+    assert (await error_of(model, RateLimited, seconds=10)).retry_after == 15
+    assert len(service.chats) == 1
+
+
+async def test_a_used_up_quota_is_not_tried_again(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
+    service.fail(429, code="insufficient_quota")
+    assert "quota" in (await error_of(model, RateLimited)).message
+    assert len(service.chats) == 1
+
+
+@pytest.mark.parametrize("status", [409, 500, 502, 503])
+async def test_a_fault_that_passes_is_tried_again(service: OpenAIStandIn, model: OpenAIChatModel, status: int) -> None:
+    service.fail(status, headers={"Retry-After": "0.01"}, times=2)
+    service.reply("Hi")
+    assert (await ask(model))[0] == ModelText("Hi")
+    assert len(service.chats) == 3
+
+
+async def test_a_connection_that_is_closed_without_an_answer_is_tried_again(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    service.hang_up()
+    service.reply("Hi")
+    assert (await ask(model))[0] == ModelText("Hi")
+
+
+async def test_a_service_that_only_hangs_up_is_unavailable(service: OpenAIStandIn) -> None:
+    service.hang_up(times=2)
+    async with model_of(connection_to(service), retries=1) as model:
+        assert "OPENAI_BASE_URL" in (await error_of(model, Unavailable)).message
+
+
+async def test_nobody_listening_is_unavailable_and_names_the_address_setting(service: OpenAIStandIn) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+        async with model_of(replace(connection_to(service), base_url=nobody), retries=1) as model:
+            assert "OPENAI_BASE_URL" in (await error_of(model, Unavailable)).message
+
+
+async def test_a_hanging_service_is_left_at_the_deadline(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
+    service.hang()
+    await error_of(model, TooSlow, seconds=0.5)
+    async with asyncio.timeout(10):
+        await service.chats[0].disconnected.wait()
+    assert len(service.chats) == 1
+
+
+async def test_a_deadline_in_the_middle_of_an_answer_ends_it(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
+    service.reply("Hel", asyncio.Event())
+    await error_of(model, TooSlow, seconds=0.5)
+    async with asyncio.timeout(10):
+        await service.chats[0].disconnected.wait()
+
+
+@pytest.mark.parametrize("patience", [{"first": 0.3}, {"between": 0.3}])
+async def test_silence_is_too_slow_before_and_between_the_pieces(
+    service: OpenAIStandIn, patience: dict[str, float]
+) -> None:
+    if "first" in patience:
+        service.reply(asyncio.Event())
+    else:
+        service.reply("Hel", asyncio.Event())
+    async with model_of(connection_to(service), **patience) as model:
+        await error_of(model, TooSlow)
+    assert len(service.chats) == 1
+
+
+async def test_thinking_before_the_first_text_may_take_longer(service: OpenAIStandIn) -> None:
+    gate = asyncio.Event()
+    service.reply({"choices": [], "prompt_filter_results": []}, gate, "Hi")
+    async with model_of(connection_to(service), between=0.1) as model:
+        asyncio.get_running_loop().call_later(0.5, gate.set)
+        assert (await ask(model))[0] == ModelText("Hi")

@@ -1,0 +1,57 @@
+"""Our client connected to the stand-in, for the tests of everything that talks to OpenAI."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from shared.chat_models import ModelEvent, ModelRequest
+from shared.chat_models.openai_chat import OpenAIChatModel
+from shared.chat_types import Message, RequestContext, Role
+from shared.errors import SwitchboardError
+from shared.openai_service.connection import OpenAIConnection, ServedModel
+from shared.openai_service.service import OpenAIService, Patience
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+QUESTION = ModelRequest(messages=(Message(Role.USER, "What is covered?"),), question="What is covered?")
+
+
+def connection_to(service: OpenAIStandIn) -> OpenAIConnection:
+    return OpenAIConnection(
+        kind="openai-compatible",
+        base_url=service.base_url,
+        api_key=SecretStr(service.api_key),
+        address_setting="OPENAI_BASE_URL",
+        key_setting="OPENAI_API_KEY",
+        chat_model=ServedModel(service.model, "OPENAI_CHAT_MODEL"),
+    )
+
+
+@asynccontextmanager
+async def model_of(connection: OpenAIConnection, **patience: Any) -> AsyncGenerator[OpenAIChatModel]:
+    client = OpenAIService(connection, Patience(**patience))
+    try:
+        yield OpenAIChatModel(client)
+    finally:
+        await client.aclose()
+
+
+def context(seconds: float = 30.0) -> RequestContext:
+    return RequestContext("invocation-1", asyncio.get_running_loop().time() + seconds)
+
+
+async def ask(model: OpenAIChatModel, request: ModelRequest = QUESTION, *, seconds: float = 30.0) -> list[ModelEvent]:
+    async with aclosing(model.stream(request, context(seconds))) as events:
+        return [event async for event in events]
+
+
+async def error_of[Error: SwitchboardError](
+    model: OpenAIChatModel, kind: type[Error], *, request: ModelRequest = QUESTION, seconds: float = 30.0
+) -> Error:
+    with pytest.raises(kind) as caught:
+        await ask(model, request, seconds=seconds)
+    assert type(caught.value) is kind
+    return caught.value
