@@ -140,7 +140,12 @@ async def test_leaving_early_is_seen_by_the_service(service: OpenAIStandIn, mode
 
 
 async def test_the_next_request_uses_the_same_connection(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
-    await ask(model)
+    end_of_body = asyncio.Event()
+    service.reply_raw(b'data: {"choices":[{"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n', end_of_body)
+    async with asyncio.timeout(10), aclosing(model.stream(QUESTION, context())) as events:
+        assert await anext(events) == ModelFinished("stop", service.model)
+        end_of_body.set()
+        assert [event async for event in events] == []
     await ask(model)
     assert service.chats[0].client_port == service.chats[1].client_port
 
@@ -173,3 +178,12 @@ async def test_something_else_in_a_200_is_an_unavailable_service(
 ) -> None:
     service.reply_raw(body, content_type=content_type)
     assert "OPENAI_BASE_URL" in (await error_of(model, Unavailable)).message
+
+
+async def test_an_answer_that_is_not_read_is_closed(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
+    service.reply_raw(b"<html>", asyncio.Event(), content_type="text/html")
+    # The error holds the frames, so that no garbage collection closes the answer instead.
+    error = await error_of(model, Unavailable)
+    async with asyncio.timeout(5):
+        await service.chats[0].disconnected.wait()
+    assert error.__traceback__
