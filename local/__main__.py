@@ -4,12 +4,15 @@ import argparse
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from local.errors import HostError
+
+EXIT_SECONDS = 2.0
 
 
 class StopSignals:
@@ -61,9 +64,12 @@ def main() -> None:
     except HostError as exc:
         print(exc, file=sys.stderr, flush=True)
         end_process(1)
-    else:
-        if not all_ended:
-            end_process(0)
+    if not all_ended:
+        end_process(0)
+    # The interpreter waits for every thread of the app; we do not.
+    last_resort = threading.Timer(EXIT_SECONDS, end_process, (0,))
+    last_resort.daemon = True
+    last_resort.start()
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ def decode_path(raw: str) -> str:
             del kept[max(1, len(kept) - 1) :]
         elif segment != ".":
             kept.append(segment)
-    return "/".join(kept)
+    return "/".join(kept) + ("/" if text.endswith(("/.", "/..")) else "")
 
 
 def _rank(segment: str, found: Sequence[Parameter]) -> tuple[int, int, str]:

@@ -26,7 +26,7 @@ from local.errors import HostError
 
 LOOPBACK = "127.0.0.1"
 ACCEPT_SECONDS = 10
-STOP_SECONDS = 2.0
+STOP_SECONDS = 1.5
 
 _log = logging.getLogger(__name__)
 
@@ -120,6 +120,8 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="functions-worker", daemon=True)
         self.ended: Future[None] = Future()
         """Done when the loop has ended, by `stop` or because its HTTP server gave up."""
+        # One that waits for it may be cancelled; the future itself may not.
+        self.ended.set_running_or_notify_cancel()
 
     async def start(self, directory: Path) -> App:
         """Index the app of a directory and wait until its HTTP server accepts.
@@ -142,15 +144,18 @@ class Worker:
         """End everything that runs in the worker.
 
         Returns:
-            False where something did not end within `STOP_SECONDS`; the thread is then still there.
+            False where something did not end in a little more than `STOP_SECONDS`; the thread is then still there.
         """
         if not self._thread.is_alive():
             return True
         asyncio.run_coroutine_threadsafe(_cancel_everything(), self._loop).add_done_callback(
             lambda _: self._loop.call_soon_threadsafe(self._loop.stop)
         )
-        await asyncio.wait({asyncio.wrap_future(self.ended)}, timeout=2 * STOP_SECONDS)
-        return self.ended.done()
+        await asyncio.wait({asyncio.wrap_future(self.ended)}, timeout=STOP_SECONDS + 0.5)
+        if not self.ended.done():
+            return False
+        self._loop.close()
+        return True
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

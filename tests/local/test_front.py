@@ -1,0 +1,166 @@
+"""What the host answers itself, what it lets through, and what it logs."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+
+import aiohttp
+import pytest
+from yarl import URL
+
+from tests.local.running_host import RunningHost, running_host
+from tests.local.small_apps import write_app
+
+APP = """
+@app.route(route="items/{id}", methods=["GET"])
+async def items(req: Request) -> JSONResponse:
+    return JSONResponse({"function": "items", **req.path_params})
+
+
+@app.route(route="items/recent", methods=["GET"])
+async def recent(req: Request) -> JSONResponse:
+    return JSONResponse({"function": "recent"})
+
+
+@app.route(route="content/{*path}", methods=["GET"])
+async def content(req: Request) -> JSONResponse:
+    return JSONResponse({"function": "content", **req.path_params})
+
+
+@app.route(methods=["POST"])
+async def unnamed(req: Request) -> StreamingResponse:
+    return StreamingResponse(iter(["a", "b"]), media_type="text/plain")
+
+
+@app.route(route="setting", methods=["GET"])
+async def setting(req: Request) -> JSONResponse:
+    return JSONResponse({name: os.environ.get(name) for name in ("FROM_FILE", "FROM_BOTH")})
+
+
+@app.timer_trigger(schedule="0 0 * * * *", arg_name="timer")
+async def hourly(timer: func.TimerRequest) -> None: ...
+"""
+ORIGIN = "http://localhost:5173"
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHost]:
+    app = write_app(
+        tmp_path_factory.mktemp("front"),
+        APP,
+        host={"extensions": {"http": {"routePrefix": "v1"}}},
+        local_settings={
+            "Values": {"FROM_FILE": "file", "FROM_BOTH": "file"},
+            "Host": {"CORS": ORIGIN, "CORSCredentials": True},
+        },
+    )
+    with running_host(app, {"FROM_BOTH": "environment"}) as running:
+        yield running
+
+
+@pytest.fixture
+async def caller() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(15)) as session:
+        yield session
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("items/recent", {"function": "recent"}),
+        ("items/7", {"function": "items", "id": "7"}),
+        ("ITEMS/a%20b%252F?x=1", {"function": "items", "id": "a b%2F"}),
+        ("content/a/%C3%A4.pdf", {"function": "content", "path": "a/ä.pdf"}),
+        ("content/..%2F..%2Fetc%2Fpasswd", {"function": "content", "path": "..%2F..%2Fetc%2Fpasswd"}),
+    ],
+)
+async def test_a_path_reaches_its_function_with_its_parameters(
+    host: RunningHost, caller: aiohttp.ClientSession, path: str, expected: dict[str, str]
+) -> None:
+    async with caller.get(URL(f"{host.url}/{path}", encoded=True)) as answer:
+        assert await answer.json() == expected
+
+
+async def test_the_prefix_is_that_of_the_host_file(host: RunningHost, caller: aiohttp.ClientSession) -> None:
+    assert host.url.endswith("/v1")
+    async with caller.get(host.url.replace("/v1", "/api/items/7")) as answer:
+        assert (answer.status, await answer.read()) == (404, b"")
+
+
+async def test_a_wrong_method_is_a_404_and_head_a_405(host: RunningHost, caller: aiohttp.ClientSession) -> None:
+    async with caller.get(f"{host.url}/unnamed") as wrong:
+        assert wrong.status == 404
+    async with caller.head(f"{host.url}/unnamed") as head:
+        assert (head.status, head.headers["Allow"]) == (405, "POST")
+
+
+async def test_values_of_the_settings_file_are_set_and_the_environment_wins(
+    host: RunningHost, caller: aiohttp.ClientSession
+) -> None:
+    async with caller.get(f"{host.url}/setting") as answer:
+        assert await answer.json() == {"FROM_FILE": "file", "FROM_BOTH": "environment"}
+
+
+async def test_an_allowed_origin_may_ask_first_and_read_the_streamed_answer(
+    host: RunningHost, caller: aiohttp.ClientSession
+) -> None:
+    asked = {
+        "Origin": ORIGIN,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "content-type",
+    }
+    async with caller.options(f"{host.url}/unnamed", headers=asked) as allowed:
+        assert allowed.status == 204
+        assert allowed.headers["Access-Control-Allow-Origin"] == ORIGIN
+        assert allowed.headers["Access-Control-Allow-Methods"] == "POST"
+        assert allowed.headers["Access-Control-Allow-Headers"] == "content-type"
+        assert allowed.headers["Access-Control-Allow-Credentials"] == "true"
+    async with caller.post(f"{host.url}/unnamed", headers={"Origin": ORIGIN}) as answer:
+        assert await answer.text() == "ab"
+        assert answer.headers.getall("Access-Control-Allow-Origin") == [ORIGIN]
+        assert answer.headers["Vary"] == "Origin"
+
+
+async def test_another_origin_gets_no_permission(host: RunningHost, caller: aiohttp.ClientSession) -> None:
+    asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "POST"}
+    async with caller.options(f"{host.url}/unnamed", headers=asked) as refused:
+        assert "Access-Control-Allow-Origin" not in refused.headers
+        assert "Access-Control-Allow-Methods" not in refused.headers
+
+
+async def test_without_cors_the_host_adds_nothing_and_options_is_a_method_like_any(
+    caller: aiohttp.ClientSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    app = write_app(tmp_path_factory.mktemp("closed"), APP)
+    with running_host(app) as running:
+        asked = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
+        async with caller.options(f"{running.url}/unnamed", headers=asked) as refused:
+            assert refused.status == 404
+        async with caller.post(f"{running.url}/unnamed", headers={"Origin": ORIGIN}) as answer:
+            assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+async def test_with_any_origin_allowed_the_answer_says_so(
+    caller: aiohttp.ClientSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    app = write_app(tmp_path_factory.mktemp("public"), APP, local_settings={"Host": {"CORS": "*"}})
+    with running_host(app) as running:
+        async with caller.post(f"{running.url}/unnamed", headers={"Origin": ORIGIN}) as answer:
+            assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
+async def test_an_invocation_is_one_line_without_anything_of_the_caller(
+    host: RunningHost, caller: aiohttp.ClientSession
+) -> None:
+    async with caller.get(f"{host.url}/content/secret-path?q=secret-query", headers={"X-A": "secret-header"}) as answer:
+        assert answer.status == 200
+    line = host.wait_for(r"(?m)^.* content GET 200 .*$", 5)
+    uuid = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    assert re.fullmatch(rf"\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d {uuid} content GET 200 \d+ ms", line)
+    assert "secret" not in host.log()
+    assert "Uvicorn" not in host.log()
+
+
+def test_the_start_lists_every_function_and_says_what_is_not_hosted(host: RunningHost) -> None:
+    assert re.search(r"items +\[GET\] http://127\.0\.0\.1:\d+/v1/items/\{id\}", host.log())
+    assert re.search(r"unnamed +\[POST\] http://127\.0\.0\.1:\d+/v1/unnamed", host.log())
+    assert re.search(r"hourly +timerTrigger, not hosted locally", host.log())

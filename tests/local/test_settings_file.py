@@ -1,0 +1,91 @@
+"""`host.json` and `local.settings.json`."""
+
+from pathlib import Path
+
+import pytest
+
+from local.errors import HostError
+from local.settings_file import Cors, LocalSettings, read_local_settings, read_route_prefix
+
+
+def write(directory: Path, name: str, text: str) -> Path:
+    (directory / name).write_text(text, "utf-8")
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("text", "prefix"),
+    [
+        ('{"version": "2.0"}', "api"),
+        ('{"version": "2.0", "extensions": {"http": {"routePrefix": ""}}}', ""),
+        ('{"version": "2.0", "extensions": {"http": {"routePrefix": "/v1/chat/"}}}', "v1/chat"),
+        ('\ufeff{"version": "2.0" /* Functions 4 */, // and no more\n"extensions": {}}', "api"),
+    ],
+)
+def test_the_route_prefix_is_read_with_comments_and_a_byte_order_mark(tmp_path: Path, text: str, prefix: str) -> None:
+    assert read_route_prefix(write(tmp_path, "host.json", text)) == prefix
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('{"version": "1.0"}', '"version": "2.0"'),
+        ("[]", "JSON object"),
+        ('{"version": "2.0",\n "extensions": }', "line 2, column 16"),
+        ('{"version": "2.0", "extensions": 5}', "extensions must be an object"),
+        ('{"version": "2.0", "extensions": {"http": {"routePrefix": 5}}}', "routePrefix must be a string"),
+        ("[" * 100_000, "nested"),
+    ],
+)
+def test_a_wrong_host_file_is_named_with_the_place(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(HostError) as refused:
+        read_route_prefix(write(tmp_path, "host.json", text))
+    assert str(tmp_path / "host.json") in str(refused.value)
+    assert complaint in str(refused.value)
+
+
+def test_a_missing_host_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(HostError, match=r"host\.json is missing"):
+        read_route_prefix(tmp_path)
+
+
+def test_without_local_settings_the_defaults_hold(tmp_path: Path) -> None:
+    assert read_local_settings(tmp_path) == LocalSettings(values={}, port=7071, cors=Cors())
+
+
+def test_values_port_and_cors_are_read(tmp_path: Path) -> None:
+    text = """{
+        "Values": {"URL": "https://example.org//x", "TEXT": "/* kept */", "FLAG": true, "COUNT": 3},
+        "Host": {"LocalHttpPort": 7075, "CORS": "http://localhost:5173/, https://example.org", "CORSCredentials": true}
+    }"""
+    settings = read_local_settings(write(tmp_path, "local.settings.json", text))
+    assert settings.values == {"URL": "https://example.org//x", "TEXT": "/* kept */", "FLAG": "true", "COUNT": "3"}
+    assert settings.port == 7075
+    assert settings.cors == Cors(("http://localhost:5173", "https://example.org"), credentials=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('{"IsEncrypted": true}', "encrypted"),
+        ('{"Values": {"A": {}}}', "Values.A"),
+        ('{"Values": {"A": null}}', "Values.A"),
+        ('{"Host": {"LocalHttpPort": "7071"}}', "LocalHttpPort"),
+        ('{"Host": {"LocalHttpPort": 70710}}', "LocalHttpPort"),
+        ('{"Host": {"CORS": ["*"]}}', "Host.CORS"),
+        ('{"Host": {"CORS": "*", "CORSCredentials": true}}', "CORSCredentials"),
+        ('{"Host": {"CORSCredentials": "yes"}}', "CORSCredentials"),
+        ('// nothing\n{"Values": {,}}', "line 2, column 13"),
+    ],
+)
+def test_a_wrong_settings_file_is_named_with_the_reason(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(HostError) as refused:
+        read_local_settings(write(tmp_path, "local.settings.json", text))
+    assert str(tmp_path / "local.settings.json") in str(refused.value)
+    assert complaint in str(refused.value)
+
+
+def test_a_settings_file_that_is_not_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "local.settings.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(HostError, match="not UTF-8"):
+        read_local_settings(tmp_path)

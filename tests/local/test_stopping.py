@@ -1,0 +1,146 @@
+"""Ctrl-C and SIGTERM, at every moment."""
+
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.local.running_host import RunningHost
+from tests.local.small_apps import write_app
+
+APP = """
+@app.route(route="endless", methods=["GET"])
+async def endless(req: Request) -> StreamingResponse:
+    async def body():
+        try:
+            yield "begun"
+            await asyncio.sleep(600)
+        finally:
+            print("the stream was closed", flush=True)
+
+    return StreamingResponse(body(), media_type="text/plain")
+
+
+@app.route(route="blocks", methods=["GET"])
+def blocks(req: Request) -> JSONResponse:
+    import time
+
+    print("blocking", flush=True)
+    time.sleep(600)
+"""
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+NOISE = ("Traceback", "never retrieved", "was destroyed", "Exception", "CancelledError", "Warning")
+
+
+def open_stream(host: RunningHost, path: str) -> socket.socket:
+    caller = socket.create_connection(("127.0.0.1", host.port), timeout=15)
+    caller.sendall(f"GET /api/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return caller
+
+
+def wait_until_refused(host: RunningHost) -> None:
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", host.port), timeout=15).close()
+        except ConnectionRefusedError:
+            return
+
+
+def started(app: Path) -> RunningHost:
+    host = RunningHost(app, {}, ("--port", "0"))
+    host.wait_for("Switchboard is ready")
+    return host
+
+
+def assert_quiet(host: RunningHost) -> None:
+    assert [word for word in NOISE if word in host.log()] == []
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_an_idle_host_ends_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    host = started(write_app(tmp_path, APP))
+    assert host.stop(number) == 0
+    assert_quiet(host)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_an_open_stream_is_closed_after_a_grace(tmp_path: Path, number: signal.Signals) -> None:
+    host = started(write_app(tmp_path, APP))
+    with open_stream(host, "endless") as caller:
+        assert caller.recv(1000)
+        assert host.stop(number) == 0
+    assert "the stream was closed" in host.log()
+    assert "endless GET " in host.log()
+    assert_quiet(host)
+
+
+def test_a_stream_that_ends_within_the_grace_is_complete(tmp_path: Path) -> None:
+    source = """
+    @app.route(route="short", methods=["GET"])
+    async def short(req: Request) -> StreamingResponse:
+        async def body():
+            yield "begun"
+            await asyncio.sleep(1)
+            yield "ended"
+
+        return StreamingResponse(body(), media_type="text/plain")
+    """
+    host = started(write_app(tmp_path, source))
+    with open_stream(host, "short") as caller:
+        received = caller.recv(1000)
+        host.process.send_signal(signal.SIGINT)
+        while part := caller.recv(1000):
+            received += part
+    assert received.endswith(b"5\r\nended\r\n0\r\n\r\n")
+    assert host.wait() == 0
+    host.wait_for(r"short GET 200 \d+ ms")
+
+
+def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
+    host = started(write_app(tmp_path, APP))
+    with open_stream(host, "endless") as caller:
+        assert caller.recv(1000)
+        host.process.send_signal(signal.SIGINT)
+        wait_until_refused(host)
+        host.process.send_signal(signal.SIGINT)
+        assert host.wait() == 0
+    assert "the stream was closed" not in host.log()
+    assert_quiet(host)
+
+
+def test_a_function_that_blocks_for_ever_does_not_hold_the_host(tmp_path: Path) -> None:
+    host = started(write_app(tmp_path, APP))
+    with open_stream(host, "blocks"):
+        host.wait_for("blocking")
+        assert host.stop() == 0
+    assert_quiet(host)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_the_app_is_imported_ends_it(tmp_path: Path, number: signal.Signals) -> None:
+    source = """
+    import time
+
+    print("importing", flush=True)
+    time.sleep(600)
+    """
+    host = RunningHost(write_app(tmp_path, source), {}, ("--port", "0"))
+    host.wait_for("importing")
+    assert host.stop(number) == 0
+    assert_quiet(host)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_the_health_route_is_asked_ends_it(tmp_path: Path, number: signal.Signals) -> None:
+    source = """
+    @app.route(route="health", methods=["GET"])
+    async def health(req: Request) -> JSONResponse:
+        print("asked", flush=True)
+        await asyncio.sleep(600)
+        return JSONResponse({})
+    """
+    host = RunningHost(write_app(tmp_path, source), {}, ("--port", "0"))
+    host.wait_for("asked")
+    assert host.stop(number) == 0
+    assert_quiet(host)
