@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from shared.errors import NotConfigured
 from shared.settings import Settings
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
@@ -60,11 +61,15 @@ class OpenAIConnection:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "OpenAIConnection | None":
-        """Read the service from the settings, which have been checked to be complete; None where there is none."""
+        """Read the service from the settings, which have been checked to be complete; None where there is none.
+
+        Raises:
+            NotConfigured: its URL is none; names the variable.
+        """
         if settings.azure_openai_endpoint:
             return cls(
                 kind="azure-openai",
-                base_url=_azure_base_url(settings.azure_openai_endpoint),
+                base_url=_azure_base_url(_checked(settings.azure_openai_endpoint, "AZURE_OPENAI_ENDPOINT")),
                 api_key=settings.azure_openai_api_key,
                 address_setting="AZURE_OPENAI_ENDPOINT",
                 key_setting="AZURE_OPENAI_API_KEY",
@@ -75,7 +80,7 @@ class OpenAIConnection:
             )
         if not (settings.openai_base_url or settings.openai_api_key):
             return None
-        base_url = settings.openai_base_url or OPENAI_BASE_URL
+        base_url = _checked(settings.openai_base_url or OPENAI_BASE_URL, "OPENAI_BASE_URL")
         return cls(
             kind="openai" if urlsplit(base_url).hostname == "api.openai.com" else "openai-compatible",
             base_url=base_url,
@@ -89,6 +94,16 @@ class OpenAIConnection:
 
 def _embedding(name: str | None, setting: str) -> ServedModel | None:
     return ServedModel(name, setting) if name else None
+
+
+def _checked(url: str, setting: str) -> str:
+    try:
+        address = urlsplit(url)
+        if address.hostname and address.port != 0:
+            return url
+    except ValueError:
+        pass
+    raise NotConfigured(f"{setting} is no URL: it needs a host, such as https://example.com/v1.")
 
 
 def _azure_base_url(endpoint: str) -> str:

@@ -1,5 +1,6 @@
 import pytest
 
+from shared.errors import NotConfigured
 from shared.openai_service.connection import OpenAIConnection, ServedModel
 from shared.settings import Settings
 
@@ -48,3 +49,11 @@ def test_an_azure_key_is_used_instead_of_the_identity() -> None:
     assert not found.uses_identity
     assert found.credential_advice == "AZURE_OPENAI_API_KEY"
     assert "azure-secret" not in f"{found!r} {found}"
+
+
+@pytest.mark.parametrize("url", ["http://:8080/v1", "http://host:port/v1", "http://[::1/v1", "https:///v1"])
+def test_a_url_without_a_usable_host_is_named(url: str) -> None:
+    with pytest.raises(NotConfigured, match="OPENAI_BASE_URL"):
+        connection(OPENAI_BASE_URL=url, OPENAI_CHAT_MODEL="llama3")
+    with pytest.raises(NotConfigured, match="AZURE_OPENAI_ENDPOINT"):
+        connection(AZURE_OPENAI_ENDPOINT=url, AZURE_OPENAI_CHAT_DEPLOYMENT="chat")

@@ -12,7 +12,6 @@ test may run in the same loop or in another process.
 
 import asyncio
 import json
-import re
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,16 @@ from aiohttp import web
 from pydantic import TypeAdapter
 
 from shared.chat_types import Json
-from tests.stand_ins.hashed_embedder import hashed_vector
+from tests.stand_ins.openai_answers import (
+    USAGE,
+    chunk,
+    completion,
+    default_arguments,
+    default_text,
+    event,
+    models,
+    vectors,
+)
 from tests.stand_ins.openai_requests import ChatBody, EmbeddingsBody, Refusal, check_chat, read_body
 
 type Step = str | bytes | dict[str, Json] | asyncio.Event
@@ -31,10 +39,6 @@ type Step = str | bytes | dict[str, Json] | asyncio.Event
 CHAT = "/chat/completions"
 EMBEDDINGS = "/embeddings"
 MODELS = "/models"
-
-_USAGE: dict[str, Json] = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
-_SOURCE = re.compile(r"^(?P<page>[^\n:]+\.\w+(?:#page=\d+)?): ", re.MULTILINE)
-_QUESTION = re.compile(r"[^\n]*\S[^\n]*\Z")
 
 
 @dataclass(slots=True)
@@ -124,11 +128,10 @@ class OpenAIStandIn:
         async def send(exchange: Exchange) -> web.StreamResponse:
             if exchange.chat and not exchange.chat.stream:
                 text = "".join(step for step in steps if isinstance(step, str))
-                choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish_reason}
-                return web.json_response({"model": self.model, "choices": [choice], "usage": _USAGE})
+                return web.json_response(completion(self.model, text, finish_reason))
             ending: list[Step] = [self.chunk({}, finish_reason)] if finish_reason else []
             if usage and exchange.chat and exchange.chat.stream_options:
-                ending.append({**self.chunk({}), "choices": [], "usage": _USAGE})
+                ending.append({**self.chunk({}), "choices": [], "usage": USAGE})
             ending += [b"data: [DONE]\n\n"] if done else []
             return await self._stream(exchange, [self.chunk({"role": "assistant", "content": ""}), *steps, *ending])
 
@@ -136,15 +139,7 @@ class OpenAIStandIn:
 
     def chunk(self, delta: dict[str, Json], finish_reason: str | None = None) -> dict[str, Json]:
         """A chunk as the service would send it."""
-        choice: Json = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        return {
-            "id": "chatcmpl-1",
-            "object": "chat.completion.chunk",
-            "created": 1_700_000_000,
-            "model": self.model,
-            "choices": [choice],
-            "usage": None,
-        }
+        return chunk(self.model, delta, finish_reason)
 
     def call_tool(self, name: str, arguments: dict[str, Json], *, call_id: str = "call_1") -> None:
         """Answer the next request with one tool call, its arguments in two pieces as OpenAI sends them."""
@@ -250,41 +245,18 @@ class OpenAIStandIn:
 
     async def _reply_by_default(self, exchange: Exchange) -> web.StreamResponse:
         if exchange.embeddings:
-            return self._embed(exchange.embeddings)
-        if exchange.chat:
-            self._script_default(exchange.chat)
-            return await self._scripts[CHAT].pop()(exchange)
-        names = (self.model, self.embedding_model)
-        models = [{"id": name, "object": "model", "created": 0, "owned_by": "stand-in"} for name in names]
-        return web.json_response({"object": "list", "data": models})
+            return web.json_response(vectors(exchange.embeddings, self.dimensions))
+        if exchange.chat is None:
+            return web.json_response(models(self.model, self.embedding_model))
+        if exchange.chat.tools and exchange.chat.tool_choice != "none":
+            self.call_tool(exchange.chat.tools[0].function.name, default_arguments(exchange.chat))
+        else:
+            self.reply(*default_text(exchange.chat))
+        return await self._scripts[CHAT].pop()(exchange)
 
     def _check_model(self, asked: str, served: str) -> None:
         if asked != served:
             raise Refusal(404, f"The model `{asked}` does not exist.", param="model", code="model_not_found")
-
-    def _embed(self, body: EmbeddingsBody) -> web.Response:
-        texts = [body.input] if isinstance(body.input, str) else body.input
-        size = body.dimensions or self.dimensions
-        data = [
-            {"object": "embedding", "index": place, "embedding": hashed_vector(text, size)}
-            for place, text in enumerate(texts)
-        ]
-        data.reverse()  # the order is the index's business
-        usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
-        return web.json_response({"object": "list", "data": data, "model": body.model, "usage": usage})
-
-    def _script_default(self, body: ChatBody) -> None:
-        prompt = body.messages[-1].content or ""
-        if body.tools and body.tool_choice != "none":
-            question = _QUESTION.search(prompt.strip())
-            function = body.tools[0].function
-            properties = function.parameters.get("properties")
-            names = list(TypeAdapter(dict[str, object]).validate_python(properties or {}))
-            self.call_tool(function.name, {name: question.group().strip() if question else "" for name in names[:1]})
-            return
-        source = _SOURCE.search("\n".join(message.content or "" for message in reversed(body.messages)))
-        cited = f" [{source['page'].strip()}]" if source else ""
-        self.reply("The answer", " is in the", f" documents{cited}.")
 
     async def _stream(
         self,
@@ -303,18 +275,14 @@ class OpenAIStandIn:
                 case bytes():
                     await response.write(step)
                 case str():
-                    await response.write(_event(self.chunk({"content": step})))
+                    await response.write(event(self.chunk({"content": step})))
                 case dict():
-                    await response.write(_event(step))
+                    await response.write(event(step))
         if cut and exchange.request.transport:
             exchange.request.transport.close()
         else:
             await response.write_eof()
         return response
-
-
-def _event(chunk: dict[str, Json]) -> bytes:
-    return f"data: {json.dumps(chunk, separators=(',', ':'), ensure_ascii=False)}\n\n".encode()
 
 
 def _port(request: web.Request) -> int:
