@@ -1,0 +1,168 @@
+"""Whatever bytes a caller sends, the host goes on and says nothing of it but a status."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+
+import aiohttp
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.local.running_host import RunningHost, running_host
+from tests.local.small_apps import write_app
+
+APP = """
+@app.route(route="read", methods=["POST"])
+async def read(req: Request) -> JSONResponse:
+    return JSONResponse(len(await req.body()))
+
+
+@app.route(route="any/{*path}")
+async def anything(req: Request) -> JSONResponse:
+    return JSONResponse(req.path_params)
+
+
+@app.route(route="invocations", methods=["GET"])
+async def invocations(req: Request) -> JSONResponse:
+    # Ours alone, once the host has ended those whose request the worker's HTTP server refused.
+    async with asyncio.timeout(10):
+        while len(running := [task for task in asyncio.all_tasks() if "_invoke" in repr(task)]) > 1:
+            await asyncio.sleep(0.05)
+    return JSONResponse(len(running))
+"""
+WAIT_SECONDS = 15
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHost]:
+    with running_host(write_app(tmp_path_factory.mktemp("hostile"), APP)) as running:
+        yield running
+        for noise in ("Traceback", "never retrieved", "Error"):
+            assert noise not in running.log()
+
+
+def exchange(host: RunningHost, sent: bytes, *, hang_up: bool = False) -> bytes:
+    """Send bytes, say that no more will come (or hang up), and return what came back until the host closes."""
+    with socket.create_connection(("127.0.0.1", host.port), timeout=WAIT_SECONDS) as caller:
+        caller.settimeout(WAIT_SECONDS)
+        received = b""
+        try:
+            caller.sendall(sent)
+            if hang_up:
+                return b""
+            while part := caller.recv(65536):
+                received += part
+        except ConnectionError:
+            pass
+        return received
+
+
+def assert_alive(host: RunningHost) -> None:
+    answer = exchange(host, request(b"POST /api/read HTTP/1.1", b"Content-Length: 2", body=b"ok"))
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.endswith(b"\r\n\r\n2")
+
+
+def request(line: bytes, *headers: bytes, body: bytes = b"") -> bytes:
+    return b"\r\n".join([line, b"Host: localhost", b"Connection: close", *headers, b"", body])
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"\x00\xff\xfe garbage \x80\r\n\r\n", b"400"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100), b"400"),
+        (request(b"GET /api/any/" + b"a" * 100_000 + b" HTTP/1.1"), b"400"),
+        (request(b"GET /api/any/x HTTP/1.1", b"X-Long: " + b"a" * 100_000), b"400"),
+        (request(b"GET /api/any/x HTTP/1.1", *[b"X-Many: " + b"a" * 8000] * 100), b"400"),
+        (request(b"GET /api/any/x HTTP/1.1", *[b"X-Many: a"] * 1000), b"400"),
+        (request(b"POST /api/read HTTP/1.1", b"Content-Length: many"), b"400"),
+        (request(b"POST /api/read HTTP/1.1", b"Content-Length: -1"), b"400"),
+        (request(b"POST /api/read HTTP/1.1", b"Content-Length: 1", b"Content-Length: 2", body=b"ab"), b"400"),
+        (request(b"POST /api/read HTTP/1.1", b"Content-Length: 9" + b"9" * 40), b"400"),
+        (request(b"POST /api/read HTTP/1.1", b"Transfer-Encoding: nonsense"), b"400"),
+        (request(b"POST /api/read HTTP/1.1", b"Transfer-Encoding: chunked", body=b"zz\r\nno\r\n"), b"400"),
+        (request(b"POST /api/read HTTP/1.1", b"Transfer-Encoding: chunked", body=b"2\r\nabcdef\r\n"), b"400"),
+        (request(b"POST /api/read HTTP/1.1", b"Transfer-Encoding: chunked", body=b"2\r\nab\r\n0\r\n\r\n"), b"200"),
+        (request(b"GET /api/any/%00%FF%zz%C3 HTTP/1.1"), b"200"),
+        (request(b"GET /api/any/\xe4\xff HTTP/1.1"), b"400"),
+        (request(b"GET /api/any/a#b?c HTTP/1.1"), b"200"),
+        (request(b"GET http://elsewhere.example/api/any/x HTTP/1.1"), b"200"),
+        (request(b"GET //elsewhere.example/api/any/x HTTP/1.1"), b"404"),
+        (request(b"OPTIONS * HTTP/1.1"), b"404"),
+        (request(b"CONNECT localhost:80 HTTP/1.1"), b"404"),
+        (request(b"BREW /api/any/x HTTP/1.1"), b"400"),
+        (request(b"GET /api/any/x HTTP/1.1", b"X-Latin: caf\xe9"), b"200"),
+        (request(b"GET /api/any/x HTTP/1.1", b"X-Split: a\rInjected: b"), b"400"),
+        (request(b"GET /api/any/x HTTP/1.1", b"X-Null: a\x00b"), b"400"),
+        # The worker's own catch-all route does not match a line break.
+        (request(b"GET /api/any/%0d%0aInjected:%20b?q=%0d%0aInjected:%20b HTTP/1.1"), b"404"),
+        (request(b"GET /api/any/x?q=%0d%0aInjected:%20b HTTP/1.1"), b"200"),
+        (request(b"GET /api/any/x HTTP/1.1", b"Upgrade: websocket", b"Connection: upgrade"), b"200"),
+        (request(b"GET /api/any/x HTTP/1.0"), b"200"),
+        (request(b"GET /api/any/x HTTP/9.9"), b"400"),
+        (request(b"POST /api/read HTTP/1.1", b"Expect: a-miracle", b"Content-Length: 2", body=b"ok"), b"200"),
+    ],
+)
+def test_odd_requests_get_a_status_and_the_host_goes_on(host: RunningHost, sent: bytes, status: bytes) -> None:
+    head = exchange(host, sent).partition(b"\r\n\r\n")[0]
+    assert head.split(b" ")[1] == status, head
+    assert b"\r\nInjected" not in head
+    assert_alive(host)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"POST /api/rea",
+        b"POST /api/read HTTP/1.1\r\nHost: loc",
+        request(b"POST /api/read HTTP/1.1", b"Content-Length: 100", body=b"half"),
+        request(b"POST /api/read HTTP/1.1", b"Transfer-Encoding: chunked", body=b"10\r\nhalf"),
+        request(b"POST /api/read HTTP/1.1", b"Expect: 100-continue", b"Content-Length: 100"),
+    ],
+)
+def test_a_caller_may_hang_up_anywhere(host: RunningHost, sent: bytes) -> None:
+    exchange(host, sent, hang_up=True)
+    assert_alive(host)
+
+
+def test_an_invocation_whose_request_the_worker_refused_does_not_stay(host: RunningHost) -> None:
+    refused = exchange(host, request(b"GET /api/any/a%0ab HTTP/1.1"))
+    assert refused.startswith(b"HTTP/1.1 404 ")
+    assert exchange(host, request(b"GET /api/invocations HTTP/1.1")).endswith(b"\r\n\r\n1")
+
+
+def test_requests_may_come_pipelined(host: RunningHost) -> None:
+    one = b"GET /api/any/1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answers = exchange(host, one + one + request(b"GET /api/any/2 HTTP/1.1"))
+    assert answers.count(b"HTTP/1.1 200 OK") == 3
+    assert answers.endswith(b'{"path":"2"}')
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    method=st.sampled_from([b"GET", b"POST", b"OPTIONS", b"HEAD"]),
+    target=st.binary(max_size=40),
+    header=st.binary(max_size=40),
+    body=st.binary(max_size=40),
+)
+def test_any_bytes_in_any_place_leave_the_host_alive(
+    host: RunningHost, method: bytes, target: bytes, header: bytes, body: bytes
+) -> None:
+    exchange(
+        host, request(method + b" /api/any/" + target + b" HTTP/1.1", b"X-Any: " + header, body=body), hang_up=True
+    )
+    assert host.process.poll() is None
+
+
+async def test_after_all_that_many_callers_are_served_at_once(host: RunningHost) -> None:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(WAIT_SECONDS)) as caller:
+
+        async def ask(number: int) -> object:
+            async with caller.get(f"{host.url}/any/{number}") as answer:
+                return await answer.json()
+
+        answers = await asyncio.gather(*(ask(number) for number in range(50)))
+    assert answers == [{"path": str(number)} for number in range(50)]
