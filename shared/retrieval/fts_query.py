@@ -15,8 +15,9 @@ def match_expression(text: str) -> str | None:
     """The query for passages that have any of the text's words; BM25 then ranks those first that have more of them.
 
     Function words are left out, unless there are no others: in a small collection they can be rare, and BM25 would
-    take them for telling. A passage scores for each spelling of a word that it has, and again for one that begins
-    with it, so that the very word outranks a compound.
+    take them for telling. A passage scores for each spelling of a word that it has, and again for words that begin
+    with it, so that the very word outranks a compound. An English question is spared those: English writes its
+    compounds apart, and `cover` is not to find `coverlet`.
 
     Returns:
         None when the text has no words.
@@ -24,12 +25,13 @@ def match_expression(text: str) -> str | None:
     found: dict[tuple[str, ...], str] = {}
     for word, terms in query_terms(text[:_LONGEST_TEXT]):
         found.setdefault(terms, fold(word))
-    dropped = function_words(languages_of(found.values()))
+    languages = languages_of(found.values())
+    dropped = function_words(languages)
     telling = [terms for terms, word in found.items() if word not in dropped] or list(found)
     phrases: dict[str, None] = {}
     for terms in islice(telling, _MOST_WORDS):
         phrases |= dict.fromkeys(map(_quoted, terms))
-        if prefix := prefix_of(terms):
+        if languages != ("en",) and (prefix := prefix_of(terms)):
             phrases[f"{_quoted(prefix)} *"] = None
     return " OR ".join(phrases) or None
 

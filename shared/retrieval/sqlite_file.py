@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import apsw
 import msgspec
@@ -64,8 +64,7 @@ def open_for_writing(path: Path) -> apsw.Connection:
         db.pragma("journal_mode", "wal")
         db.pragma("synchronous", "normal")
         db.pragma("foreign_keys", True)
-        db.transaction_mode = "IMMEDIATE"
-        with transaction(db):
+        with transaction(db, "IMMEDIATE"):
             if not has_schema(db):
                 db.execute(SCHEMA)
         return db
@@ -145,14 +144,28 @@ def translated() -> Generator[None]:
 
 
 @contextmanager
-def transaction(db: apsw.Connection) -> Generator[None]:
+def transaction(db: apsw.Connection, kind: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Generator[None]:
     """Commit what happens inside, or nothing of it if it raises.
+
+    Not by apsw's own `with db:`, which waits for a busy file without letting go of Python's lock, so that no other
+    thread runs meanwhile.
+
+    Args:
+        db: The connection.
+        kind: `DEFERRED` to read, `IMMEDIATE` to write.
 
     Raises:
         Unavailable: what is wrong with the index.
     """
-    with translated(), db:
-        yield
+    with translated():
+        db.execute(f"BEGIN {kind}")
+        try:
+            yield
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
 
 
 def _prepared(db: apsw.Connection) -> apsw.Connection:

@@ -100,7 +100,7 @@ class SqliteIndex:
     def _transact[T](self, work: Callable[[apsw.Connection], T]) -> T:
         if self._db is None:
             self._db = open_for_writing(self._path)
-        with transaction(self._db):
+        with transaction(self._db, "IMMEDIATE"):
             return work(self._db)
 
 

@@ -21,7 +21,7 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> Ranking
     if match is None:
         return ()
     condition, values = _filter(query)
-    source = "passage_terms JOIN passages USING (rowid)" if condition else "passage_terms"
+    source = "passage_terms JOIN passages ON passages.rowid = passage_terms.rowid" if condition else "passage_terms"
     rows = db.execute(
         f"SELECT passage_terms.rowid, -rank FROM {source} "  # noqa: S608 (the parts are ours)
         f"WHERE passage_terms MATCH :match {condition} ORDER BY rank LIMIT :limit",
@@ -80,10 +80,10 @@ def _passage(row: _Row, score: float) -> Passage:
     )
 
 
-def _filter(query: SearchQuery) -> tuple[str, dict[str, str]]:
+def _filter(query: SearchQuery) -> tuple[str, dict[str, str | None]]:
     """The query's filters as conditions on `passages`, each with `AND` in front, and the values to bind."""
     conditions = ""
-    values: dict[str, str] = {}
+    values: dict[str, str | None] = {}
     if query.include_category is not None:
         conditions += "AND category = :include "
         values["include"] = query.include_category
@@ -96,6 +96,5 @@ def _filter(query: SearchQuery) -> tuple[str, dict[str, str]]:
             "OR EXISTS (SELECT 1 FROM json_each(passages.groups) JOIN json_each(:groups) AS own USING (value))) "
         )
         values["groups"] = msgspec.json.encode(query.groups or ()).decode()
-        if query.oid is not None:
-            values["oid"] = query.oid
+        values["oid"] = query.oid
     return conditions, values

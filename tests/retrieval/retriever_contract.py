@@ -1,0 +1,135 @@
+"""What every retriever keeps, whatever is behind it. A subclass gives `retriever`, filled with `LIBRARY`."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from shared.chat_types import Passage, RequestContext, RetrievalMode
+from shared.retrieval import Retriever, SearchQuery
+
+NEVER = float("inf")
+CONTEXT = RequestContext(invocation_id="test", deadline=NEVER)
+
+
+def passage(
+    id_: str, content: str, category: str | None = None, oids: tuple[str, ...] = (), groups: tuple[str, ...] = ()
+) -> Passage:
+    sourcefile = f"{id_}.md"
+    return Passage(id_, content, sourcefile, sourcefile, category, oids, groups)
+
+
+LIBRARY = (
+    passage("vision", "Vision coverage pays for glasses and contact lenses once a year.", "benefits"),
+    passage("dental", "Dental coverage pays for two check-ups a year.", "benefits", oids=("anna",)),
+    passage("parking", "Parking in the garage costs forty euros a month.", "office", groups=("staff", "drivers")),
+    passage("badge", "Lost badges are replaced by the reception.", None, oids=("ben",), groups=("staff",)),
+    passage("canteen", "The canteen serves lunch; glasses go back to the counter.", "office"),
+)
+
+ODD_TEXTS = (
+    '"glasses',
+    "glasses AND",
+    "NEAR(glasses, 3)",
+    "glasses* OR *",
+    "content: glasses ^",
+    "glasses -coverage +year ()",
+    "'; DROP TABLE passages; --",
+    "glasses\x00coverage",
+    "👓👓",
+    "\u202e\ufeff\u0301",
+    "glasses " * 20_000,
+    " ".join(f"word{number}" for number in range(5_000)),
+    "x" * 100_000,
+)
+
+
+class RetrieverContract:
+    mode: RetrievalMode | None = None
+    """How the suite searches."""
+
+    async def ids(self, retriever: Retriever, query: SearchQuery) -> list[str]:
+        result = await retriever.search(replace(query, mode=query.mode or self.mode), CONTEXT)
+        return [found.id for found in result.passages]
+
+    async def test_the_passage_that_matches_best_comes_first_with_all_its_fields(self, retriever: Retriever) -> None:
+        result = await retriever.search(SearchQuery("vision coverage glasses", self.mode), CONTEXT)
+        assert replace(result.passages[0], score=None) == LIBRARY[0]
+
+    async def test_scores_fall_from_the_first_passage_to_the_last(self, retriever: Retriever) -> None:
+        result = await retriever.search(SearchQuery("dental coverage glasses", self.mode, top=5), CONTEXT)
+        scores = [found.score for found in result.passages]
+        assert len(scores) > 1
+        assert all(score is not None for score in scores)
+        assert scores == sorted(scores, key=lambda score: -(score or 0))
+
+    @pytest.mark.parametrize("top", [1, 2])
+    async def test_no_more_than_top_passages_are_found(self, retriever: Retriever, top: int) -> None:
+        assert len(await self.ids(retriever, SearchQuery("coverage glasses year", top=top))) == top
+
+    async def test_only_the_included_category_is_found(self, retriever: Retriever) -> None:
+        assert await self.ids(retriever, SearchQuery("glasses", top=1, include_category="office")) == ["canteen"]
+
+    async def test_the_excluded_category_is_not_found(self, retriever: Retriever) -> None:
+        found = await self.ids(retriever, SearchQuery("vision glasses", top=5, exclude_category="benefits"))
+        assert found[0] == "canteen"
+        assert not {"vision", "dental"} & set(found)
+
+    async def test_a_passage_without_category_is_not_excluded(self, retriever: Retriever) -> None:
+        found = await self.ids(retriever, SearchQuery("lost badges", top=1, exclude_category="office"))
+        assert found == ["badge"]
+
+    async def test_an_unknown_category_holds_nothing(self, retriever: Retriever) -> None:
+        assert await self.ids(retriever, SearchQuery("glasses", include_category="benefits' OR 1 = 1")) == []
+
+    async def test_filters_do_not_take_places_from_what_passes_them(self, retriever: Retriever) -> None:
+        query = SearchQuery("dental coverage check-ups badges", top=1, include_category=None, oid="ben")
+        assert await self.ids(retriever, query) == ["badge"]
+
+    @pytest.mark.parametrize(
+        ("oid", "groups", "visible"),
+        [
+            ("anna", None, {"dental"}),
+            ("ben", None, {"badge"}),
+            (None, ("staff",), {"parking", "badge"}),
+            (None, ("drivers", "nobody"), {"parking"}),
+            ("anna", ("drivers",), {"dental", "parking"}),
+            ("anna", (), {"dental"}),
+            (None, (), set[str]()),
+            ("an", ("sta",), set[str]()),
+        ],
+    )
+    async def test_only_what_names_the_caller_or_a_group_of_theirs_is_found(
+        self, retriever: Retriever, oid: str | None, groups: tuple[str, ...] | None, visible: set[str]
+    ) -> None:
+        text = "vision dental coverage parking garage lost badges canteen lunch"
+        assert set(await self.ids(retriever, SearchQuery(text, top=5, oid=oid, groups=groups))) == visible
+
+    async def test_passages_below_the_minimum_score_are_left_out(self, retriever: Retriever) -> None:
+        query = SearchQuery("vision coverage glasses", self.mode, top=5)
+        everything = (await retriever.search(query, CONTEXT)).passages
+        best = everything[0].score
+        found = (await retriever.search(replace(query, minimum_score=best), CONTEXT)).passages
+        assert len(everything) > 1
+        assert found == everything[:1]
+
+    async def test_nothing_is_found_for_no_text(self, retriever: Retriever) -> None:
+        assert await self.ids(retriever, SearchQuery("")) == []
+        assert await self.ids(retriever, SearchQuery(" \n\t")) == []
+
+    @pytest.mark.parametrize("text", ODD_TEXTS, ids=[repr(text[:24]) for text in ODD_TEXTS])
+    async def test_any_text_is_a_valid_query(self, retriever: Retriever, text: str) -> None:
+        await retriever.search(SearchQuery(text, self.mode), CONTEXT)
+
+    async def test_searches_at_the_same_time_each_get_their_own_result(self, retriever: Retriever) -> None:
+        wanted = ["vision", "dental", "parking", "badge", "canteen"] * 10
+        found = await asyncio.gather(*(self.ids(retriever, SearchQuery(content_of(id_), top=1)) for id_ in wanted))
+        assert found == [[id_] for id_ in wanted]
+
+    async def test_a_filled_index_is_healthy(self, retriever: Retriever) -> None:
+        health = await retriever.check()
+        assert health.ok, health.detail
+
+
+def content_of(id_: str) -> str:
+    return next(found.content for found in LIBRARY if found.id == id_)
