@@ -110,7 +110,7 @@ def _embedder(openai: OpenAIService) -> Embedder | None:
         return None
     from shared.retrieval.openai_embedder import OpenAIEmbedder
 
-    return OpenAIEmbedder(openai)
+    return OpenAIEmbedder(openai, openai.connection.embedding_model)
 
 
 def _index_path(settings: Settings) -> Path:

@@ -24,6 +24,7 @@ from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
 from shared.wire.json_body import read_json_object
 from shared.wire.protocol import Protocol
+from shared.wire.stream import stream_bytes
 from shared.wire.table import PROTOCOLS, inferred, pinned
 
 BODY_LIMIT = 1024 * 1024
@@ -107,7 +108,7 @@ class _TurnResponse(StreamingResponse):
 
     def __init__(self, protocol: Protocol, request: ChatRequest, turn: RunningTurn) -> None:
         super().__init__(
-            _stream(protocol, request, turn),
+            stream_bytes(protocol, request, turn.batches(HEARTBEAT_SECONDS)),
             headers={"content-type": protocol.framing.content_type, "cache-control": "no-cache"},
         )
         self._turn = turn
@@ -117,14 +118,6 @@ class _TurnResponse(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             self._turn.cancel()
-
-
-async def _stream(protocol: Protocol, request: ChatRequest, turn: RunningTurn) -> AsyncGenerator[bytes]:
-    """The bytes of a streamed answer, one piece for all events that came together."""
-    encoder, framing = protocol.encoder(request), protocol.framing
-    async for batch in turn.batches(HEARTBEAT_SECONDS):
-        records = [framing.frame(record) for event in batch for record in encoder.encode(event)]
-        yield b"".join(records) or framing.keep_alive
 
 
 async def _start_turn(request: Request) -> tuple[Protocol, ChatRequest, RunningTurn]:

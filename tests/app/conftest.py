@@ -1,0 +1,77 @@
+"""The real app on the local host, with a small index, alone or in front of a model that the tests script."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from shared.chat_types import Passage
+from shared.retrieval.sqlite_index import SqliteIndex
+from tests.local.running_host import RunningHost, running_host
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+PASSAGES = (
+    Passage("1", "The Standard plan pays 80 % of dental care.", "plan.pdf#page=3", "plan.pdf", "health"),
+    Passage("2", "Dental implants are paid after two years of membership.", "dental.md", "dental.md", "health"),
+    Passage("3", "Die Kündigungsfrist beträgt drei Monate.", "Kündigung.md", "Kündigung.md", "work"),
+)
+
+NO_VECTORS = {"OPENAI_EMBEDDING_MODEL": ""}
+"""The small index has none."""
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    index = SqliteIndex(folder / "index.sqlite")
+    for passage in PASSAGES:
+        await index.replace(passage.sourcefile, "1", [passage], None)
+    await index.aclose()
+    content = folder / "content"
+    content.mkdir()
+    (content / "plan.pdf").write_bytes(bytes(range(256)) * 4)
+    (content / "Kündigung.md").write_text("Die Kündigungsfrist beträgt drei Monate.", encoding="utf-8")
+    return folder
+
+
+@asynccontextmanager
+async def hosted(data_dir: Path, env: Mapping[str, str]) -> AsyncGenerator[RunningHost]:
+    """The app under these settings; it starts in a thread, so that a stand-in in this loop can answer it."""
+    context = running_host(env={"DATA_DIR": str(data_dir), **env})
+    host = await asyncio.to_thread(context.__enter__)
+    try:
+        yield host
+    finally:
+        await asyncio.to_thread(context.__exit__, None, None, None)
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def embedded(data_dir: Path) -> AsyncGenerator[RunningHost]:
+    """The app with nothing configured."""
+    async with hosted(data_dir, {}) as host:
+        yield host
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def openai() -> AsyncGenerator[OpenAIStandIn]:
+    """The model that the tests script."""
+    async with OpenAIStandIn() as service:
+        yield service
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def app(openai: OpenAIStandIn, data_dir: Path) -> AsyncGenerator[RunningHost]:
+    """The app in front of the scripted model."""
+    async with hosted(data_dir, openai.settings | NO_VECTORS) as host:
+        yield host
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def http() -> AsyncGenerator[aiohttp.ClientSession]:
+    """A caller."""
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as session:
+        yield session

@@ -1,0 +1,192 @@
+"""What callers are told when something is wrong with their request, the services or the settings."""
+
+import asyncio
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.app.conftest import NO_VECTORS, hosted
+from tests.app.test_answers import body, read_lines
+from tests.local.running_host import RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+"""One loop with the stand-in that the tests script."""
+
+BAD_BODIES: list[tuple[bytes, str]] = [
+    (b"", "no body"),
+    (b"question=Hi", "not JSON"),
+    (b"[]", "no object"),
+    (b'{"messages": [{"role": "user", "content": "\xff"}]}', "not UTF-8"),
+    (b'{"a":' * 3_000 + b"1" + b"}" * 3_000, "recursion limit"),
+    (b"1" * 5_000, "no object"),
+    (b'{"messages": [], "session_state": ' + b"1" * 5_000 + b"}", "messages"),
+    (b"{}", "messages: Field required"),
+    (b'{"messages": []}', "messages"),
+    (b'{"messages": [{"role": "assistant", "content": "Hi"}]}', "must be the user's"),
+    (b'{"messages": [{"role": "robot", "content": "Hi"}]}', "messages[0].role"),
+    (b'{"messages": [{"role": "user", "content": {}}]}', "messages[0].content"),
+    (b'{"messages": [{"role": "user", "content": "Hi"}], "context": {"top": "3"}}', "context.top"),
+    (b'{"messages": [{"role": "user", "content": "Hi"}], "context": {"retrieval_mode": "vectors"}}', "EMBEDDING"),
+]
+
+
+@pytest.mark.parametrize(("sent", "says"), BAD_BODIES, ids=[says for _, says in BAD_BODIES])
+@pytest.mark.parametrize("path", ["/chat", "/chat/stream", "/ai-chat-2024-05-29/chat"])
+async def test_bad_input_is_a_400_in_the_shape_of_the_protocol(
+    embedded: RunningHost, http: aiohttp.ClientSession, path: str, sent: bytes, says: str
+) -> None:
+    async with http.post(embedded.url + path, data=sent) as response:
+        error = (await response.json())["error"]
+    assert response.status == 400
+    if "2024" in path:
+        assert set(error) == {"code", "message"}
+        assert error["code"] == "bad_request"
+        error = error["message"]
+    assert says in error
+    assert "(invocation " in error
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_a_body_over_the_limit_is_a_413(
+    embedded: RunningHost, http: aiohttp.ClientSession, *, declared: bool
+) -> None:
+    async def pieces() -> Any:
+        for _ in range(20):
+            yield b" " * 64 * 1024
+
+    async with http.post(embedded.url + "/chat", data=b" " * 20 * 64 * 1024 if declared else pieces()) as response:
+        error = (await response.json())["error"]
+    assert response.status == 413
+    assert "1,048,576 bytes" in error
+
+
+async def test_a_body_at_the_limit_is_read(embedded: RunningHost, http: aiohttp.ClientSession) -> None:
+    whole = json.dumps(body()).encode().ljust(1024 * 1024)
+    async with http.post(embedded.url + "/chat", data=whole) as response:
+        assert response.status == 200
+
+
+async def test_a_question_of_a_megabyte_is_answered(embedded: RunningHost, http: aiohttp.ClientSession) -> None:
+    async with http.post(embedded.url + "/chat", json=body('dental " * AND ( ' * 50_000)) as response:
+        assert response.status == 200
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "code", "expected"),
+    [
+        (429, {"Retry-After": "47"}, None, 429),
+        (400, {}, "content_filter", 400),
+        (401, {}, "invalid_api_key", 503),
+        (404, {}, "model_not_found", 503),
+    ],
+)
+@pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
+async def test_a_services_fault_before_the_answer_keeps_its_status(
+    app: RunningHost,
+    openai: OpenAIStandIn,
+    http: aiohttp.ClientSession,
+    path: str,
+    status: int,
+    headers: dict[str, str],
+    code: str | None,
+    expected: int,
+) -> None:
+    openai.fail(status, code=code, headers=headers)
+    async with http.post(app.url + path, json=body()) as response:
+        error = (await response.json())["error"]
+    assert response.status == expected
+    assert response.headers.get("retry-after") == headers.get("Retry-After")
+    assert "scripted" not in error
+
+
+async def test_a_fault_amid_the_stream_is_its_last_line(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    openai.reply_raw(b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n', cut=True)
+    async with http.post(app.url + "/ai-chat-2024-05-29/chat/stream", json=body()) as response:
+        lines = await read_lines(response)
+    assert response.status == 200
+    assert lines[1]["delta"] == {"content": "Half"}
+    assert list(lines[-1]) == ["error"]
+    assert lines[-1]["error"]["code"] == "unavailable"
+
+
+async def test_half_an_answer_is_not_given_as_a_whole_one(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    openai.reply_raw(b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n', cut=True)
+    async with http.post(app.url + "/chat", json=body()) as response:
+        answer = await response.json()
+    assert response.status == 503
+    assert list(answer) == ["error"]
+
+
+async def test_an_answer_over_the_deadline_is_a_504(
+    data_dir: Any, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    async with hosted(data_dir, openai.settings | NO_VECTORS | {"CHAT_DEADLINE_SECONDS": "0.5"}) as host:
+        openai.hang()
+        async with http.post(host.url + "/chat", json=body()) as response:
+            assert response.status == 504
+
+
+async def test_a_half_configured_service_is_named_at_start_in_health_and_to_callers(
+    data_dir: Any, http: aiohttp.ClientSession
+) -> None:
+    async with hosted(data_dir, {"AZURE_OPENAI_ENDPOINT": "https://example.openai.azure.com"}) as host:
+        assert "AZURE_OPENAI_CHAT_DEPLOYMENT is missing" in host.log()
+        async with http.get(host.url + "/health") as response:
+            health = await response.json()
+        assert response.status == 503
+        assert "AZURE_OPENAI_CHAT_DEPLOYMENT is missing" in health["error"]
+        async with http.post(host.url + "/chat", json=body()) as response:
+            answer = await response.json()
+        assert response.status == 503
+        assert "AZURE_OPENAI_CHAT_DEPLOYMENT is missing" in answer["error"]
+
+
+async def test_health_says_what_is_embedded_and_what_is_reachable(
+    embedded: RunningHost, app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    async with http.get(embedded.url + "/health") as response:
+        alone = await response.json()
+    assert (response.status, alone["status"]) == (200, "ok")
+    assert alone["parts"]["model"]["kind"] == "embedded"
+    assert "extractive" in alone["parts"]["model"]["detail"]
+    assert alone["parts"]["retrieval"]["passages"] == 3
+    async with http.get(app.url + "/health") as response:
+        served = await response.json()
+    assert (response.status, served["status"]) == (200, "ok")
+    assert served["parts"]["model"]["kind"] == "openai-compatible"
+    assert openai.api_key not in json.dumps(served)
+
+
+async def test_a_service_that_cannot_be_reached_is_a_503_and_unhealthy(
+    data_dir: Any, http: aiohttp.ClientSession
+) -> None:
+    env = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_CHAT_MODEL": "m"}
+    async with hosted(data_dir, env) as host:
+        async with http.get(host.url + "/health") as response:
+            assert response.status == 503
+        async with http.post(host.url + "/chat/stream", json=body()) as response:
+            answer = await response.json()
+    assert response.status == 503
+    assert "OPENAI_BASE_URL" in answer["error"]
+
+
+async def test_the_log_has_ids_and_outcomes_and_no_users_text_and_no_key(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    openai.reply("Zebrafish answer")
+    async with http.post(app.url + "/chat/stream?note=Quagga", json=body("Xylophone question")) as response:
+        await response.read()
+    openai.fail(400, error={"message": "Okapi", "code": "x"})
+    async with http.post(app.url + "/chat", json=body("Xylophone again")) as response:
+        await response.read()
+    await asyncio.to_thread(app.wait_for, r"(?s)turn ended: stop.*turn ended: unavailable")
+    log = app.log()
+    assert "turn ended: stop" in log
+    assert not [word for word in ("Zebrafish", "Quagga", "Xylophone", "Okapi", openai.api_key) if word in log]

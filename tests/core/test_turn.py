@@ -1,0 +1,248 @@
+"""The turn with its real parts: the SQLite index, and a model behind OpenAI's protocol."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shared.chat_models.openai_chat import OpenAIChatModel
+from shared.chat_types import Caller, ChatRequest, Json, Message, Overrides, Passage, RequestContext, Role
+from shared.core.fold import Answer, fold
+from shared.core.turn import run_turn
+from shared.errors import NotSignedIn, RateLimited, Unavailable
+from shared.events import ChatEvent, Finished, Retrieved, TextDelta, Usage
+from shared.openai_service.connection import OpenAIConnection
+from shared.openai_service.service import OpenAIService, Patience
+from shared.retrieval.sqlite_index import SqliteIndex
+from shared.retrieval.sqlite_retriever import SqliteRetriever
+from shared.settings import Settings
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+PASSAGES = (
+    Passage("1", "The Standard plan pays 80 % of dental care.", "plan.pdf#page=3", "plan.pdf", "health"),
+    Passage("2", "Dental implants are paid after two years.", "dental.md", "dental.md", "health"),
+    Passage("3", "Vacation is 30 days a year.", "leave.md", "leave.md", "leave", oids=("me",), groups=("staff",)),
+)
+QUESTION = "What does the plan pay for dental care?"
+
+
+@pytest.fixture
+async def retriever(tmp_path: Path) -> AsyncGenerator[SqliteRetriever]:
+    index = SqliteIndex(tmp_path / "index.sqlite")
+    for passage in PASSAGES:
+        await index.replace(passage.sourcefile, "1", [passage], None)
+    await index.aclose()
+    retriever = SqliteRetriever(tmp_path / "index.sqlite", None)
+    yield retriever
+    await retriever.aclose()
+
+
+@pytest.fixture
+async def service() -> AsyncGenerator[OpenAIStandIn]:
+    async with OpenAIStandIn() as service:
+        yield service
+
+
+@asynccontextmanager
+async def chat_model(service: OpenAIStandIn) -> AsyncGenerator[OpenAIChatModel]:
+    connection = OpenAIConnection.from_settings(Settings.read(service.settings))
+    assert connection
+    client = OpenAIService(connection, Patience(retries=0))
+    try:
+        yield OpenAIChatModel(client)
+    finally:
+        await client.aclose()
+
+
+def asked(question: str = QUESTION, *earlier: Message, **overrides: Any) -> ChatRequest:
+    request = ChatRequest((*earlier, Message(Role.USER, question)))
+    return replace(request, overrides=replace(Overrides(), **overrides))
+
+
+def context(caller: Caller | None = None) -> RequestContext:
+    return RequestContext("id-1", asyncio.get_running_loop().time() + 30, caller or Caller())
+
+
+async def events_of(
+    service: OpenAIStandIn, retriever: SqliteRetriever, request: ChatRequest, caller: Caller | None = None
+) -> list[ChatEvent]:
+    async with chat_model(service) as model:
+        return [event async for event in run_turn(request, context(caller), model, retriever)]
+
+
+async def answer_of(service: OpenAIStandIn, retriever: SqliteRetriever, request: ChatRequest) -> Answer:
+    async with chat_model(service) as model:
+        return await fold(run_turn(request, context(), model, retriever))
+
+
+def prompt_of(service: OpenAIStandIn, number: int = -1) -> list[dict[str, str]]:
+    messages = service.chats[number].body["messages"]
+    assert isinstance(messages, list)
+    return [
+        {str(key): str(value) for key, value in message.items()} for message in messages if isinstance(message, dict)
+    ]
+
+
+async def test_the_sources_come_first_and_then_the_models_words(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.reply("It pays 80 %", " [plan.pdf#page=3].")
+    first, *texts, last = await events_of(service, retriever, asked())
+    assert isinstance(first, Retrieved)
+    assert first.data_points[0] == "plan.pdf#page=3: The Standard plan pays 80 % of dental care."
+    assert [thought.title for thought in first.thoughts] == [
+        "Original user query",
+        "Generated search query",
+        "Results",
+        "Prompt",
+    ]
+    assert texts == [TextDelta("It pays 80 %"), TextDelta(" [plan.pdf#page=3].")]
+    assert last == Finished("stop", service.model, Usage(7, 5))
+
+
+async def test_the_prompt_has_the_rules_first_and_the_sources_with_the_question(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    await events_of(service, retriever, asked())
+    system, user = prompt_of(service)
+    assert system["role"] == "system"
+    assert "square brackets" in system["content"]
+    assert user["content"].startswith(QUESTION)
+    assert "\nplan.pdf#page=3: The Standard plan pays 80 %" in user["content"]
+
+
+async def test_a_first_question_is_searched_for_as_it_is(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
+    await events_of(service, retriever, asked())
+    assert len(service.chats) == 1
+
+
+async def test_with_history_the_model_writes_the_query_by_a_tool_call(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.call_tool("search_sources", {"search_query": "vacation days"})
+    service.reply("30 days [leave.md].")
+    earlier = (Message(Role.USER, QUESTION), Message(Role.ASSISTANT, "80 % [plan.pdf#page=3]."))
+    answer = await answer_of(service, retriever, asked("And vacation?", *earlier))
+    assert answer.data_points[0].startswith("leave.md: ")
+    assert answer.thoughts[1].description == "vacation days"
+    assert [message["content"] for message in prompt_of(service)[1:3]] == [QUESTION, "80 % [plan.pdf#page=3]."]
+    assert answer.finished.usage == Usage(14, 10)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"search_query": 5}',
+        '{"query": "x"}',
+        "{}",
+        "",
+        "{",
+        "null",
+        "[" * 5_000,
+        f'{{"search_query": "{"y" * 2_000}"}}',
+    ],
+)
+async def test_a_query_that_makes_no_sense_falls_back_to_the_question(
+    service: OpenAIStandIn, retriever: SqliteRetriever, arguments: str
+) -> None:
+    call: Json = {"index": 0, "id": "1", "function": {"name": "search_sources", "arguments": arguments}}
+    service.reply(service.chunk({"tool_calls": [call]}), finish_reason="tool_calls")
+    answer = await answer_of(service, retriever, asked(QUESTION, Message(Role.USER, "Hi")))
+    assert answer.thoughts[1].description == QUESTION
+
+
+async def test_a_model_that_talks_instead_of_calling_falls_back_to_the_question(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.reply("dental care")
+    answer = await answer_of(service, retriever, asked(QUESTION, Message(Role.USER, "Hi")))
+    assert answer.thoughts[1].description == QUESTION
+
+
+async def test_followups_leave_the_text_and_come_at_the_end(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
+    service.reply("80 %.\n<", "<What about im", "plants?>", ">\n<<Since when?>>")
+    answer = await answer_of(service, retriever, asked(suggest_followup_questions=True))
+    assert answer.text == "80 %."
+    assert answer.finished.followup_questions == ("What about implants?", "Since when?")
+    assert "double angle brackets" in prompt_of(service)[0]["content"]
+
+
+async def test_markers_are_text_when_no_followups_were_asked_for(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.reply("<<Why?>>")
+    answer = await answer_of(service, retriever, asked())
+    assert (answer.text, answer.finished.followup_questions) == ("<<Why?>>", None)
+
+
+async def test_an_invented_citation_stays_and_is_named(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
+    service.reply("So says [inv", "ented.pdf] and [dental.md].")
+    answer = await answer_of(service, retriever, asked())
+    assert answer.text == "So says [invented.pdf] and [dental.md]."
+    assert answer.thoughts[-1].title == "Unverified citations"
+    assert answer.thoughts[-1].description == ["invented.pdf"]
+
+
+async def test_overrides_reach_the_model_and_the_search(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
+    answer = await answer_of(
+        service, retriever, asked("dental vacation", temperature=0.25, seed=42, top=1, exclude_category="leave")
+    )
+    assert (service.chats[0].body["temperature"], service.chats[0].body["seed"]) == (0.25, 42)
+    assert len(answer.data_points) == 1
+    only = await answer_of(service, retriever, asked("dental vacation", include_category="leave"))
+    assert [point.partition(":")[0] for point in only.data_points] == ["leave.md"]
+    none = await answer_of(service, retriever, asked(minimum_search_score=1e6))
+    assert none.data_points == ()
+
+
+async def test_a_prompt_template_replaces_or_extends_the_rules(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    await events_of(service, retriever, asked(prompt_template="Talk like a pirate."))
+    assert prompt_of(service)[0]["content"] == "Talk like a pirate."
+    await events_of(service, retriever, asked(prompt_template=">>> Be formal.", language="fr"))
+    rules = prompt_of(service)[0]["content"]
+    assert "square brackets" in rules
+    assert "\n\nBe formal.\n\n" in rules
+    assert "tag fr" in rules
+
+
+async def test_a_single_turn_forgets_what_was_said(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
+    request = replace(asked(QUESTION, Message(Role.USER, "Earlier")), single_turn=True)
+    await events_of(service, retriever, request)
+    assert len(service.chats) == 1
+    assert "Earlier" not in str(prompt_of(service))
+
+
+@pytest.mark.parametrize("name", ["use_oid_security_filter", "use_groups_security_filter"])
+async def test_a_security_filter_without_a_user_is_refused(
+    service: OpenAIStandIn, retriever: SqliteRetriever, name: str
+) -> None:
+    with pytest.raises(NotSignedIn):
+        await events_of(service, retriever, asked(QUESTION, **{name: True}))
+
+
+@pytest.mark.parametrize(
+    ("caller", "found"),
+    [(Caller("me"), ["leave.md"]), (Caller("you", ("staff",)), []), (Caller("you"), [])],
+)
+async def test_a_security_filter_shows_a_user_only_his_own(
+    service: OpenAIStandIn, retriever: SqliteRetriever, caller: Caller, found: list[str]
+) -> None:
+    first, *_ = await events_of(service, retriever, asked("dental vacation", use_oid_security_filter=True), caller)
+    assert isinstance(first, Retrieved)
+    assert [point.partition(":")[0] for point in first.data_points] == found
+
+
+async def test_what_the_model_cannot_do_is_the_turns_error(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
+    service.fail(429, headers={"Retry-After": "7"})
+    with pytest.raises(RateLimited) as limited:
+        await events_of(service, retriever, asked())
+    assert limited.value.retry_after == 7
+    service.reply_raw(b'data: {"choices":[{"delta":{"content":"Half an ans"}}]}\n\n', cut=True)
+    with pytest.raises(Unavailable):
+        await events_of(service, retriever, asked())
