@@ -20,7 +20,7 @@ _CHECK_AGE = 30.0
 
 
 class OpenAIChatModel:
-    """A model behind `POST /chat/completions`. It opens nothing of its own: whoever made the service closes it."""
+    """A model behind `POST /chat/completions`."""
 
     def __init__(self, service: OpenAIService) -> None:
         self._service = service
@@ -65,7 +65,8 @@ class OpenAIChatModel:
             return self._health
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Close the service, which an embedder may share."""
+        await self._service.aclose()
 
     async def _request(self, request: ModelRequest, deadline: float) -> "httpx2.Response":
         """Send the request; to a service that refuses to be asked for the usage, without asking for it."""

@@ -35,7 +35,7 @@ class Patience:
 
 
 class OpenAIService:
-    """A client of one service, shared by chat and embeddings. Whoever makes it closes it."""
+    """A client of one service, which chat and embeddings share: closing either closes it for both, at the end."""
 
     def __init__(self, connection: OpenAIConnection, patience: Patience | None = None) -> None:
         self.connection = connection
@@ -77,9 +77,10 @@ class OpenAIService:
             return self._sender
 
     async def aclose(self) -> None:
-        """Close the connections; the service must not be used any more."""
-        if self._sender is not None:
-            await self._sender.aclose()
+        """Close the connections, once; a later request would open new ones."""
+        sender, self._sender = self._sender, None
+        if sender is not None:
+            await sender.aclose()
 
 
 def _make_sender(connection: OpenAIConnection, patience: Patience) -> "Sender":

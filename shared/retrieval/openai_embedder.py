@@ -31,7 +31,7 @@ _decoder = msgspec.json.Decoder(_Vectors)
 
 
 class OpenAIEmbedder:
-    """A model behind `POST /embeddings`. It opens nothing of its own: whoever made the service closes it."""
+    """A model behind `POST /embeddings`."""
 
     def __init__(self, service: OpenAIService, model: ServedModel) -> None:
         self._service = service
@@ -54,7 +54,8 @@ class OpenAIEmbedder:
         return vectors
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Close the service, which a chat model may share."""
+        await self._service.aclose()
 
     async def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
         await self._service.opened()

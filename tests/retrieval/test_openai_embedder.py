@@ -20,9 +20,9 @@ async def service() -> AsyncIterator[OpenAIStandIn]:
 @pytest.fixture
 async def embedder(service: OpenAIStandIn) -> AsyncIterator[OpenAIEmbedder]:
     model = ServedModel(service.embedding_model, "OPENAI_EMBEDDING_MODEL")
-    client = OpenAIService(connection_to(service))
-    yield OpenAIEmbedder(client, model)
-    await client.aclose()
+    embedder = OpenAIEmbedder(OpenAIService(connection_to(service)), model)
+    yield embedder
+    await embedder.aclose()
 
 
 async def test_each_text_gets_its_vector_in_order(service: OpenAIStandIn, embedder: OpenAIEmbedder) -> None:

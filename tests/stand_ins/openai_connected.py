@@ -32,11 +32,11 @@ def connection_to(service: OpenAIStandIn) -> OpenAIConnection:
 
 @asynccontextmanager
 async def model_of(connection: OpenAIConnection, **patience: Any) -> AsyncGenerator[OpenAIChatModel]:
-    client = OpenAIService(connection, Patience(**patience))
+    model = OpenAIChatModel(OpenAIService(connection, Patience(**patience)))
     try:
-        yield OpenAIChatModel(client)
+        yield model
     finally:
-        await client.aclose()
+        await model.aclose()
 
 
 def context(seconds: float = 30.0) -> RequestContext:
