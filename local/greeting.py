@@ -72,22 +72,17 @@ def _has(routes: Sequence[Route], prefix: str, path: str, method: str) -> bool:
 
 
 def _sentences(body: object) -> Iterator[str]:
-    """Read `error`, and `error` or `detail` of each of `parts`, out of a health answer."""
+    """Read `error`, and the `detail` of each of `parts` that is not `ok`, out of a health answer."""
     if not isinstance(body, dict):
         return
     answer = cast("Mapping[str, object]", body)
-    yield from _said(answer.get("error"))
+    error = answer.get("error")
+    if isinstance(error, str):
+        yield error
     parts = answer.get("parts")
     if isinstance(parts, dict):
         for name, part in cast("Mapping[str, object]", parts).items():
             if isinstance(part, dict):
                 facts = cast("Mapping[str, object]", part)
-                for sentence in _said(facts.get("error") or facts.get("detail")):
-                    yield f"{name}: {sentence}"
-
-
-def _said(error: object) -> Iterator[str]:
-    if isinstance(error, dict):
-        error = cast("Mapping[str, object]", error).get("message")
-    if isinstance(error, str) and error:
-        yield error
+                if facts.get("ok") is not True:
+                    yield f"{name}: {facts.get('detail', 'not ok')}"

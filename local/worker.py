@@ -246,8 +246,10 @@ async def _invoke(call: Call) -> None:
         _log.exception("%s %s ended by %s", call.invocation_id, call.function.name, type(exc).__name__)
         return
     if answer.result.status != _StatusResult.Success:
-        trace = answer.result.exception.stack_trace.rstrip()
-        _log.error("%s %s failed:\n%s", call.invocation_id, call.function.name, trace)
+        failure = answer.result.exception
+        # A caller who leaves while the function reads the body is no fault; the front says 'cancelled'.
+        if not failure.message.startswith("ClientDisconnect:"):
+            _log.error("%s %s failed:\n%s", call.invocation_id, call.function.name, failure.stack_trace.rstrip())
 
 
 def _invocation(call: Call) -> _Record:

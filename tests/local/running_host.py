@@ -58,7 +58,7 @@ class RunningHost:
             return self._printed.decode()
 
     def wait_for(self, pattern: str, seconds: float = START_SECONDS) -> str:
-        """Wait until a regular expression is found in the log; return what matched."""
+        """Wait until a regular expression is found in the log; return what matched. Blocks: `to_thread` it."""
 
         def found_or_ended() -> bool:
             return re.search(pattern, self._printed.decode()) is not None or not self._reader.is_alive()

@@ -1,5 +1,6 @@
 """What the host answers itself, what it lets through, and what it logs."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
 
@@ -24,6 +25,11 @@ async def recent(req: Request) -> JSONResponse:
 @app.route(route="content/{*path}", methods=["GET"])
 async def content(req: Request) -> JSONResponse:
     return JSONResponse({"function": "content", **req.path_params})
+
+
+@app.route(route="logged/{*path}", methods=["GET"])
+async def logged(req: Request) -> JSONResponse:
+    return JSONResponse(None)
 
 
 @app.route(methods=["POST"])
@@ -151,11 +157,11 @@ async def test_with_any_origin_allowed_the_answer_says_so(
 async def test_an_invocation_is_one_line_without_anything_of_the_caller(
     host: RunningHost, caller: aiohttp.ClientSession
 ) -> None:
-    async with caller.get(f"{host.url}/content/secret-path?q=secret-query", headers={"X-A": "secret-header"}) as answer:
+    async with caller.get(f"{host.url}/logged/secret-path?q=secret-query", headers={"X-A": "secret-header"}) as answer:
         assert answer.status == 200
-    line = host.wait_for(r"(?m)^.* content GET 200 .*$", 5)
+    line = await asyncio.to_thread(host.wait_for, r"(?m)^.* logged GET 200 .*$", 5)
     uuid = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-    assert re.fullmatch(rf"\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d {uuid} content GET 200 \d+ ms", line)
+    assert re.fullmatch(rf"\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d {uuid} logged GET 200 \d+ ms", line)
     assert "secret" not in host.log()
     assert "Uvicorn" not in host.log()
 

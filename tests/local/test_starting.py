@@ -115,14 +115,17 @@ def test_what_the_health_route_complains_of_is_shown_and_the_host_serves_on(tmp_
     health = """
     @app.route(route="health", methods=["GET"])
     async def health(req: Request) -> JSONResponse:
-        parts = {"model": {"status": "error", "error": "OPENAI_API_KEY is missing."}, "history": {"status": "ok"}}
+        parts = {
+            "model": {"ok": False, "detail": "OPENAI_API_KEY is missing."},
+            "retrieval": {"ok": True, "detail": "1 document"},
+        }
         return JSONResponse({"error": "One part is missing.", "parts": parts}, status_code=503)
     """
     with running_host(write_app(tmp_path, health)) as host:
         log = host.log()
     assert "One part is missing." in log
     assert "model: OPENAI_API_KEY is missing." in log
-    assert "history" not in log
+    assert "retrieval" not in log
     assert log.index("One part is missing.") < log.index("Switchboard is ready")
 
 

@@ -169,7 +169,7 @@ async def test_a_caller_who_leaves_ends_the_stream_in_the_worker(
         answer.close()
     async with caller.get(f"{host.url}/closed/left") as seen:
         assert await seen.json() is True
-    host.wait_for(r"endless GET cancelled \d+ ms", 5)
+    await asyncio.to_thread(host.wait_for, r"endless GET cancelled \d+ ms", 5)
 
 
 async def test_a_caller_who_leaves_before_the_answer_is_seen_by_the_function(
@@ -181,7 +181,7 @@ async def test_a_caller_who_leaves_before_the_answer_is_seen_by_the_function(
     asking.cancel()
     async with caller.get(f"{host.url}/closed/early") as seen:
         assert await seen.json() is True
-    host.wait_for(r"thinks GET cancelled \d+ ms", 5)
+    await asyncio.to_thread(host.wait_for, r"thinks GET cancelled \d+ ms", 5)
 
 
 async def test_an_upload_reaches_the_function_in_parts(host: RunningHost, caller: aiohttp.ClientSession) -> None:
@@ -193,6 +193,23 @@ async def test_an_upload_reaches_the_function_in_parts(host: RunningHost, caller
 
     async with caller.post(f"{host.url}/upload/upload", data=parts()) as answer:
         assert (await answer.json())["bytes"] == 6
+
+
+async def test_a_caller_who_leaves_within_an_upload_is_no_failure(
+    host: RunningHost, caller: aiohttp.ClientSession
+) -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"one"
+        await asyncio.Event().wait()
+
+    asking = asyncio.create_task(caller.post(f"{host.url}/upload/abandoned", data=parts()))
+    async with caller.get(f"{host.url}/reached/abandoned") as reached:
+        assert reached.status == 200
+    asking.cancel()
+    line = await asyncio.to_thread(host.wait_for, r"(\S+) upload POST cancelled \d+ ms", 5)
+    async with caller.get(f"{host.url}/synchronous") as later:
+        assert later.status == 200
+    assert host.log().count(line.split(" ")[0]) == 1
 
 
 async def test_ten_megabytes_arrive_unchanged(host: RunningHost, caller: aiohttp.ClientSession) -> None:
@@ -212,7 +229,7 @@ async def test_a_function_can_refuse_a_body_without_reading_it(
 ) -> None:
     async with caller.post(f"{host.url}/refuse", data=BytesIO(bytes(10_000_000)), expect100=True) as answer:
         assert (answer.status, await answer.text()) == (413, "too large")
-    host.wait_for(r"refuse POST 413 \d+ ms", 5)
+    await asyncio.to_thread(host.wait_for, r"refuse POST 413 \d+ ms", 5)
 
 
 async def test_a_caller_that_expects_100_continue_gets_it(host: RunningHost, caller: aiohttp.ClientSession) -> None:
@@ -251,7 +268,7 @@ async def test_the_trace_of_a_failure_is_logged_once(host: RunningHost, caller: 
         assert answer.status == 500
     async with caller.get(f"{host.url}/synchronous") as next_answer:
         assert next_answer.status == 200
-    host.wait_for(r"synchronous GET 200 \d+ ms", 5)
+    await asyncio.to_thread(host.wait_for, r"synchronous GET 200 \d+ ms", 5)
     assert host.log().count("ValueError: the reason") == before + 1
 
 
@@ -261,7 +278,7 @@ async def test_an_answer_that_breaks_off_is_not_ended_as_if_complete(
     async with caller.get(f"{host.url}/breaks-off") as answer:
         with pytest.raises(aiohttp.ClientPayloadError):
             await answer.read()
-    host.wait_for(r"breaks_off GET broken off \d+ ms", 5)
+    await asyncio.to_thread(host.wait_for, r"breaks_off GET broken off \d+ ms", 5)
 
 
 async def test_a_synchronous_function_works(host: RunningHost, caller: aiohttp.ClientSession) -> None:
