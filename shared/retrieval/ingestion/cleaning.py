@@ -1,0 +1,35 @@
+"""Text without what only looks or transport needed: every reader's text goes through here."""
+
+import re
+import unicodedata
+
+_REPLACED = str.maketrans(
+    {
+        "\r": "\n",
+        "\v": "\n",
+        "\f": "\n\n",
+        "\x85": "\n",
+        "\u2028": "\n",
+        "\u2029": "\n\n",
+        "\u00a0": " ",
+        "\u202f": " ",
+        "ﬀ": "ff",
+        "ﬁ": "fi",
+        "ﬂ": "fl",
+        "ﬃ": "ffi",
+        "ﬄ": "ffl",
+        "ﬅ": "st",
+        "ﬆ": "st",
+    }
+)
+_DROPPED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff\ufffe\uffff\ud800-\udfff]")
+"""Control characters, soft hyphens, what has no width, and what is no character."""
+_TRAILING_SPACE = re.compile(r"[ \t]+$", re.MULTILINE)
+_EMPTY_LINES = re.compile(r"\n{3,}")
+
+
+def clean(text: str) -> str:
+    """The text in NFC, without control characters, ligatures and soft hyphens; one empty line at a time."""
+    replaced = _DROPPED.sub("", text.replace("\r\n", "\n").translate(_REPLACED))
+    lines = _TRAILING_SPACE.sub("", unicodedata.normalize("NFC", replaced))
+    return _EMPTY_LINES.sub("\n\n", lines).strip("\n")
