@@ -38,6 +38,13 @@ womit worden wurde wurden würde wuerde zu zum zur zwischen
 """)
 """German function words, and 'bitte'."""
 
+ASKING = _folded("""
+document documents file page happen happens passiert know say says said tell explain describe information info much many long often far high
+big old large dokument dokumente dokumenten datei seite wissen steht stehen sagen sagt erklären erkläre informationen
+lange lang oft hoch weit groß gilt gelten thema beim mehr
+""")
+"""Words of questions, in both languages, that ask for an answer or for its measure and need not be in it."""
+
 _SAYS_LITTLE = (ENGLISH & GERMAN) | _folded("bin den die des dies hat her him i man mine nun per so um us war was")
 """Words of both languages, or of one that mean something else in the other: no evidence for either."""
 

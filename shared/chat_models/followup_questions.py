@@ -1,0 +1,79 @@
+"""Questions that the sources can answer and that nobody asked yet, from their headings, tables and nouns."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from shared.chat_models.relevance import Scored, telling_words
+from shared.retrieval.function_words import Language
+
+_MOST = 3
+_LONGEST_TOPIC = 80
+"""Characters."""
+
+_TEMPLATES: dict[Language, tuple[str, ...]] = {
+    "en": (
+        "What do the documents say about “{topic}”?",
+        "What should I know about “{topic}”?",
+        "Can you tell me more about “{topic}”?",
+    ),
+    "de": (
+        "Was steht in den Dokumenten zu „{topic}“?",
+        "Was muss ich über „{topic}“ wissen?",
+        "Was gilt beim Thema „{topic}“?",
+    ),
+}
+_IS_QUESTION: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(r"(who|whom|what|when|where|which|why|how)\b(?! to\b)", re.IGNORECASE),
+    "de": re.compile(r"(wer|wen|wem|was|wann|wo|wohin|welche[rsmn]?|warum|wieso|wie)\b", re.IGNORECASE),
+}
+"""Titles that are questions but for their mark; `How to be paid back` is none."""
+_NOUN = re.compile(r"(?<=[a-zäöüß,] )[A-ZÄÖÜ][a-zäöüß-]{5,}\b")
+"""A capital inside a sentence: a noun in German, a name in English."""
+
+
+def followup_questions(
+    statements: Sequence[Scored], answer: Sequence[Scored], asked: Iterable[str], language: Language
+) -> list[str]:
+    """At most three questions to go on with.
+
+    Args:
+        statements: All that the sources say.
+        answer: Those that were just said.
+        asked: The user's questions so far.
+        language: The language to ask in.
+    """
+    known = [_subject(question) for question in asked]
+    known += [_subject(one.statement.topic) for one in answer if one.statement.topic]
+    said = {one.statement.text for one in answer}
+    answering = {one.sourcepage for one in answer}
+    unsaid = [one for one in statements if one.statement.text not in said]
+    found: list[str] = []
+    for topic in _topics(sorted(unsaid, key=lambda one: one.sourcepage not in answering)):
+        subject = _subject(topic)
+        if len(topic) <= _LONGEST_TOPIC and subject and not any(_overlap(subject, other) for other in known):
+            known.append(subject)
+            found.append(_worded(topic.rstrip(" .:;,!?"), language, _TEMPLATES[language][len(found)]))
+        if len(found) == _MOST:
+            break
+    return found
+
+
+def _topics(statements: Sequence[Scored]) -> Iterator[str]:
+    """What the statements are about, the broadest first: headings, then rows of tables, then nouns."""
+    yield from (one.statement.topic for one in statements if one.statement.topic)
+    yield from (one.statement.label for one in statements if one.statement.label)
+    for one in statements:
+        yield from _NOUN.findall(one.statement.text)
+
+
+def _subject(text: str) -> frozenset[str]:
+    return frozenset(word.terms[0] for word in telling_words(text).values())
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether one subject is the other, or a part of it."""
+    return bool(one and other) and (one <= other or other <= one)
+
+
+def _worded(topic: str, language: Language, template: str) -> str:
+    return f"{topic}?" if _IS_QUESTION[language].match(topic) else template.format(topic=topic)

@@ -1,0 +1,166 @@
+"""Which statements of the sources answer a question: those that share enough of its telling words.
+
+Words are compared as retrieval does (`retrieval.terms`), so what was found for a spelling is also recognised by it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
+
+from shared.chat_models.statements import Statement, statements_of
+from shared.chat_types import Passage
+from shared.retrieval.function_words import ASKING, Language, function_words, languages_of
+from shared.retrieval.terms import fold, index_terms, prefix_of, query_terms, words
+
+_MOST_STATEMENTS = 4
+"""In an answer."""
+_LONGEST_QUESTION = 10_000
+"""Characters that are read of a question."""
+_MOST_QUESTION_WORDS = 64
+_ENOUGH = 0.5
+"""The part of the question's words, by weight, that a statement must have to be taken for an answer."""
+_ENOUGH_OF_MANY = 0.25
+"""The same when it has at least `_MANY` of them, as long questions tell a story around their point."""
+_MANY = 3
+_NEARLY_AS_GOOD = 0.8
+"""A further statement must reach this part of the best one's score."""
+_SAME = 0.6
+"""A statement with this part of another's words, and no others, says the same; passages overlap."""
+_COUNT_OF_ABSENT = 0.7
+"""How many statements a word is taken to be in that is in none: it tells more than any that is."""
+_NO_NOUN = 0.5
+"""What a word weighs in a German question when it has no capital: there the nouns carry the subject."""
+_FROM_CONTEXT = 0.7
+"""What a word counts when only the heading or the lead of a statement has it."""
+_FROM_COMPOUND = 0.8
+"""What a word counts when the statement has a compound that begins with it, or the first part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A statement, where it is from, and how well it answers."""
+
+    statement: Statement
+    sourcepage: str
+    """What to cite."""
+    terms: frozenset[str]
+    """The terms of its own text."""
+    context: frozenset[str]
+    """The terms of its heading and lead."""
+    score: float = 0.0
+    """0 to 1: the part of the question's words that it has, by weight."""
+
+
+def language_of(text: str) -> Language:
+    """The language to answer in: German or English, which is also the answer where it is neither."""
+    languages = languages_of(fold(word) for word in words(text[:_LONGEST_QUESTION]))
+    if len(languages) == 1:
+        return languages[0]
+    return "de" if set("äöüß") & set(text.lower()) else "en"
+
+
+class TellingWord(NamedTuple):
+    """A word that carries a text's subject."""
+
+    text: str
+    """As it stands there."""
+    terms: tuple[str, ...]
+    """The terms that stand for it."""
+
+
+def telling_words(text: str) -> dict[str, TellingWord]:
+    """The words of a text that carry its subject, in order, each once, by their folded form."""
+    found: dict[str, TellingWord] = {}
+    for word, terms in query_terms(text[:_LONGEST_QUESTION]):
+        found.setdefault(fold(word) if len(word) > 1 else terms[0], TellingWord(word, terms))
+    dropped = function_words(languages_of(found) or ("en", "de")) | ASKING
+    kept = ((folded, word) for folded, word in found.items() if folded not in dropped)
+    return dict(islice(kept, _MOST_QUESTION_WORDS))
+
+
+def read_sources(sources: Sequence[Passage]) -> list[Scored]:
+    """All statements of the sources, in reading order, not scored yet."""
+    return [
+        Scored(
+            statement,
+            source.sourcepage,
+            _terms(statement.text),
+            _terms(f"{statement.topic or ''}\n{statement.lead}"),
+        )
+        for source in sources
+        for statement in statements_of(source.content)
+    ]
+
+
+def best_statements(question: str, statements: Sequence[Scored]) -> list[Scored]:
+    """The few statements that answer the question, best first; none when none has enough of its words."""
+    asked = _asked(question, statements)
+    if not asked:
+        return []
+    ranked = sorted((_score(statement, asked) for statement in statements), key=lambda one: -one[0].score)
+    relevant = [scored for scored, matched in ranked if _is_enough(scored.score, matched)]
+    chosen: list[Scored] = []
+    for scored in relevant:
+        if len(chosen) == _MOST_STATEMENTS or scored.score < relevant[0].score * _NEARLY_AS_GOOD:
+            break
+        if not any(_says_the_same(scored, other) for other in chosen):
+            chosen.append(scored)
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A word of the question."""
+
+    exact: frozenset[str]
+    """The terms that stand for it."""
+    compounds: frozenset[str]
+    """Terms of the statements that begin with it, or that it begins with."""
+    weight: float
+    """How much it tells: the fewer statements have it, the more."""
+
+    def match(self, terms: frozenset[str]) -> float:
+        """How well it is among `terms`, 0 to 1."""
+        if not terms.isdisjoint(self.exact):
+            return 1.0
+        return 0.0 if terms.isdisjoint(self.compounds) else _FROM_COMPOUND
+
+
+def _asked(question: str, statements: Sequence[Scored]) -> list[_Asked]:
+    vocabulary = frozenset[str]().union(*(one.terms | one.context for one in statements))
+    is_german = languages_of(fold(word) for word in words(question[:_LONGEST_QUESTION])) == ("de",)
+    long_enough = [term for term in vocabulary if prefix_of((term,))]
+    found: list[_Asked] = []
+    for text, terms in telling_words(question).values():
+        begins = prefix_of(terms)
+        compounds = {term for term in long_enough if begins and (term.startswith(begins) or begins.startswith(term))}
+        every = compounds.union(terms)
+        count = sum(not (one.terms.isdisjoint(every) and one.context.isdisjoint(every)) for one in statements)
+        weight = math.log(1 + len(statements) / (count or _COUNT_OF_ABSENT))
+        if is_german and text[0].islower():
+            weight *= _NO_NOUN
+        found.append(_Asked(frozenset(terms), frozenset(compounds), weight))
+    return found
+
+
+def _score(one: Scored, asked: Sequence[_Asked]) -> tuple[Scored, int]:
+    """The statement with its score, and how many of the question's words it has."""
+    matches = [max(word.match(one.terms), _FROM_CONTEXT * word.match(one.context)) for word in asked]
+    weights = [word.weight for word in asked]
+    score = math.sumprod(matches, weights) / (sum(weights) or 1)
+    return replace(one, score=score), sum(map(bool, matches))
+
+
+def _is_enough(score: float, matched: int) -> bool:
+    return score >= _ENOUGH or (matched >= _MANY and score >= _ENOUGH_OF_MANY)
+
+
+def _says_the_same(one: Scored, other: Scored) -> bool:
+    fewer, more = sorted((one.terms, other.terms), key=len)
+    return fewer <= more and len(fewer) >= _SAME * len(more)
+
+
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(term for terms in index_terms(text) for term in terms)

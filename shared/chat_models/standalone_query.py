@@ -1,0 +1,56 @@
+"""From the last question of a conversation to a search query that stands alone, without a language model."""
+
+import re
+from collections.abc import Sequence
+
+from shared.chat_models.relevance import telling_words
+from shared.chat_types import Message, Role
+
+_LONGEST_QUESTION = 500
+"""Characters of a question that go into the query."""
+_MOST_ADDED = 12
+"""Words taken over from the questions before."""
+_SHORT = 2
+"""A question with so few telling words or less may lean on the one before."""
+
+_REFERS_BACK = re.compile(
+    r"\b(it|its|they|them|their|this|these|those|that one|ones?|same|he|him|she|"
+    r"es|ihn|ihm|dies\w{0,2}|davon|dafür|dafuer|dazu|damit|daran|darauf|darüber|darueber|dabei|dort|denen|derselbe)\b",
+    re.IGNORECASE,
+)
+_REFERS_BACK_BY_CASE = re.compile(r"\bdas\b(?!\s+[A-ZÄÖÜ0-9])")
+"""German `das` that is no article: no noun follows it."""
+_CONTINUES = re.compile(
+    r"\s*(and|or|but|what about|how about|what else|why|also|und|oder|aber|auch|wie ist es|wie sieht es|was ist mit|"
+    r"warum|wieso|sonst)\b",
+    re.IGNORECASE,
+)
+
+
+def standalone_query(messages: Sequence[Message]) -> str:
+    """The last question, with the subject of those before it if it leans on them.
+
+    Args:
+        messages: The conversation; the last message is the user's question.
+    """
+    questions = [message.content for message in messages if message.role is Role.USER] or [""]
+    last = " ".join(questions.pop()[:_LONGEST_QUESTION].split())
+    known = set(telling_words(last))
+    added: list[str] = []
+    leans = _leans(last)
+    while leans and questions and len(added) < _MOST_ADDED:
+        before = questions.pop()[:_LONGEST_QUESTION]
+        new = {folded: word.text for folded, word in telling_words(before).items() if folded not in known}
+        known |= new.keys()
+        added += new.values()
+        leans = _leans(before)
+    return " ".join([last, *added[:_MOST_ADDED]])
+
+
+def _leans(question: str) -> bool:
+    return bool(
+        _REFERS_BACK.search(question)
+        or _REFERS_BACK_BY_CASE.search(question)
+        or _CONTINUES.match(question)
+        or len(telling_words(question)) < _SHORT
+    )

@@ -1,0 +1,161 @@
+"""A passage as statements: its sentences, list items and table rows, each readable alone and without markup."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from shared.chat_models.sentences import sentences
+
+_LONGEST = 600
+"""Characters of a statement; more without a full stop is no sentence, and is cut at a word."""
+_LONGEST_HEADING = 80
+_MOST_WORDS_OF_HEADING = 8
+_MOST_COLUMNS = 6
+_LONGEST_CELL = 120
+
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$")
+_UNDERLINE = re.compile(r"\s{0,3}(={3,}|-{3,})\s*$")
+_RULE_OR_FENCE = re.compile(r"\s*(([-*_]\s*){3,}|={3,}|`{3,}.*|~{3,}.*)$")
+_LIST_ITEM = re.compile(r"\s*(?:[-*+•‣▪–]|\d{1,3}[.)])\s+(?=\S)")
+_TABLE_ROW = re.compile(r"\s*\|.*\|\s*$")
+_TABLE_LINE = re.compile(r"[\s|:-]+$")
+_ENDS = (".", "!", "?", "…", "。", "！", "？", ":", ";", ",")
+
+_MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"!\[[^\]]*\]\([^)]*\)"), ""),  # an image
+    (re.compile(r"\[([^\]]+)\]\([^)]*\)"), r"\1"),  # a link keeps its text
+    (re.compile(r"</?[A-Za-z][^<>]{0,200}>"), " "),  # an HTML tag
+    (re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1"), r"\2"),  # bold
+    (re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])"), r"\1"),  # italic
+    (re.compile(r"(?<!\w)_(?=\S)([^_]+?)(?<=\S)_(?!\w)"), r"\1"),
+    (re.compile(r"`+([^`]*)`+"), r"\1"),  # code
+    (re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])"), r"\1"),  # an escaped character
+    (re.compile("<{2,}"), "«"),  # would read as the marker of a follow-up question
+    (re.compile(">{2,}"), "»"),
+    (re.compile(r"\*{2,}|#{2,}"), ""),  # what a cut left over
+    (re.compile(r"\s+"), " "),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something that a passage says."""
+
+    text: str
+    """A sentence, a list item, or a table row as `label: header value`; no markup, one line."""
+    topic: str | None
+    """The heading that it stands under."""
+    lead: str = ""
+    """The sentence that introduces its list."""
+    label: str | None = None
+    """Of a table row: what the row is about."""
+
+
+def statements_of(markdown: str) -> list[Statement]:
+    """What a passage says, in reading order."""
+    found: list[Statement] = []
+    topic: str | None = None
+    lead = ""
+    blocks = list(_blocks(markdown))
+    for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+        if isinstance(block, _Heading) and block.is_guess and not isinstance(following, _Table | _Prose):
+            found.append(Statement(block.text, topic))  # nothing stands under it: just a short line
+        elif isinstance(block, _Heading):
+            topic, lead = block.text, ""
+        elif isinstance(block, _Table):
+            found += _rows(block.lines, topic)
+        else:
+            said = [Statement(_shortened(one), topic, lead if block.is_item else "") for one in sentences(block.text)]
+            found += said
+            if not block.is_item:
+                lead = said[-1].text if said and said[-1].text.endswith(":") else ""
+    return [statement for statement in found if any(map(str.isalnum, statement.text))]
+
+
+def plain(markdown: str) -> str:
+    """A piece of Markdown as text on one line."""
+    for pattern, instead in _MARKUP:
+        markdown = pattern.sub(instead, markdown)
+    return markdown.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    text: str
+    is_guess: bool = False
+    """A short line by itself, without a mark that makes it a heading."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Prose:
+    text: str
+    is_item: bool
+
+
+def _blocks(markdown: str) -> Iterator[_Heading | _Table | _Prose]:
+    """Headings, tables, paragraphs and list items."""
+    lines: list[str] = []
+    for line in [*re.split(r"\r\n|\r|\n", markdown), ""]:
+        line = re.sub(r"^\s{0,3}>\s?", "", line)  # noqa: PLW2901 (a quotation is what it quotes)
+        heading = _HEADING.match(line)
+        is_table = _TABLE_ROW.match(line) is not None
+        starts_anew = bool(heading or not line.strip() or _LIST_ITEM.match(line) or _RULE_OR_FENCE.match(line)) or (
+            bool(lines) and is_table != bool(_TABLE_ROW.match(lines[0]))
+        )
+        if starts_anew:
+            underlined = len(lines) == 1 and _UNDERLINE.match(line) is not None
+            yield from _block(lines, underlined=underlined)
+            lines = []
+        if heading:
+            yield _Heading(plain(heading[1]))
+        elif line.strip() and not _RULE_OR_FENCE.match(line):
+            lines.append(line)
+
+
+def _block(lines: Sequence[str], *, underlined: bool) -> Iterator[_Heading | _Table | _Prose]:
+    if not lines:
+        return
+    if _TABLE_ROW.match(lines[0]):
+        yield _Table(lines)
+        return
+    item = _LIST_ITEM.match(lines[0])
+    text = plain(" ".join([lines[0][item.end() :] if item else lines[0], *lines[1:]]))
+    is_short = len(lines) == 1 and len(text) <= _LONGEST_HEADING and len(text.split()) <= _MOST_WORDS_OF_HEADING
+    is_title = is_short and text[:1].isupper() and not text.endswith(_ENDS)
+    if underlined or (is_title and not item):
+        yield _Heading(text, is_guess=not underlined)
+    elif text:
+        yield _Prose(text, is_item=item is not None)
+
+
+def _rows(lines: Sequence[str], topic: str | None) -> Iterator[Statement]:
+    """The rows of a table that read well in one line: `label: value`, or `label: header value, header value`."""
+    rows = [[plain(cell) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] for line in lines]
+    has_header = len(lines) > 1 and _TABLE_LINE.match(lines[1]) is not None
+    header = rows[0] if has_header else []
+    for line, cells in list(zip(lines, rows, strict=True))[2 if has_header else 0 :]:
+        if _TABLE_LINE.match(line) or not _is_simple(cells, header):
+            continue
+        label, *values = cells
+        names = header[1:] if len(cells) > 2 else [""] * len(values)
+        said = [f"{name}: {value}" if name else value for name, value in zip(names, values, strict=True) if value]
+        if label and said:
+            yield Statement(
+                f"{label} – {'; '.join(said)}" if len(cells) > 2 else f"{label}: {said[0]}", topic, label=label
+            )
+
+
+def _is_simple(cells: Sequence[str], header: Sequence[str]) -> bool:
+    has_names = len(cells) == 2 or len(cells) == len(header)
+    return has_names and 2 <= len(cells) <= _MOST_COLUMNS and max(map(len, cells)) <= _LONGEST_CELL
+
+
+def _shortened(sentence: str) -> str:
+    if len(sentence) <= _LONGEST:
+        return sentence
+    return sentence[:_LONGEST].rsplit(" ", 1)[0] + " …"
