@@ -1,0 +1,42 @@
+"""Pages to passages: pieces of a size that suits a prompt, cut where the text itself has its breaks."""
+
+from collections.abc import Sequence
+from functools import cache
+
+from semantic_text_splitter import MarkdownSplitter
+
+from shared.chat_types import Passage
+from shared.retrieval.ingestion.naming import category, passage_id, sourcepage
+from shared.retrieval.ingestion.pages import Page
+
+PASSAGE_TOKENS = 500
+"""The most that a passage holds."""
+OVERLAP_TOKENS = 50
+"""The most that two passages of a section share: whole sentences or list items, none when the last is longer."""
+_TOKENS_OF = "gpt-4o"
+"""The model whose tokens are counted; its vocabulary (o200k) comes with the splitter, so nothing is fetched."""
+
+
+def split(sourcefile: str, pages: Sequence[Page]) -> list[Passage]:
+    """The passages of a file, in order: cut at headings, else at paragraphs, else at sentences, never across pages.
+
+    Plain text is split as Markdown too: the empty lines between its paragraphs mean the same.
+    """
+    passages: list[Passage] = []
+    for page in pages:
+        for text in _splitter().chunks(page.text):
+            passages.append(
+                Passage(
+                    id=passage_id(sourcefile, len(passages)),
+                    content=text,
+                    sourcepage=sourcepage(sourcefile, page.number),
+                    sourcefile=sourcefile,
+                    category=category(sourcefile),
+                )
+            )
+    return passages
+
+
+@cache
+def _splitter() -> MarkdownSplitter:
+    return MarkdownSplitter.from_tiktoken_model(_TOKENS_OF, PASSAGE_TOKENS, overlap=OVERLAP_TOKENS)
