@@ -51,7 +51,7 @@ class Proxy:
         headers_sent = TraceConfig()
         headers_sent.on_request_headers_sent.append(_start_invocation)
         self._session = ClientSession(
-            # One connection a request: closing it is how the worker learns that the caller has left.
+            # One connection a request: a kept one could be closed by the worker just when it is used again.
             connector=TCPConnector(limit=0, force_close=True),
             cookie_jar=DummyCookieJar(),
             timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),

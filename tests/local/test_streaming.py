@@ -224,12 +224,24 @@ async def test_a_compressed_body_is_passed_on_as_it_is(host: RunningHost, caller
         assert (await answer.json())["sha256"] == sha256(b"not gzip").hexdigest()
 
 
-async def test_a_function_can_refuse_a_body_without_reading_it(
+async def test_a_function_can_refuse_a_body_before_the_caller_sends_it(host: RunningHost) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", host.port)
+    writer.write(b"POST /api/refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\nExpect: 100-continue\r\n\r\n")
+    try:
+        async with asyncio.timeout(15):
+            answer = await reader.readuntil(b"too large")
+    finally:
+        writer.close()
+        await writer.wait_closed()
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    await asyncio.to_thread(host.wait_for, r"refuse POST 413 \d+ ms", 5)
+
+
+async def test_a_function_can_refuse_a_body_that_is_on_its_way(
     host: RunningHost, caller: aiohttp.ClientSession
 ) -> None:
-    async with caller.post(f"{host.url}/refuse", data=BytesIO(bytes(10_000_000)), expect100=True) as answer:
+    async with caller.post(f"{host.url}/refuse", data=BytesIO(bytes(10_000_000))) as answer:
         assert (answer.status, await answer.text()) == (413, "too large")
-    await asyncio.to_thread(host.wait_for, r"refuse POST 413 \d+ ms", 5)
 
 
 async def test_a_caller_that_expects_100_continue_gets_it(host: RunningHost, caller: aiohttp.ClientSession) -> None:
