@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from shared.chat_models.statements import Statement, statements_of
 from shared.chat_types import Passage
-from shared.retrieval.function_words import ASKING, Language, function_words, languages_of
+from shared.retrieval.function_words import ASKING, LIGHT, Language, function_words, languages_of
 from shared.retrieval.terms import fold, index_terms, prefix_of, query_terms, words
 
 _MOST_STATEMENTS = 4
@@ -30,12 +30,12 @@ _SAME = 0.6
 """A statement with this part of another's words, and no others, says the same; passages overlap."""
 _COUNT_OF_ABSENT = 0.7
 """How many statements a word is taken to be in that is in none: it tells more than any that is."""
-_NO_NOUN = 0.5
-"""What a word weighs in a German question when it has no capital: there the nouns carry the subject."""
+_LIGHT = 0.5
+"""What a verb of many uses weighs, and a German word without a capital: there the nouns carry the subject."""
 _FROM_CONTEXT = 0.7
 """What a word counts when only the heading or the lead of a statement has it."""
 _FROM_COMPOUND = 0.8
-"""What a word counts when the statement has a compound that begins with it, or the first part of it."""
+"""What a word counts when the statement has a compound of it, or a part of the compound that it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class _Asked:
     exact: frozenset[str]
     """The terms that stand for it."""
     compounds: frozenset[str]
-    """Terms of the statements that begin with it, or that it begins with."""
+    """Terms of the statements that it makes a compound of, or that make one of it."""
     weight: float
     """How much it tells: the fewer statements have it, the more."""
 
@@ -133,16 +133,22 @@ def _asked(question: str, statements: Sequence[Scored]) -> list[_Asked]:
     is_german = languages_of(fold(word) for word in words(question[:_LONGEST_QUESTION])) == ("de",)
     long_enough = [term for term in vocabulary if prefix_of((term,))]
     found: list[_Asked] = []
-    for text, terms in telling_words(question).values():
+    for folded, (text, terms) in telling_words(question).items():
         begins = prefix_of(terms)
-        compounds = {term for term in long_enough if begins and (term.startswith(begins) or begins.startswith(term))}
+        compounds = {term for term in long_enough if begins and _is_compound(term, begins)}
         every = compounds.union(terms)
         count = sum(not (one.terms.isdisjoint(every) and one.context.isdisjoint(every)) for one in statements)
         weight = math.log(1 + len(statements) / (count or _COUNT_OF_ABSENT))
-        if is_german and text[0].islower():
-            weight *= _NO_NOUN
+        if folded in LIGHT or (is_german and text[0].islower()):
+            weight *= _LIGHT
         found.append(_Asked(frozenset(terms), frozenset(compounds), weight))
     return found
+
+
+def _is_compound(one: str, other: str) -> bool:
+    """Whether one of the terms begins or ends with the other, as `Urlaubstage` and `Resturlaub` do with `Urlaub`."""
+    shorter, longer = sorted((one, other), key=len)
+    return longer.startswith(shorter) or longer.endswith(shorter)
 
 
 def _score(one: Scored, asked: Sequence[_Asked]) -> tuple[Scored, int]:

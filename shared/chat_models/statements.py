@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from shared.chat_models.sentences import sentences
 
@@ -56,15 +57,14 @@ def statements_of(markdown: str) -> list[Statement]:
     found: list[Statement] = []
     topic: str | None = None
     lead = ""
-    blocks = list(_blocks(markdown))
-    for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+    for block, following in pairwise([*_blocks(markdown), None]):
         if isinstance(block, _Heading) and block.is_guess and not isinstance(following, _Table | _Prose):
             found.append(Statement(block.text, topic))  # nothing stands under it: just a short line
         elif isinstance(block, _Heading):
             topic, lead = block.text, ""
         elif isinstance(block, _Table):
             found += _rows(block.lines, topic)
-        else:
+        elif block:
             said = [Statement(_shortened(one), topic, lead if block.is_item else "") for one in sentences(block.text)]
             found += said
             if not block.is_item:

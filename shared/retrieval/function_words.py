@@ -18,8 +18,8 @@ did didn't do does doesn't doing don't during each either else ever every for fr
 have having he her here hers him his how however i i'd i'll i'm i've if in into is isn't it it's its itself just let
 like many may me might mine more most much must my myself neither no nor not of off on once one only or other our
 ours out over own please same shall she should so some such tell than that that's the their theirs them then there
-these they this those through to too under until up upon us very want was wasn't we were what what's when where which
-while who who's whom whose why will with within without would yes you your yours
+these they this those through to too under until up upon us very want was wasn't we were what what's when where
+whether which while who who's whom whose why will with within without would yes you your yours
 """)
 """English function words, and the words around a question: 'tell me', 'please'."""
 
@@ -39,11 +39,19 @@ womit worden wurde wurden würde wuerde zu zum zur zwischen
 """German function words, and 'bitte'."""
 
 ASKING = _folded("""
-document documents file page happen happens passiert know say says said tell explain describe information info much many long often far high
-big old large dokument dokumente dokumenten datei seite wissen steht stehen sagen sagt erklären erkläre informationen
-lange lang oft hoch weit groß gilt gelten thema beim mehr
+document documents file page happen happens know say says said tell explain describe information info much many long
+often far high big old large dokument dokumente dokumenten datei seite passiert wissen steht stehen sagen sagt erklären
+erkläre informationen lange lang oft hoch weit groß gilt gelten thema beim mehr
 """)
 """Words of questions, in both languages, that ask for an answer or for its measure and need not be in it."""
+
+LIGHT = _folded("""
+allow allowed apply ask bring change choose cost costs cover covered covers entitled include included includes mean
+means need needed offer offered offers paid pay pays possible provide provided receive send start take use used work
+works beantrage beantragen bekomme bekommen bekommt bezahlt brauche brauchen dauert erhalte erhalten kostet möglich
+nehme nehmen übernimmt zahlt
+""")
+"""Verbs that a question about almost anything may have, in both languages; an answer may well use another."""
 
 _SAYS_LITTLE = (ENGLISH & GERMAN) | _folded("bin den die des dies hat her him i man mine nun per so um us war was")
 """Words of both languages, or of one that mean something else in the other: no evidence for either."""

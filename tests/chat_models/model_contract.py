@@ -1,0 +1,120 @@
+"""What every chat model keeps, whatever is behind it. A subclass gives `model`, ready to answer `REQUEST`."""
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
+from shared.chat_types import Message, Passage, RequestContext, Role, ToolCall
+
+CONTEXT = RequestContext(invocation_id="test", deadline=float("inf"))
+QUESTION = "What does the plan pay for glasses?"
+SOURCE = Passage(
+    id="vision-1",
+    content="The plan pays up to 150 euros for glasses every two years. Parking costs 40 euros a month.",
+    sourcepage="vision.pdf#page=2",
+    sourcefile="vision.pdf",
+)
+REQUEST = ModelRequest(
+    messages=(
+        Message(Role.SYSTEM, "You answer questions."),
+        Message(Role.USER, f"{QUESTION}\n\nSources:\n{SOURCE.sourcepage}: {SOURCE.content}"),
+    ),
+    question=QUESTION,
+    sources=(SOURCE,),
+)
+
+
+@dataclass
+class Answer:
+    """A whole answer, put together from its events."""
+
+    pieces: list[str]
+    calls: list[ToolCall]
+    finished: list[ModelFinished]
+    last_is_finished: bool
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+async def answer(model: ChatModel, request: ModelRequest = REQUEST) -> Answer:
+    got = Answer([], [], [], last_is_finished=False)
+    async with aclosing(model.stream(request, CONTEXT)) as events:
+        async for event in events:
+            got.last_is_finished = isinstance(event, ModelFinished)
+            match event:
+                case ModelText():
+                    got.pieces.append(event.text)
+                case ToolCall():
+                    got.calls.append(event)
+                case ModelFinished():
+                    got.finished.append(event)
+    return got
+
+
+class ModelContract:
+    async def test_the_answer_ends_with_one_finish_that_names_reason_and_model(self, model: ChatModel) -> None:
+        got = await answer(model)
+        assert got.last_is_finished
+        assert [finished.reason for finished in got.finished] == ["stop"]
+        assert got.finished[0].model
+
+    async def test_the_text_comes_in_several_pieces_and_none_is_empty(self, model: ChatModel) -> None:
+        got = await answer(model)
+        assert len(got.pieces) > 1
+        assert all(got.pieces)
+
+    async def test_others_get_their_turn_between_two_pieces(self, model: ChatModel) -> None:
+        turns = 0
+        stopped = asyncio.Event()
+
+        async def take_turns() -> None:
+            nonlocal turns
+            while not stopped.is_set():
+                turns += 1
+                await asyncio.sleep(0)
+
+        others = asyncio.create_task(take_turns())
+        async with aclosing(model.stream(REQUEST, CONTEXT)) as events:
+            seen = {turns async for event in events if isinstance(event, ModelText)}
+        stopped.set()
+        await others
+        assert len(seen) > 1
+
+    async def test_an_answer_that_is_closed_early_ends_cleanly_and_the_next_one_is_whole(
+        self, model: ChatModel
+    ) -> None:
+        whole = await answer(model)
+        events = model.stream(REQUEST, CONTEXT)
+        first = await anext(events)
+        await events.aclose()
+        assert isinstance(first, ModelText)
+        assert (await answer(model)).text == whole.text
+
+    async def test_a_cancelled_answer_is_cancelled(self, model: ChatModel) -> None:
+        started = asyncio.Event()
+
+        async def read() -> None:
+            async with aclosing(model.stream(REQUEST, CONTEXT)) as events:
+                async for _ in events:
+                    started.set()
+                    await asyncio.Event().wait()
+
+        reading = asyncio.create_task(read())
+        await started.wait()
+        reading.cancel()
+        await asyncio.wait([reading])
+        assert reading.cancelled()
+
+    async def test_answers_at_the_same_time_do_not_mix(self, model: ChatModel) -> None:
+        alone = (await answer(model)).text
+        together = await asyncio.gather(*(answer(model) for _ in range(10)))
+        assert [got.text for got in together] == [alone] * 10
+
+    async def test_it_says_what_it_is(self, model: ChatModel) -> None:
+        health = await model.check()
+        assert health.ok, health.detail
+        assert health.kind
+        assert health.detail

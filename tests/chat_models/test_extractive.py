@@ -1,0 +1,288 @@
+import json
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.chat_models import ChatModel, ModelRequest, Tool
+from shared.chat_models.extractive import ExtractiveModel
+from shared.chat_types import Message, Passage, Role
+from shared.core.prompts import SEARCH_TOOL
+from tests.chat_models.model_contract import REQUEST, Answer, ModelContract, answer
+
+DONT_KNOW = "I don't know: the documents say nothing about that."
+WEISS_NICHT = "Das weiß ich nicht: In den Dokumenten steht nichts dazu."
+
+EYES = Passage(
+    "eyes",
+    """## Eye care
+
+The Standard plan pays up to **150 euros** for [glasses](https://example.org) or contact lenses every two years.
+Sunglasses without a prescription are not covered. Approx. 80 % of claims, e.g. those of Dr. Meier, are paid by
+1 March.
+
+| Surgery | Basic | Plus |
+|---|---|---|
+| Laser surgery | not covered | up to 800 euros |
+
+## How to be paid back
+
+- Send the bill to the plan office within 90 days.
+- The plan office pays within 15 working days.
+""",
+    "eyes.md",
+    "eyes.md",
+)
+URLAUB = Passage(
+    "urlaub",
+    """## Urlaubsanspruch
+
+Neue Beschäftigte haben Anspruch auf 25 Urlaubstage im Jahr. Übertragene Tage verfallen am 31. März, wenn sie z. B.
+wegen eines Projekts nicht genommen wurden.
+
+## Kündigung
+
+Die Kündigungsfrist beträgt drei Monate zum Ende des Quartals.
+
+## Elternzeit
+
+Jeder Elternteil erhält 16 Wochen Elternzeit bei vollem Gehalt.
+""",
+    "urlaub.md",
+    "urlaub.md",
+)
+
+
+async def ask(
+    question: str,
+    *sources: Passage,
+    want_followups: bool = False,
+    earlier: Sequence[str] = (),
+    max_tokens: int | None = None,
+) -> Answer:
+    messages = (*(Message(Role.USER, text) for text in earlier), Message(Role.USER, f"{question}\n\nSources: …"))
+    request = ModelRequest(messages, question, sources, want_followups=want_followups, max_tokens=max_tokens)
+    return await answer(ExtractiveModel(), request)
+
+
+def said(content: str, sourcepage: str = "page.md") -> Passage:
+    return Passage(sourcepage, content, sourcepage, sourcepage)
+
+
+class TestExtractive(ModelContract):
+    @pytest.fixture
+    def model(self) -> ChatModel:
+        return ExtractiveModel()
+
+
+async def test_the_answer_is_the_matching_sentence_without_markup_and_with_its_citation() -> None:
+    got = await ask("What does the Standard plan pay for glasses?", URLAUB, EYES)
+    assert got.text == (
+        "The Standard plan pays up to 150 euros for glasses or contact lenses every two years. [eyes.md]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        (
+            "Wie lang ist die Kündigungsfrist?",
+            "Die Kündigungsfrist beträgt drei Monate zum Ende des Quartals. [urlaub.md]",
+        ),
+        ("kündigungsfristen?", "Die Kündigungsfrist beträgt drei Monate zum Ende des Quartals. [urlaub.md]"),
+        ("Wie viel Urlaub habe ich?", "Neue Beschäftigte haben Anspruch auf 25 Urlaubstage im Jahr. [urlaub.md]"),
+    ],
+)
+async def test_german_inflections_and_compounds_are_understood(question: str, expected: str) -> None:
+    assert expected in (await ask(question, EYES, URLAUB)).text
+
+
+async def test_an_abbreviation_or_an_ordinal_does_not_end_a_sentence() -> None:
+    german = await ask("Wann verfallen übertragene Tage?", URLAUB)
+    english = await ask("Which claims are paid?", EYES)
+    assert (
+        "verfallen am 31. März, wenn sie z. B. wegen eines Projekts nicht genommen wurden. [urlaub.md]" in german.text
+    )
+    assert "Approx. 80 % of claims, e.g. those of Dr. Meier, are paid by 1 March. [eyes.md]" in english.text
+
+
+async def test_a_table_row_is_said_with_the_names_of_its_columns() -> None:
+    got = await ask("Is laser surgery covered?", EYES)
+    assert got.text.startswith("Laser surgery – Basic: not covered; Plus: up to 800 euros. [eyes.md]")
+
+
+async def test_a_list_item_is_said_without_its_mark() -> None:
+    got = await ask("Where do I send the bill?", EYES)
+    assert got.text == "Send the bill to the plan office within 90 days. [eyes.md]"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is the capital of France?", DONT_KNOW),
+        ("Does the plan pay for my dog's operation in Antarctica?", DONT_KNOW),
+        ("Darf ich meinen Hund ins Büro mitbringen?", WEISS_NICHT),
+        ("👓👓👓", DONT_KNOW),
+        ("", DONT_KNOW),
+        ("What is it?", DONT_KNOW),
+    ],
+)
+async def test_what_the_sources_do_not_hold_is_said_in_the_language_of_the_question(
+    question: str, expected: str
+) -> None:
+    got = await ask(question, EYES, URLAUB, want_followups=True)
+    assert got.text == expected
+
+
+async def test_without_sources_it_does_not_know() -> None:
+    assert (await ask("What does the plan pay for glasses?")).text == DONT_KNOW
+
+
+async def test_a_sentence_that_two_overlapping_passages_share_is_said_once() -> None:
+    first = said("The bus is free for staff. Lunch is at noon.", "a.pdf#page=1")
+    second = said("Lunch is at noon. The canteen closes at two.", "a.pdf#page=2")
+    got = await ask("When is lunch?", first, second)
+    assert got.text == "Lunch is at noon. [a.pdf#page=1]"
+
+
+async def test_sentences_that_differ_in_one_telling_word_are_both_said() -> None:
+    source = said("The Basic plan pays 80 euros for glasses. The Plus plan pays 300 euros for glasses.")
+    got = await ask("What is paid for glasses?", source)
+    assert got.text.count("[page.md]") == 2
+
+
+async def test_no_more_than_four_sentences_are_said() -> None:
+    source = said(" ".join(f"Rule {number} is about parking near gate {number}." for number in range(1000, 1020)))
+    assert (await ask("parking", source)).text.count("[page.md]") == 4
+
+
+async def test_a_line_without_a_full_stop_is_a_statement_when_nothing_stands_under_it() -> None:
+    assert (await ask("What does parking cost?", said("Parking costs 40 euros a month"))).text == (
+        "Parking costs 40 euros a month. [page.md]"
+    )
+
+
+async def test_the_heading_counts_for_the_sentences_under_it() -> None:
+    source = said("## Parking\n\nIt costs 40 euros a month.\n\n## Lunch\n\nIt costs 5 euros.")
+    assert (await ask("What does parking cost?", source)).text.startswith("It costs 40 euros a month.")
+
+
+async def test_brackets_of_a_source_do_not_read_as_followup_questions() -> None:
+    got = await ask("What does shift mean?", said("The shift is written x << 2 >> 1 in the manual."))
+    assert "<<" not in got.text
+
+
+async def test_an_answer_stops_after_max_tokens_words_and_says_that_it_did() -> None:
+    got = await ask("What does the Standard plan pay for glasses?", EYES, max_tokens=3)
+    assert got.text.split() == ["The", "Standard", "plan"]
+    assert got.finished[0].reason == "length"
+
+
+async def test_an_answer_of_just_max_tokens_words_is_complete() -> None:
+    got = await ask("When is lunch?", said("Lunch is at noon."), max_tokens=5)
+    assert got.finished[0].reason == "stop"
+
+
+async def test_no_tokens_are_reported_as_it_has_none() -> None:
+    assert (await answer(ExtractiveModel())).finished[0].usage is None
+
+
+async def test_followup_questions_are_about_other_parts_of_the_sources() -> None:
+    got = await ask("What does the Standard plan pay for glasses?", EYES, want_followups=True)
+    assert got.text.endswith(
+        " [eyes.md]\n<<What do the documents say about “How to be paid back”?>>"
+        "\n<<What should I know about “Laser surgery”?>>"
+    )
+
+
+async def test_followup_questions_are_in_the_language_of_the_question_and_not_asked_before() -> None:
+    got = await ask("Wie viel Urlaub habe ich?", URLAUB, want_followups=True, earlier=["Was gilt bei einer Kündigung?"])
+    assert "zu „Elternzeit“?>>" in got.text
+    assert "„Kündigung“" not in got.text
+
+
+async def test_followup_questions_can_be_answered_from_the_sources() -> None:
+    got = await ask("What does the Standard plan pay for glasses?", EYES, URLAUB, want_followups=True)
+    questions = [line.strip("<>") for line in got.text.splitlines()[1:]]
+    assert len(questions) == 3
+    for question in questions:
+        assert "[" in (await ask(question, EYES, URLAUB)).text
+
+
+async def test_none_are_proposed_unasked() -> None:
+    assert "<<" not in (await ask("What does the Standard plan pay for glasses?", EYES)).text
+
+
+async def rewritten(*conversation: str) -> str:
+    """The search query for a conversation of user and assistant messages by turns, the last one a question."""
+    roles = (Role.USER, Role.ASSISTANT)
+    messages = tuple(Message(roles[number % 2], text) for number, text in enumerate(conversation))
+    got = await answer(ExtractiveModel(), ModelRequest(messages, conversation[-1], tools=(SEARCH_TOOL,)))
+    assert [finished.reason for finished in got.finished] == ["tool_calls"]
+    assert got.text == ""
+    [call] = got.calls
+    assert call.name == "search_sources"
+    return json.loads(call.arguments)["search_query"]
+
+
+@pytest.mark.parametrize(
+    ("conversation", "query"),
+    [
+        (
+            ("What does the Plus plan pay for glasses?", "300 euros.", "And for contact lenses?"),
+            "And for contact lenses? Plus plan pay glasses",
+        ),
+        (
+            ("Wie lange ist die Elternzeit?", "16 Wochen.", "Gilt das auch für Väter?"),
+            "Gilt das auch für Väter? Elternzeit",
+        ),
+        (
+            ("Tell me about parking.", "40 euros.", "Is it free?", "No.", "Why?"),
+            "Why? free parking",
+        ),
+        (
+            ("What about parking?", "40 euros.", "How many vacation days do employees get?"),
+            "How many vacation days do employees get?",
+        ),
+    ],
+)
+async def test_a_question_that_leans_on_those_before_takes_their_subject_along(
+    conversation: tuple[str, ...], query: str
+) -> None:
+    assert await rewritten(*conversation) == query
+
+
+async def test_the_query_of_a_long_conversation_stays_short() -> None:
+    long = " ".join(f"subject{number}" for number in range(2_000))
+    assert len(await rewritten(long, "Yes.", long, "Yes.", "And it? " + long)) < 1_000
+
+
+async def test_a_tool_that_takes_no_text_is_not_called() -> None:
+    tool = Tool("now", "The time.", {"type": "object", "properties": {"zone": {"type": "integer"}}})
+    got = await answer(ExtractiveModel(), ModelRequest(REQUEST.messages, REQUEST.question, REQUEST.sources, (tool,)))
+    assert got.calls == []
+    assert got.text
+
+
+async def test_large_sources_do_not_fail() -> None:
+    text = "# Heading\n\n" + "The plan pays for glasses, and so on; " * 120 + "\n\n| a | b |\n" * 200
+    sources = [said(f"{text} {number}. End.", f"{number}.md") for number in range(50)]
+    assert "[" in (await ask("What does the plan pay for glasses? " * 200, *sources)).text
+
+
+@given(
+    question=st.text(max_size=80), content=st.text(alphabet=st.sampled_from("ab .|#*-_`<>[]()\n\\äÄ1你"), max_size=200)
+)
+async def test_any_question_and_any_source_get_an_answer(question: str, content: str) -> None:
+    got = await ask(question, said(content), want_followups=True)
+    assert got.text
+    assert all(got.pieces)
+
+
+async def test_the_health_says_that_it_is_no_language_model_and_which_settings_bring_one() -> None:
+    health = await ExtractiveModel().check()
+    assert health.kind == "embedded"
+    assert "not a language model" in health.detail
+    assert "OPENAI_CHAT_MODEL" in health.detail
+    assert "AZURE_OPENAI_ENDPOINT" in health.detail
