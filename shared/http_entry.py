@@ -79,7 +79,8 @@ async def chat_stream(request: Request) -> Response:
 async def content(request: Request) -> Response:
     """`GET /content/{path}`: a source document."""
     service = await app.get_service()
-    document = await asyncio.to_thread(find_document, service.content_dir, request.path_params["path"])
+    path = request.path_params.get("path") or ""  # a catch-all that catches nothing is left out
+    document = await asyncio.to_thread(find_document, service.content_dir, path)
     return FileResponse(document.path, headers=document.headers)
 
 
