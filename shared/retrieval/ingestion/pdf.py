@@ -1,7 +1,10 @@
 """PDF to pages of text, by PDFium."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
@@ -52,23 +55,14 @@ def _runs(text_page: PdfTextPage) -> Iterator[list[tuple[int, int]]]:
 
 def _line(text_page: PdfTextPage, run: list[tuple[int, int]], page_height: float) -> Line | None:
     """A line with its place on the page, or None if nothing of it can be seen."""
-    words = _words(run)
+    words = [_word(text_page, characters, page_height) for characters in _words(run)]
     if not words:
         return None
-    boxes = [_box(text_page, word) for word in words]
-    first, last = boxes[0], boxes[-1]
-    line = Line(
-        text=_text(words[0]),
-        left=first[0],
-        right=first[2],
-        bottom=min(first[1], last[1]),
-        top=max(first[3], last[3]),
-        first_word=first[2] - first[0],
-        page_height=page_height,
-    )
-    for word, box in zip(words[1:], boxes[1:], strict=True):
-        line = line.followed_by(_text(word), left=box[0], right=box[2])
-    return line
+    heights: Counter[float] = Counter()
+    for word in words:
+        heights[round(word.height, 1)] += len(word.text)
+    usual = max(words, key=lambda word: heights[round(word.height, 1)])
+    return replace(reduce(Line.followed_by, words), bottom=usual.bottom, top=usual.top)
 
 
 def _words(run: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
@@ -81,11 +75,16 @@ def _words(run: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     return words if words[-1] else words[:-1]
 
 
-def _text(word: list[tuple[int, int]]) -> str:
-    return "".join(chr(code) for _, code in word).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _box(text_page: PdfTextPage, word: list[tuple[int, int]]) -> tuple[float, float, float, float]:
-    """Left, bottom, right and top of a word."""
-    first, last = (text_page.get_charbox(index, loose=True) for index in (word[0][0], word[-1][0]))
-    return first[0], min(first[1], last[1]), last[2], max(first[3], last[3])
+def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], page_height: float) -> Line:
+    """A line of one word."""
+    units = "".join(chr(code) for _, code in characters)
+    first, last = (text_page.get_charbox(index, loose=True) for index in (characters[0][0], characters[-1][0]))
+    return Line(
+        text=units.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+        left=first[0],
+        right=last[2],
+        bottom=min(first[1], last[1]),
+        top=max(first[3], last[3]),
+        first_word=last[2] - first[0],
+        page_height=page_height,
+    )

@@ -35,11 +35,18 @@ class Line:
         """Whether it is the row of a table."""
         return _CELLS in self.text
 
-    def followed_by(self, text: str, left: float, right: float) -> "Line":
-        """The line with more text behind it: as another cell where there is a wide gap, unless that is a bullet's."""
-        gap = left - self.right
-        separator = _CELLS if gap > _CELL_GAP * self.height and not _ONLY_BULLET.fullmatch(self.text) else " "
-        return replace(self, text=f"{self.text}{separator}{text}", right=right)
+    def followed_by(self, other: "Line") -> "Line":
+        """The two as one, as cells of a table if there is a wide gap. The longer text decides the height."""
+        wide = other.left - self.right > _CELL_GAP * max(self.height, other.height)
+        separator = _CELLS if wide and not _ONLY_BULLET.fullmatch(self.text) else " "
+        height_of = self if len(self.text) > len(other.text) else other
+        return replace(
+            self,
+            text=f"{self.text}{separator}{other.text}",
+            right=other.right,
+            bottom=height_of.bottom,
+            top=height_of.top,
+        )
 
 
 @dataclass(slots=True)
@@ -59,6 +66,8 @@ _SAME_SIZE = 0.08
 _HEADINGS = ((1.6, "# "), (1.25, "## "), (1.1, "### "))
 """How many times higher than the text, and the Markdown for it."""
 _LONGEST_HEADING = 200
+_NO_HEADING = re.compile("[.;,:][\"'”’»)\\]]*$")
+"""How text ends that is only set in a taller font."""
 _MARGIN = 0.1
 """The share of a page's height, above and below, where running headers and footers stand."""
 _BULLETS = "[•◦▪▫‣⁃●○■□➢✓\uf0b7\uf0a7–]"
@@ -100,7 +109,7 @@ def _join_rows(lines: Sequence[Line]) -> list[Line]:
     for line in lines:
         before = joined[-1] if joined else None
         if before and abs(before.bottom - line.bottom) < before.height / 3 and line.left >= before.right:
-            joined[-1] = before.followed_by(line.text, line.left, line.right)
+            joined[-1] = before.followed_by(line)
         else:
             joined.append(line)
     return joined
@@ -196,7 +205,7 @@ def _page_text(paragraphs: Sequence[_Paragraph], body_height: float) -> str:
 def _markdown(paragraph: _Paragraph, body_height: float) -> str:
     if paragraph.first.is_row:
         return f"| {paragraph.text} |"
-    if len(paragraph.text) <= _LONGEST_HEADING:
+    if len(paragraph.text) <= _LONGEST_HEADING and not _NO_HEADING.search(paragraph.text):
         for at_least, mark in _HEADINGS:
             if paragraph.first.height >= at_least * body_height:
                 return mark + paragraph.text
