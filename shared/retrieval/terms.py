@@ -3,13 +3,13 @@
 A word is what Unicode's rules (UAX #29) take for one. Its case, accents and ligatures are folded away, so that
 `KÜNDIGUNG`, `Kündigung` (composed or not) and `kundigung` are one, and so are `Straße` and `STRASSE`. What is left
 is stemmed by the English and by the German rules, and both stems stand for the word: no guess at a text's language
-can then go wrong, and a word of another language is at worst stemmed a little, in the same way everywhere.
+can then go wrong, and a word of another language is at worst stemmed a little, in the same way everywhere. The German
+stem of `Kuendigung` is that of `Kündigung`.
 
 Writing without spaces (Chinese, Japanese, Thai) comes as single characters; a run of them stands for its pairs.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -22,8 +22,6 @@ _PREFIX_AT_LEAST = 5
 """Characters of a stem that may also be the beginning of a longer word; shorter ones begin too many."""
 _ELISION = re.compile(r"[^\W\d_]{1,2}['’](?=\w{3})")
 """French and Italian articles, as in `l'élève`."""
-_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
-_TRANSLITERATED = re.compile("([aou])e")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Myanmar, Khmer
     "\u3005-\u3007\u3040-\u309f"  # iteration marks, Hiragana
@@ -59,17 +57,6 @@ def stems(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-@lru_cache(maxsize=4_096)
-def query_stems(word: str) -> tuple[str, ...]:
-    """The terms to look for when someone types `word`: its stems, and those of its other German spelling.
-
-    `Kuendigung` finds `Kündigung` and the other way round.
-    """
-    composed = unicodedata.normalize("NFC", word[: 4 * _LONGEST_TERM]).lower()
-    variants = (word, composed.translate(_UMLAUTS), _TRANSLITERATED.sub(r"\1", composed))
-    return tuple(dict.fromkeys(stem for variant in variants for stem in stems(variant)))
-
-
 def prefix_of(found: tuple[str, ...]) -> str | None:
     """The stem that longer words may begin with, as `urlaub` does `Urlaubstage`; None when all are too short."""
     return min((stem for stem in found if len(stem) >= _PREFIX_AT_LEAST), key=len, default=None)
@@ -85,7 +72,7 @@ def index_terms(text: str) -> Iterator[tuple[str, ...]]:
 def query_terms(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The words of a question, each with the terms that stand for it in an index."""
     for word, pair in _segments(text):
-        if found := (pair,) if pair else query_stems(word):
+        if found := (pair,) if pair else stems(word):
             yield word, found
 
 

@@ -1,11 +1,12 @@
 import asyncio
-from collections.abc import AsyncGenerator
+import threading
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 
 import apsw
 import pytest
 
-from shared.chat_types import RetrievalMode
+from shared.chat_types import Passage, RetrievalMode
 from shared.errors import Unavailable
 from shared.retrieval import SearchQuery
 from shared.retrieval.sqlite_index import SqliteIndex
@@ -117,17 +118,31 @@ async def test_two_writers_wait_for_each_other(index: SqliteIndex, path: Path) -
     assert len(await index.fingerprints()) == 20
 
 
-async def test_a_cancelled_write_is_whole_or_not_there_and_the_index_stays_usable(
-    index: SqliteIndex, path: Path
-) -> None:
-    await index.fingerprints()
-    writing = asyncio.create_task(index.replace("a.md", "1", [passage("a1", "Glasses.")], None))
-    await asyncio.sleep(0)
+class _HeldUp(list[Passage]):
+    """Passages that let no writer pass until they are told to."""
+
+    def __init__(self, passages: list[Passage]) -> None:
+        super().__init__(passages)
+        self.reached = threading.Event()
+        self.released = threading.Event()
+
+    def __iter__(self) -> Iterator[Passage]:
+        self.reached.set()
+        assert self.released.wait(30)
+        return super().__iter__()
+
+
+async def test_a_write_that_is_cancelled_half_way_is_whole_before_the_next_one_begins(index: SqliteIndex) -> None:
+    passages = _HeldUp([passage("a1", "Glasses.")])
+    writing = asyncio.create_task(index.replace("a.md", "1", passages, None))
+    assert await asyncio.to_thread(passages.reached.wait, 30)
     writing.cancel()
-    await asyncio.wait([writing])
-    assert await found(path, "glasses") == [f"{file[0]}1" for file in await index.fingerprints()]
-    await index.replace("b.md", "1", [passage("b1", "Parking.")], None)
-    assert await found(path, "parking") == ["b1"]
+    reading = asyncio.create_task(index.fingerprints())
+    await asyncio.wait([reading], timeout=0.1)
+    assert not reading.done()
+    passages.released.set()
+    assert await reading == {"a.md": "1"}
+    assert writing.cancelled()
 
 
 async def test_a_folder_that_cannot_be_written_is_named_with_what_to_check(tmp_path: Path) -> None:

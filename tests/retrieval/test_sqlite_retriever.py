@@ -174,6 +174,16 @@ async def test_an_index_that_was_deleted_and_made_anew_is_read_anew(path: Path) 
     assert [found.id for found in result.passages] == ["new"]
 
 
+async def test_an_index_that_took_the_place_of_another_between_two_searches_is_read(path: Path) -> None:
+    await fill(path, [passage("old", "Glasses.")])
+    async with opened(path) as retriever:
+        await retriever.search(SearchQuery("glasses"), CONTEXT)
+        shutil.rmtree(path.parent)
+        await fill(path, [passage("new", "Glasses.")])
+        result = await retriever.search(SearchQuery("glasses"), CONTEXT)
+    assert [found.id for found in result.passages] == ["new"]
+
+
 async def test_the_health_counts_documents_and_passages(path: Path) -> None:
     embedder = HashedEmbedder()
     await fill(path, LIBRARY, embedder)
