@@ -1,15 +1,22 @@
 # Each command sets up what it needs first; the second time that costs nothing.
 PYTHON := .venv/bin/python
 DOCS ?= samples/documents
-export PORT HOST
+QUESTION := Does the Standard plan cover eye exams?
+export PORT
 
 .PHONY: run index test check format requirements setup
 
+# With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
 run: setup
-	@$(PYTHON) -m local serve --samples samples/documents
+	@$(PYTHON) -m local.documents --first samples/documents
+ifneq ($(and $(filter func,$(HOST)),$(shell command -v func)),)
+	@. .venv/bin/activate && func start --port $(or $(PORT),7071)
+else
+	@$(PYTHON) -m local --try "$(QUESTION)"
+endif
 
 index: setup
-	@$(PYTHON) -m local index "$(DOCS)"
+	@$(PYTHON) -m local.documents "$(DOCS)"
 
 test: setup
 	@$(PYTHON) -m pytest

@@ -12,7 +12,7 @@ from local.front import Front
 from local.logs import set_up_logs, show_worker_warnings
 from local.proxy import Proxy
 from local.routing import Route, build_route
-from local.settings_file import LocalSettings, read_local_settings, read_route_prefix
+from local.settings_file import LocalSettings, apply_local_settings, read_route_prefix
 from local.worker import LOOPBACK, App, Worker
 
 type WhenAsked = Callable[[Callable[[], object] | None], None]
@@ -48,11 +48,9 @@ def run(options: Options, when_asked: WhenAsked) -> bool:
     if not options.directory.is_dir():
         raise HostError(f"{options.directory} is no directory.")
     prefix = read_route_prefix(options.directory)
-    settings = read_local_settings(options.directory)
+    settings = apply_local_settings(options.directory)
     port = _choose_port(options.port, settings)
     os.chdir(options.directory)
-    for name, value in settings.values.items():
-        os.environ.setdefault(name, value)
     set_up_logs()
     return asyncio.run(_until_asked(options, prefix, settings, port, when_asked))
 

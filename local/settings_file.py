@@ -1,6 +1,7 @@
 """`host.json` and `local.settings.json`, read as strictly as `func start` needs and with errors that name the place."""
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -75,6 +76,18 @@ def read_local_settings(directory: Path) -> LocalSettings:
         raise HostError(f"{path}: Host.LocalHttpPort must be a number from 0 to 65535.")
     values = {name: _setting(name, value, path) for name, value in _object(settings, "Values", path).items()}
     return LocalSettings(values=values, port=port, cors=_cors(host, path))
+
+
+def apply_local_settings(directory: Path) -> LocalSettings:
+    """Read `local.settings.json` and make its `Values` environment variables; those that are there win.
+
+    Raises:
+        HostError: as `read_local_settings`.
+    """
+    settings = read_local_settings(directory)
+    for name, value in settings.values.items():
+        os.environ.setdefault(name, value)
+    return settings
 
 
 def _cors(host: Mapping[str, object], path: Path) -> Cors:

@@ -54,7 +54,9 @@ def open_index(settings: Settings) -> PassageIndex:
     """The index that ingestion writes."""
     from shared.retrieval.sqlite_index import SqliteIndex
 
-    return SqliteIndex(_index_path(settings))
+    openai = OpenAIConnection.from_settings(settings)
+    embedding = openai.embedding_model if openai else None
+    return SqliteIndex(_index_path(settings), embedding.name if embedding else None)
 
 
 def open_embedder(settings: Settings) -> Embedder | None:
@@ -114,4 +116,5 @@ def _embedder(openai: OpenAIService) -> Embedder | None:
 
 
 def _index_path(settings: Settings) -> Path:
+    """The embedded index."""
     return settings.data_dir / "index.sqlite"

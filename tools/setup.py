@@ -29,7 +29,7 @@ def main() -> None:
         return
     uv = find_uv()
     say("Installing the packages of uv.lock")
-    command = [uv, "sync", "--locked", "--python", find_python(uv), "--quiet"]
+    command = [uv, "sync", "--locked", "--python", find_python(uv)]
     if subprocess.call(command) != 0:
         sys.exit("Setting up failed; the lines above say why.")
     stamp.touch()

@@ -1,0 +1,57 @@
+"""`python -m local.documents DOCS`: index a folder under the settings that the app runs with on this machine.
+
+With `--first` only where some of them are missing and no others are indexed: `make run` brings the sample documents to
+a fresh checkout, finishes what was interrupted, and leaves an index of your own alone. Exit codes are those of
+`shared.retrieval.ingestion`.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from local.errors import HostError
+from local.settings_file import apply_local_settings
+
+
+def main() -> int:
+    """Run the command and return its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m local.documents", description="Indexes the documents of a folder.")
+    parser.add_argument("folder", type=Path, metavar="DOCS", help="the folder, with all folders below it")
+    parser.add_argument("--first", action="store_true", help="do nothing if all or others are indexed already")
+    arguments = parser.parse_args()
+    try:
+        apply_local_settings(Path())
+    except HostError as wrong:
+        sys.stderr.write(f"{wrong}\n")
+        return 2
+    folder: Path = arguments.folder
+    if arguments.first and not asyncio.run(_is_missing(folder)):
+        return 0
+    from shared.retrieval.ingestion.__main__ import main as ingest
+
+    return ingest([str(folder)])
+
+
+async def _is_missing(folder: Path) -> bool:
+    """Whether documents of the folder, and no others, are in the index, and not all of them."""
+    from shared.app import content_dir, open_index
+    from shared.errors import NotConfigured
+    from shared.retrieval.ingestion.folder import list_folder
+    from shared.settings import Settings
+
+    try:
+        settings = Settings.read(os.environ)
+    except NotConfigured:
+        return False  # the app will say what is wrong
+    index = open_index(settings)
+    try:
+        indexed = await index.fingerprints()
+    finally:
+        await index.aclose()
+    return set(indexed) < {file.sourcefile for file in list_folder(folder, content_dir(settings)).files}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""Indexing as `make index` and `make run` do it, under the settings of this machine."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.local.running_host import REPOSITORY
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """A working directory with `local.settings.json`, which moves the index, and two folders of documents."""
+    settings = {"Values": {"DATA_DIR": "elsewhere"}}
+    (tmp_path / "local.settings.json").write_text(json.dumps(settings))
+    for folder, name in (("samples", "a.md"), ("samples", "b.md"), ("own", "c.md")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / name).write_text(f"# {name}\n\nThis is {name}.\n")
+    return tmp_path
+
+
+def index(machine: Path, *arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "local.documents", *arguments],
+        cwd=machine,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stdout
+
+
+def test_the_index_is_where_the_local_settings_put_it(machine: Path) -> None:
+    code, printed = index(machine, "own")
+    assert (code, "c.md: indexed 1 passage" in printed) == (0, True)
+    assert (machine / "elsewhere" / "content" / "c.md").exists()
+
+
+def test_the_first_run_brings_the_samples_and_the_second_says_nothing(machine: Path) -> None:
+    assert "2 indexed" in index(machine, "--first", "samples")[1]
+    assert index(machine, "--first", "samples") == (0, "")
+
+
+def test_what_an_interrupted_first_run_left_out_is_brought_by_the_next(machine: Path) -> None:
+    (machine / "samples" / "b.md").rename(machine / "b.md")
+    index(machine, "--first", "samples")
+    (machine / "b.md").rename(machine / "samples" / "b.md")
+    assert "b.md: indexed 1 passage" in index(machine, "--first", "samples")[1]
+
+
+def test_an_index_of_your_own_is_left_alone(machine: Path) -> None:
+    index(machine, "own")
+    assert index(machine, "--first", "samples") == (0, "")
+    assert (machine / "elsewhere" / "content" / "c.md").exists()
+
+
+def test_wrong_local_settings_are_named(machine: Path) -> None:
+    (machine / "local.settings.json").write_text("{")
+    code, printed = index(machine, "own")
+    assert code == 2
+    assert "local.settings.json" in printed
+    assert "Traceback" not in printed
