@@ -13,7 +13,7 @@ from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelTex
 from shared.chat_models.followup_questions import followup_questions
 from shared.chat_models.relevance import Scored, best_statements, language_of, read_sources
 from shared.chat_models.standalone_query import standalone_query
-from shared.chat_types import Json, PartHealth, RequestContext, Role, ToolCall
+from shared.chat_types import Json, Message, PartHealth, RequestContext, Role, ToolCall
 from shared.retrieval.function_words import Language
 
 MODEL = "extractive"
@@ -67,7 +67,9 @@ def _answer(request: ModelRequest) -> str:
     """The whole answer, with its citations and follow-up questions."""
     language = language_of(request.question)
     statements = read_sources(request.sources)
-    best = best_statements(request.question, statements)
+    # The last message is the question with its sources around it.
+    conversation = (*request.messages[:-1], Message(Role.USER, request.question))
+    best = best_statements(standalone_query(conversation), statements) or best_statements(request.question, statements)
     if not best:
         return _DONT_KNOW[language]
     text = " ".join(_cited(one) for one in best)

@@ -23,10 +23,13 @@ _TEMPLATES: dict[Language, tuple[str, ...]] = {
     ),
 }
 _IS_QUESTION: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(r"(who|whom|what|when|where|which|why|how)\b(?! to\b)", re.IGNORECASE),
-    "de": re.compile(r"(wer|wen|wem|was|wann|wo|wohin|welche[rsmn]?|warum|wieso|wie)\b", re.IGNORECASE),
+    "en": re.compile(r"(who|what|which|why|how|where)\b(?! (to|the|an?|you|your|we|our|it|they)\b)", re.IGNORECASE),
+    "de": re.compile(
+        r"(wer|was|welche[rsmn]?|warum|wie|wo)\b(?! (der|die|das|den|dem|ein|eine|sie|wir|ihr|ich|man|es)\b)",
+        re.IGNORECASE,
+    ),
 }
-"""Titles that are questions but for their mark; `How to be paid back` is none."""
+"""Titles that are questions but for their mark; `How to be paid back` and `What the plan covers` are none."""
 _NOUN = re.compile(r"(?<=[a-zäöüß,] )[A-ZÄÖÜ][a-zäöüß-]{5,}\b")
 """A capital inside a sentence: a noun in German, a name in English."""
 
@@ -50,7 +53,8 @@ def followup_questions(
     found: list[str] = []
     for topic in _topics(sorted(unsaid, key=lambda one: one.sourcepage not in answering)):
         subject = _subject(topic)
-        if len(topic) <= _LONGEST_TOPIC and subject and not any(_overlap(subject, other) for other in known):
+        is_title = topic[:1].isupper() and len(topic) <= _LONGEST_TOPIC
+        if is_title and subject and not any(_overlap(subject, other) for other in known):
             known.append(subject)
             found.append(_worded(topic.rstrip(" .:;,!?"), language, _TEMPLATES[language][len(found)]))
         if len(found) == _MOST:

@@ -19,19 +19,16 @@ _MOST_STATEMENTS = 4
 _LONGEST_QUESTION = 10_000
 """Characters that are read of a question."""
 _MOST_QUESTION_WORDS = 64
-_ENOUGH = 0.5
-"""The part of the question's words, by weight, that a statement must have to be taken for an answer."""
-_ENOUGH_OF_MANY = 0.25
-"""The same when it has at least `_MANY` of them, as long questions tell a story around their point."""
-_MANY = 3
+_ENOUGH = 0.55
+"""The part of the question that a statement must have to be taken for an answer: more than one word of two."""
+_MANY, _ENOUGH_OF_MANY = 2.5, 0.35
+"""The same when it has so many words of it, as long questions tell a story around their point."""
 _NEARLY_AS_GOOD = 0.8
 """A further statement must reach this part of the best one's score."""
 _SAME = 0.6
 """A statement with this part of another's words, and no others, says the same; passages overlap."""
-_COUNT_OF_ABSENT = 0.7
-"""How many statements a word is taken to be in that is in none: it tells more than any that is."""
 _LIGHT = 0.5
-"""What a verb of many uses weighs, and a German word without a capital: there the nouns carry the subject."""
+"""What a word of many uses weighs, and a German word without a capital: there the nouns carry the subject."""
 _FROM_CONTEXT = 0.7
 """What a word counts when only the heading or the lead of a statement has it."""
 _FROM_COMPOUND = 0.8
@@ -99,8 +96,8 @@ def best_statements(question: str, statements: Sequence[Scored]) -> list[Scored]
     asked = _asked(question, statements)
     if not asked:
         return []
-    ranked = sorted((_score(statement, asked) for statement in statements), key=lambda one: -one[0].score)
-    relevant = [scored for scored, matched in ranked if _is_enough(scored.score, matched)]
+    relevant = [scored for one in statements if (scored := _score(one, asked))]
+    relevant.sort(key=lambda one: -one.score)
     chosen: list[Scored] = []
     for scored in relevant:
         if len(chosen) == _MOST_STATEMENTS or scored.score < relevant[0].score * _NEARLY_AS_GOOD:
@@ -117,9 +114,11 @@ class _Asked:
     exact: frozenset[str]
     """The terms that stand for it."""
     compounds: frozenset[str]
-    """Terms of the statements that it makes a compound of, or that make one of it."""
-    weight: float
-    """How much it tells: the fewer statements have it, the more."""
+    """Terms of the statements that are a compound of it, or a part of the compound that it is."""
+    share: float
+    """Its part in what the question is about: 1, and less for a word that says little."""
+    rarity: float
+    """How much it tells statements apart: the fewer have it, the more."""
 
     def match(self, terms: frozenset[str]) -> float:
         """How well it is among `terms`, 0 to 1."""
@@ -136,12 +135,13 @@ def _asked(question: str, statements: Sequence[Scored]) -> list[_Asked]:
     for folded, (text, terms) in telling_words(question).items():
         begins = prefix_of(terms)
         compounds = {term for term in long_enough if begins and _is_compound(term, begins)}
+        if begins and not vocabulary.isdisjoint(terms):  # the very word is there: its parts alone are something else
+            compounds = {term for term in compounds if len(term) > len(begins)}
         every = compounds.union(terms)
         count = sum(not (one.terms.isdisjoint(every) and one.context.isdisjoint(every)) for one in statements)
-        weight = math.log(1 + len(statements) / (count or _COUNT_OF_ABSENT))
-        if folded in LIGHT or (is_german and text[0].islower()):
-            weight *= _LIGHT
-        found.append(_Asked(frozenset(terms), frozenset(compounds), weight))
+        share = _LIGHT if folded in LIGHT or (is_german and text[0].islower()) else 1.0
+        rarity = math.log(1 + len(statements) / max(count, 1))
+        found.append(_Asked(frozenset(terms), frozenset(compounds), share, rarity))
     return found
 
 
@@ -151,16 +151,15 @@ def _is_compound(one: str, other: str) -> bool:
     return longer.startswith(shorter) or longer.endswith(shorter)
 
 
-def _score(one: Scored, asked: Sequence[_Asked]) -> tuple[Scored, int]:
-    """The statement with its score, and how many of the question's words it has."""
+def _score(one: Scored, asked: Sequence[_Asked]) -> Scored | None:
+    """The statement with its score; None when it has too little of the question to be an answer."""
     matches = [max(word.match(one.terms), _FROM_CONTEXT * word.match(one.context)) for word in asked]
-    weights = [word.weight for word in asked]
-    score = math.sumprod(matches, weights) / (sum(weights) or 1)
-    return replace(one, score=score), sum(map(bool, matches))
-
-
-def _is_enough(score: float, matched: int) -> bool:
-    return score >= _ENOUGH or (matched >= _MANY and score >= _ENOUGH_OF_MANY)
+    shared = sum(word.share for word, match in zip(asked, matches, strict=True) if match)
+    coverage = shared / sum(word.share for word in asked)
+    if coverage < (_ENOUGH_OF_MANY if shared >= _MANY else _ENOUGH):
+        return None
+    weights = [word.share * word.rarity for word in asked]
+    return replace(one, score=math.sumprod(matches, weights) / sum(weights))
 
 
 def _says_the_same(one: Scored, other: Scored) -> bool:

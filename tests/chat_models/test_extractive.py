@@ -126,6 +126,7 @@ async def test_a_list_item_is_said_without_its_mark() -> None:
         ("👓👓👓", DONT_KNOW),
         ("", DONT_KNOW),
         ("What is it?", DONT_KNOW),
+        ("Was ist das?", WEISS_NICHT),
     ],
 )
 async def test_what_the_sources_do_not_hold_is_said_in_the_language_of_the_question(
@@ -166,6 +167,37 @@ async def test_a_line_without_a_full_stop_is_a_statement_when_nothing_stands_und
 async def test_the_heading_counts_for_the_sentences_under_it() -> None:
     source = said("## Parking\n\nIt costs 40 euros a month.\n\n## Lunch\n\nIt costs 5 euros.")
     assert (await ask("What does parking cost?", source)).text.startswith("It costs 40 euros a month.")
+
+
+async def test_a_question_that_leans_on_the_one_before_is_answered_with_its_subject() -> None:
+    source = said(
+        "The Basic plan pays nothing for glasses. The Plus plan pays for crowns. The Plus plan has a hotline."
+    )
+    got = await ask("And crowns?", source, earlier=["What does the Plus plan pay for glasses?"])
+    assert got.text.startswith("The Plus plan pays for crowns. [page.md]")
+
+
+async def test_the_point_of_a_long_story_is_answered() -> None:
+    question = (
+        "I broke my glasses last week at the office and want to know whether the Standard plan pays for a new pair"
+    )
+    assert (await ask(question, EYES, URLAUB)).text.startswith("The Standard plan pays up to 150 euros for glasses")
+
+
+async def test_a_verb_that_the_sources_do_not_use_does_not_hide_the_answer() -> None:
+    source = said("Bei Krankheit zahlt die Firma sechs Wochen lang weiter. Der Garten ist offen.")
+    assert (await ask("Was bekomme ich bei Krankheit?", source)).text.startswith("Bei Krankheit zahlt die Firma")
+
+
+async def test_a_compound_that_the_sources_have_is_not_taken_for_its_parts() -> None:
+    source = said("Der Urlaub dauert 25 Tage.\n\n## Sonderurlaub\n\nFür den Umzug gibt es zwei freie Tage.")
+    assert (await ask("Wer hat Anspruch auf Sonderurlaub?", source)).text == (
+        "Für den Umzug gibt es zwei freie Tage. [page.md]"
+    )
+
+
+async def test_half_of_what_is_asked_is_no_answer() -> None:
+    assert (await ask("What is the capital of France?", said("The capital of the firm grew."))).text == DONT_KNOW
 
 
 async def test_brackets_of_a_source_do_not_read_as_followup_questions() -> None:
