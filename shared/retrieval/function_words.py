@@ -48,8 +48,8 @@ erkläre informationen lange lang oft hoch weit groß gilt gelten thema beim meh
 LIGHT = _folded("""
 allow allowed apply ask bring change choose cost costs cover covered covers eligible entitled include included includes
 mean means need needed offer offered offers paid pay pays possible provide provided receive send start take use used
-work works anspruch beantrage beantragen bekomme bekommen bekommt bezahlt brauche brauchen dauert erhalte erhalten kostet
-möglich nehme nehmen übernimmt zahlt
+work works anspruch beantrage beantragen bekomme bekommen bekommt bezahlt brauche brauchen dauert erhalte erhalten
+kostet möglich nehme nehmen übernimmt zahlt
 """)
 """Words that a question about almost anything may have, in both languages; an answer may well use others."""
 
