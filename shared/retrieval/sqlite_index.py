@@ -67,6 +67,8 @@ class SqliteIndex:
             if vectors and self._embedding_model is not None:
                 _make_room_for_vectors(db, EmbeddingInfo(self._embedding_model, len(vectors[0])))
                 _add_vectors(db, rowids, vectors)
+            else:
+                _drop_vectors_if_none_is_left(db)
 
         await self._run(work)
         self._changed = True
@@ -141,11 +143,21 @@ def _add(db: apsw.Connection, sourcefile: str, passage: Passage) -> int:
 def _make_room_for_vectors(db: apsw.Connection, wanted: EmbeddingInfo) -> None:
     if embedding_info(db) == wanted:
         return
-    db.execute("DROP TABLE IF EXISTS passage_vectors; DELETE FROM embedding")
+    _drop_vectors(db)
     db.execute("INSERT INTO embedding (model, dimensions) VALUES (?, ?)", wanted)
     db.execute(
         f"CREATE VIRTUAL TABLE passage_vectors USING vec0(embedding FLOAT[{wanted.dimensions}] distance_metric=cosine)"
     )
+
+
+def _drop_vectors_if_none_is_left(db: apsw.Connection) -> None:
+    """So that an index that was written again without an embedding model says that it has no vectors."""
+    if embedding_info(db) and db.execute("SELECT rowid FROM passage_vectors LIMIT 1").fetchone() is None:
+        _drop_vectors(db)
+
+
+def _drop_vectors(db: apsw.Connection) -> None:
+    db.execute("DROP TABLE IF EXISTS passage_vectors; DELETE FROM embedding")
 
 
 def _add_vectors(db: apsw.Connection, rowids: Sequence[int], vectors: Sequence[Sequence[float]]) -> None:

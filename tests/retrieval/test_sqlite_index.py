@@ -84,6 +84,19 @@ async def test_vectors_of_a_new_model_replace_those_of_the_old_one(path: Path) -
     assert await found(path, "glasses", RetrievalMode.VECTORS) == ["a1"]
 
 
+async def test_an_index_that_is_written_again_without_an_embedding_model_has_no_vectors(path: Path) -> None:
+    for model in ("hashed", None):
+        index = SqliteIndex(path, model)
+        vectors = [hashed_vector("Glasses.")] if model else None
+        await index.replace("a.md", str(model), [passage("a1", "Glasses.")], vectors)
+        await index.aclose()
+    retriever = SqliteRetriever(path, HashedEmbedder())
+    health = await retriever.check()
+    await retriever.aclose()
+    assert health.facts["vectors"] is False
+    assert await found(path, "glasses", RetrievalMode.HYBRID) == ["a1"]
+
+
 async def test_vectors_without_the_name_of_their_model_are_refused(path: Path) -> None:
     index = SqliteIndex(path)
     with pytest.raises(ValueError, match="name of their model"):
