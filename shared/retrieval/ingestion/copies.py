@@ -7,6 +7,8 @@ and does the file again.
 import os
 import shutil
 import tempfile
+import unicodedata
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -39,3 +41,11 @@ def remove_copy(content_dir: Path, sourcefile: str) -> None:
             return
         with suppress(OSError):  # not empty, or not there
             folder.rmdir()
+
+
+def remove_unknown_copies(content_dir: Path, known: Collection[str]) -> None:
+    """Remove the copies that an interruption left of files which the index never got."""
+    for path in list(content_dir.rglob("*")):
+        name = unicodedata.normalize("NFC", path.relative_to(content_dir).as_posix())
+        if path.is_file() and name not in known:
+            remove_copy(content_dir, path.relative_to(content_dir).as_posix())

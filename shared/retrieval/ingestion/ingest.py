@@ -9,7 +9,7 @@ from pathlib import Path
 from shared.chat_types import Passage
 from shared.errors import SwitchboardError
 from shared.retrieval import Embedder, PassageIndex
-from shared.retrieval.ingestion.copies import has_copy, keep_copy, remove_copy
+from shared.retrieval.ingestion.copies import has_copy, keep_copy, remove_copy, remove_unknown_copies
 from shared.retrieval.ingestion.embedding import embed_passages
 from shared.retrieval.ingestion.folder import Found, Listing, list_folder
 from shared.retrieval.ingestion.pages import UnreadableError
@@ -46,6 +46,7 @@ async def ingest_folder(
     """
     listing = await asyncio.to_thread(list_folder, folder, content_dir)
     target = _Target(index, embedder, content_dir, dict(await index.fingerprints()))
+    await asyncio.to_thread(remove_unknown_copies, content_dir, target.known)
     gone = _gone(listing, target.known)
     reports: list[FileReport] = []
 

@@ -2,6 +2,7 @@
 
 import re
 import zipfile
+from io import StringIO
 from pathlib import Path
 
 import mammoth
@@ -16,6 +17,7 @@ _PLAIN = ["a", "img", "b", "strong", "em", "i", "u", "s", "del", "code", "kbd", 
 """Tags of which only the text stays: a link's `[text](url)` would look like a citation in an answer."""
 _DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 _XML_DECLARED = re.compile(rb"""^\s*<\?xml[^>]{0,100}?encoding\s*=\s*["']([\w.:-]{1,40})""")
+_XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*>")
 _DECLARED_WITHIN = 4096
 """Bytes from the start. Source: HTML standard, 'prescan a byte stream' (1024 there; pages in use put it later)."""
 _LARGEST_XML = 100 * 1024 * 1024
@@ -56,7 +58,8 @@ def read_docx(path: Path) -> str:
 
 def html_to_markdown(html: str) -> str:
     """Markdown of the content of an HTML document, its title as the heading when it has none."""
-    soup = BeautifulSoup(html, "html.parser")
+    without_declaration = _XML_DECLARATION.sub("", html)  # with it, XHTML would be taken for other XML
+    soup = BeautifulSoup(StringIO(without_declaration), "html.parser")  # a short string could pass for a file's name
     title = soup.title.get_text(" ", strip=True) if soup.title else ""
     for element in soup.find_all(_NOT_CONTENT):
         element.decompose()

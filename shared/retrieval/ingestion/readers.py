@@ -29,9 +29,11 @@ def read_pages(path: Path) -> list[Page]:
         raise UnreadableError(f"is larger than {LARGEST_FILE // 2**20} MiB; split it.")
     try:
         pages = READERS[path.suffix.lower()](path)
-    except (UnreadableError, OSError):
+    except UnreadableError:
         raise
     except Exception as fault:  # a parser's fault on odd bytes can be anything; the others must still be read
+        if isinstance(fault, OSError) and fault.errno is not None:  # the system's, not a parser's
+            raise
         raise UnreadableError("is damaged, or not of the format that its name says.") from fault
     cleaned = [replace(page, text=clean(page.text)) for page in pages]
     readable = [page for page in cleaned if any(character.isalnum() for character in page.text)]

@@ -7,9 +7,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import unquote
 
 import pytest
 
+from shared.content import find_document
 from shared.errors import Unavailable
 from shared.retrieval.ingestion.reports import Outcome
 from tests.retrieval.ingestion.memory_index import LengthEmbedder, Workplace, outcomes, reason
@@ -103,6 +105,27 @@ async def test_a_lost_copy_of_an_unchanged_file_is_restored(place: Workplace) ->
     assert place.copies() == {"a.md"}
 
 
+async def test_copies_that_the_index_does_not_know_are_removed(place: Workplace) -> None:
+    place.write("a.md", "Text.")
+    await place.ingest()
+    (place.content / "leave").mkdir()
+    (place.content / "leave" / "left-by-an-interruption.md").write_text("Text.")
+    assert outcomes(await place.ingest()) == {"a.md": "unchanged"}
+    assert place.copies() == {"a.md"}
+    assert not (place.content / "leave").exists()
+
+
+async def test_each_citation_leads_to_its_document(place: Workplace) -> None:
+    for name in ("leave/Über uns (neu) & mehr.md", "50% [old] c#?.md", "tab\there.txt", "a+b=c;d.md"):
+        place.write(name, name)
+    place.write("c#/three pages.pdf", (FILES / "three-pages.pdf").read_bytes())
+    await place.ingest()
+    for name in place.index.files:
+        for passage in place.index.passages(name):
+            for path in (passage.sourcepage, unquote(passage.sourcepage.partition("#")[0])):
+                assert find_document(place.content, path).path == place.content / name
+
+
 BAD_FILES = {
     "protected.pdf": "password",
     "damaged.pdf": "damaged",
@@ -158,8 +181,8 @@ async def test_a_fault_of_the_embedding_service_keeps_what_the_index_had(place: 
 async def test_a_fault_of_the_disk_keeps_what_the_index_had(place: Workplace) -> None:
     place.write("leave/a.md", "Old.")
     await place.ingest()
-    shutil.rmtree(place.content / "leave")
-    (place.content / "leave").write_text("in the way")
+    (place.content / "leave" / "a.md").unlink()
+    (place.content / "leave" / "a.md").mkdir()  # in the way
     place.write("leave/a.md", "New.")
     report = await place.ingest()
     assert reason(report, "leave/a.md").startswith("cannot be indexed now: ")
