@@ -99,6 +99,10 @@ class Overrides:
     """Azure AI Search: captions instead of whole passages."""
     vector_fields: tuple[str, ...] = ()
     """The vector fields to search; empty means all that the index has."""
+    use_gpt4v: bool = False
+    """Show the pages to a model that sees."""
+    gpt4v_input: str | None = None
+    """What it is shown: `text`, `textAndImages` or `images`."""
     suggest_followup_questions: bool = False
     """Ask for questions that the user may want to ask next."""
     use_oid_security_filter: bool = False
@@ -123,6 +127,8 @@ class ChatRequest:
     """The client's own memory; goes back as it came."""
     has_session_state: bool = False
     """Whether the client sent one at all, be it null."""
+    stream: bool = False
+    """Whether the body itself asks for a stream, as only some protocols do."""
     single_turn: bool = False
     """`/ask`: the earlier messages do not count."""
 

@@ -1,7 +1,7 @@
 """The typed events that a turn consists of; everything after the turn reads these and nothing else.
 
-The order is: one `Retrieved`, then `TextDelta`s, at most one `ThoughtsAdded`, then one `Finished`. A turn that
-fails raises; the outer edge makes one `Failed` of it.
+The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s, at most one `ThoughtsAdded`, then one
+`Finished`. A turn that fails raises; the outer edge makes one `Failed` of it.
 """
 
 from dataclasses import dataclass
@@ -48,6 +48,22 @@ class Retrieved:
 
 
 @dataclass(frozen=True, slots=True)
+class CompletionStarted:
+    """The model has begun: what its service says of the whole answer (OpenAI API reference, 'chat completion')."""
+
+    id: str
+    """The service's id of the answer."""
+    created: int
+    """When it began, in Unix seconds."""
+    model: str
+    """The model that answers, by the name its service gives."""
+    system_fingerprint: str | None = None
+    """The backend's configuration, where the service tells."""
+    prompt_filter_results: Json = None
+    """What Azure's content filter found in the prompt, as it came."""
+
+
+@dataclass(frozen=True, slots=True)
 class TextDelta:
     """A piece of the answer."""
 
@@ -69,10 +85,10 @@ class Finished:
 
     reason: str
     """The model's: `stop`, `length`, `content_filter`."""
-    model: str
-    """The model that answered, by the name it gave itself."""
     usage: Usage | None = None
     """None where the service does not count."""
+    content_filter_results: Json = None
+    """What Azure's content filter found in the answer, as it came."""
     followup_questions: tuple[str, ...] | None = None
     """None where none were asked for."""
 
@@ -87,4 +103,4 @@ class Failed:
     """Finds the log entry."""
 
 
-type ChatEvent = Retrieved | TextDelta | ThoughtsAdded | Finished | Failed
+type ChatEvent = Retrieved | CompletionStarted | TextDelta | ThoughtsAdded | Finished | Failed

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, ToolCall
-from shared.events import Usage
+from shared.events import CompletionStarted, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +60,20 @@ class ModelFinished:
 
     reason: str
     """`stop`, `length`, `content_filter` or `tool_calls`."""
-    model: str
-    """The model's name as its service gave it."""
     usage: Usage | None = None
     """None where the service does not count."""
+    content_filter_results: Json = None
+    """What Azure's content filter found in the answer, as it came."""
 
 
-type ModelEvent = ModelText | ToolCall | ModelFinished
+type ModelEvent = CompletionStarted | ModelText | ToolCall | ModelFinished
 
 
 class ChatModel(Protocol):
     """A language model."""
 
     def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield the answer as it is made: text and whole tool calls, then one `ModelFinished`.
+        """Yield the answer as it is made: `CompletionStarted`, text and whole tool calls, then one `ModelFinished`.
 
         Closing the iterator early closes the connection to the service.
 

@@ -4,16 +4,17 @@ Source: OpenAI API reference, 'The chat completion chunk object'. Beyond it: Azu
 delta; Ollama, vLLM and gateways leave out indexes, ids and `[DONE]`, and tell of errors inside the stream.
 """
 
+import time
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from uuid import uuid4
 
 import msgspec
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.sse_reader import EventTooLong, SseReader
-from shared.chat_types import ToolCall
-from shared.events import Usage
+from shared.chat_types import Json, ToolCall
+from shared.events import CompletionStarted, Usage
 from shared.openai_service.reasons import Fault, Reason, ServiceFault, read_fault
 
 
@@ -44,6 +45,7 @@ class _Choice(msgspec.Struct):
     delta: _Delta | None = None
     message: _Delta | None = None
     finish_reason: str | None = None
+    content_filter_results: Any = None
 
 
 class _Usage(msgspec.Struct):
@@ -52,10 +54,14 @@ class _Usage(msgspec.Struct):
 
 
 class _Chunk(msgspec.Struct):
+    id: str | None = None
+    created: int | None = None
     model: str | None = None
+    system_fingerprint: str | None = None
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
-    error: Any = None  # JSON of any shape; msgspec cannot analyse the recursive `Json`
+    prompt_filter_results: Any = None  # JSON of any shape, as the next; msgspec cannot analyse the recursive `Json`
+    error: Any = None
 
 
 _decoder = msgspec.json.Decoder(_Chunk)
@@ -114,6 +120,9 @@ class ChunkReader:
         self._document = bytearray()
         self._calls: list[_OpenCall] = []
         self._usage: Usage | None = None
+        self._prompt_filter_results: Json = None
+        self._content_filter_results: dict[str, Json] = {}
+        self._started = False
         self._finish_reason: str | None = None
         self._done = False
         self.has_content = False
@@ -160,7 +169,7 @@ class ChunkReader:
         reason = _REASONS.get(self._finish_reason or "stop", "stop")
         if calls and reason == "stop":
             reason = "tool_calls"
-        return [*events, *calls, ModelFinished(reason=reason, model=self._model, usage=self._usage)]
+        return [*events, *calls, ModelFinished(reason, self._usage, self._content_filter_results or None)]
 
     def _read(self, payload: bytes) -> Iterator[ModelEvent]:
         if self._done or not payload.strip():
@@ -174,17 +183,34 @@ class ChunkReader:
             raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc
         if chunk.error:
             raise ServiceFault(read_fault(chunk.error))
-        self._model = chunk.model or self._model
+        if chunk.prompt_filter_results:
+            self._prompt_filter_results = chunk.prompt_filter_results
+        # Azure's first chunk has only filter results: neither an id nor a choice.
+        if not self._started and (chunk.id or chunk.choices):
+            self._started = True
+            yield self._start(chunk)
         if chunk.usage:
             self._usage = Usage(chunk.usage.prompt_tokens or 0, chunk.usage.completion_tokens or 0)
         for choice in chunk.choices or ():
             if not choice.index:
                 yield from self._read_choice(choice)
 
+    def _start(self, chunk: _Chunk) -> CompletionStarted:
+        return CompletionStarted(
+            id=chunk.id or f"chatcmpl-{uuid4().hex}",
+            created=chunk.created or int(time.time()),
+            model=chunk.model or self._model,
+            system_fingerprint=chunk.system_fingerprint,
+            prompt_filter_results=self._prompt_filter_results,
+        )
+
     def _read_choice(self, choice: _Choice) -> Iterator[ModelText]:
         if choice.finish_reason == "error":
             raise ServiceFault(Fault(Reason.BROKEN))
         self._finish_reason = choice.finish_reason or self._finish_reason
+        filtered: object = choice.content_filter_results
+        if isinstance(filtered, dict):
+            self._content_filter_results |= cast("dict[str, Json]", filtered)
         # Some services repeat the whole message at the end of a stream: it counts only where no delta came before.
         delta = choice.delta or (None if self.has_content else choice.message)
         if delta is None:

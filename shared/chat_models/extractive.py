@@ -7,13 +7,16 @@ ignores `temperature` and `seed`. It has no tokens: `max_tokens` counts words, a
 import asyncio
 import json
 import re
+import time
 from collections.abc import AsyncGenerator, Sequence
+from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Tool
 from shared.chat_models.followup_questions import followup_questions
 from shared.chat_models.relevance import Scored, best_statements, language_of, read_sources
 from shared.chat_models.standalone_query import standalone_query
 from shared.chat_types import Json, Message, PartHealth, RequestContext, Role, ToolCall
+from shared.events import CompletionStarted
 from shared.retrieval.function_words import Language
 
 MODEL = "extractive"
@@ -31,11 +34,12 @@ class ExtractiveModel:
     """A `ChatModel` for when none is configured."""
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield the answer word by word, or the call of a search tool, then one `ModelFinished`."""
+        """Yield the answer word by word, or the call of a search tool, between its start and its end."""
         del context  # nothing here can be slow enough to have a deadline
+        yield CompletionStarted(f"extractive-{uuid4().hex}", int(time.time()), MODEL)
         if call := _tool_call(request):
             yield call
-            yield ModelFinished("tool_calls", MODEL)
+            yield ModelFinished("tool_calls")
             return
         # Many long sources take a while to read, and the event loop has other streams to serve.
         text = await asyncio.to_thread(_answer, request)
@@ -46,7 +50,7 @@ class ExtractiveModel:
                 break
             yield ModelText(word)
             await asyncio.sleep(0)  # as a model would, let others go on between two words
-        yield ModelFinished(reason, MODEL)
+        yield ModelFinished(reason)
 
     async def check(self) -> PartHealth:
         """Always usable; says what it is, so that nobody takes it for a language model."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from shared.errors import InternalError, SwitchboardError
-from shared.events import ChatEvent, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
+from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,8 @@ class Answer:
     """Each source as `sourcepage: text`."""
     thoughts: tuple[Thought, ...]
     """Every step, the late ones last."""
+    completion: CompletionStarted
+    """What the model's service said of it."""
     finished: Finished
     """How it ended."""
 
@@ -31,6 +33,7 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:
     texts: list[str] = []
     data_points: tuple[str, ...] = ()
     thoughts: tuple[Thought, ...] = ()
+    completion: CompletionStarted | None = None
     finished: Finished | None = None
     failure: SwitchboardError | None = None
     async for event in events:
@@ -41,6 +44,8 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:
                 texts.append(event.text)
             case ThoughtsAdded():
                 thoughts += event.thoughts
+            case CompletionStarted():
+                completion = event
             case Finished():
                 finished = event
             case Failed():
@@ -49,6 +54,6 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:
                 assert_never(event)
     if failure:
         raise failure
-    if not finished:
+    if not (completion and finished):
         raise InternalError
-    return Answer("".join(texts), data_points, thoughts, finished)
+    return Answer("".join(texts), data_points, thoughts, completion, finished)

@@ -8,7 +8,7 @@ import msgspec
 from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import ChatRequest, Message, RequestContext, ToolCall
 from shared.core.prompts import SEARCH_TOOL, rewrite_prompt
-from shared.events import Usage
+from shared.events import CompletionStarted, Usage
 
 _LONGEST_QUERY = 1_000
 """Characters; a model that writes more did not write a query."""
@@ -42,7 +42,7 @@ async def rewrite_query(
                     query = query or _query_in(event)
                 case ModelFinished():
                     usage = event.usage
-                case ModelText():
+                case CompletionStarted() | ModelText():
                     pass  # a model that talks instead of calling says nothing that can be searched for
     return query or request.question, usage
 

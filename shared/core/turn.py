@@ -11,7 +11,7 @@ from shared.core.followups import FollowupParser
 from shared.core.prompts import answer_prompt, source_line
 from shared.core.query_rewrite import rewrite_query
 from shared.errors import NotSignedIn, Unavailable
-from shared.events import ChatEvent, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded, Usage
+from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded, Usage
 from shared.retrieval import Retriever, SearchQuery, SearchResult
 
 
@@ -21,7 +21,7 @@ async def run_turn(
     """Answer the request from the retriever's sources with the model's words.
 
     Yields:
-        `Retrieved`, `TextDelta`s, `ThoughtsAdded` if there is reason, `Finished`.
+        `Retrieved`, `CompletionStarted`, `TextDelta`s, `ThoughtsAdded` if there is reason, `Finished`.
 
     Raises:
         SwitchboardError: what the model or the retriever could not do.
@@ -72,6 +72,8 @@ async def _answer(
                     if text := parser.feed(event.text) if parser else event.text:
                         answer.append(text)
                         yield TextDelta(text)
+                case CompletionStarted():
+                    yield event
                 case ModelFinished():
                     finished = event
                 case ToolCall():
@@ -85,8 +87,8 @@ async def _answer(
         raise Unavailable("The model's service cut its answer off. Try again.")
     yield Finished(
         reason=finished.reason,
-        model=finished.model,
         usage=_total(spent, finished.usage),
+        content_filter_results=finished.content_filter_results,
         followup_questions=tuple(parser.questions) if parser else None,
     )
 

@@ -9,7 +9,7 @@ from typing import assert_never
 from shared.chat_types import Json
 from shared.core.fold import Answer
 from shared.errors import SwitchboardError
-from shared.events import ChatEvent, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
+from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
 from shared.wire.context import finished_context, retrieved_context, thoughts_json
 from shared.wire.protocol import Record
 
@@ -18,7 +18,8 @@ type ErrorRecord = Callable[[SwitchboardError, str], Record]
 
 def answer_document(answer: Answer, state: Record) -> Record:
     """A whole answer as `{message, context}` and the session state."""
-    context = retrieved_context(answer.data_points, answer.thoughts) | finished_context(answer.finished)
+    context = retrieved_context(answer.data_points, answer.thoughts)
+    context |= finished_context(answer.completion.model, answer.finished)
     if answer.finished.followup_questions is not None:
         context["followup_questions"] = list[Json](answer.finished.followup_questions)
     return {"message": {"role": "assistant", "content": answer.text}, "context": context, **state}
@@ -35,6 +36,7 @@ class DeltaEncoder:
         self._state = state
         self._error = error
         self._thoughts: tuple[Thought, ...] = ()
+        self._model = ""
 
     def encode(self, event: ChatEvent) -> Iterable[Record]:
         """The records of one event."""
@@ -45,6 +47,9 @@ class DeltaEncoder:
                 self._thoughts = event.thoughts
                 context = retrieved_context(event.data_points, event.thoughts)
                 return ({"delta": {"role": "assistant"}, "context": context, **self._state},)
+            case CompletionStarted():
+                self._model = event.model
+                return ()
             case ThoughtsAdded():
                 self._thoughts += event.thoughts
                 return ({"delta": {}, "context": {"thoughts": thoughts_json(self._thoughts)}},)
@@ -56,6 +61,6 @@ class DeltaEncoder:
                 assert_never(event)
 
     def _last(self, event: Finished) -> Iterable[Record]:
-        yield {"delta": {}, "context": finished_context(event)}
+        yield {"delta": {}, "context": finished_context(self._model, event)}
         if event.followup_questions is not None:
             yield {"delta": {}, "context": {"followup_questions": list[Json](event.followup_questions)}}

@@ -62,6 +62,8 @@ class OverridesBody(_Body):
     semantic_ranker: bool | None = None
     semantic_captions: bool | None = None
     vector_fields: Annotated[list[str], BeforeValidator(_list_if_one)] | None = None
+    use_gpt4v: bool | None = None
+    gpt4v_input: Literal["text", "textAndImages", "images"] | None = None
     suggest_followup_questions: bool | None = None
     use_oid_security_filter: bool | None = None
     use_groups_security_filter: bool | None = None

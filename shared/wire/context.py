@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from shared.chat_types import Json
-from shared.events import Finished, Thought
+from shared.events import Finished, Thought, Usage
 
 
 def retrieved_context(data_points: Sequence[str], thoughts: Iterable[Thought]) -> dict[str, Json]:
@@ -18,16 +18,21 @@ def thoughts_json(thoughts: Iterable[Thought]) -> list[Json]:
     ]
 
 
-def finished_context(finished: Finished) -> dict[str, Json]:
+def finished_context(model: str, finished: Finished) -> dict[str, Json]:
     """How the answer ended: the reason, the model, and the tokens where they were counted.
 
     The documents leave the context's other keys to the application; the names are those of OpenAI's answers.
     """
-    context: dict[str, Json] = {"finish_reason": finished.reason, "model": finished.model}
+    context: dict[str, Json] = {"finish_reason": finished.reason, "model": model}
     if finished.usage:
-        context["usage"] = {
-            "prompt_tokens": finished.usage.prompt_tokens,
-            "completion_tokens": finished.usage.completion_tokens,
-            "total_tokens": finished.usage.total_tokens,
-        }
+        context["usage"] = usage_json(finished.usage)
     return context
+
+
+def usage_json(usage: Usage) -> dict[str, Json]:
+    """The tokens, as OpenAI's answers have them."""
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+    }

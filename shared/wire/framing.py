@@ -36,5 +36,8 @@ class Framing:
 NDJSON = Framing("application/json-lines", b"", b"\n", b'{"delta":{}}\n')
 """ai-chat-protocol, 'Streaming response'. The keep-alive is a line that adds nothing."""
 
+SSE = Framing("text/event-stream", b"data: ", b"\n\n", b": keep-alive\n\n")
+"""Server-sent events as ChatUI reads them: one `data:` line an event, LF only, comments skipped, no `[DONE]`."""
+
 JSON_LINES = Framing("application/jsonl", b"", b"\n", b'{"delta":{}}\n')
 """The same lines under the media type of the 2024-05-29 protocol."""

@@ -1,11 +1,13 @@
 """What every chat model keeps, whatever is behind it. A subclass gives `model`, ready to answer `REQUEST`."""
 
 import asyncio
+import time
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import Message, Passage, RequestContext, Role, ToolCall
+from shared.events import CompletionStarted
 
 CONTEXT = RequestContext(invocation_id="test", deadline=float("inf"))
 QUESTION = "What does the plan pay for glasses?"
@@ -31,6 +33,7 @@ class Answer:
 
     pieces: list[str]
     calls: list[ToolCall]
+    started: list[CompletionStarted]
     finished: list[ModelFinished]
     last_is_finished: bool
 
@@ -40,11 +43,14 @@ class Answer:
 
 
 async def answer(model: ChatModel, request: ModelRequest = REQUEST) -> Answer:
-    got = Answer([], [], [], last_is_finished=False)
+    got = Answer([], [], [], [], last_is_finished=False)
     async with aclosing(model.stream(request, CONTEXT)) as events:
         async for event in events:
             got.last_is_finished = isinstance(event, ModelFinished)
             match event:
+                case CompletionStarted():
+                    assert not got.pieces
+                    got.started.append(event)
                 case ModelText():
                     got.pieces.append(event.text)
                 case ToolCall():
@@ -55,11 +61,14 @@ async def answer(model: ChatModel, request: ModelRequest = REQUEST) -> Answer:
 
 
 class ModelContract:
-    async def test_the_answer_ends_with_one_finish_that_names_reason_and_model(self, model: ChatModel) -> None:
+    async def test_the_answer_begins_once_with_what_it_is_and_ends_once_with_why(self, model: ChatModel) -> None:
         got = await answer(model)
         assert got.last_is_finished
         assert [finished.reason for finished in got.finished] == ["stop"]
-        assert got.finished[0].model
+        (started,) = got.started
+        assert started.id
+        assert started.model
+        assert abs(started.created - time.time()) < 10 * 365 * 86400
 
     async def test_the_text_comes_in_several_pieces_and_none_is_empty(self, model: ChatModel) -> None:
         got = await answer(model)
@@ -88,9 +97,9 @@ class ModelContract:
     ) -> None:
         whole = await answer(model)
         events = model.stream(REQUEST, CONTEXT)
-        first = await anext(events)
+        first = [await anext(events), await anext(events)]
         await events.aclose()
-        assert isinstance(first, ModelText)
+        assert isinstance(first[1], ModelText)
         assert (await answer(model)).text == whole.text
 
     async def test_a_cancelled_answer_is_cancelled(self, model: ChatModel) -> None:

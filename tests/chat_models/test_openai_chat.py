@@ -12,7 +12,7 @@ from shared.chat_models import ModelFinished, ModelText, Tool
 from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.chat_types import Message, Role, ToolCall
 from shared.errors import Unavailable
-from shared.events import Usage
+from shared.events import CompletionStarted, Usage
 from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, error_of, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -31,7 +31,7 @@ async def model(service: OpenAIStandIn) -> AsyncIterator[OpenAIChatModel]:
 
 async def test_an_answer_is_text_then_how_it_ended(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
     service.reply("Hel", "lo")
-    assert await ask(model) == [ModelText("Hel"), ModelText("lo"), ModelFinished("stop", service.model, Usage(7, 5))]
+    assert await ask(model) == [ModelText("Hel"), ModelText("lo"), ModelFinished("stop", Usage(7, 5))]
     assert service.chats[0].body == {
         "model": service.model,
         "messages": [{"role": "user", "content": "What is covered?"}],
@@ -46,6 +46,7 @@ async def test_text_arrives_while_the_service_is_still_answering(
     gate = asyncio.Event()
     service.reply("Hel", gate, "lo")
     async with asyncio.timeout(10), aclosing(model.stream(QUESTION, context())) as events:
+        assert isinstance(await anext(events), CompletionStarted)
         assert await anext(events) == ModelText("Hel")
         assert not service.chats[0].answered.is_set()
         gate.set()
@@ -58,6 +59,7 @@ async def test_what_came_in_one_read_is_yielded_without_suspending(
     lines = b"".join(b'data: {"choices":[{"delta":{"content":"%d"}}]}\n\n' % number for number in range(50))
     service.reply_raw(lines + b"data: [DONE]\n\n")
     async with asyncio.timeout(10), aclosing(model.stream(QUESTION, context())) as events:
+        assert isinstance(await anext(events), CompletionStarted)
         assert await anext(events) == ModelText("0")
         for number in range(1, 50):
             step = events.__anext__()
@@ -85,7 +87,7 @@ async def test_a_request_carries_all_that_was_asked_for(service: OpenAIStandIn, 
     service.call_tool("search", {"search_query": "eyes"})
     assert await ask(model, request) == [
         ToolCall("call_1", "search", '{"search_query": "eyes"}'),
-        ModelFinished("tool_calls", service.model, Usage(7, 5)),
+        ModelFinished("tool_calls", Usage(7, 5)),
     ]
     body = service.chats[0].body
     assert body["messages"] == [
@@ -126,6 +128,7 @@ async def test_a_service_that_refuses_stream_options_is_asked_without_them_from_
 async def test_leaving_early_is_seen_by_the_service(service: OpenAIStandIn, model: OpenAIChatModel, leave: str) -> None:
     service.reply("Hel", asyncio.Event())
     events = model.stream(QUESTION, context())
+    assert isinstance(await anext(events), CompletionStarted)
     assert await anext(events) == ModelText("Hel")
     async with asyncio.timeout(10):
         if leave == "close":
@@ -143,7 +146,8 @@ async def test_the_next_request_uses_the_same_connection(service: OpenAIStandIn,
     end_of_body = asyncio.Event()
     service.reply_raw(b'data: {"choices":[{"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n', end_of_body)
     async with asyncio.timeout(10), aclosing(model.stream(QUESTION, context())) as events:
-        assert await anext(events) == ModelFinished("stop", service.model)
+        assert isinstance(await anext(events), CompletionStarted)
+        assert await anext(events) == ModelFinished("stop")
         end_of_body.set()
         assert [event async for event in events] == []
     await ask(model)
@@ -166,7 +170,7 @@ async def test_a_document_instead_of_a_stream_is_accepted(service: OpenAIStandIn
     service.reply_raw(
         b'{"choices": [{"message": {"content": "Hi"}, ', b'"finish_reason": "stop"}]}', content_type="application/json"
     )
-    assert await ask(model) == [ModelText("Hi"), ModelFinished("stop", service.model)]
+    assert await ask(model) == [ModelText("Hi"), ModelFinished("stop")]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ async def test_a_connection_cut_after_the_finish_reason_does_not_matter(
     service: OpenAIStandIn, model: OpenAIChatModel
 ) -> None:
     service.reply_raw(b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n', cut=True)
-    assert await ask(model) == [ModelText("Hi"), ModelFinished("stop", service.model)]
+    assert await ask(model) == [ModelText("Hi"), ModelFinished("stop")]
 
 
 async def test_a_short_rate_limit_is_waited_for(service: OpenAIStandIn, model: OpenAIChatModel) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.chunk_reader import ChunkReader
 from shared.chat_types import Json, ToolCall
-from shared.events import Usage
+from shared.events import CompletionStarted, Usage
 from shared.openai_service.reasons import Reason, ServiceFault
 
 
@@ -23,9 +23,14 @@ def sse(*chunks: Json, done: bool = True) -> bytes:
     return b"".join(lines) + (b"data: [DONE]\n\n" if done else b"")
 
 
-def read(*pieces: bytes) -> list[ModelEvent]:
+def read_all(*pieces: bytes) -> list[ModelEvent]:
     reader = ChunkReader("configured")
     return [event for piece in pieces for event in reader.feed(piece)] + reader.finish()
+
+
+def read(*pieces: bytes) -> list[ModelEvent]:
+    """All but the start, which has tests of its own."""
+    return [event for event in read_all(*pieces) if not isinstance(event, CompletionStarted)]
 
 
 def fault_of(*pieces: bytes) -> Reason:
@@ -40,7 +45,7 @@ def said(text: str) -> dict[str, Json]:
 
 STOP = chunk({}, "stop")
 USAGE: dict[str, Json] = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}}
-HELLO: list[ModelEvent] = [ModelText("Hel"), ModelText("lo"), ModelFinished("stop", "m-1")]
+HELLO: list[ModelEvent] = [ModelText("Hel"), ModelText("lo"), ModelFinished("stop")]
 
 TOLERATED: dict[str, tuple[bytes, list[ModelEvent]]] = {
     "plain": (sse(said("Hel"), said("lo"), STOP), HELLO),
@@ -69,11 +74,11 @@ TOLERATED: dict[str, tuple[bytes, list[ModelEvent]]] = {
     ),
     "usage alone at the end": (
         sse(said("Hel"), said("lo"), STOP, USAGE),
-        [*HELLO[:2], ModelFinished("stop", "m-1", Usage(3, 2))],
+        [*HELLO[:2], ModelFinished("stop", Usage(3, 2))],
     ),
     "usage with the finish reason": (
         sse(said("Hel"), said("lo"), {**STOP, "usage": {"prompt_tokens": 3, "completion_tokens": None}}),
-        [*HELLO[:2], ModelFinished("stop", "m-1", Usage(3, 0))],
+        [*HELLO[:2], ModelFinished("stop", Usage(3, 0))],
     ),
     "no [DONE]": (sse(said("Hel"), said("lo"), STOP, done=False), HELLO),
     "[DONE] without a finish reason": (sse(said("Hel"), said("lo")), HELLO),
@@ -91,33 +96,33 @@ TOLERATED: dict[str, tuple[bytes, list[ModelEvent]]] = {
     ),
     "a refusal": (
         sse(chunk({"refusal": "I can't."}), STOP),
-        [ModelText("I can't."), ModelFinished("stop", "m-1")],
+        [ModelText("I can't."), ModelFinished("stop")],
     ),
     "content in parts, as Mistral sends it": (
         sse(chunk({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Hi"}]}), STOP),
-        [ModelText("Hi"), ModelFinished("stop", "m-1")],
+        [ModelText("Hi"), ModelFinished("stop")],
     ),
     "the message as one chunk": (
         sse({"model": "m-1", "choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}),
-        [ModelText("Hi"), ModelFinished("stop", "m-1")],
+        [ModelText("Hi"), ModelFinished("stop")],
     ),
     "the message repeated at the end": (
         sse(said("Hi"), {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}),
-        [ModelText("Hi"), ModelFinished("stop", "m-1")],
+        [ModelText("Hi"), ModelFinished("stop")],
     ),
     "the content filter": (
         sse(said("Hi"), chunk({}, "content_filter")),
-        [ModelText("Hi"), ModelFinished("content_filter", "m-1")],
+        [ModelText("Hi"), ModelFinished("content_filter")],
     ),
     "no model's name": (
         sse(chunk({"content": "Hi"}, "length", model=None)),
-        [ModelText("Hi"), ModelFinished("length", "configured")],
+        [ModelText("Hi"), ModelFinished("length")],
     ),
     "a finish reason of its own": (
         sse(chunk({"content": "Hi"}, "eos")),
-        [ModelText("Hi"), ModelFinished("stop", "m-1")],
+        [ModelText("Hi"), ModelFinished("stop")],
     ),
-    "an empty answer": (sse(STOP), [ModelFinished("stop", "m-1")]),
+    "an empty answer": (sse(STOP), [ModelFinished("stop")]),
 }
 
 
@@ -184,7 +189,7 @@ TOOL_CALLS: dict[str, bytes] = {
 
 @pytest.mark.parametrize("stream", TOOL_CALLS.values(), ids=TOOL_CALLS.keys())
 def test_tool_calls_are_put_together(stream: bytes) -> None:
-    assert read(stream) == [A, B, ModelFinished("tool_calls", "m-1")]
+    assert read(stream) == [A, B, ModelFinished("tool_calls")]
 
 
 @pytest.mark.parametrize("index", [0, None])
@@ -197,14 +202,14 @@ def test_calls_without_an_id_get_one_each(index: int | None) -> None:
     assert first.id
     assert second.id
     assert first.id != second.id
-    assert finished == ModelFinished("tool_calls", "m-1")
+    assert finished == ModelFinished("tool_calls")
 
 
 def test_text_beside_a_tool_call_comes_first() -> None:
     stream = sse(
         said("Let me see."), chunk({"tool_calls": [part(0, "a", "search", '{"q":1}')]}), chunk({}, "tool_calls")
     )
-    assert read(stream) == [ModelText("Let me see."), A, ModelFinished("tool_calls", "m-1")]
+    assert read(stream) == [ModelText("Let me see."), A, ModelFinished("tool_calls")]
 
 
 def test_a_whole_completion_in_one_document_is_read_as_one_piece() -> None:
@@ -222,7 +227,7 @@ def test_a_whole_completion_in_one_document_is_read_as_one_piece() -> None:
     ).encode()
     reader = ChunkReader("configured", framing="json")
     assert [event for byte in document for event in reader.feed(bytes([byte]))] == []
-    assert reader.finish() == [ModelText("Hi"), A, ModelFinished("tool_calls", "m-1", Usage(3, 2))]
+    assert reader.finish()[1:] == [ModelText("Hi"), A, ModelFinished("tool_calls", Usage(3, 2))]
 
 
 def test_a_document_that_tells_of_an_error_is_that_fault() -> None:
@@ -239,3 +244,29 @@ def test_any_text_arrives_unchanged_however_it_is_cut(texts: list[str], data: st
     cuts = [0, *sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8))), len(stream)]
     events = read(*(stream[start:end] for start, end in pairwise(cuts)))
     assert [event.text for event in events if isinstance(event, ModelText)] == texts
+
+
+def test_the_start_says_what_the_service_said_of_the_answer() -> None:
+    said_of_it: dict[str, Json] = {"id": "c-1", "created": 17, "system_fingerprint": "fp"}
+    started, *_ = read_all(sse(said("Hi") | said_of_it, STOP))
+    assert started == CompletionStarted("c-1", 17, "m-1", "fp")
+
+
+def test_azures_filter_results_come_with_the_start_and_the_end() -> None:
+    found: Json = [{"prompt_index": 0, "content_filter_results": {"hate": {"filtered": False}}}]
+    choice: Json = {"index": 0, "delta": {"content": "Hi"}, "content_filter_results": {"hate": {"severity": "safe"}}}
+    first: Json = {"id": "", "created": 0, "model": "", "choices": [], "prompt_filter_results": found}
+    second: Json = {"id": "c-1", "model": "m-1", "choices": [choice]}
+    started, *_, finished = read_all(sse(first, second, STOP))
+    assert isinstance(started, CompletionStarted)
+    assert (started.id, started.model, started.prompt_filter_results) == ("c-1", "m-1", found)
+    assert finished == ModelFinished("stop", None, {"hate": {"severity": "safe"}})
+
+
+def test_a_service_that_names_nothing_gets_an_id_and_a_time() -> None:
+    nameless: Json = {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    started, *_ = read_all(sse(nameless))
+    assert isinstance(started, CompletionStarted)
+    assert started.id
+    assert started.created
+    assert started.model == "configured"

@@ -10,9 +10,9 @@ from shared.chat_types import RequestContext
 from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import InternalError, RateLimited, SwitchboardError, TooSlow
-from shared.events import ChatEvent, Failed, Finished, Retrieved, TextDelta
+from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta
 
-RETRIEVED, FINISHED = Retrieved((), ()), Finished("stop", "m")
+RETRIEVED, STARTED, FINISHED = Retrieved((), ()), CompletionStarted("c", 1, "m"), Finished("stop")
 
 
 def context(seconds: float = 60) -> RequestContext:
@@ -132,7 +132,7 @@ async def test_a_fault_of_ours_tells_nobody_what_was_in_it(caplog: pytest.LogCap
 
 async def test_the_end_of_a_turn_is_logged_with_its_outcome(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
-        await fold(RunningTurn(events_of(RETRIEVED, TextDelta("user text"), FINISHED), context()).events())
+        await fold(RunningTurn(events_of(RETRIEVED, STARTED, TextDelta("user text"), FINISHED), context()).events())
     assert "invocation id-1: turn ended: stop" in caplog.text
     assert "user text" not in caplog.text
 

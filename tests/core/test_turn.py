@@ -14,7 +14,7 @@ from shared.chat_types import Caller, ChatRequest, Json, Message, Overrides, Pas
 from shared.core.fold import Answer, fold
 from shared.core.turn import run_turn
 from shared.errors import NotSignedIn, RateLimited, Unavailable
-from shared.events import ChatEvent, Finished, Retrieved, TextDelta, Usage
+from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Usage
 from shared.openai_service.connection import OpenAIConnection
 from shared.openai_service.service import OpenAIService, Patience
 from shared.retrieval.sqlite_index import SqliteIndex
@@ -91,7 +91,7 @@ async def test_the_sources_come_first_and_then_the_models_words(
     service: OpenAIStandIn, retriever: SqliteRetriever
 ) -> None:
     service.reply("It pays 80 %", " [plan.pdf#page=3].")
-    first, *texts, last = await events_of(service, retriever, asked())
+    first, started, *texts, last = await events_of(service, retriever, asked())
     assert isinstance(first, Retrieved)
     assert first.data_points[0] == "plan.pdf#page=3: The Standard plan pays 80 % of dental care."
     assert [thought.title for thought in first.thoughts] == [
@@ -101,7 +101,8 @@ async def test_the_sources_come_first_and_then_the_models_words(
         "Prompt",
     ]
     assert texts == [TextDelta("It pays 80 %"), TextDelta(" [plan.pdf#page=3].")]
-    assert last == Finished("stop", service.model, Usage(7, 5))
+    assert started == CompletionStarted("chatcmpl-1", 1_700_000_000, service.model)
+    assert last == Finished("stop", Usage(7, 5))
 
 
 async def test_the_prompt_has_the_rules_first_and_the_sources_with_the_question(

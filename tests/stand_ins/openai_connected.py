@@ -12,6 +12,7 @@ from shared.chat_models import ModelEvent, ModelRequest
 from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.chat_types import Message, RequestContext, Role
 from shared.errors import SwitchboardError
+from shared.events import CompletionStarted
 from shared.openai_service.connection import OpenAIConnection, ServedModel
 from shared.openai_service.service import OpenAIService, Patience
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -44,8 +45,9 @@ def context(seconds: float = 30.0) -> RequestContext:
 
 
 async def ask(model: OpenAIChatModel, request: ModelRequest = QUESTION, *, seconds: float = 30.0) -> list[ModelEvent]:
+    """What the model says; that it has begun, which changes with each answer, is left out."""
     async with aclosing(model.stream(request, context(seconds))) as events:
-        return [event async for event in events]
+        return [event async for event in events if not isinstance(event, CompletionStarted)]
 
 
 async def error_of[Error: SwitchboardError](

@@ -87,6 +87,8 @@ WRONG_OVERRIDES: list[tuple[str, list[Any]]] = [
     ("semantic_ranker", ["true", 1]),
     ("semantic_captions", ["no", 0]),
     ("vector_fields", [1, [1], {}]),
+    ("use_gpt4v", ["true", 1]),
+    ("gpt4v_input", ["texts", True, 1]),
     ("suggest_followup_questions", ["yes", 1]),
     ("use_oid_security_filter", ["false", 0]),
     ("use_groups_security_filter", ["false", 0]),
