@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 
 
@@ -61,6 +61,12 @@ class _Paragraph:
 _CELLS = " | "
 _CELL_GAP = 1.5
 """Line heights between two words that are the least between cells; justified text hardly ever has such gaps."""
+_NEIGHBOURS = 60
+"""So many lines before and after tell where a column ends; more are rarely on a page."""
+_WIDEST_SPACING = 1.5
+"""Line heights between the lines of a paragraph at most, as in a manuscript; on a sparse page the usual is no guide."""
+_HEADED_COLUMNS = 3
+"""From so many columns on the first row is the head; a table of two may be of names and values."""
 _SAME_SIZE = 0.08
 """Font sizes that differ by less than this share are one; bold and plain fonts do."""
 _HEADINGS = ((1.6, "# "), (1.25, "## "), (1.1, "### "))
@@ -74,7 +80,11 @@ _BULLETS = "[•◦▪▫‣⁃●○■□➢✓\uf0b7\uf0a7–]"
 _BULLET = re.compile(rf"^{_BULLETS}\s*(?=\S)")
 _ONLY_BULLET = re.compile(rf"{_BULLETS}|\(?\w{{1,3}}[.)]")
 """What stands before the text of an item; numbers and letters too."""
-_SENTENCE_END = re.compile("[.!?:…。！？][\"'”’»)\\]]*(?=\\s|$)")
+_SENTENCE_MARK = "[.!?:…。！？][\"'”’»)\\]]*"
+_SENTENCE_END = re.compile(rf"{_SENTENCE_MARK}(?=\s|$)")
+_LONGEST_END = 8
+"""Characters: a full stop with brackets and quotation marks after it."""
+_TEXT_END = re.compile(rf"{_SENTENCE_MARK}$")
 _JOINED_WORD = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
 _LINKING_WORD = re.compile(r"(und|oder|bzw\.|sowie|bis|and|or|to)\b")
 """After a hyphen at a line's end they tell that it stays, as in 'Zahn- und Augenarzt'."""
@@ -124,11 +134,12 @@ def _most_common_height(lines: Iterable[Line]) -> float:
 
 def _paragraphs(lines: Sequence[Line]) -> list[_Paragraph]:
     gaps = [before.bottom - line.top for before, line in pairwise(lines) if line.bottom < before.bottom]
-    usual_gap = median(gaps) if gaps else 0.0
+    usual_gap = min(median(gaps), _WIDEST_SPACING * median(line.height for line in lines)) if gaps else 0.0
     paragraphs: list[_Paragraph] = []
-    for line in lines:
+    for number, line in enumerate(lines):
         current = paragraphs[-1] if paragraphs else None
-        if current and _continues(current, line, lines, usual_gap):
+        around = lines[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS]
+        if current and _continues(current, line, around, usual_gap):
             current.text = _joined(current.text, line.text)
             current.last = line
         else:
@@ -169,14 +180,13 @@ def _same_size(one: Line, other: Line) -> bool:
 
 def _joined(text: str, following: str) -> str:
     """Two lines of a paragraph as one, a word that was hyphenated at the break repaired."""
-    if not _JOINED_WORD.search(text) or _LINKING_WORD.match(following):
+    if not _JOINED_WORD.search(text[-2:]) or _LINKING_WORD.match(following):
         return f"{text} {following}"
     return (text[:-1] if following[:1].islower() else text) + following
 
 
 def _ends_sentence(text: str) -> bool:
-    ends = list(_SENTENCE_END.finditer(text))
-    return bool(ends) and ends[-1].end() == len(text)
+    return bool(_TEXT_END.search(text[-_LONGEST_END:]))
 
 
 def _finish_sentence(page: list[_Paragraph], following: list[_Paragraph]) -> None:
@@ -195,16 +205,29 @@ def _finish_sentence(page: list[_Paragraph], following: list[_Paragraph]) -> Non
 
 
 def _page_text(paragraphs: Sequence[_Paragraph], body_height: float) -> str:
-    text = ""
-    for index, paragraph in enumerate(paragraphs):
-        in_table = index > 0 and paragraph.first.is_row and paragraphs[index - 1].last.is_row
-        text += ("\n" if in_table else "\n\n") + _markdown(paragraph, body_height)
-    return text
+    blocks: list[str] = []
+    for is_table, group in groupby(paragraphs, key=lambda paragraph: paragraph.first.is_row):
+        if is_table:
+            blocks.append(_table([paragraph.text.split(_CELLS) for paragraph in group]))
+        else:
+            blocks += (_block(paragraph, body_height) for paragraph in group)
+    return "\n\n".join(blocks)
 
 
-def _markdown(paragraph: _Paragraph, body_height: float) -> str:
-    if paragraph.first.is_row:
-        return f"| {paragraph.text} |"
+def _table(rows: list[list[str]]) -> str:
+    """Rows as a Markdown table where the first is surely its head: it has an empty corner, or names three columns."""
+    head, *others = rows
+    width = max((len(row) for row in others), default=0)
+    even = others and all(len(row) == width for row in others)
+    if even and len(head) == width - 1:
+        head = ["", *head]
+    lines = [f"| {_CELLS.join(row)} |" for row in (head, *others)]
+    if even and len(head) == width >= _HEADED_COLUMNS:
+        lines.insert(1, "|" + " --- |" * width)
+    return "\n".join(lines)
+
+
+def _block(paragraph: _Paragraph, body_height: float) -> str:
     if len(paragraph.text) <= _LONGEST_HEADING and not _NO_HEADING.search(paragraph.text):
         for at_least, mark in _HEADINGS:
             if paragraph.first.height >= at_least * body_height:

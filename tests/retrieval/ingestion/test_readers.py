@@ -30,7 +30,7 @@ def test_a_sentence_belongs_to_the_page_on_which_it_begins() -> None:
 
 def test_tables_and_lists_of_a_pdf_keep_their_lines() -> None:
     text = read_pages(FILES / "three-pages.pdf")[1].text
-    assert "| Drink | Price | Cups |\n| Green tea | 0.50 | 12 |\n| Black tea | 0.40 | 15 |" in text
+    assert "| Drink | Price | Cups |\n| --- | --- | --- |\n| Green tea | 0.50 | 12 |\n| Black tea | 0.40 | 15 |" in text
     assert "- Wash your cup after use, and put it back on the shelf where it was when you came.\n\n- Leave" in text
 
 

@@ -74,6 +74,7 @@ def test_each_answer_is_one_sentence_with_its_place(passages: list[Passage], sen
 
 def test_tables_and_umlauts_arrive_whole(passages: list[Passage]) -> None:
     text = "\n".join(passage.content for passage in passages)
+    assert "|  | Basic | Standard | Plus |\n| --- | --- | --- | --- |\n| Monthly premium" in text
     assert "| Annual deductible for one person | 1,500 | 750 | 250 |" in text
     assert "| More than five years | 30 |" in text
     assert "| 8 % | 5 % | 13 % |" in text
