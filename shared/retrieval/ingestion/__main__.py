@@ -35,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(fault.message, 1)
     except KeyboardInterrupt:
         return _complain("Interrupted. What was finished is kept; run it again to go on.", 130)
+    except BrokenPipeError:  # whoever read the lines has left; what Python would still flush has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return 1 if report.counts()[Outcome.FAILED] else 0
 
 

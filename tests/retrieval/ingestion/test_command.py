@@ -180,6 +180,18 @@ def test_ctrl_c_ends_it_with_130_and_the_next_run_goes_on(tmp_path: Path, interr
     assert len(fingerprints(data)) == len(copies(data)) == 400
 
 
+def test_a_reader_of_the_lines_who_leaves_gets_no_trace(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        command(SAMPLES), cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(60) == 1
+    process.stderr.close()
+
+
 def test_importing_the_package_loads_no_reader() -> None:
     code = "import sys, shared.retrieval.ingestion, shared.retrieval.ingestion.ingest; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
