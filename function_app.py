@@ -21,6 +21,12 @@ async def chat_stream(req: Request) -> Response:
     return await http_entry.chat_stream(req)
 
 
+@app.route("ask", methods=["POST"])
+async def ask(req: Request) -> Response:
+    """One answer to a question on its own, in the RAG chat protocol."""
+    return await http_entry.ask(req)
+
+
 @app.route("{protocol}/chat", methods=["POST"])
 async def pinned_chat(req: Request) -> Response:
     """One answer, in the protocol that the route names."""
@@ -31,6 +37,12 @@ async def pinned_chat(req: Request) -> Response:
 async def pinned_chat_stream(req: Request) -> Response:
     """A streamed answer, in the protocol that the route names."""
     return await http_entry.chat_stream(req)
+
+
+@app.route("{protocol}/ask", methods=["POST"])
+async def pinned_ask(req: Request) -> Response:
+    """One answer to a question on its own, in the protocol that the route names."""
+    return await http_entry.ask(req)
 
 
 @app.route("content/{*path}", methods=["GET", "HEAD"])

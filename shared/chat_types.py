@@ -127,6 +127,8 @@ class ChatRequest:
     """The client's own memory; goes back as it came."""
     has_session_state: bool = False
     """Whether the client sent one at all, be it null."""
+    conversation_id: str | None = None
+    """The conversation that the client names, ours or not."""
     stream: bool = False
     """Whether the body itself asks for a stream, as only some protocols do."""
     single_turn: bool = False

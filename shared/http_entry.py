@@ -7,6 +7,7 @@ answering 200, so that an early failure keeps its real status.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import wraps
 
 from azurefunctions.extensions.http.fastapi import FileResponse, Request, Response, StreamingResponse
@@ -21,11 +22,12 @@ from shared.core.running_turn import RunningTurn, log_fault
 from shared.errors import InternalError, NotConfigured, RateLimited, SwitchboardError, TooLarge
 from shared.identity import ANONYMOUS
 from shared.wire.ai_chat import AI_CHAT
+from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.framing import encode_json
 from shared.wire.json_body import read_json_object
 from shared.wire.protocol import Protocol
 from shared.wire.stream import stream_bytes
-from shared.wire.table import PROTOCOLS, inferred, pinned
+from shared.wire.table import NAMES, PROTOCOLS, inferred, pinned
 
 BODY_LIMIT = 1024 * 1024
 """Bytes of a JSON request."""
@@ -57,22 +59,20 @@ def _answering(handler: Handler) -> Handler:
 
 @_answering
 async def chat(request: Request) -> Response:
-    """`POST /chat`: one answer as a JSON document."""
-    protocol, asked, turn = await _start_turn(request)
-    async with _cancelled_when_caller_leaves(request, turn):
-        answer = await fold(turn.events())
-    return _json_response(protocol.answer(asked, answer))
+    """`POST /chat`: one answer as a JSON document, or streamed if the body says so."""
+    return await _whole_or_streamed(request, *await _start_turn(request))
+
+
+@_answering
+async def ask(request: Request) -> Response:
+    """`POST /ask`: the same for a question on its own, in the RAG chat protocol unless pinned."""
+    return await _whole_or_streamed(request, *await _start_turn(request, default=AI_CHAT_2024_01_28, single_turn=True))
 
 
 @_answering
 async def chat_stream(request: Request) -> Response:
     """`POST /chat/stream`: a streamed answer."""
-    protocol, asked, turn = await _start_turn(request)
-    async with _cancelled_when_caller_leaves(request, turn):
-        failure = await turn.settled(FIRST_WORDS_SECONDS)
-    if failure:
-        raise failure.error
-    return _TurnResponse(protocol, asked, turn)
+    return await _streamed(request, *await _start_turn(request))
 
 
 @_answering
@@ -121,21 +121,44 @@ class _TurnResponse(StreamingResponse):
             self._turn.cancel()
 
 
-async def _start_turn(request: Request) -> tuple[Protocol, ChatRequest, RunningTurn]:
-    """Read and check the request, and set its turn going."""
-    if name := request.path_params.get("protocol"):
-        request.state.protocol = pinned(name)
+async def _start_turn(
+    request: Request, *, default: Protocol | None = None, single_turn: bool = False
+) -> tuple[Protocol, ChatRequest, RunningTurn]:
+    """Read and check the request, and set its turn going.
+
+    Args:
+        request: Its route may pin the protocol.
+        default: What it speaks unless pinned; None: what its body tells.
+        single_turn: Whether the earlier messages do not count.
+    """
+    name = request.path_params.get("protocol")
+    request.state.protocol = protocol = pinned(name) if name else default or AI_CHAT
     service = await app.get_service()
     deadline = asyncio.get_running_loop().time() + service.settings.chat_deadline_seconds
-    if not name:
-        request.state.protocol = PROTOCOLS[service.settings.chat_default_protocol]
+    if not (name or default):
+        request.state.protocol = NAMES[service.settings.chat_default_protocol]
     body = read_json_object(await _read_body(request))
-    if not name:
-        request.state.protocol = inferred(body, service.settings.chat_default_protocol)
-    protocol: Protocol = request.state.protocol
-    asked = protocol.parse(body)
+    if not (name or default):
+        request.state.protocol = protocol = inferred(body, service.settings.chat_default_protocol)
+    asked = replace(protocol.parse(body), single_turn=single_turn)
     context = RequestContext(_invocation_id(request), deadline, ANONYMOUS)
     return protocol, asked, RunningTurn(service.turn(asked, context), context)
+
+
+async def _whole_or_streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
+    if asked.stream:
+        return await _streamed(request, protocol, asked, turn)
+    async with _cancelled_when_caller_leaves(request, turn):
+        answer = await fold(turn.events())
+    return _json_response(protocol.answer(asked, answer))
+
+
+async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
+    async with _cancelled_when_caller_leaves(request, turn):
+        failure = await turn.settled(FIRST_WORDS_SECONDS)
+    if failure:
+        raise failure.error
+    return _TurnResponse(protocol, asked, turn)
 
 
 async def _read_body(request: Request) -> bytes:

@@ -46,9 +46,14 @@ class Settings(BaseModel):
         default=None,
         description="Key of the resource. Absent: managed identity, or who is signed in locally.",
     )
-    chat_default_protocol: Literal["ai-chat", "ai-chat-2024-05-29"] = Field(
-        default="ai-chat", description="What a request on a bare route speaks when its body does not tell."
-    )
+    chat_default_protocol: Literal[
+        "ai-chat",
+        "ai-chat-2024-05-29",
+        "ai-chat-2024-01-28",
+        "rag-chat",
+        "semantic-kernel",
+        "semantic-kernel-python",
+    ] = Field(default="ai-chat", description="What a request on a bare route speaks when its body does not tell.")
     chat_deadline_seconds: float = Field(
         default=210,
         gt=0,

@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from shared.errors import NotConfigured
 from shared.settings import Settings
+from shared.wire.table import NAMES
 
 SAMPLE = Path(__file__).parent.parent / "local.settings.sample.json"
 
@@ -53,6 +55,11 @@ def test_every_problem_is_named_at_once() -> None:
 
 def test_an_empty_variable_is_unset() -> None:
     assert Settings.read({"OPENAI_API_KEY": " ", "CHAT_DEADLINE_SECONDS": ""}) == Settings.read({})
+
+
+def test_every_protocol_can_be_the_default() -> None:
+    accepted = Settings.model_fields["chat_default_protocol"].annotation
+    assert set(get_args(accepted)) == set(NAMES)
 
 
 def test_secrets_hide() -> None:

@@ -196,9 +196,10 @@ class ChunkReader:
                 yield from self._read_choice(choice)
 
     def _start(self, chunk: _Chunk) -> CompletionStarted:
+        created = chunk.created or 0
         return CompletionStarted(
             id=chunk.id or f"chatcmpl-{uuid4().hex}",
-            created=chunk.created or int(time.time()),
+            created=created if 0 < created < _LAST_SECOND else int(time.time()),
             model=chunk.model or self._model,
             system_fingerprint=chunk.system_fingerprint,
             prompt_filter_results=self._prompt_filter_results,
@@ -231,6 +232,9 @@ class ChunkReader:
             self._calls.append(call)
         call.add(piece)
 
+
+_LAST_SECOND = 253_402_300_800
+"""Where the year 10000 begins: a service that tells milliseconds tells no time that can be shown."""
 
 _MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 """Far more than any model writes."""

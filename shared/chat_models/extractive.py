@@ -1,7 +1,7 @@
 """The embedded model: it answers with sentences of the sources, word for word. It is no language model.
 
 It takes nothing from anywhere else and makes nothing up, always gives the same answer to the same request, and so
-ignores `temperature` and `seed`. It has no tokens: `max_tokens` counts words, and no usage is reported.
+ignores `temperature` and `seed`. It costs no tokens, and says so in its usage; `max_tokens` counts words.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from shared.chat_models.followup_questions import followup_questions
 from shared.chat_models.relevance import Scored, best_statements, language_of, read_sources
 from shared.chat_models.standalone_query import standalone_query
 from shared.chat_types import Json, Message, PartHealth, RequestContext, Role, ToolCall
-from shared.events import CompletionStarted
+from shared.events import CompletionStarted, Usage
 from shared.retrieval.function_words import Language
 
 MODEL = "extractive"
@@ -25,6 +25,7 @@ _DONT_KNOW: dict[Language, str] = {
     "en": "I don't know: the documents say nothing about that.",
     "de": "Das weiß ich nicht: In den Dokumenten steht nichts dazu.",
 }
+_NO_TOKENS = Usage(0, 0)
 _WORD = re.compile(r"\s*\S+\s?")
 """What one event carries: a word with the white space around it."""
 _ENDS_ITSELF = re.compile(r"[.!?…:;。！？][\"'”“»)]*$")
@@ -39,7 +40,7 @@ class ExtractiveModel:
         yield CompletionStarted(f"extractive-{uuid4().hex}", int(time.time()), MODEL)
         if call := _tool_call(request):
             yield call
-            yield ModelFinished("tool_calls")
+            yield ModelFinished("tool_calls", _NO_TOKENS)
             return
         # Many long sources take a while to read, and the event loop has other streams to serve.
         text = await asyncio.to_thread(_answer, request)
@@ -50,7 +51,7 @@ class ExtractiveModel:
                 break
             yield ModelText(word)
             await asyncio.sleep(0)  # as a model would, let others go on between two words
-        yield ModelFinished(reason)
+        yield ModelFinished(reason, _NO_TOKENS)
 
     async def check(self) -> PartHealth:
         """Always usable; says what it is, so that nobody takes it for a language model."""

@@ -10,7 +10,7 @@ from shared.chat_types import Json
 from shared.core.fold import Answer
 from shared.errors import SwitchboardError
 from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
-from shared.wire.context import finished_context, retrieved_context, thoughts_json
+from shared.wire.context import answer_context, finished_context, retrieved_context, thoughts_json
 from shared.wire.protocol import Record
 
 type ErrorRecord = Callable[[SwitchboardError, str], Record]
@@ -18,10 +18,7 @@ type ErrorRecord = Callable[[SwitchboardError, str], Record]
 
 def answer_document(answer: Answer, state: Record) -> Record:
     """A whole answer as `{message, context}` and the session state."""
-    context = retrieved_context(answer.data_points, answer.thoughts)
-    context |= finished_context(answer.completion.model, answer.finished)
-    if answer.finished.followup_questions is not None:
-        context["followup_questions"] = list[Json](answer.finished.followup_questions)
+    context = answer_context(answer) | finished_context(answer.completion.model, answer.finished)
     return {"message": {"role": "assistant", "content": answer.text}, "context": context, **state}
 
 

@@ -3,12 +3,21 @@
 from collections.abc import Iterable, Sequence
 
 from shared.chat_types import Json
+from shared.core.fold import Answer
 from shared.events import Finished, Thought, Usage
 
 
 def retrieved_context(data_points: Sequence[str], thoughts: Iterable[Thought]) -> dict[str, Json]:
     """Where the answer comes from: `data_points` and `thoughts`."""
     return {"data_points": {"text": list[Json](data_points)}, "thoughts": thoughts_json(thoughts)}
+
+
+def answer_context(answer: Answer) -> dict[str, Json]:
+    """The same of a whole answer, with `followup_questions` if they were asked for."""
+    context = retrieved_context(answer.data_points, answer.thoughts)
+    if answer.finished.followup_questions is not None:
+        context["followup_questions"] = list[Json](answer.finished.followup_questions)
+    return context
 
 
 def thoughts_json(thoughts: Iterable[Thought]) -> list[Json]:

@@ -42,6 +42,8 @@ class Protocol:
     """How a stream's records are told apart."""
     infer: Callable[[Mapping[str, Json]], bool]
     """Whether a body on a bare route can only be this protocol's."""
+    aliases: tuple[str, ...] = ()
+    """Other names that it goes by."""
 
 
 def error_text(error: SwitchboardError, invocation_id: str) -> str:

@@ -5,11 +5,20 @@ from collections.abc import Mapping
 from shared.chat_types import Json
 from shared.errors import NotFound
 from shared.wire.ai_chat import AI_CHAT
+from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.ai_chat_2024_05_29 import AI_CHAT_2024_05_29
 from shared.wire.protocol import Protocol
+from shared.wire.semantic_kernel import SEMANTIC_KERNEL
+from shared.wire.semantic_kernel_python import SEMANTIC_KERNEL_PYTHON
 
-PROTOCOLS = {protocol.name: protocol for protocol in (AI_CHAT, AI_CHAT_2024_05_29)}
+PROTOCOLS = {
+    protocol.name: protocol
+    for protocol in (AI_CHAT, AI_CHAT_2024_05_29, AI_CHAT_2024_01_28, SEMANTIC_KERNEL, SEMANTIC_KERNEL_PYTHON)
+}
 """By name."""
+
+NAMES = {name: protocol for protocol in PROTOCOLS.values() for name in (protocol.name, *protocol.aliases)}
+"""By name and by alias."""
 
 
 def pinned(name: str) -> Protocol:
@@ -18,11 +27,11 @@ def pinned(name: str) -> Protocol:
     Raises:
         NotFound: lists the names there are.
     """
-    if protocol := PROTOCOLS.get(name):
+    if protocol := NAMES.get(name.lower()):
         return protocol
-    raise NotFound(f"There is no protocol of that name. There are: {', '.join(PROTOCOLS)}.")
+    raise NotFound(f"There is no protocol of that name. There are: {', '.join(NAMES)}.")
 
 
 def inferred(body: Mapping[str, Json], default: str) -> Protocol:
     """The protocol that a body on a bare route speaks: the one that it can only be, else the default."""
-    return next((protocol for protocol in PROTOCOLS.values() if protocol.infer(body)), PROTOCOLS[default])
+    return next((protocol for protocol in PROTOCOLS.values() if protocol.infer(body)), NAMES[default])

@@ -82,7 +82,7 @@ async def test_an_unknown_protocol_lists_those_there_are(embedded: RunningHost, 
     async with http.post(embedded.url + "/smoke-signals/chat", json=body()) as response:
         answer = await response.json()
     assert response.status == 404
-    assert "ai-chat, ai-chat-2024-05-29" in answer["error"]
+    assert "ai-chat, ai-chat-2024-05-29, ai-chat-2024-01-28, rag-chat, semantic-kernel" in answer["error"]
 
 
 async def test_a_streams_parts_arrive_when_the_model_makes_them(

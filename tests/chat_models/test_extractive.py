@@ -9,6 +9,7 @@ from shared.chat_models import ChatModel, ModelRequest, Tool
 from shared.chat_models.extractive import ExtractiveModel
 from shared.chat_types import Message, Passage, Role
 from shared.core.prompts import SEARCH_TOOL
+from shared.events import Usage
 from tests.chat_models.model_contract import REQUEST, Answer, ModelContract, answer
 
 DONT_KNOW = "I don't know: the documents say nothing about that."
@@ -214,8 +215,8 @@ async def test_an_answer_of_just_max_tokens_words_is_complete() -> None:
     assert got.finished[0].reason == "stop"
 
 
-async def test_no_tokens_are_reported_as_it_has_none() -> None:
-    assert (await answer(ExtractiveModel())).finished[0].usage is None
+async def test_an_answer_costs_no_tokens() -> None:
+    assert (await answer(ExtractiveModel())).finished[0].usage == Usage(0, 0)
 
 
 async def test_followup_questions_are_about_other_parts_of_the_sources() -> None:

@@ -1,5 +1,6 @@
-"""A streamed answer, read the way clients read it, is the answer that the document holds."""
+"""A streamed answer, read the way its clients read it, is the answer that the document holds."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -9,12 +10,19 @@ from shared.wire.table import PROTOCOLS
 from tests.wire.scenarios import SCENARIOS
 from tests.wire.test_goldens import document_of, stream_of
 
+type Read = dict[str, Any]
 
-def read_deltas(stream: bytes) -> dict[str, Any]:
+
+def records_of(stream: bytes) -> list[Any]:
+    """The JSON of each line or event."""
+    lines = [line.removeprefix(b"data: ") for line in stream.split(b"\n") if line]
+    return [msgspec.json.decode(line) for line in lines]
+
+
+def read_deltas(records: list[Any]) -> Read:
     """As azure-search-openai-demo's front end does: join the contents, merge the contexts key by key."""
-    answer: dict[str, Any] = {"message": {"role": "assistant", "content": ""}, "context": {}}
-    for line in stream.split(b"\n")[:-1]:
-        record: dict[str, Any] = msgspec.json.decode(line)
+    answer: Read = {"message": {"role": "assistant", "content": ""}, "context": {}}
+    for record in records:
         if "error" in record:
             return {"error": record["error"]}
         answer["message"]["content"] += record["delta"].get("content", "")
@@ -23,25 +31,113 @@ def read_deltas(stream: bytes) -> dict[str, Any]:
     return answer
 
 
+def read_choices(records: list[Any]) -> Read:
+    """As the older front ends and the web component do."""
+    message: Read = {"content": "", "function_call": None, "role": "assistant", "tool_calls": None}
+    choice: Read = {"message": message, "context": {}}
+    answer: Read = {"choices": [choice], "usage": None}
+    for record in records:
+        if "error" in record:
+            return record
+        (chunk,) = record.pop("choices")
+        message["content"] += chunk["delta"].get("content") or ""
+        assert chunk["delta"].get("context") == chunk.get("context")
+        choice["context"] |= chunk.pop("context", {})
+        choice |= {key: value for key, value in chunk.items() if value is not None and key != "delta"}
+        answer |= record | {"object": "chat.completion"}
+    return {**answer, "choices": [{**choice, "message": message | {"context": choice["context"]}}]}
+
+
+def read_csharp(records: list[Any]) -> Read:
+    """Adds up streaming contents; each late context adds keys to the first."""
+    text = ""
+    metadata: Read = {"Context": {}}
+    for record in records:
+        if "error" in record:
+            return record
+        assert record["Content"] == record["content"]
+        assert record.get("Metadata") == record.get("metadata")
+        text += record["Content"]
+        found = record.get("Metadata", {})
+        metadata = {**metadata, **found, "Context": metadata["Context"] | found.get("Context", {})}
+    return {"Content": text, "Metadata": metadata}
+
+
+def read_python(records: list[Any]) -> Read:
+    """As `StreamingChatMessageContent.__add__` does: same model, same role, metadata merged key by key."""
+    text, metadata, reason = "", {}, None
+    for record in records:
+        if "error" in record:
+            return record
+        assert (record["ai_model_id"], record["role"], record["choice_index"]) == (None, "assistant", 0)
+        text += "".join(item["text"] for item in record["items"])
+        metadata |= record["metadata"]
+        reason = record["finish_reason"] or reason
+    return {"text": text, "metadata": metadata, "finish_reason": reason}
+
+
+def whole_csharp(document: Any) -> Read:
+    return document if "error" in document else {key: document[0][key] for key in ("Content", "Metadata")}
+
+
+def whole_python(document: Any) -> Read:
+    if "error" in document:
+        return document
+    (message,) = document
+    (item,) = message["items"]
+    metadata = message["metadata"] | {"model": message["ai_model_id"]}
+    return {"text": item["text"], "metadata": metadata, "finish_reason": message["finish_reason"]}
+
+
+READERS: dict[str, tuple[Callable[[list[Any]], Read], Callable[[Any], Read]]] = {
+    "ai-chat": (read_deltas, dict),
+    "ai-chat-2024-05-29": (read_deltas, dict),
+    "ai-chat-2024-01-28": (read_choices, dict),
+    "semantic-kernel": (read_csharp, whole_csharp),
+    "semantic-kernel-python": (read_python, whole_python),
+}
+
+
+def test_every_protocol_has_its_reader() -> None:
+    assert set(READERS) == set(PROTOCOLS)
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.parametrize("name", ["ai-chat", "ai-chat-2024-05-29"])
+@pytest.mark.parametrize("name", READERS)
 async def test_the_stream_reads_as_the_document(name: str, scenario: str) -> None:
     protocol, events = PROTOCOLS[name], SCENARIOS[scenario]
-    document: dict[str, Any] = msgspec.json.decode(await document_of(protocol, events))
-    assert read_deltas(stream_of(protocol, events)) == document
+    read, whole = READERS[name]
+    document: Any = msgspec.json.decode(await document_of(protocol, events))
+    assert read(records_of(stream_of(protocol, events))) == whole(document)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_the_context_is_the_first_record_and_the_followups_have_the_last(name: str) -> None:
-    lines = stream_of(PROTOCOLS[name], SCENARIOS["followups"]).split(b"\n")[:-1]
-    assert b'"data_points"' in lines[0]
-    assert b'"content"' not in lines[0]
-    assert list(msgspec.json.decode(lines[-1])["context"]) == ["followup_questions"]
+    first, *_, last = stream_of(PROTOCOLS[name], SCENARIOS["followups"]).strip().split(b"\n")
+    assert b'"data_points"' in first
+    assert b"It pays" not in first.partition(b'"data_points"')[0]
+    assert b"Who is covered?" in last
+    assert b'"data_points"' not in last
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_record_is_one_line_whatever_the_text_holds(name: str) -> None:
     stream = stream_of(PROTOCOLS[name], SCENARIOS["answer"])
     assert "\u2028".encode() in stream
-    assert all(msgspec.json.decode(line) for line in stream.split(b"\n")[:-1])
-    assert stream.endswith(b"\n")
+    assert all(records_of(stream))
+    assert stream.endswith(PROTOCOLS[name].framing.after)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_keep_alive_adds_nothing(name: str) -> None:
+    framing = PROTOCOLS[name].framing
+    if framing.before:
+        assert framing.keep_alive.startswith(b":")
+        assert framing.keep_alive.endswith(b"\n\n")
+        return
+    read, _ = READERS[name]
+    records = records_of(stream_of(PROTOCOLS[name], SCENARIOS["answer"]))
+    silence = records_of(framing.keep_alive)
+    assert read([*records[:2], *silence, *records_of(b"\n".join(map(msgspec.json.encode, records[2:])))]) == read(
+        records_of(stream_of(PROTOCOLS[name], SCENARIOS["answer"]))
+    )

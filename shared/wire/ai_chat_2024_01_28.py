@@ -1,0 +1,130 @@
+"""`ai-chat-2024-01-28`, alias `rag-chat`: OpenAI-style `choices`, whole or streamed as the body says.
+
+Source: ai-chat-http-protocol-2024-01-28 and rag-chat-http-protocol, which agree. They put `context` beside `message` or
+`delta`; azure-search-openai-javascript's web component reads it inside: it is in both places.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import assert_never
+
+from shared.chat_types import ChatRequest, Json
+from shared.core.fold import Answer
+from shared.errors import BadRequest, SwitchboardError
+from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
+from shared.wire.chat_body import parse_chat
+from shared.wire.context import answer_context, retrieved_context, thoughts_json, usage_json
+from shared.wire.framing import NDJSON
+from shared.wire.protocol import Protocol, Record, error_text
+
+_CHUNK = "chat.completion.chunk"
+
+
+def _parse(body: Mapping[str, Json]) -> ChatRequest:
+    stream = body.get("stream")
+    if not (stream is None or isinstance(stream, bool)):
+        raise BadRequest("stream: should be true or false.")
+    return replace(parse_chat(body, state_key="session_state"), stream=bool(stream))
+
+
+def _answer(request: ChatRequest, answer: Answer) -> Record:
+    """A whole answer, with the keys of the document's table."""
+    context, finished, completion = answer_context(answer), answer.finished, answer.completion
+    message: Record = {"content": answer.text, "function_call": None, "role": "assistant", "tool_calls": None}
+    message["context"] = context
+    choice: Record = {
+        "message": message,
+        "finish_reason": finished.reason,
+        "index": 0,
+        **_filter_results("content_filter_results", finished.content_filter_results),
+        "context": context,
+        "session_state": request.session_state,
+    }
+    return {
+        "choices": [choice],
+        **_completion(completion),
+        "object": "chat.completion",
+        **_filter_results("prompt_filter_results", completion.prompt_filter_results),
+        "usage": usage_json(finished.usage) if finished.usage else None,
+    }
+
+
+class _Encoder:
+    """Events to chunks. Until the model has begun, a chunk has none of the keys that its service gives."""
+
+    def __init__(self, request: ChatRequest) -> None:
+        self._state = request.session_state
+        self._thoughts: tuple[Thought, ...] = ()
+        self._completion: Record = {}
+
+    def encode(self, event: ChatEvent) -> Iterable[Record]:
+        match event:
+            case TextDelta():
+                return (self._chunk({"delta": {"content": event.text}}),)
+            case Retrieved():
+                self._thoughts = event.thoughts
+                context = retrieved_context(event.data_points, event.thoughts)
+                return (self._with_context(context, {"session_state": self._state}),)
+            case CompletionStarted():
+                self._completion = _completion(event)
+                delta: Record = {"content": None, "function_call": None, "role": "assistant", "tool_calls": None}
+                prompt_filter = _filter_results("prompt_filter_results", event.prompt_filter_results)
+                return (self._chunk({"delta": delta}) | prompt_filter,)
+            case ThoughtsAdded():
+                self._thoughts += event.thoughts
+                return (self._with_context({"thoughts": thoughts_json(self._thoughts)}),)
+            case Finished():
+                return self._last(event)
+            case Failed():
+                return (_error(event.error, event.invocation_id),)
+            case _:
+                assert_never(event)
+
+    def _last(self, event: Finished) -> Iterable[Record]:
+        filtered = _filter_results("content_filter_results", event.content_filter_results)
+        usage: Record = {"usage": usage_json(event.usage)} if event.usage else {}
+        yield self._chunk({"delta": {}, "finish_reason": event.reason, **filtered}) | usage
+        if event.followup_questions is not None:
+            yield self._with_context({"followup_questions": list[Json](event.followup_questions)})
+
+    def _with_context(self, context: Record, more: Record | None = None) -> Record:
+        delta: Record = {"role": "assistant", "context": context}
+        return self._chunk({"delta": delta, "context": context, **(more or {})})
+
+    def _chunk(self, choice: Record) -> Record:
+        return {"choices": [{"finish_reason": None, "index": 0, **choice}], **self._completion, "object": _CHUNK}
+
+
+def _completion(started: CompletionStarted) -> Record:
+    return {
+        "created": started.created,
+        "id": started.id,
+        "model": started.model,
+        "system_fingerprint": started.system_fingerprint,
+    }
+
+
+def _filter_results(key: str, results: Json) -> Record:
+    """Filter results, only where a service gave some."""
+    return {key: results} if results else {}
+
+
+def _error(error: SwitchboardError, invocation_id: str) -> Record:
+    """The document has `error` as a string; the web component reads `message` and `statusCode` beside it."""
+    text = error_text(error, invocation_id)
+    return {"error": text, "message": text, "statusCode": error.status}
+
+
+_KEEP_ALIVE = b'{"choices":[{"finish_reason":null,"index":0,"delta":{}}],"object":"chat.completion.chunk"}\n'
+
+AI_CHAT_2024_01_28 = Protocol(
+    name="ai-chat-2024-01-28",
+    aliases=("rag-chat",),
+    title="AI Chat Protocol 2024-01-28, RAG Chat Protocol",
+    parse=_parse,
+    answer=_answer,
+    encoder=_Encoder,
+    error=_error,
+    framing=replace(NDJSON, keep_alive=_KEEP_ALIVE),
+    infer=lambda body: isinstance(body.get("stream"), bool),
+)
