@@ -2,15 +2,15 @@
 
 import math
 from array import array
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import apsw
 import msgspec
 import sqlite_vec
 
+from shared.embedded_file import EmbeddedFile
 from shared.errors import Unavailable
 from shared.retrieval.terms import index_terms
 
@@ -41,6 +41,10 @@ PRAGMA user_version = {SCHEMA_VERSION};
 
 _BUSY_MILLISECONDS = 10_000
 """How long to wait for another process that writes; a file's transaction takes far less."""
+
+_FILE = EmbeddedFile("search index", "Delete it and run `make index` to build it again.")
+translated = _FILE.translated
+transaction = _FILE.transaction
 
 
 class EmbeddingInfo(NamedTuple):
@@ -112,60 +116,6 @@ def vector_blob(vector: Sequence[float]) -> bytes | None:
         None for a vector without a direction (zeros, infinities, NaN): it has no cosine, and spoils the ranking.
     """
     return array("f", vector).tobytes() if 0 < math.hypot(*vector) < math.inf else None
-
-
-_MESSAGES: dict[type[apsw.Error], str] = {
-    apsw.NotADBError: "The search index is damaged. Delete it and run `make index` to build it again.",
-    apsw.CorruptError: "The search index is damaged. Delete it and run `make index` to build it again.",
-    apsw.BusyError: "The search index is busy. Try again in a moment.",
-    apsw.LockedError: "The search index is busy. Try again in a moment.",
-    apsw.FullError: "The disk of the search index is full. Make room, or move DATA_DIR.",
-    apsw.CantOpenError: "The search index cannot be opened. Check that DATA_DIR may be read and written.",
-    apsw.ReadOnlyError: "The search index cannot be written. Check that DATA_DIR may be read and written.",
-    apsw.PermissionsError: "The search index cannot be opened. Check that DATA_DIR may be read and written.",
-    apsw.IOError: "The search index cannot be read or written. Check the disk that DATA_DIR is on.",
-}
-_ANY_OTHER = "The search index failed. Delete it and run `make index` to build it again; report it if it stays."
-
-
-@contextmanager
-def translated() -> Generator[None]:
-    """Turn SQLite's errors and the file system's into ours.
-
-    Raises:
-        Unavailable: what is wrong with the index.
-    """
-    try:
-        yield
-    except apsw.Error as exc:
-        raise Unavailable(_MESSAGES.get(type(exc), _ANY_OTHER)) from exc
-    except OSError as exc:
-        raise Unavailable(_MESSAGES[apsw.CantOpenError]) from exc
-
-
-@contextmanager
-def transaction(db: apsw.Connection, kind: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Generator[None]:
-    """Commit what happens inside, or nothing of it if it raises.
-
-    Not by apsw's own `with db:`, which waits for a busy file without letting go of Python's lock, so that no other
-    thread runs meanwhile.
-
-    Args:
-        db: The connection.
-        kind: `DEFERRED` to read, `IMMEDIATE` to write.
-
-    Raises:
-        Unavailable: what is wrong with the index.
-    """
-    with translated():
-        db.execute(f"BEGIN {kind}")
-        try:
-            yield
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
 
 
 def _prepared(db: apsw.Connection) -> apsw.Connection:
