@@ -174,3 +174,5 @@ class PartHealth:
     """What it is, or what is wrong with it and what to do."""
     facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """Counts and names worth showing."""
+    needed: bool = True
+    """Whether the app can answer nothing without it."""
