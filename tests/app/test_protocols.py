@@ -17,8 +17,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 def text_of(answer: Any) -> str:
     """The text, wherever its protocol has it."""
-    if isinstance(answer, list):
-        message: dict[str, Any] = answer[0]
+    if not isinstance(answer, dict):
+        message: Any = answer[0]
         return message["Content"] if "Content" in message else message["items"][0]["text"]
     return answer["choices"][0]["message"]["content"] if "choices" in answer else answer["message"]["content"]
 
