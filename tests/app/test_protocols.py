@@ -15,10 +15,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in that the tests script."""
 
 
-def text_of(answer: Any) -> str:
+def text_of(answer: list[dict[str, Any]] | dict[str, Any]) -> str:
     """The text, wherever its protocol has it."""
-    if not isinstance(answer, dict):
-        message: Any = answer[0]
+    if isinstance(answer, list):
+        message = answer[0]
         return message["Content"] if "Content" in message else message["items"][0]["text"]
     return answer["choices"][0]["message"]["content"] if "choices" in answer else answer["message"]["content"]
 
