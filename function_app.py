@@ -55,3 +55,15 @@ async def content(req: Request) -> Response:
 async def health(req: Request) -> Response:
     """Whether the app can answer, and which part cannot."""
     return await http_entry.health(req)
+
+
+@app.route("openapi.json", methods=["GET"])
+async def openapi(req: Request) -> Response:
+    """What the app offers, in OpenAPI 3.1."""
+    return await http_entry.openapi(req)
+
+
+@app.route("swagger.json", methods=["GET"])
+async def swagger(req: Request) -> Response:
+    """The same in Swagger 2.0, for Logic Apps and Power Platform."""
+    return await http_entry.swagger(req)

@@ -19,6 +19,7 @@ from shared.chat_types import ChatRequest, Json, RequestContext
 from shared.content import find_document
 from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn, log_fault
+from shared.description.documents import openapi_json, swagger_json
 from shared.errors import InternalError, NotConfigured, RateLimited, SwitchboardError, TooLarge
 from shared.identity import ANONYMOUS
 from shared.wire.ai_chat import AI_CHAT
@@ -102,6 +103,18 @@ async def health(_request: Request) -> Response:
         },
     }
     return _json_response(body, status=200 if usable else 503)
+
+
+@_answering
+async def openapi(_request: Request) -> Response:
+    """`GET /openapi.json`: what the app offers, in OpenAPI 3.1."""
+    return Response(await asyncio.to_thread(openapi_json), media_type="application/json")
+
+
+@_answering
+async def swagger(_request: Request) -> Response:
+    """`GET /swagger.json`: the same in Swagger 2.0."""
+    return Response(await asyncio.to_thread(swagger_json), media_type="application/json")
 
 
 class _TurnResponse(StreamingResponse):

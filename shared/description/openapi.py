@@ -1,0 +1,181 @@
+"""The OpenAPI 3.1 document, built from the table of routes, the table of protocols and the errors."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pydantic.json_schema import models_json_schema
+
+from shared.description.routes import OWN_SCHEMAS, ROUTES, Answer, ChatRoute, ErrorType, PlainRoute, Route
+from shared.description.schemas import STRING, Schema, any_of, record, ref
+from shared.description.shapes import SHAPES, SHARED, Shape
+from shared.errors import RateLimited, SwitchboardError
+from shared.wire.ai_chat import AI_CHAT
+from shared.wire.chat_body import ChatBody
+from shared.wire.protocol import Protocol
+from shared.wire.table import PROTOCOLS
+
+VERSION = "0.1.0"
+"""Of the app, as in `pyproject.toml`."""
+JSON_TYPE = "application/json"
+_HOST_JSON = Path(__file__).parents[2] / "host.json"
+
+
+def build_openapi() -> Schema:
+    """The whole document. Its server is relative: only the caller knows by which name it reached us."""
+    paths: Schema = {}
+    for path, method, operation in _operations():
+        paths.setdefault(path, {})[method] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Switchboard", "version": VERSION, "description": _introduction()},
+        "servers": [{"url": f"/{_route_prefix()}".rstrip("/") or "/"}],
+        "tags": [*_tags()],
+        "paths": paths,
+        "components": {"schemas": _schemas()},
+    }
+
+
+def all_errors(root: ErrorType = SwitchboardError) -> Iterator[ErrorType]:
+    """Every class of error, the general before the special."""
+    for kind in root.__subclasses__():
+        yield kind
+        yield from all_errors(kind)
+
+
+def _route_prefix() -> str:
+    host = json.loads(_HOST_JSON.read_text(encoding="utf-8"))
+    return host["extensions"]["http"]["routePrefix"]
+
+
+def _introduction() -> str:
+    errors = "".join(f"| {kind.status} | `{kind.code}` | {_meaning(kind)} |\n" for kind in all_errors())
+    return (
+        "A chat backend that answers every front end in its own protocol.\n\n"
+        "A route that names a protocol speaks it; on others the body tells. Each error has a status and a code:\n\n"
+        f"| status | code | meaning |\n|---|---|---|\n{errors}"
+    )
+
+
+def _meaning(kind: ErrorType) -> str:
+    """The first sentence of the error's documentation."""
+    return (kind.__doc__ or "").strip().partition("\n")[0]
+
+
+def _tags() -> Iterator[Schema]:
+    yield {"name": "chat", "description": "Questions, in the protocol that the body speaks."}
+    for protocol in PROTOCOLS.values():
+        names = f" Its other name in routes: {', '.join(protocol.aliases)}." if protocol.aliases else ""
+        yield {"name": protocol.name, "description": f"{protocol.title}.{names}"}
+    yield {"name": "documents", "description": "The documents that answers cite."}
+    yield {"name": "service", "description": "The app itself."}
+
+
+def _operations() -> Iterator[tuple[str, str, Schema]]:
+    """Path, method and operation of everything there is."""
+    for route in ROUTES:
+        path = "/" + route.template.replace("{*", "{")
+        match route:
+            case PlainRoute():
+                yield path, route.method, _plain_operation(route)
+            case ChatRoute() if route.pinned:
+                for name, protocol in PROTOCOLS.items():
+                    yield path.replace("{protocol}", name), route.method, _chat_operation(route, [protocol])
+            case ChatRoute():
+                names = route.speaks or tuple(PROTOCOLS)
+                yield path, route.method, _chat_operation(route, [PROTOCOLS[name] for name in names])
+
+
+def _plain_operation(route: PlainRoute) -> Schema:
+    errors = _error_responses(route.errors, [AI_CHAT])
+    answers = {str(status): _plain_answer(answer) for status, answer in route.answers.items()}
+    more: Schema = {"parameters": list(route.parameters)} if route.parameters else {}
+    return _about(route, route.operation, route.tag, route.summary) | more | {"responses": errors | answers}
+
+
+def _plain_answer(answer: Answer) -> Schema:
+    content: Schema = {"content": {answer.media_type: {"schema": answer.schema}}} if answer.media_type else {}
+    return {"description": answer.description} | content
+
+
+def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
+    shapes = [SHAPES[protocol.name] for protocol in protocols]
+    pinned = protocols[0] if route.pinned else None
+    about = _about(
+        route,
+        f"{route.operation}_{pinned.name.replace('-', '_')}" if pinned else route.operation,
+        pinned.name if pinned else route.tag,
+        route.summary.format(title=pinned.title) if pinned else route.summary,
+    )
+    body = any_of(ref(f"{shape.name}Request") for shape in shapes)
+    answer: Schema = {"description": "The answer.", "content": _chat_content(route, protocols)}
+    return about | {
+        "requestBody": {"required": True, "content": {JSON_TYPE: {"schema": body}}},
+        "responses": {"200": answer} | _error_responses(route.errors, protocols),
+    }
+
+
+def _chat_content(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
+    content: Schema = {}
+    if not route.streams:
+        content[JSON_TYPE] = {"schema": any_of(ref(f"{SHAPES[protocol.name].name}Answer") for protocol in protocols)}
+    streaming = [protocol for protocol in protocols if route.streams or SHAPES[protocol.name].streams_on_demand]
+    for media_type in dict.fromkeys(protocol.framing.content_type for protocol in streaming):
+        names = [SHAPES[spoken.name].name for spoken in streaming if spoken.framing.content_type == media_type]
+        content[media_type] = {
+            "schema": STRING | {"description": "Records of JSON; the schema of each is in x-itemSchema."},
+            "x-itemSchema": any_of(ref(f"{name}Record") for name in names),
+        }
+    return content
+
+
+def _about(route: Route, operation: str, tag: str, summary: str) -> Schema:
+    about: Schema = {"operationId": operation, "tags": [tag], "summary": summary, "description": route.description}
+    return about if route.visible else about | {"x-ms-visibility": "internal"}
+
+
+def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) -> Schema:
+    """One response a status: what it means, by code, in the shape of these protocols."""
+    schema = any_of(ref(SHAPES[protocol.name].error) for protocol in protocols)
+    responses: Schema = {}
+    for kind in kinds:
+        meaning = f"`{kind.code}`: {_meaning(kind)}"
+        response = responses.setdefault(
+            str(kind.status), {"description": "", "content": {JSON_TYPE: {"schema": schema}}}
+        )
+        response["description"] = f"{response['description']} {meaning}".strip()
+        if issubclass(kind, RateLimited):
+            seconds = {"description": "Seconds to wait.", "required": True, "schema": {"type": "integer", "minimum": 1}}
+            response["headers"] = {"Retry-After": seconds}
+    return responses
+
+
+def _schemas() -> Schema:
+    parsed = _parsed_models()
+    chat = parsed.pop(ChatBody.__name__)
+    codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
+    schemas = parsed | SHARED | OWN_SCHEMAS | {"ErrorCode": codes}
+    for name in PROTOCOLS:
+        shape = SHAPES[name]
+        schemas |= {f"{shape.name}Request": _request(chat, shape)} | shape.schemas()
+    return schemas
+
+
+def _parsed_models() -> dict[str, Schema]:
+    """The schemas of the models that parse requests, without the titles, which only repeat the names."""
+    _, models = models_json_schema([(ChatBody, "validation")], ref_template="#/components/schemas/{model}")
+    parsed: dict[str, Schema] = models["$defs"]
+    for schema in parsed.values():
+        for titled in (schema, *schema["properties"].values()):
+            titled.pop("title", None)
+    return parsed
+
+
+def _request(chat: Schema, shape: Shape) -> Schema:
+    """The body that all protocols share, and what this one reads beyond it."""
+    properties: Schema = chat["properties"] | shape.reads
+    if shape.message:
+        messages = properties["messages"]
+        properties["messages"] = messages | {"items": any_of([messages["items"], shape.message])}
+    required = {name: properties.pop(name) for name in chat["required"]}
+    return record(required, properties, chat["description"]) | {"examples": [shape.example]}

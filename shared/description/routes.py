@@ -1,0 +1,237 @@
+"""The table of routes: what `function_app.py` offers, as data. A test holds the two together."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from shared.description.schemas import BOOLEAN, STRING, Schema, constant, described, list_of, record, ref
+from shared.errors import (
+    BadRequest,
+    ContentFiltered,
+    InternalError,
+    NotAllowed,
+    NotConfigured,
+    NotFound,
+    NotSignedIn,
+    RateLimited,
+    SwitchboardError,
+    TooLarge,
+    TooSlow,
+    Unavailable,
+)
+
+type ErrorType = type[SwitchboardError]
+
+CHAT_ERRORS: tuple[ErrorType, ...] = (
+    BadRequest,
+    ContentFiltered,
+    NotSignedIn,
+    NotAllowed,
+    TooLarge,
+    RateLimited,
+    InternalError,
+    Unavailable,
+    NotConfigured,
+    TooSlow,
+)
+"""What a question can fail with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method of one route."""
+
+    template: str
+    """As in `function_app.py`; `{protocol}` stands for the name of each protocol."""
+    method: Literal["get", "head", "post", "put", "delete"]
+    operation: str
+    """The operation's id; with the protocol's name behind it where the route pins one."""
+    tag: str
+    summary: str
+    """For people, without a full stop."""
+    description: str
+    """More for people, in sentences."""
+    errors: tuple[ErrorType, ...]
+    """What it can fail with."""
+    visible: bool = True
+    """Whether a designer of workflows should offer it."""
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the route names the protocol."""
+        return self.template.startswith("{protocol}/")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRoute(Route):
+    """A route that takes a question and speaks a protocol."""
+
+    streams: bool = False
+    """Whether it always streams."""
+    speaks: tuple[str, ...] = ()
+    """The protocols it speaks unless pinned; none named: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What comes with one status that is no error of ours."""
+
+    description: str
+    media_type: str | None = "application/json"
+    """None: no body."""
+    schema: Schema = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class PlainRoute(Route):
+    """A route whose answers do not depend on a protocol."""
+
+    answers: dict[int, Answer] = field(default_factory=dict[int, Answer])
+    """By status."""
+    parameters: tuple[Schema, ...] = ()
+    """OpenAPI parameter objects."""
+
+
+def _chat(template: str, operation: str, summary: str, description: str) -> tuple[ChatRoute, ...]:
+    """A chat route and the same with the protocol pinned."""
+    streams, ask = operation.endswith("_stream"), operation == "ask"
+    bare = "in the RAG chat protocol" if ask else "in the protocol that the body speaks"
+    return (
+        ChatRoute(
+            template,
+            "post",
+            operation,
+            "chat",
+            f"{summary} {bare}",
+            description,
+            CHAT_ERRORS,
+            visible=not streams,
+            streams=streams,
+            speaks=("ai-chat-2024-01-28",) if ask else (),
+        ),
+        ChatRoute(
+            f"{{protocol}}/{template}",
+            "post",
+            operation,
+            "",
+            f"{summary} in {{title}}",
+            description,
+            CHAT_ERRORS,
+            visible=not streams,
+            streams=streams,
+        ),
+    )
+
+
+_PART = record(
+    {
+        "kind": described(STRING, "'embedded' or the service's name."),
+        "ok": BOOLEAN,
+        "detail": described(STRING, "What it is, or what is wrong with it and what to do."),
+    },
+    description="A part of the app, with counts and names worth showing.",
+) | {"additionalProperties": True}
+_HEALTH = record(
+    {
+        "status": {"type": "string", "enum": ["ok", "unavailable"]},
+        "parts": {"type": "object", "additionalProperties": ref("Part")},
+    },
+    {
+        "protocols": list_of(STRING),
+        "error": described(STRING, "What is wrong with the settings."),
+    },
+)
+OWN_SCHEMAS: dict[str, Schema] = {"Part": _PART, "Health": _HEALTH}
+"""Schemas of the routes that speak no protocol, by name."""
+
+_PATH: Schema = {
+    "name": "path",
+    "in": "path",
+    "required": True,
+    "description": "The document's path as answers cite it, with or without '#page=…'.",
+    "schema": STRING,
+}
+_RANGE: Schema = {
+    "name": "Range",
+    "in": "header",
+    "required": False,
+    "description": "The bytes to send, such as 'bytes=0-1023'.",
+    "schema": STRING,
+}
+_FAULTS: tuple[ErrorType, ...] = (InternalError,)
+_CONTENT_ERRORS: tuple[ErrorType, ...] = (NotFound, InternalError, Unavailable, NotConfigured)
+
+
+def _document(path: str, operation: str, version: str, key: str, value: str) -> PlainRoute:
+    answer = Answer("The description.", schema=record({key: constant(value)}))
+    return PlainRoute(
+        path,
+        "get",
+        operation,
+        "service",
+        f"This description in {version}",
+        "What the app offers, for tools.",
+        _FAULTS,
+        visible=False,
+        answers={200: answer},
+    )
+
+
+ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
+    *_chat("chat", "chat", "Answer a conversation", "Answers the last message of a conversation, with citations."),
+    *_chat(
+        "chat/stream",
+        "chat_stream",
+        "Stream an answer to a conversation",
+        "The answer comes in records as it is made. A failure after the first record is told by a last one.",
+    ),
+    *_chat("ask", "ask", "Answer a single question", "Answers the last message; the earlier ones do not count."),
+    PlainRoute(
+        "content/{*path}",
+        "get",
+        "get_content",
+        "documents",
+        "Get a source document",
+        "Sends a document that an answer cites, whole or in part.",
+        _CONTENT_ERRORS,
+        answers={
+            200: Answer("The document.", "*/*", {"type": "string", "format": "binary"}),
+            206: Answer("The part that was asked for.", "*/*", {"type": "string", "format": "binary"}),
+            400: Answer("The Range header cannot be read.", "text/plain", STRING),
+            416: Answer("The document has no such part.", "text/plain", STRING),
+        },
+        parameters=(_PATH, _RANGE),
+    ),
+    PlainRoute(
+        "content/{*path}",
+        "head",
+        "head_content",
+        "documents",
+        "Look for a source document",
+        "What GET would send, without its body.",
+        (),
+        visible=False,
+        answers={
+            200: Answer("There is such a document.", None),
+            404: Answer("There is none.", None),
+            500: Answer("A fault of ours.", None),
+            503: Answer("A setting is missing or wrong.", None),
+        },
+        parameters=(_PATH,),
+    ),
+    PlainRoute(
+        "health",
+        "get",
+        "get_health",
+        "service",
+        "Get the health of the app",
+        "Whether the app can answer, and which part cannot.",
+        _FAULTS,
+        answers={
+            200: Answer("Every part can be used.", schema=ref("Health")),
+            503: Answer("A part cannot be used, or a setting is missing or wrong.", schema=ref("Health")),
+        },
+    ),
+    _document("openapi.json", "get_openapi", "OpenAPI 3.1", "openapi", "3.1.0"),
+    _document("swagger.json", "get_swagger", "Swagger 2.0", "swagger", "2.0"),
+)
+"""Every route, in the order of the documents."""

@@ -1,0 +1,55 @@
+"""JSON Schemas, written short."""
+
+from collections.abc import Iterable
+from typing import Any
+
+type Schema = dict[str, Any]
+"""A JSON Schema, or another part of an OpenAPI document."""
+
+ANYTHING: Schema = {}
+STRING: Schema = {"type": "string"}
+INTEGER: Schema = {"type": "integer"}
+BOOLEAN: Schema = {"type": "boolean"}
+NULL: Schema = {"type": "null"}
+
+
+def ref(name: str) -> Schema:
+    """A schema of the document, by its name."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def constant(value: str) -> Schema:
+    """Always this string."""
+    return {"type": "string", "const": value}
+
+
+def list_of(item: Schema) -> Schema:
+    """A list of such items."""
+    return {"type": "array", "items": item}
+
+
+def nullable(schema: Schema) -> Schema:
+    """Such a value or null."""
+    return {"anyOf": [schema, NULL]}
+
+
+def any_of(schemas: Iterable[Schema]) -> Schema:
+    """Any of these; one alone stands for itself."""
+    distinct: list[Schema] = []
+    distinct.extend(schema for schema in schemas if schema not in distinct)
+    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+
+
+def record(required: dict[str, Schema], optional: dict[str, Schema] | None = None, description: str = "") -> Schema:
+    """An object with these properties."""
+    schema: Schema = {"type": "object", "properties": required | (optional or {})}
+    if required:
+        schema["required"] = list(required)
+    if description:
+        schema["description"] = description
+    return schema
+
+
+def described(schema: Schema, description: str) -> Schema:
+    """The same with a description."""
+    return schema | {"description": description}

@@ -1,0 +1,168 @@
+"""The OpenAPI 3.1 document told in Swagger 2.0, which Logic Apps and Power Platform's custom connectors read.
+
+Swagger 2.0 has no null, no alternatives and one schema a response. Null becomes `x-nullable`, alternatives become one
+schema that holds for each of them, and a response's schema is that of its JSON.
+"""
+
+from collections.abc import Iterable
+from functools import reduce
+from itertools import chain
+
+from shared.description.schemas import NULL, Schema
+
+_KEPT = frozenset(
+    ["type", "format", "title", "description", "pattern", "required", "enum", "multipleOf", "minimum", "maximum"]
+    + [f"{bound}{of}" for bound in ("min", "max") for of in ("Length", "Items", "Properties")]
+)
+"""The keywords that mean the same in both, beside `default`, which may not be null."""
+_JSON_TYPE = "application/json"
+_LOCAL = ("localhost", "127.0.0.1")
+
+
+def to_swagger(openapi: Schema, hostname: str | None = None) -> Schema:
+    """Tell an OpenAPI document in Swagger 2.0.
+
+    Args:
+        openapi: as `build_openapi` makes it.
+        hostname: the app's public name, with the port where it is not the usual one; None: left out, so that readers
+            take that of the document's address.
+    """
+    schemas: dict[str, Schema] = openapi["components"]["schemas"]
+    converter = _Converter(schemas)
+    address: Schema = {"host": hostname, "schemes": [_scheme(hostname)]} if hostname else {}
+    return {
+        "swagger": "2.0",
+        "info": openapi["info"],
+        **address,
+        "basePath": openapi["servers"][0]["url"],
+        "tags": openapi["tags"],
+        "paths": {
+            path: {method: converter.operation(operation) for method, operation in methods.items()}
+            for path, methods in openapi["paths"].items()
+        },
+        "definitions": {name: converter.schema(schema) for name, schema in schemas.items()},
+    }
+
+
+def _scheme(hostname: str) -> str:
+    return "http" if hostname.partition(":")[0] in _LOCAL else "https"
+
+
+class _Converter:
+    """Converts the parts of one document.
+
+    Args:
+        schemas: the document's named schemas.
+    """
+
+    def __init__(self, schemas: dict[str, Schema]) -> None:
+        self._schemas = schemas
+
+    def operation(self, operation: Schema) -> Schema:
+        """An operation object."""
+        parameters = [self._parameter(parameter) for parameter in operation.get("parameters", ())]
+        taken: Schema = operation.get("requestBody", {}).get("content", {})
+        if _JSON_TYPE in taken:
+            schema = self.schema(taken[_JSON_TYPE]["schema"])
+            parameters.append({"name": "body", "in": "body", "required": True, "schema": schema})
+        responses: dict[str, Schema] = operation["responses"]
+        given = chain.from_iterable(response.get("content", ()) for response in responses.values())
+        converted = {
+            "parameters": parameters,
+            "consumes": [_JSON_TYPE] if _JSON_TYPE in taken else [],
+            "produces": [*dict.fromkeys(given)],
+            "responses": {status: self._response(response) for status, response in responses.items()},
+        }
+        kept = {key: value for key, value in operation.items() if key not in ("requestBody", *converted)}
+        return kept | {key: value for key, value in converted.items() if value}
+
+    def schema(self, schema: Schema) -> Schema:
+        """A schema object."""
+        if "$ref" in schema:  # what stands beside a reference does not count in Swagger 2.0
+            return {"$ref": f"#/definitions/{_name(schema)}"}
+        kept = {key: value for key, value in schema.items() if key in _KEPT or key.startswith("x-")}
+        if schema == NULL or "anyOf" in schema:
+            return self._alternatives(kept, schema.get("anyOf", [NULL]))
+        if schema.get("default") is not None:
+            kept["default"] = schema["default"]
+        if "const" in schema:
+            kept["enum"] = [schema["const"]]
+        if "exclusiveMaximum" in schema:
+            kept |= {"maximum": schema["exclusiveMaximum"], "exclusiveMaximum": True}
+        if "examples" in schema:
+            kept["example"] = schema["examples"][0]
+        if "items" in schema:
+            kept["items"] = self.schema(schema["items"])
+        if isinstance(schema.get("additionalProperties"), dict):
+            kept["additionalProperties"] = self.schema(schema["additionalProperties"])
+        if "properties" in schema:
+            kept["properties"] = {name: self._property(name, value) for name, value in schema["properties"].items()}
+        return kept
+
+    def _property(self, name: str, schema: Schema) -> Schema:
+        converted = self.schema(schema)
+        return converted if "$ref" in converted else {"x-ms-summary": _summary(name)} | converted
+
+    def _alternatives(self, kept: Schema, alternatives: list[Schema]) -> Schema:
+        kept.pop("type", None)
+        values = [schema for schema in alternatives if schema != NULL]
+        one = self.schema(values[0] if len(values) == 1 else self._common(values)) if values else {}
+        if "$ref" in one:
+            return one
+        return one | kept | ({"x-nullable": True} if len(values) < len(alternatives) else {})
+
+    def _common(self, schemas: Iterable[Schema]) -> Schema:
+        """One schema that holds for whatever holds for any of these."""
+        return reduce(self._join, schemas)
+
+    def _join(self, left: Schema, right: Schema) -> Schema:
+        left, right = self._resolved(left), self._resolved(right)
+        kind = left.get("type")
+        if left == right:
+            return left
+        if kind is None or kind != right.get("type"):
+            return {}
+        if kind == "array":
+            return {"type": kind, "items": self._join(left["items"], right["items"])}
+        if kind == "object":
+            return self._join_objects(left, right)
+        return {"type": kind}
+
+    def _join_objects(self, left: Schema, right: Schema) -> Schema:
+        properties: Schema = left.get("properties", {}) | right.get("properties", {})
+        both = left.get("properties", {}).keys() & right.get("properties", {}).keys()
+        for name in both:
+            properties[name] = self._join(left["properties"][name], right["properties"][name])
+        joined: Schema = {"type": "object", "properties": properties}
+        required = [name for name in left.get("required", ()) if name in right.get("required", ())]
+        return joined | ({"required": required} if required else {})
+
+    def _resolved(self, schema: Schema) -> Schema:
+        if "$ref" in schema:
+            return self._resolved(self._schemas[_name(schema)])
+        return self._common(schema["anyOf"]) if "anyOf" in schema else schema
+
+    def _parameter(self, parameter: Schema) -> Schema:
+        about = {key: value for key, value in parameter.items() if key != "schema"}
+        return about | self.schema(parameter["schema"]) | {"x-ms-summary": _summary(parameter["name"])}
+
+    def _response(self, response: Schema) -> Schema:
+        converted: Schema = {"description": response["description"]}
+        if content := response.get("content"):
+            media_type = _JSON_TYPE if _JSON_TYPE in content else next(iter(content))
+            converted["schema"] = self.schema(content[media_type]["schema"])
+        if headers := response.get("headers"):
+            converted["headers"] = {name: self._header(header) for name, header in headers.items()}
+        return converted
+
+    def _header(self, header: Schema) -> Schema:
+        return {"description": header["description"]} | self.schema(header["schema"])
+
+
+def _name(reference: Schema) -> str:
+    return str(reference["$ref"]).rpartition("/")[2]
+
+
+def _summary(name: str) -> str:
+    """A name as a title, which the designers of Logic Apps and Power Automate show."""
+    return name.replace("_", " ").title() if name.islower() else name
