@@ -51,7 +51,7 @@ async def test_route_and_body_decide(
     embedded: RunningHost, http: aiohttp.ClientSession, path: str, more: dict[str, Any], key: str
 ) -> None:
     async with http.post(embedded.url + path, json=body(**more)) as response:
-        answer = await response.json()
+        answer: list[dict[str, Any]] | dict[str, Any] = await response.json()
     assert response.status == 200
     assert key in (answer[0] if isinstance(answer, list) else answer)
     assert "80 %" in text_of(answer)
