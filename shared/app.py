@@ -5,12 +5,13 @@ Each is imported when it is chosen, so that a cold start pays for nothing that t
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, PartHealth, RequestContext
+from shared.core.attachments import Attachment, attach
 from shared.core.turn import run_turn
 from shared.events import ChatEvent
 from shared.openai_service.connection import OpenAIConnection
@@ -38,6 +39,24 @@ class Service:
     def turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """The events of one answer."""
         return run_turn(request, context, self.model, self.retriever)
+
+    async def attach(self, request: ChatRequest, files: Sequence[Attachment]) -> ChatRequest:
+        """The request with its files in it.
+
+        Raises:
+            BadRequest, TooLarge: names the file that cannot be taken, and why.
+        """
+        return await attach(request, files, no_images=self._no_images()) if files else request
+
+    def _no_images(self) -> str | None:
+        if not self.model.takes_images:
+            return (
+                "The extractive model, which answers here, sees no images: set OPENAI_CHAT_MODEL or "
+                "AZURE_OPENAI_CHAT_DEPLOYMENT to a model that does."
+            )
+        if not self.settings.chat_vision:
+            return "CHAT_VISION is false here: set it to true if the model sees images, or send text."
+        return None
 
     async def check(self) -> dict[str, PartHealth]:
         """The health of every part, by name."""

@@ -38,6 +38,35 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class FileText:
+    """The text of a file that came with a message."""
+
+    name: str
+    """What the prompt and citations call it."""
+    text: str
+    """As much of its text as there was room for."""
+    left_out: int = 0
+    """Characters of the file that there was no room for."""
+
+    def __str__(self) -> str:
+        cut = f"\n[cut here: {self.left_out:,} more characters of the file are left out]" if self.left_out else ""
+        return f"File {self.name}:\n{self.text}{cut}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePart:
+    """An image that came with a message."""
+
+    media_type: str
+    """`image/png`, `image/jpeg`, `image/webp` or `image/gif`."""
+    data: bytes = field(repr=False)
+    """The file as it was sent."""
+
+    def __str__(self) -> str:
+        return f"[image: {self.media_type}, {max(1, round(len(self.data) / 1000)):,} kB]"
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a conversation."""
 
@@ -49,6 +78,15 @@ class Message:
     """On an assistant message: the calls it asked for."""
     tool_call_id: str | None = None
     """On a tool message: the call that this is the result of."""
+    files: tuple[FileText, ...] = ()
+    """On a user message: the files that came with it."""
+    images: tuple[ImagePart, ...] = ()
+    """On a user message: the images that came with it."""
+
+    @property
+    def text(self) -> str:
+        """What was said, and below it the text of its files."""
+        return "\n\n".join([self.content, *map(str, self.files)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,18 +20,17 @@ from shared.content import find_document
 from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn, log_fault
 from shared.description.documents import openapi_json, swagger_json
-from shared.errors import InternalError, NotConfigured, RateLimited, SwitchboardError, TooLarge
+from shared.errors import InternalError, NotConfigured, RateLimited, SwitchboardError
 from shared.identity import ANONYMOUS
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.framing import encode_json
-from shared.wire.json_body import read_json_object
+from shared.wire.json_body import Body, JsonReader
+from shared.wire.multipart import FormReader, is_form
 from shared.wire.protocol import Protocol
 from shared.wire.stream import stream_bytes
-from shared.wire.table import NAMES, PROTOCOLS, inferred, pinned
+from shared.wire.table import NAMES, PROTOCOLS, inferred, pinned, taking_files
 
-BODY_LIMIT = 1024 * 1024
-"""Bytes of a JSON request."""
 FIRST_WORDS_SECONDS = 2.0
 """How long the status waits for the model."""
 HEARTBEAT_SECONDS = 15.0
@@ -145,15 +144,19 @@ async def _start_turn(
         single_turn: Whether the earlier messages do not count.
     """
     name = request.path_params.get("protocol")
-    request.state.protocol = protocol = pinned(name) if name else default or AI_CHAT
+    known = pinned(name) if name else default
+    request.state.protocol = protocol = known or AI_CHAT
     service = await app.get_service()
     deadline = asyncio.get_running_loop().time() + service.settings.chat_deadline_seconds
-    if not (name or default):
+    if is_form(_content_type(request)):
+        request.state.protocol = protocol = known = taking_files(known)
+    elif not known:
         request.state.protocol = NAMES[service.settings.chat_default_protocol]
-    body = read_json_object(await _read_body(request))
-    if not (name or default):
-        request.state.protocol = protocol = inferred(body, service.settings.chat_default_protocol)
-    asked = replace(protocol.parse(body), single_turn=single_turn)
+    body = await _read_body(request)
+    if not known:
+        request.state.protocol = protocol = inferred(body.json, service.settings.chat_default_protocol)
+    asked = replace(protocol.parse(body.json), single_turn=single_turn)
+    asked = await service.attach(asked, body.files)
     context = RequestContext(_invocation_id(request), deadline, ANONYMOUS)
     return protocol, asked, RunningTurn(service.turn(asked, context), context)
 
@@ -174,13 +177,16 @@ async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, tu
     return _TurnResponse(protocol, asked, turn)
 
 
-async def _read_body(request: Request) -> bytes:
-    body = bytearray()
+async def _read_body(request: Request) -> Body:
+    content_type = _content_type(request)
+    reader = FormReader(content_type) if is_form(content_type) else JsonReader()
     async for chunk in request.stream():
-        body += chunk
-        if len(body) > BODY_LIMIT:
-            raise TooLarge(f"The request is over {BODY_LIMIT:,} bytes. Send fewer or shorter messages.")
-    return bytes(body)
+        reader.feed(chunk)
+    return reader.finish()
+
+
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", "")
 
 
 @asynccontextmanager

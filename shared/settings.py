@@ -54,6 +54,10 @@ class Settings(BaseModel):
         "semantic-kernel",
         "semantic-kernel-python",
     ] = Field(default="ai-chat", description="What a request on a bare route speaks when its body does not tell.")
+    chat_vision: bool = Field(
+        default=True,
+        description="Whether the model sees images. False: requests with images are refused with a sentence.",
+    )
     chat_deadline_seconds: float = Field(
         default=210,
         gt=0,

@@ -72,6 +72,9 @@ type ModelEvent = CompletionStarted | ModelText | ToolCall | ModelFinished
 class ChatModel(Protocol):
     """A language model."""
 
+    takes_images: bool
+    """Whether messages may carry images."""
+
     def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield the answer as it is made: `CompletionStarted`, text and whole tool calls, then one `ModelFinished`.
 

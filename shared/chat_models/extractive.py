@@ -15,7 +15,7 @@ from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelTex
 from shared.chat_models.followup_questions import followup_questions
 from shared.chat_models.relevance import Scored, best_statements, language_of, read_sources
 from shared.chat_models.standalone_query import standalone_query
-from shared.chat_types import Json, Message, PartHealth, RequestContext, Role, ToolCall
+from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.events import CompletionStarted, Usage
 from shared.retrieval.function_words import Language
 
@@ -33,6 +33,8 @@ _ENDS_ITSELF = re.compile(r"[.!?…:;。！？][\"'”“»)]*$")
 
 class ExtractiveModel:
     """A `ChatModel` for when none is configured."""
+
+    takes_images = False
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield the answer word by word, or the call of a search tool, between its start and its end."""
@@ -71,7 +73,7 @@ class ExtractiveModel:
 def _answer(request: ModelRequest) -> str:
     """The whole answer, with its citations and follow-up questions."""
     language = language_of(request.question)
-    statements = read_sources(request.sources)
+    statements = read_sources((*request.sources, *_attached(request.messages)))
     # The last message is the question with its sources around it.
     conversation = (*request.messages[:-1], Message(Role.USER, request.question))
     best = best_statements(standalone_query(conversation), statements) or best_statements(request.question, statements)
@@ -83,6 +85,12 @@ def _answer(request: ModelRequest) -> str:
         questions = followup_questions(statements, best, [request.question, *earlier], language)
         text += "".join(f"\n<<{question}>>" for question in questions)
     return text
+
+
+def _attached(messages: Sequence[Message]) -> list[Passage]:
+    """The files that came with the conversation, to be read like sources."""
+    files = [file for message in messages for file in message.files]
+    return [Passage(file.name, file.text, sourcepage=file.name, sourcefile=file.name) for file in files]
 
 
 def _cited(one: Scored) -> str:

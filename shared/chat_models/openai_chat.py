@@ -1,13 +1,14 @@
 """Chat completions of OpenAI, Azure OpenAI and everything compatible, as a `ChatModel`."""
 
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal
 
 from shared.chat_models import ModelEvent, ModelRequest
 from shared.chat_models.chunk_reader import ChunkReader
-from shared.chat_types import Json, Message, PartHealth, RequestContext
+from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
 from shared.openai_service.reasons import Fault, Reason, ServiceFault
 from shared.openai_service.service import OpenAIService
@@ -21,6 +22,8 @@ _CHECK_AGE = 30.0
 
 class OpenAIChatModel:
     """A model behind `POST /chat/completions`."""
+
+    takes_images = True
 
     def __init__(self, service: OpenAIService) -> None:
         self._service = service
@@ -163,7 +166,10 @@ def _body(request: ModelRequest, model: str, *, official: bool) -> dict[str, Jso
 
 
 def _message(message: Message) -> Json:
-    wire: dict[str, Json] = {"role": message.role.value, "content": message.content}
+    wire: dict[str, Json] = {"role": message.role.value, "content": message.text}
+    if message.images:
+        images: list[Json] = [{"type": "image_url", "image_url": {"url": _data_url(image)}} for image in message.images]
+        wire["content"] = [{"type": "text", "text": message.text}, *images]
     if message.tool_calls:
         wire["content"] = message.content or None
         wire["tool_calls"] = [
@@ -173,3 +179,7 @@ def _message(message: Message) -> Json:
     if message.tool_call_id is not None:
         wire["tool_call_id"] = message.tool_call_id
     return wire
+
+
+def _data_url(image: ImagePart) -> str:
+    return f"data:{image.media_type};base64,{b64encode(image.data).decode()}"

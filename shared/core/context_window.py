@@ -6,10 +6,15 @@ from shared.chat_types import Message, Role
 
 HISTORY_TOKENS = 8_000
 """What earlier messages may take of the model's context window, which every current model has several times over."""
+ATTACHED_TOKENS = 32_000
+"""What the files and images of earlier messages may take on top: a file is asked about more than once."""
+
+_IMAGE_TOKENS = 1_500
+"""What the largest image takes at full detail. Source: OpenAI, 'Images and vision', cost of GPT-4o."""
 
 
 def estimate_tokens(message: Message) -> int:
-    """Roughly how many tokens a message takes: four UTF-8 bytes each, and four for its frame.
+    """Roughly how many tokens a message's words take: four UTF-8 bytes each, and four for its frame.
 
     A tokenizer would have to be the model's own, and most cannot be had offline. The estimate is high for
     English and close for other scripts, so it errs on the safe side.
@@ -18,8 +23,15 @@ def estimate_tokens(message: Message) -> int:
     return 4 + len((message.content + calls).encode()) // 4
 
 
-def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tuple[Message, ...]:
-    """The messages before the last one that fit `budget` tokens, oldest dropped first, in their order.
+def estimate_attached_tokens(message: Message) -> int:
+    """Roughly how many tokens the files and images of a message take."""
+    return sum(len(str(file).encode()) // 4 for file in message.files) + _IMAGE_TOKENS * len(message.images)
+
+
+def fit_history(
+    messages: Sequence[Message], budget: int = HISTORY_TOKENS, attached_budget: int = ATTACHED_TOKENS
+) -> tuple[Message, ...]:
+    """The messages before the last one that fit both budgets of tokens, oldest dropped first, in their order.
 
     System messages always stay. A tool call and its results stay or go together, and one without the other,
     which a model's service would refuse, goes.
@@ -31,7 +43,8 @@ def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tu
             kept[:0] = turn
             continue
         budget -= sum(map(estimate_tokens, turn))
-        full = full or budget < 0
+        attached_budget -= sum(map(estimate_attached_tokens, turn))
+        full = full or budget < 0 or attached_budget < 0
         if not full:
             kept[:0] = turn
     return tuple(kept)

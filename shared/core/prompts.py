@@ -1,6 +1,7 @@
 """The prompts. What stays the same comes first, so that a service's prompt cache can serve it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from shared.chat_models import Tool
 from shared.chat_types import ChatRequest, Message, Passage, Role
@@ -19,6 +20,10 @@ After the answer, write three short questions that the user is likely to ask nex
 each on a line of its own in double angle brackets, for example:
 <<What does the plan pay for glasses?>>
 Do not repeat a question that was asked before, and write nothing after the last >>."""
+
+FILES_INSTRUCTIONS = """\
+The user attached files or images. Use facts from them as well, and name a file like a source: its name in square \
+brackets."""
 
 LANGUAGE_INSTRUCTIONS = "Answer in the language with the tag {language}, whatever the language of the question."
 
@@ -50,17 +55,21 @@ def source_line(passage: Passage) -> str:
 def answer_prompt(request: ChatRequest, history: Sequence[Message], source_lines: Sequence[str]) -> tuple[Message, ...]:
     """The whole prompt for the answer: instructions, the conversation, and the question with its sources."""
     sources = "\n".join(source_lines) or "(none were found)"
-    question = Message(Role.USER, f"{request.question}\n\nSources:\n{sources}")
-    return (Message(Role.SYSTEM, _instructions(request)), *history, question)
+    asked = request.messages[-1]
+    content = f"{asked.content}\n\nSources:\n{sources}"
+    said = (*history, Message(Role.USER, content, files=asked.files, images=asked.images))
+    attached = any(message.files or message.images for message in said)
+    return (Message(Role.SYSTEM, _instructions(request, attached=attached)), *said)
 
 
 def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Message, ...]:
-    """The prompt that asks for a search query."""
+    """The prompt that asks for a search query: of what was said, not of the files that came with it."""
     spoken = [message for message in history if message.role in (Role.USER, Role.ASSISTANT) and message.content]
-    return (Message(Role.SYSTEM, REWRITE_INSTRUCTIONS), *spoken, request.messages[-1])
+    words = [replace(message, files=(), images=()) for message in (*spoken, request.messages[-1])]
+    return (Message(Role.SYSTEM, REWRITE_INSTRUCTIONS), *words)
 
 
-def _instructions(request: ChatRequest) -> str:
+def _instructions(request: ChatRequest, *, attached: bool) -> str:
     overrides = request.overrides
     template = overrides.prompt_template
     if template is None:
@@ -69,6 +78,8 @@ def _instructions(request: ChatRequest) -> str:
         parts = [ANSWER_INSTRUCTIONS, template.removeprefix(">>>").strip()]
     else:
         parts = [template]
+    if attached:
+        parts.append(FILES_INSTRUCTIONS)
     if overrides.language:
         parts.append(LANGUAGE_INSTRUCTIONS.format(language=overrides.language))
     if overrides.suggest_followup_questions:

@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
-from shared.chat_types import ChatRequest, Json, Passage, RequestContext, Role, ToolCall
+from shared.chat_types import ChatRequest, Json, Message, Passage, RequestContext, Role, ToolCall
+from shared.core.attachments import attached_thoughts
 from shared.core.citations import unverified_citations
 from shared.core.context_window import fit_history
 from shared.core.followups import FollowupParser
@@ -39,9 +40,10 @@ async def run_turn(
         data_points=lines,
         thoughts=(
             Thought("Original user query", request.question),
+            *attached_thoughts(request),
             Thought("Generated search query", query, _search_props(search, found)),
             Thought("Results", [_result(passage) for passage in found.passages]),
-            Thought("Prompt", [{"role": message.role.value, "content": message.content} for message in prompt]),
+            Thought("Prompt", [{"role": message.role.value, "content": _shown(message)} for message in prompt]),
         ),
     )
     overrides = request.overrides
@@ -81,7 +83,10 @@ async def _answer(
     if parser and (rest := parser.flush()):
         answer.append(rest)
         yield TextDelta(rest)
-    if unverified := unverified_citations("".join(answer), {source.sourcepage for source in call.sources}):
+    known = {source.sourcepage for source in call.sources} | {
+        file.name for said in call.messages for file in said.files
+    }
+    if unverified := unverified_citations("".join(answer), known):
         yield ThoughtsAdded((Thought("Unverified citations", list[Json](unverified)),))
     if finished is None:
         raise Unavailable("The model's service cut its answer off. Try again.")
@@ -91,6 +96,11 @@ async def _answer(
         content_filter_results=finished.content_filter_results,
         followup_questions=tuple(parser.questions) if parser else None,
     )
+
+
+def _shown(message: Message) -> str:
+    """A message of the prompt for people to read: an image is named, not spelled out."""
+    return "\n".join([message.text, *map(str, message.images)])
 
 
 def _search_query(request: ChatRequest, context: RequestContext, query: str) -> SearchQuery:

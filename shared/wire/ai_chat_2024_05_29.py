@@ -40,4 +40,5 @@ AI_CHAT_2024_05_29 = Protocol(
     error=_error,
     framing=JSON_LINES,
     infer=lambda body: "sessionState" in body,
+    takes_files=True,
 )

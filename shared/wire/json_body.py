@@ -1,11 +1,50 @@
 """From the bytes of a request body to a JSON object, with a sentence for each way that can fail."""
 
+from dataclasses import dataclass
 from typing import cast
 
 from shared.chat_types import Json
-from shared.errors import BadRequest
+from shared.core.attachments import Attachment
+from shared.errors import BadRequest, TooLarge
 
+BODY_LIMIT = 1024 * 1024
+"""Bytes of a JSON body."""
 EXAMPLE = '{"messages": [{"role": "user", "content": "…"}]}'
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a request said."""
+
+    json: dict[str, Json]
+    """The JSON object."""
+    files: tuple[Attachment, ...] = ()
+    """The files that came with it."""
+
+
+class JsonReader:
+    """Reads a JSON body piece by piece. Sans-I/O."""
+
+    def __init__(self) -> None:
+        self._read = bytearray()
+
+    def feed(self, chunk: bytes) -> None:
+        """Read on.
+
+        Raises:
+            TooLarge: it is over the limit.
+        """
+        self._read += chunk
+        if len(self._read) > BODY_LIMIT:
+            raise TooLarge(f"The request is over {BODY_LIMIT:,} bytes. Send fewer or shorter messages.")
+
+    def finish(self) -> Body:
+        """Take what was read.
+
+        Raises:
+            BadRequest: what is wrong and where.
+        """
+        return Body(read_json_object(bytes(self._read)))
 
 
 def read_json_object(body: bytes) -> dict[str, Json]:

@@ -44,6 +44,8 @@ class Protocol:
     """Whether a body on a bare route can only be this protocol's."""
     aliases: tuple[str, ...] = ()
     """Other names that it goes by."""
+    takes_files: bool = False
+    """Whether it has a form of request that carries files."""
 
 
 def error_text(error: SwitchboardError, invocation_id: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from shared.chat_types import Json
-from shared.errors import NotFound
+from shared.errors import BadRequest, NotFound
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.ai_chat_2024_05_29 import AI_CHAT_2024_05_29
@@ -35,3 +35,20 @@ def pinned(name: str) -> Protocol:
 def inferred(body: Mapping[str, Json], default: str) -> Protocol:
     """The protocol that a body on a bare route speaks: the one that it can only be, else the default."""
     return next((protocol for protocol in PROTOCOLS.values() if protocol.infer(body)), NAMES[default])
+
+
+def taking_files(named: Protocol | None) -> Protocol:
+    """The protocol of a request with files: the one that the route names, or on a bare route the one that has them.
+
+    Raises:
+        BadRequest: the one named does not; says which does.
+    """
+    takers = [protocol for protocol in PROTOCOLS.values() if protocol.takes_files]
+    if named is None:
+        return takers[0]
+    if named.takes_files:
+        return named
+    raise BadRequest(
+        f"The protocol '{named.name}' takes no files: send JSON, or a form to the routes of "
+        f"{', '.join(protocol.name for protocol in takers)}."
+    )

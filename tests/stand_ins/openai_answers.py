@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from shared.chat_types import Json
 from tests.stand_ins.hashed_embedder import hashed_vector
-from tests.stand_ins.openai_requests import ChatBody, EmbeddingsBody
+from tests.stand_ins.openai_requests import ChatBody, EmbeddingsBody, text_of
 
 USAGE: dict[str, Json] = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
 
@@ -57,7 +57,7 @@ def models(*names: str) -> dict[str, Json]:
 
 def default_text(body: ChatBody) -> tuple[str, ...]:
     """A fixed sentence in pieces, which cites the first source of the latest message that has sources."""
-    source = _SOURCE.search("\n".join(message.content or "" for message in reversed(body.messages)))
+    source = _SOURCE.search("\n".join(text_of(message) for message in reversed(body.messages)))
     cited = f" [{source['page'].strip()}]" if source else ""
     return "The answer", " is in the", f" documents{cited}."
 
@@ -66,5 +66,5 @@ def default_arguments(body: ChatBody) -> dict[str, Json]:
     """Arguments of the first tool: the last line of the last message, as the first parameter."""
     properties = body.tools[0].function.parameters.get("properties") if body.tools else None
     names = TypeAdapter(dict[str, object]).validate_python(properties or {})
-    lines = (body.messages[-1].content or "").strip().splitlines() or [""]
+    lines = text_of(body.messages[-1]).strip().splitlines() or [""]
     return dict.fromkeys([*names][:1], lines[-1])

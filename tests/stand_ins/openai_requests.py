@@ -25,9 +25,33 @@ class ToolCallInput(Strict):
     function: FunctionCall
 
 
-class SpokenMessage(Strict):
-    role: Literal["system", "developer", "user"]
+class TextPart(Strict):
+    type: Literal["text"]
+    text: str = Field(min_length=1)
+
+
+class ImageUrl(Strict):
+    url: str = Field(pattern=r"^(https?://|data:image/(png|jpeg|webp|gif);base64,[A-Za-z0-9+/]+={0,2}$)")
+    detail: Literal["auto", "low", "high"] = "auto"
+
+
+class ImagePart(Strict):
+    type: Literal["image_url"]
+    image_url: ImageUrl
+
+
+type ContentPart = Annotated[TextPart | ImagePart, Field(discriminator="type")]
+
+
+class InstructingMessage(Strict):
+    role: Literal["system", "developer"]
     content: str
+    name: str | None = None
+
+
+class UserMessage(Strict):
+    role: Literal["user"]
+    content: str | Annotated[list[ContentPart], Field(min_length=1)]
     name: str | None = None
 
 
@@ -59,7 +83,9 @@ class StreamOptions(Strict):
     include_usage: bool = False
 
 
-type AnyMessage = Annotated[SpokenMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]
+type AnyMessage = Annotated[
+    InstructingMessage | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")
+]
 
 
 class ChatBody(Strict):
@@ -83,6 +109,13 @@ class EmbeddingsBody(Strict):
     )
     encoding_format: Literal["float"] = "float"
     dimensions: Annotated[int, Field(ge=1)] | None = None
+
+
+def text_of(message: AnyMessage) -> str:
+    """What a message says in words."""
+    if isinstance(message.content, list):
+        return "\n".join(part.text for part in message.content if isinstance(part, TextPart))
+    return message.content or ""
 
 
 class Refusal(Exception):

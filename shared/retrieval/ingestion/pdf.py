@@ -6,12 +6,15 @@ from contextlib import closing
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from threading import Lock
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
 
 from shared.retrieval.ingestion.pages import Page, UnreadableError
 from shared.retrieval.ingestion.pdf_layout import Line, layout
 
+_PDFIUM = Lock()
+"""PDFium must not be used by two threads at once."""
 _HYPHEN = 2
 """What PDFium reports in place of a hyphen at a line's end, where it leaves out the line break."""
 
@@ -23,7 +26,7 @@ def read_pdf(path: Path) -> list[Page]:
         UnreadableError: it is protected by a password, or damaged.
     """
     try:
-        with closing(PdfDocument(path)) as document:
+        with _PDFIUM, closing(PdfDocument(path)) as document:
             pages = [_lines(document[index]) for index in range(len(document))]
     except PdfiumError as fault:
         if fault.err_code == raw.FPDF_ERR_PASSWORD:

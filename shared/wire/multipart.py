@@ -1,0 +1,208 @@
+"""A request with files: a form with the JSON body and, beside it, the files of its messages.
+
+Source: `@microsoft/ai-chat-protocol`, which sends a part `json` and parts `messages[i].files[j]`; RFC 7578.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shared.core.attachments import Attachment
+from shared.errors import BadRequest, TooLarge
+from shared.wire.json_body import BODY_LIMIT, EXAMPLE, Body, read_json_object
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+FORM_LIMIT = 20 * 1024 * 1024
+"""Bytes of the whole form, which is held in memory until its files are read."""
+FILE_LIMIT = 10 * 1024 * 1024
+"""Bytes of one file."""
+MOST_FILES = 10
+
+_FILE_PART = re.compile(r"messages\[(0|[1-9][0-9]{0,3})\]\.files\[(0|[1-9][0-9]{0,3})\]")
+_LONGEST_NAME = 100
+"""Characters of a name that are shown."""
+
+
+def is_form(content_type: str) -> bool:
+    """Whether a body of this content type is a form, or means to be one."""
+    return content_type.strip().lower().startswith("multipart/")
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part that is being read."""
+
+    headers: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    name: str = ""
+    limit: int = 0
+    data: bytearray = field(default_factory=bytearray)
+
+
+class FormReader:
+    """Reads a form piece by piece, and refuses it as soon as it can tell that it must. Sans-I/O.
+
+    Args:
+        content_type: The request's header.
+
+    Raises:
+        BadRequest: the header names no boundary.
+    """
+
+    def __init__(self, content_type: str) -> None:
+        from python_multipart.exceptions import FormParserError
+        from python_multipart.multipart import MultipartParser, parse_options_header
+
+        kind, options = parse_options_header(content_type)
+        if kind != b"multipart/form-data":
+            raise BadRequest("Requests with files are multipart/form-data: set that content-type.")
+        if not (boundary := options.get(b"boundary")):
+            raise BadRequest("The content-type names no boundary: let your HTTP client set the header.")
+        callbacks: MultipartCallbacks = {
+            "on_part_begin": self._begin_part,
+            "on_header_begin": self._begin_header,
+            "on_header_field": self._read_header_name,
+            "on_header_value": self._read_header_value,
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._end_headers,
+            "on_part_data": self._read_data,
+            "on_part_end": self._end_part,
+            "on_end": self._end,
+        }
+        self._fault = FormParserError
+        try:
+            self._parser = MultipartParser(boundary, callbacks)
+        except FormParserError:
+            raise BadRequest("The boundary in the content-type is too long: at most 70 characters.") from None
+        self._read = 0
+        self._count = 0
+        self._part = _Part()
+        self._header = (bytearray(), bytearray())
+        self._body: bytes | None = None
+        self._files: dict[str, Attachment] = {}
+        self._is_complete = False
+
+    def feed(self, chunk: bytes) -> None:
+        """Read on.
+
+        Raises:
+            BadRequest: it is malformed, or has a part that it must not have.
+            TooLarge: it is over a limit.
+        """
+        self._read += len(chunk)
+        if self._read > FORM_LIMIT:
+            raise TooLarge(f"The request is over {FORM_LIMIT:,} bytes. Send fewer or smaller files.")
+        try:
+            self._parser.write(chunk)
+        except self._fault:
+            where = f"in part {self._count}" if self._count else "before its first part"
+            raise BadRequest(
+                f"The multipart body is malformed {where}. Check its boundary, and that its lines end in CRLF."
+            ) from None
+
+    def finish(self) -> Body:
+        """Take what was read.
+
+        Raises:
+            BadRequest: it is not complete, or its JSON cannot be read.
+        """
+        if not self._read:
+            raise BadRequest(f"The request has no body. Send a part named 'json' that holds JSON such as {EXAMPLE}.")
+        if not self._is_complete:
+            raise BadRequest("The multipart body ends before its closing boundary: it was cut off. Send it again.")
+        if self._body is None:
+            raise BadRequest(f"There is no part named 'json'. Send one that holds JSON such as {EXAMPLE}.")
+        return Body(read_json_object(self._body), tuple(self._files.values()))
+
+    def _begin_part(self) -> None:
+        self._count += 1
+        self._part = _Part()
+
+    def _begin_header(self) -> None:
+        self._header = (bytearray(), bytearray())
+
+    def _read_header_name(self, data: bytes, start: int, end: int) -> None:
+        self._header[0].extend(data[start:end])
+
+    def _read_header_value(self, data: bytes, start: int, end: int) -> None:
+        self._header[1].extend(data[start:end])
+
+    def _end_header(self) -> None:
+        name, value = self._header
+        self._part.headers[name.decode("latin-1").lower()] = bytes(value)
+
+    def _end_headers(self) -> None:
+        """The part says what it is: refuse it now, before its data comes, if it has no place here."""
+        part = self._part
+        options = _options(part.headers.get("content-disposition", b""))[1]
+        part.name = options.get("name", "")
+        if not part.name:
+            raise BadRequest(f"Part {self._count} has no name. Name it 'json', or 'messages[0].files[0]' for a file.")
+        encoding = part.headers.get("content-transfer-encoding", b"binary").decode("latin-1").strip().lower()
+        if encoding not in ("binary", "8bit", "7bit"):
+            raise BadRequest(f"The part '{_shown(part.name)}' has a transfer encoding: send its bytes as they are.")
+        if (part.name == "json" and self._body is not None) or part.name in self._files:
+            raise BadRequest(f"There are two parts named '{part.name}'.")
+        if part.name != "json":
+            self._admit_file(part.name)
+        part.limit = BODY_LIMIT if part.name == "json" else FILE_LIMIT
+
+    def _admit_file(self, name: str) -> None:
+        if not _FILE_PART.fullmatch(name):
+            raise BadRequest(
+                f"There is no place for a part named '{_shown(name)}': parts are 'json' and, for the files of a "
+                "message, 'messages[0].files[0]' and so on."
+            )
+        if len(self._files) == MOST_FILES:
+            raise TooLarge(f"There are more than {MOST_FILES} files. Send fewer.")
+
+    def _read_data(self, data: bytes, start: int, end: int) -> None:
+        part = self._part
+        if len(part.data) + end - start > part.limit:
+            raise TooLarge(f"The part '{part.name}' is over {part.limit:,} bytes. Send a smaller one.")
+        part.data += memoryview(data)[start:end]
+
+    def _end_part(self) -> None:
+        part = self._part
+        data = bytes(part.data)
+        self._part = _Part()  # lets go of the copy
+        if part.name == "json":
+            self._body = data
+        else:
+            self._files[part.name] = _attachment(part, data)
+
+    def _end(self) -> None:
+        self._is_complete = True
+
+
+def _attachment(part: _Part, data: bytes) -> Attachment:
+    message, index = (int(number) for number in _FILE_PART.findall(part.name)[0])
+    filename = _options(part.headers.get("content-disposition", b""))[1].get("filename", "")
+    media_type, options = _options(part.headers.get("content-type", b""))
+    return Attachment(
+        part=part.name,
+        message=message,
+        index=index,
+        # In browsers Microsoft's client calls a file without a name what it calls the part.
+        filename="" if filename == part.name else _shown(re.split(r"[/\\]", filename)[-1].strip()),
+        media_type=_shown(media_type),
+        charset=options.get("charset"),
+        data=data,
+    )
+
+
+def _options(header: bytes) -> tuple[str, dict[str, str]]:
+    """A header's value and its parameters. Source: RFC 7578, 5.1: names are in UTF-8."""
+    from python_multipart.multipart import parse_options_header
+
+    value, options = parse_options_header(header)
+    return value.decode("latin-1"), {
+        key.decode("latin-1").lower(): option.decode("utf-8", "replace") for key, option in options.items()
+    }
+
+
+def _shown(name: str) -> str:
+    """A name of the caller's for a sentence or the prompt: one line of it, not too long."""
+    line = "".join(character if character.isprintable() else " " for character in name)
+    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME // 2]}…{line[-_LONGEST_NAME // 2 :]}"
