@@ -1,0 +1,88 @@
+"""`semantic-kernel-python` against the package itself: it reads what the app sends, and would have written the same."""
+
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.app.test_answers import body
+from tests.clients.semantic_kernel.package import FOLDER, install_package, run
+from tests.local.running_host import RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
+"""One loop with the stand-in that the tests script. The first run installs the package."""
+
+ROUTE = "/semantic-kernel-python/chat"
+WITH_FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed() -> None:
+    install_package()
+
+
+async def whole(host: RunningHost, http: aiohttp.ClientSession, **more: Any) -> str:
+    """The text of the one message in the app's answer."""
+    async with http.post(host.url + ROUTE, json=body(**more)) as response:
+        sent = await response.text()
+    assert response.status == 200, sent
+    (message,) = json.loads(sent)
+    assert sent.startswith("[")
+    assert json.loads(sent[1:-1]) == message
+    return sent[1:-1]
+
+
+async def pieces(host: RunningHost, http: aiohttp.ClientSession, **more: Any) -> list[str]:
+    """The text of each event in the app's stream."""
+    async with http.post(host.url + ROUTE + "/stream", json=body(**more)) as response:
+        sent = await response.text()
+    assert response.status == 200, sent
+    return [event.removeprefix("data: ") for event in sent.split("\n\n") if event.startswith("data: ")]
+
+
+async def test_the_package_still_writes_what_is_on_record() -> None:
+    on_record = json.loads((FOLDER / "written.json").read_text(encoding="utf-8"))
+    written = await run("write.py")
+    assert {name: json.loads(text) for name, text in written.items()} == on_record
+
+
+async def test_the_package_reads_an_answer_and_writes_the_same_bytes(
+    embedded: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    sent = await whole(embedded, http, **WITH_FOLLOWUPS)
+    (read,) = (await run("read.py", {"whole": [sent]}))["whole"]
+    assert "80 %" in read["text"]
+    assert read["text"] == json.loads(sent)["items"][0]["text"]
+    assert read["written"] == sent
+
+
+@pytest.mark.parametrize("reason", ["stop", "length", "content_filter"])
+async def test_the_package_knows_how_an_answer_ended(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, reason: str
+) -> None:
+    openai.reply("Sehkraft", " 👓", finish_reason=reason)
+    sent = await whole(app, http)
+    (read,) = (await run("read.py", {"whole": [sent]}))["whole"]
+    assert read == {"text": "Sehkraft 👓", "written": sent}
+    assert json.loads(sent)["finish_reason"] == reason
+
+
+async def test_the_package_adds_up_a_stream(embedded: RunningHost, http: aiohttp.ClientSession) -> None:
+    sent = await pieces(embedded, http, **WITH_FOLLOWUPS)
+    read = await run("read.py", {"pieces": sent})
+    assert [piece["written"] for piece in read["pieces"]] == sent
+    assert read["sum"]["text"] == json.loads(await whole(embedded, http))["items"][0]["text"]
+    total = json.loads(read["sum"]["written"])
+    assert total["finish_reason"] == "stop"
+    assert {"id", "data_points", "thoughts", "followup_questions"} <= total["metadata"].keys()
+
+
+async def test_what_the_package_writes_is_understood_as_history(
+    embedded: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    written = await run("write.py")
+    messages = [json.loads(written[name]) for name in ("a question", "with metadata", "a question")]
+    async with http.post(embedded.url + ROUTE, json={"messages": messages}) as response:
+        assert response.status == 200, await response.text()
