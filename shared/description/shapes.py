@@ -231,29 +231,29 @@ _SEMANTIC_KERNEL = Shape(
 )
 
 _PYTHON_ITEM = record(
-    {
-        "ai_model_id": nullable(STRING),
-        "metadata": {"type": "object"},
-        "content_type": constant("text"),
-        "text": STRING,
-        "encoding": NULL,
-    }
+    {"ai_model_id": NULL, "metadata": {"type": "object"}, "content_type": constant("text"), "text": STRING}
+    | {"encoding": NULL}
+)
+_PYTHON_USAGE = record(
+    {"prompt_tokens": INTEGER, "prompt_tokens_details": NULL}
+    | {"completion_tokens": INTEGER, "completion_tokens_details": NULL}
 )
 _PYTHON_METADATA = record(
     {},
     {
         "id": STRING,
         "created": INTEGER,
+        "model": described(STRING, "In a stream; a whole answer has it in ai_model_id."),
         "system_fingerprint": nullable(STRING),
         "conversation_id": _CONVERSATION,
-        "usage": ref("Usage"),
-        "context": ref("Context"),
+        "usage": _PYTHON_USAGE,
         "prompt_filter_results": _FILTER_RESULTS,
         "content_filter_results": _FILTER_RESULTS,
+        **{key: SHARED["Context"]["properties"][key] for key in ("data_points", "thoughts", "followup_questions")},
     },
+    "What the model's service said of the answer, and where the answer comes from.",
 )
 _PYTHON_MESSAGE = {
-    "ai_model_id": nullable(STRING),
     "metadata": ref("SemanticKernelPythonMetadata"),
     "content_type": constant("message"),
     "role": constant("assistant"),
@@ -266,8 +266,10 @@ _PYTHON_MESSAGE = {
 
 _SEMANTIC_KERNEL_PYTHON = Shape(
     name="SemanticKernelPython",
-    answer=list_of(record(_PYTHON_MESSAGE)),
-    record=record({"choice_index": INTEGER} | _PYTHON_MESSAGE),
+    answer=list_of(record({"ai_model_id": STRING, **_PYTHON_MESSAGE})),
+    record=record(
+        {"choice_index": INTEGER, "ai_model_id": NULL, **_PYTHON_MESSAGE, "function_invoke_attempt": INTEGER}
+    ),
     own={"SemanticKernelPythonMetadata": _PYTHON_METADATA},
     reads={"session_state": _STATE, "conversation_id": _CONVERSATION},
     message=record(

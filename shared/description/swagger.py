@@ -116,31 +116,35 @@ class _Converter:
         return reduce(self._join, schemas)
 
     def _join(self, left: Schema, right: Schema) -> Schema:
-        left, right = self._resolved(left), self._resolved(right)
-        kind = left.get("type")
         if left == right:
             return left
+        left, right = self._resolved(left), self._resolved(right)
+        kind = left.get("type")
         if kind is None or kind != right.get("type"):
             return {}
+        joined: Schema = {"type": kind}
         if kind == "array":
-            return {"type": kind, "items": self._join(left["items"], right["items"])}
-        if kind == "object":
-            return self._join_objects(left, right)
-        return {"type": kind}
+            joined["items"] = self._join(left["items"], right["items"])
+        elif kind == "object":
+            joined |= self._join_objects(left, right)
+        return joined | ({"x-nullable": True} if "x-nullable" in left | right else {})
 
     def _join_objects(self, left: Schema, right: Schema) -> Schema:
         properties: Schema = left.get("properties", {}) | right.get("properties", {})
         both = left.get("properties", {}).keys() & right.get("properties", {}).keys()
         for name in both:
             properties[name] = self._join(left["properties"][name], right["properties"][name])
-        joined: Schema = {"type": "object", "properties": properties}
         required = [name for name in left.get("required", ()) if name in right.get("required", ())]
-        return joined | ({"required": required} if required else {})
+        return {"properties": properties} | ({"required": required} if required else {})
 
     def _resolved(self, schema: Schema) -> Schema:
+        """Without a reference or alternatives at the top."""
         if "$ref" in schema:
             return self._resolved(self._schemas[_name(schema)])
-        return self._common(schema["anyOf"]) if "anyOf" in schema else schema
+        if "anyOf" not in schema:
+            return schema
+        values = [self._resolved(value) for value in schema["anyOf"] if value != NULL]
+        return self._common(values) | ({"x-nullable": True} if NULL in schema["anyOf"] else {})
 
     def _parameter(self, parameter: Schema) -> Schema:
         about = {key: value for key, value in parameter.items() if key != "schema"}
@@ -151,6 +155,8 @@ class _Converter:
         if content := response.get("content"):
             media_type = _JSON_TYPE if _JSON_TYPE in content else next(iter(content))
             converted["schema"] = self.schema(content[media_type]["schema"])
+            if "x-itemSchema" in content[media_type]:
+                converted["x-itemSchema"] = self.schema(content[media_type]["x-itemSchema"])
         if headers := response.get("headers"):
             converted["headers"] = {name: self._header(header) for name, header in headers.items()}
         return converted

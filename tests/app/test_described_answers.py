@@ -1,0 +1,195 @@
+"""The running app sends what its OpenAPI document says, and no key that it does not say."""
+
+import json
+from typing import Any
+
+import aiohttp
+import jsonschema_rs
+import pytest
+
+from shared.chat_types import Json
+from shared.description.openapi import build_openapi
+from shared.description.shapes import SHAPES
+from shared.description.swagger import to_swagger
+from shared.wire.framing import Framing
+from shared.wire.table import PROTOCOLS
+from tests.app.conftest import hosted
+from tests.local.running_host import RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+"""One loop with the stand-in that the tests script."""
+
+OPENAPI = build_openapi()
+FILTERED: dict[str, Json] = {"hate": {"filtered": False, "severity": "safe"}}
+FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
+CONVERSATION = {
+    "messages": [
+        {"role": "user", "content": "What does the Standard plan pay?"},
+        {"role": "assistant", "content": "80 % of dental care. [plan.pdf#page=3]"},
+        {"role": "user", "content": "And for implants?"},
+    ]
+}
+PINNED = pytest.mark.parametrize("name", PROTOCOLS)
+
+
+def closed(value: Json) -> Json:
+    """The same schemas, whose objects have no key beyond those that are told."""
+    if isinstance(value, list):
+        return [closed(item) for item in value]
+    return closed_schema(value) if isinstance(value, dict) else value
+
+
+def closed_schema(schema: dict[str, Json]) -> dict[str, Json]:
+    inner = {key: closed(item) for key, item in schema.items()}
+    told = schema.get("type") == "object" and "properties" in schema
+    return {"additionalProperties": False} | inner if told else inner
+
+
+def problems(response: dict[str, Any], media_type: str, sent: Any, key: str = "schema") -> list[str]:
+    """What is wrong with a body or a record, by a response object of the document."""
+    schema = closed_schema({**response["content"][media_type][key], "components": OPENAPI["components"]})
+    validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+    return [f"{error.instance_path}: {error.message}" for error in validator.iter_errors(sent)]
+
+
+def responses(path: str) -> dict[str, Any]:
+    return OPENAPI["paths"][path]["post"]["responses"]
+
+
+def records(framing: Framing, stream: bytes) -> list[dict[str, Any]]:
+    parts = stream.removesuffix(framing.after).split(framing.after)
+    return [json.loads(part.removeprefix(framing.before)) for part in parts]
+
+
+def script(openai: OpenAIStandIn) -> None:
+    """A whole answer of Azure OpenAI: filter results of the prompt and of the answer, and usage."""
+    openai.call_tool("search_sources", {"search_query": "implants"})
+    openai.reply(
+        {**openai.chunk({}), "choices": [], "prompt_filter_results": [{"prompt_index": 0, **FILTERED}]},
+        "After two years. [dental.md] [nowhere.md]",
+        {**openai.chunk({}), "choices": [{"index": 0, "delta": {}, "content_filter_results": FILTERED}]},
+        "<<Are braces paid?>>",
+    )
+
+
+@PINNED
+async def test_a_whole_answer_is_as_described(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, name: str
+) -> None:
+    script(openai)
+    async with http.post(f"{app.url}/{name}/chat", json=CONVERSATION | FOLLOWUPS) as response:
+        answer = await response.json()
+    assert (response.status, response.content_type) == (200, "application/json")
+    assert not problems(responses(f"/{name}/chat")["200"], "application/json", answer)
+    assert "Are braces paid?" in json.dumps(answer)
+
+
+@PINNED
+async def test_every_record_of_a_stream_is_as_described(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, name: str
+) -> None:
+    script(openai)
+    async with http.post(f"{app.url}/{name}/chat/stream", json=CONVERSATION | FOLLOWUPS) as response:
+        stream = await response.read()
+    described = responses(f"/{name}/chat/stream")["200"]
+    assert response.status == 200
+    sent = records(PROTOCOLS[name].framing, stream)
+    assert len(sent) > 3
+    assert not [text for line in sent for text in problems(described, response.content_type, line, "x-itemSchema")]
+
+
+@PINNED
+async def test_a_failure_inside_a_stream_is_a_record_as_described(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, name: str
+) -> None:
+    openai.reply_raw(f"data: {json.dumps(openai.chunk({'content': 'Half'}))}\n\n".encode(), cut=True)
+    async with http.post(f"{app.url}/{name}/chat/stream", json=SHAPES[name].example) as response:
+        stream = await response.read()
+    described = responses(f"/{name}/chat/stream")["200"]
+    last = records(PROTOCOLS[name].framing, stream)[-1]
+    assert "error" in last
+    assert not problems(described, response.content_type, last, "x-itemSchema")
+
+
+@PINNED
+async def test_the_keep_alive_of_a_stream_is_a_record_as_described_or_a_comment(name: str) -> None:
+    framing = PROTOCOLS[name].framing
+    if framing.keep_alive.startswith(b":"):
+        return
+    described = responses(f"/{name}/chat/stream")["200"]
+    [record] = records(framing, framing.keep_alive)
+    assert not problems(described, framing.content_type, record, "x-itemSchema")
+
+
+async def test_a_stream_that_the_body_asks_for_is_as_described(
+    embedded: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    for path in ("/chat", "/ask", "/ai-chat-2024-01-28/chat"):
+        asked = SHAPES["ai-chat-2024-01-28"].example | {"stream": True}
+        async with http.post(embedded.url + path, json=asked) as response:
+            stream = await response.read()
+        described = responses(path)["200"]
+        sent = records(PROTOCOLS["ai-chat-2024-01-28"].framing, stream)
+        assert not [text for line in sent for text in problems(described, response.content_type, line, "x-itemSchema")]
+
+
+@PINNED
+@pytest.mark.parametrize("route", ["chat", "chat/stream", "ask"])
+async def test_the_example_is_answered_as_described_with_nothing_configured(
+    embedded: RunningHost, http: aiohttp.ClientSession, name: str, route: str
+) -> None:
+    path = f"/{name}/{route}"
+    async with http.post(embedded.url + path, json=SHAPES[name].example) as response:
+        answer = await response.read()
+    assert response.status == 200
+    described = responses(path)["200"]
+    if response.content_type == "application/json":
+        assert not problems(described, response.content_type, json.loads(answer))
+    else:
+        sent = records(PROTOCOLS[name].framing, answer)
+        assert not [text for line in sent for text in problems(described, response.content_type, line, "x-itemSchema")]
+
+
+@PINNED
+@pytest.mark.parametrize("status", [400, 429, 503])
+async def test_an_error_is_as_described(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, name: str, status: int
+) -> None:
+    if status != 400:
+        openai.fail({429: 429, 503: 401}[status], headers={"Retry-After": "120"})
+    sent: dict[str, Json] = {"messages": []} if status == 400 else SHAPES[name].example
+    async with http.post(f"{app.url}/{name}/chat", json=sent) as response:
+        error = await response.json()
+    described = responses(f"/{name}/chat")[str(status)]
+    assert response.status == status
+    assert not problems(described, response.content_type, error)
+    assert set(described.get("headers", ())) == ({"Retry-After"} & {key.title() for key in response.headers})
+
+
+async def test_health_is_as_described_well_and_unwell(
+    embedded: RunningHost, http: aiohttp.ClientSession, data_dir: Any
+) -> None:
+    described = OPENAPI["paths"]["/health"]["get"]["responses"]
+    async with hosted(data_dir, {"OPENAI_API_KEY": "k"}) as unwell:
+        for host, status in ((embedded, 200), (unwell, 503)):
+            async with http.get(host.url + "/health") as response:
+                assert response.status == status
+                assert not problems(described[str(status)], response.content_type, await response.json())
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/swagger.json"])
+async def test_the_app_serves_its_description_even_when_it_cannot_answer(
+    embedded: RunningHost, http: aiohttp.ClientSession, data_dir: Any, path: str
+) -> None:
+    described = OPENAPI["paths"][path]["get"]["responses"]["200"]
+    environment = {"OPENAI_API_KEY": "k", "WEBSITE_HOSTNAME": "switchboard.azurewebsites.net"}
+    expected = OPENAPI if path == "/openapi.json" else to_swagger(OPENAPI, environment["WEBSITE_HOSTNAME"])
+    async with hosted(data_dir, environment) as unwell, http.get(unwell.url + path) as response:
+        assert (response.status, response.content_type) == (200, "application/json")
+        sent = await response.json()
+    assert sent == expected
+    schema = described["content"]["application/json"]["schema"]
+    assert jsonschema_rs.is_valid(schema, sent)
+    async with http.get(embedded.url + path) as response:
+        assert "host" not in await response.json()

@@ -1,0 +1,152 @@
+"""The two documents: valid, whole, and about what the app really has."""
+
+import json
+import runpy
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openapi_spec_validator import validate
+
+from shared.chat_types import Json
+from shared.description.openapi import VERSION, all_errors, build_openapi
+from shared.description.routes import ROUTES
+from shared.description.shapes import SHAPES
+from shared.description.swagger import to_swagger
+from shared.wire.framing import encode_json
+from shared.wire.json_body import read_json_object
+from shared.wire.table import PROTOCOLS, inferred
+
+ROOT = Path(__file__).parents[2]
+OPENAPI = build_openapi()
+SWAGGER = to_swagger(OPENAPI)
+DOCUMENTS = pytest.mark.parametrize("document", [OPENAPI, SWAGGER], ids=["openapi", "swagger"])
+LARGEST_DEFINITION = 1_000_000
+"""Bytes; what a custom connector takes."""
+
+
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def schemas_of(document: dict[str, Any]) -> dict[str, Any]:
+    return document["definitions"] if "swagger" in document else document["components"]["schemas"]
+
+
+def walk(value: Json) -> Iterator[dict[str, Any]]:
+    """Every object in a document."""
+    if isinstance(value, dict):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from walk(item)
+
+
+def indexed() -> set[tuple[str, str]]:
+    """Path and method of every route that the worker indexes, a pinned one once a protocol."""
+    found: set[tuple[str, str]] = set()
+    for function in runpy.run_path(str(ROOT / "function_app.py"))["app"].get_functions():
+        for binding in map(json.loads, function.get_raw_bindings()):
+            if binding["type"] == "httpTrigger":
+                path = "/" + binding["route"].replace("{*", "{")
+                names = PROTOCOLS if "{protocol}" in path else [""]
+                found |= {(path.replace("{protocol}", name), m.lower()) for name in names for m in binding["methods"]}
+    return found
+
+
+@DOCUMENTS
+def test_a_document_is_valid(document: dict[str, Any]) -> None:
+    validate(document)
+
+
+@DOCUMENTS
+def test_a_document_describes_exactly_the_routes_of_the_app(document: dict[str, Any]) -> None:
+    assert {(path, method) for path, method, _ in operations(document)} == indexed()
+
+
+@DOCUMENTS
+def test_each_operation_has_an_id_of_its_own_a_summary_and_a_tag(document: dict[str, Any]) -> None:
+    ids = [operation["operationId"] for _, _, operation in operations(document)]
+    assert len(set(ids)) == len(ids)
+    assert all(identifier.replace("_", "").isalnum() for identifier in ids)
+    tags = {tag["name"] for tag in document["tags"]}
+    for _, _, operation in operations(document):
+        assert operation["summary"]
+        assert "{" not in operation["summary"]
+        assert set(operation["tags"]) <= tags
+
+
+@DOCUMENTS
+def test_every_reference_leads_somewhere_and_every_schema_is_used(document: dict[str, Any]) -> None:
+    base = "#/definitions/" if "swagger" in document else "#/components/schemas/"
+    references = {found["$ref"] for found in walk(document) if isinstance(found.get("$ref"), str)}
+    assert references == {base + name for name in schemas_of(document)}
+
+
+@DOCUMENTS
+def test_the_example_of_each_protocol_is_a_request_that_it_reads(document: dict[str, Any]) -> None:
+    for name, shape in SHAPES.items():
+        body = read_json_object(encode_json(shape.example))
+        assert PROTOCOLS[name].parse(body).question
+        assert inferred(body, "ai-chat").name in (name, "ai-chat")
+        request = schemas_of(document)[f"{shape.name}Request"]
+        assert shape.example == (request.get("example") or request["examples"][0])
+
+
+def test_every_protocol_has_a_shape_and_a_tag() -> None:
+    assert set(SHAPES) == set(PROTOCOLS)
+    assert set(PROTOCOLS) <= {tag["name"] for tag in OPENAPI["tags"]}
+
+
+def test_an_example_that_shows_how_a_protocol_is_told_is_inferred_to_be_it() -> None:
+    told = [name for name, shape in SHAPES.items() if inferred(shape.example, "ai-chat").name == name]
+    assert told == ["ai-chat", "ai-chat-2024-05-29", "ai-chat-2024-01-28"]
+
+
+def test_every_error_is_described_with_its_status_and_code() -> None:
+    described = OPENAPI["info"]["description"]
+    for kind in all_errors():
+        assert f"| {kind.status} | `{kind.code}` |" in described
+        assert any(kind in route.errors for route in ROUTES), f"no route fails with {kind.__name__}"
+    assert OPENAPI["components"]["schemas"]["ErrorCode"]["enum"] == [kind.code for kind in all_errors()]
+
+
+def test_the_version_is_the_projects() -> None:
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == VERSION
+
+
+def test_the_server_is_the_route_prefix_of_the_host() -> None:
+    prefix = json.loads((ROOT / "host.json").read_text())["extensions"]["http"]["routePrefix"]
+    assert OPENAPI["servers"] == [{"url": f"/{prefix}"}]
+    assert SWAGGER["basePath"] == f"/{prefix}"
+
+
+def test_the_swagger_document_has_nothing_that_came_after_it() -> None:
+    newer = {"anyOf", "oneOf", "const", "$defs", "examples", "nullable", "content", "requestBody", "components"}
+    for found in walk(SWAGGER["paths"] | SWAGGER["definitions"]):
+        keywords = set(found) if "type" in found or "$ref" in found else set[str]()
+        assert not keywords & newer
+        assert found.get("type") != "null"
+        assert not isinstance(found.get("type"), list)
+    assert len(encode_json(SWAGGER)) < LARGEST_DEFINITION
+
+
+def test_designers_do_not_offer_what_they_cannot_read() -> None:
+    hidden = {path for path, _, operation in operations(SWAGGER) if operation.get("x-ms-visibility") == "internal"}
+    streams = {path for path, _ in indexed() if path.endswith("/stream")}
+    assert hidden == streams | {"/content/{path}", "/openapi.json", "/swagger.json"}
+    assert "x-ms-visibility" not in SWAGGER["paths"]["/content/{path}"]["get"]
+
+
+@pytest.mark.parametrize(
+    ("hostname", "scheme"),
+    [("switchboard.azurewebsites.net", "https"), ("localhost:7071", "http"), ("127.0.0.1:7071", "http")],
+)
+def test_the_hosts_name_is_told_where_the_platform_tells_it(hostname: str, scheme: str) -> None:
+    swagger = to_swagger(OPENAPI, hostname)
+    validate(swagger)
+    assert (swagger["host"], swagger["schemes"]) == (hostname, [scheme])
+    assert "host" not in SWAGGER

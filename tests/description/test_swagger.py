@@ -1,0 +1,72 @@
+"""From OpenAPI 3.1 to Swagger 2.0, schema by schema."""
+
+import pytest
+
+from shared.description.schemas import INTEGER, NULL, STRING, Schema, any_of, constant, list_of, nullable, record, ref
+from shared.description.swagger import to_swagger
+
+
+def converted(schema: Schema, **others: Schema) -> Schema:
+    document: Schema = {
+        "info": {"title": "t", "version": "1"},
+        "servers": [{"url": "/"}],
+        "tags": [],
+        "paths": {},
+        "components": {"schemas": {"Given": schema, **others}},
+    }
+    return to_swagger(document)["definitions"]["Given"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        (nullable(STRING), {"type": "string", "x-nullable": True}),
+        (NULL, {"x-nullable": True}),
+        (constant("a"), {"type": "string", "enum": ["a"]}),
+        ({"anyOf": [INTEGER, NULL], "default": None, "description": "d"},
+         {"type": "integer", "description": "d", "x-nullable": True}),
+        ({"type": "integer", "default": 3}, {"type": "integer", "default": 3}),
+        ({"type": "integer", "exclusiveMaximum": 9}, {"type": "integer", "maximum": 9, "exclusiveMaximum": True}),
+        ({"type": "string", "examples": ["a", "b"]}, {"type": "string", "example": "a"}),
+        (list_of(nullable(INTEGER)), {"type": "array", "items": {"type": "integer", "x-nullable": True}}),
+        ({"type": "object", "additionalProperties": constant("a")},
+         {"type": "object", "additionalProperties": {"type": "string", "enum": ["a"]}}),
+        (any_of([constant("a"), constant("b")]), {"type": "string"}),
+        (any_of([STRING, INTEGER]), {}),
+        (any_of([STRING, NULL, INTEGER]), {"x-nullable": True}),
+        (any_of([list_of(STRING), list_of(constant("a"))]), {"type": "array", "items": {"type": "string"}}),
+    ],
+)  # fmt: skip
+def test_a_schema_is_told_in_what_the_older_language_has(schema: Schema, told: Schema) -> None:
+    assert converted(schema) == told
+
+
+def test_what_stands_beside_a_reference_is_left_out_since_it_does_not_count() -> None:
+    assert converted(ref("Other") | {"description": "d"}, Other=STRING) == {"$ref": "#/definitions/Other"}
+    assert converted(nullable(ref("Other")), Other=STRING) == {"$ref": "#/definitions/Other"}
+
+
+def test_alternative_objects_become_one_that_holds_for_each() -> None:
+    left = record({"same": STRING, "kind": constant("a"), "value": STRING}, {"mine": nullable(STRING)})
+    right = record({"same": STRING, "kind": constant("b"), "value": INTEGER}, {"yours": ref("Other")})
+    assert converted(any_of([ref("Left"), ref("Right")]), Left=left, Right=right, Other=INTEGER) == {
+        "type": "object",
+        "required": ["same", "kind", "value"],
+        "properties": {
+            "same": {"type": "string", "x-ms-summary": "Same"},
+            "kind": {"type": "string", "x-ms-summary": "Kind"},
+            "value": {"x-ms-summary": "Value"},
+            "mine": {"type": "string", "x-nullable": True, "x-ms-summary": "Mine"},
+            "yours": {"$ref": "#/definitions/Other"},
+        },
+    }
+
+
+def test_a_property_that_is_called_like_a_keyword_is_kept() -> None:
+    properties = converted(record({"title": STRING, "anyOf": STRING, "examples": STRING}))["properties"]
+    assert set(properties) == {"title", "anyOf", "examples"}
+
+
+def test_a_propertys_name_is_its_title_in_a_designer() -> None:
+    properties = converted(record({"followup_questions": STRING, "AuthorName": STRING}))["properties"]
+    assert [value["x-ms-summary"] for value in properties.values()] == ["Followup Questions", "AuthorName"]
