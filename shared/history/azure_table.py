@@ -1,0 +1,117 @@
+"""The connection to the history's table, and what Azure's errors mean. Imports `azure.data.tables`: import it late."""
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from azure.core.exceptions import (
+    AzureError,
+    ClientAuthenticationError,
+    HttpResponseError,
+    ResourceExistsError,
+    ServiceRequestError,
+    ServiceResponseError,
+)
+from azure.data.tables.aio import TableClient
+
+from shared.errors import NotConfigured, Unavailable
+
+TABLE = "SwitchboardHistory"
+"""The table's name; it is made at the first use."""
+
+_PATIENCE: dict[str, Any] = {
+    "retry_total": 3,
+    "retry_backoff_factor": 0.2,
+    "connection_timeout": 5,
+    "read_timeout": 10,
+}
+"""Seconds, but for the number of tries."""
+
+_NOT_ALLOWED = (
+    "The app may not use the history's table. Give it the role 'Storage Table Data Contributor', or the right key."
+)
+_MESSAGES: tuple[tuple[type[AzureError], str], ...] = (
+    (ClientAuthenticationError, _NOT_ALLOWED),
+    (
+        ServiceRequestError,
+        "The table of the chat history cannot be reached. Check HISTORY_TABLE_ENDPOINT or AzureWebJobsStorage.",
+    ),
+    (ServiceResponseError, "The table of the chat history does not answer. Try again in a moment."),
+    (AzureError, "The table of the chat history failed. Try again in a moment."),
+)
+"""The first that fits counts; the last fits all."""
+
+# One line a request at INFO says nothing that our own log lines do not.
+logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
+
+
+class HistoryTable:
+    """The table, made when it is first needed.
+
+    Args:
+        client: Knows the account, and how to sign in.
+    """
+
+    def __init__(self, client: TableClient) -> None:
+        self._client = client
+        self._made = False
+
+    @classmethod
+    def at(cls, endpoint: str) -> "HistoryTable":
+        """The table of an account, by its address, with the app's identity."""
+        from azure.identity.aio import DefaultAzureCredential
+
+        return cls(TableClient(endpoint, TABLE, credential=DefaultAzureCredential(), **_PATIENCE))
+
+    @classmethod
+    def of(cls, connection_string: str) -> "HistoryTable":
+        """The table of an account, by its connection string.
+
+        Raises:
+            NotConfigured: it is none.
+        """
+        try:
+            return cls(TableClient.from_connection_string(connection_string, TABLE, **_PATIENCE))
+        except ValueError as exc:
+            raise NotConfigured(
+                "AzureWebJobsStorage: should be the connection string of a storage account, or "
+                "`UseDevelopmentStorage=true` for Azurite."
+            ) from exc
+
+    @asynccontextmanager
+    async def ready(self) -> AsyncGenerator[TableClient]:
+        """The table, for the use inside.
+
+        Raises:
+            Unavailable: it cannot be used; says why.
+        """
+        try:
+            if not self._made:
+                await _make(self._client)
+                self._made = True
+            yield self._client
+        except AzureError as exc:
+            if is_without_table(exc):
+                self._made = False  # somebody removed it: the next use makes it again
+            raise Unavailable(_sentence(exc)) from exc
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+def is_without_table(error: AzureError) -> bool:
+    """Whether it is the table that is missing, and not an entity in it."""
+    return isinstance(error, HttpResponseError) and getattr(error, "error_code", None) == "TableNotFound"
+
+
+def _sentence(error: AzureError) -> str:
+    if isinstance(error, HttpResponseError) and error.status_code in (401, 403):
+        return _NOT_ALLOWED
+    return next(message for kind, message in _MESSAGES if isinstance(error, kind))
+
+
+async def _make(client: TableClient) -> None:
+    with suppress(ResourceExistsError):  # as it does every time but the first
+        await client.create_table()

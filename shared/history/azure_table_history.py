@@ -1,0 +1,289 @@
+"""History in Azure Table Storage. Imports `azure.data.tables`: import it late.
+
+An owner's entities are one partition, and there are two kinds of them:
+
+    RowKey c-{id}                     the head of a conversation: what a list shows, and its generation
+    RowKey m-{id}-{generation}-{row}  its messages: JSON, cut into binary properties and rows
+
+A write puts all messages into rows of a new generation and then turns the head to it, if the head is still as it was
+read (by its ETag); else it starts again from what is there now. So a reader sees a write whole or not at all, writers
+at the same time lose nothing, and a write that breaks off has changed nothing. Binary properties hold 64 KiB of
+whatever the text is made of, where a string property is counted in UTF-16.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from uuid import uuid4
+
+from azure.core import MatchConditions
+from azure.core.exceptions import AzureError, ResourceModifiedError, ResourceNotFoundError
+from azure.data.tables import TableEntity, UpdateMode
+from azure.data.tables.aio import TableClient
+
+from shared.chat_types import PartHealth
+from shared.errors import Unavailable
+from shared.history import Conversation, Mode, StoredMessage
+from shared.history.azure_table import HistoryTable, is_without_table
+from shared.history.contents import (
+    decode_messages,
+    encode_messages,
+    merged,
+    no_such_chat,
+    preview,
+    require_id,
+    require_room,
+)
+
+_PROPERTY_BYTES = 64 * 1024
+"""Of a binary property at most."""
+_ROW_BYTES = 11 * _PROPERTY_BYTES
+"""Of messages in an entity: it may have 1 MiB, and as base64 in JSON its request stays below that too."""
+_TRIES = 60
+"""How often a write or a read starts again because another writer was faster."""
+_LONGEST_PAUSE = 0.1
+"""Seconds before it does; less at first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A conversation's head entity."""
+
+    partition: str
+    conversation: Conversation
+    generation: str = ""
+    """Which of its rows count."""
+    rows: int = 0
+    """How many they are."""
+    deleted: bool = False
+    """Being deleted: nobody sees it, and what is left of it goes with the next try to delete it."""
+    etag: str = ""
+    """Of the entity as it was read."""
+
+
+class AzureTableHistory:
+    """A `HistoryStore` in a table."""
+
+    def __init__(self, table: HistoryTable) -> None:
+        self._table = table
+
+    async def create(self, owner: str, mode: Mode, title: str) -> Conversation:
+        """Start an empty conversation."""
+        made = Conversation(str(uuid4()), title, mode, "", datetime.now(UTC), 0)
+        async with self._table.ready() as table:
+            await table.upsert_entity(_entity(_Head(_partition(owner), made)))
+        return made
+
+    async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:
+        """Those of the owner, newest first."""
+        found: list[Conversation] = []
+        async with self._table.ready() as table:
+            async for entity in _range(table, _partition(owner), "c-"):
+                head = _head(entity)
+                if not head.deleted and mode in (None, head.conversation.mode):
+                    found.append(head.conversation)
+        return sorted(found, key=lambda conversation: (-conversation.last_updated.timestamp(), conversation.id))
+
+    async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:
+        """What was said, oldest first."""
+        async with self._table.ready() as table:
+            for attempt in range(_TRIES):
+                kept = await _read(table, await _find(table, owner, conversation_id))
+                if kept is not None:
+                    return kept
+                await _pause(attempt)
+        raise _too_busy()
+
+    async def write(self, owner: str, conversation_id: str, messages: Sequence[StoredMessage]) -> Conversation:
+        """Put each message in the place of the one with its id, or else at the end."""
+        async with self._table.ready() as table:
+            for attempt in range(_TRIES):
+                head = await _find(table, owner, conversation_id)
+                kept = await _read(table, head)
+                if kept is not None and (written := await _replace(table, head, merged(kept, messages))):
+                    return written
+                await _pause(attempt)
+        raise _too_busy()
+
+    async def delete(self, owner: str, conversation_id: str) -> None:
+        """Delete a conversation with everything in it."""
+        async with self._table.ready() as table:
+            head = await _find(table, owner, conversation_id, even_deleted=True)
+            keys = _keys(head.partition, f"c-{conversation_id}")
+            with suppress(ResourceNotFoundError):  # another one was faster
+                await table.update_entity({**keys, "deleted": True}, UpdateMode.MERGE)
+            async for entity in _range(
+                table, head.partition, f"m-{conversation_id}-", select=["RowKey", "PartitionKey"]
+            ):
+                await table.delete_entity(entity)
+            await table.delete_entity(keys)
+
+    async def check(self) -> PartHealth:
+        """Whether the table can be used."""
+        try:
+            async with self._table.ready() as table:
+                async for _ in _range(table, "health", "c-"):
+                    pass
+        except Unavailable as error:
+            return PartHealth("azure-table", ok=False, detail=error.message, needed=False)
+        return PartHealth("azure-table", ok=True, detail="Azure Table Storage", needed=False)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._table.aclose()
+
+
+async def _find(table: TableClient, owner: str, conversation_id: str, *, even_deleted: bool = False) -> _Head:
+    """The head of the owner's conversation.
+
+    Raises:
+        NotFound: there is none.
+    """
+    require_id(conversation_id)
+    try:
+        head = _head(await table.get_entity(_partition(owner), f"c-{conversation_id}"))
+    except ResourceNotFoundError as error:
+        if is_without_table(error):
+            raise
+        raise no_such_chat() from None
+    if head.deleted and not even_deleted:
+        raise no_such_chat()
+    return head
+
+
+async def _read(table: TableClient, head: _Head) -> tuple[StoredMessage, ...] | None:
+    """The messages of a head; None when a writer has replaced them meanwhile."""
+    try:
+        rows = await asyncio.gather(*(table.get_entity(head.partition, key) for key in _row_keys(head)))
+    except ResourceNotFoundError:
+        return None
+    if not rows:
+        return ()
+    return decode_messages(b"".join(row[name] for row in rows for name in sorted(row) if name.startswith("part")))
+
+
+async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMessage]) -> Conversation | None:
+    """Give a head these messages; None when it has changed since it was read.
+
+    Raises:
+        TooLarge: they are too many, or too long.
+        NotFound: the conversation has been deleted meanwhile.
+    """
+    body = encode_messages(messages)
+    require_room(len(messages), len(body))
+    pieces = [body[start : start + _ROW_BYTES] for start in range(0, len(body), _ROW_BYTES)]
+    conversation = replace(
+        head.conversation,
+        last_message=preview(messages[-1].content) if messages else "",
+        last_updated=datetime.now(UTC),
+        message_count=len(messages),
+    )
+    new = replace(head, conversation=conversation, generation=uuid4().hex[:16], rows=len(pieces))
+    for key, piece in zip(_row_keys(new), pieces, strict=True):
+        await table.upsert_entity(_row(new.partition, key, piece))
+    if await _turn(table, new):
+        await _remove(table, head)
+        return conversation
+    await _remove(table, new)
+    return None
+
+
+async def _turn(table: TableClient, new: _Head) -> bool:
+    """Write the head if it is still as it was read, and say whether it is the new one now."""
+    try:
+        await table.update_entity(
+            _entity(new), UpdateMode.REPLACE, etag=new.etag, match_condition=MatchConditions.IfNotModified
+        )
+    except (ResourceModifiedError, ResourceNotFoundError) as error:
+        if is_without_table(error):
+            raise
+        # Not necessarily another's change: the answer to a first try may have been lost, and this be its repetition.
+        with suppress(ResourceNotFoundError):
+            found = _head(await table.get_entity(new.partition, f"c-{new.conversation.id}"))
+            return found.generation == new.generation
+        return False
+    return True
+
+
+async def _remove(table: TableClient, head: _Head) -> None:
+    """Remove the rows of a generation that does not count; what stays goes with the conversation."""
+    with suppress(AzureError):
+        await asyncio.gather(*(table.delete_entity(_keys(head.partition, key)) for key in _row_keys(head)))
+
+
+async def _pause(attempt: int) -> None:
+    await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, 0.01 * 2**attempt)))  # noqa: S311 (no secret)
+
+
+async def _range(
+    table: TableClient, partition: str, prefix: str, select: list[str] | None = None
+) -> AsyncGenerator[TableEntity]:
+    """The entities of a partition whose row keys start so, page after page."""
+    after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    keys = {"partition": partition, "first": prefix, "after": after}
+    condition = "PartitionKey eq @partition and RowKey ge @first and RowKey lt @after"
+    async for entity in table.query_entities(condition, parameters=keys, select=select):
+        yield entity
+
+
+def _partition(owner: str) -> str:
+    """A key that any owner can have: whatever characters, whatever length."""
+    return sha256(owner.encode()).hexdigest()
+
+
+def _keys(partition: str, row: str) -> dict[str, str]:
+    return {"PartitionKey": partition, "RowKey": row}
+
+
+def _row_keys(head: _Head) -> list[str]:
+    return [f"m-{head.conversation.id}-{head.generation}-{row:03}" for row in range(head.rows)]
+
+
+def _row(partition: str, key: str, piece: bytes) -> dict[str, str | bytes]:
+    parts = {
+        f"part{number:02}": piece[start : start + _PROPERTY_BYTES]
+        for number, start in enumerate(range(0, len(piece), _PROPERTY_BYTES))
+    }
+    return {**_keys(partition, key), **parts}
+
+
+def _entity(head: _Head) -> dict[str, str | int | bool]:
+    conversation = head.conversation
+    return {
+        **_keys(head.partition, f"c-{conversation.id}"),
+        "title": conversation.title,
+        "mode": conversation.mode.value,
+        "last_message": conversation.last_message,
+        "last_updated": conversation.last_updated.isoformat(),
+        "message_count": conversation.message_count,
+        "generation": head.generation,
+        "rows": head.rows,
+        "deleted": head.deleted,
+    }
+
+
+def _head(entity: TableEntity) -> _Head:
+    conversation = Conversation(
+        id=entity["RowKey"].removeprefix("c-"),
+        title=entity["title"],
+        mode=Mode(entity["mode"]),
+        last_message=entity["last_message"],
+        last_updated=datetime.fromisoformat(entity["last_updated"]),
+        message_count=entity["message_count"],
+    )
+    return _Head(
+        partition=entity["PartitionKey"],
+        conversation=conversation,
+        generation=entity["generation"],
+        rows=entity["rows"],
+        deleted=entity["deleted"],
+        etag=entity.metadata["etag"],
+    )
+
+
+def _too_busy() -> Unavailable:
+    return Unavailable("The chat is being written to by too many at once. Try again in a moment.")

@@ -1,0 +1,226 @@
+"""The embedded history: conversations and messages in one SQLite file.
+
+Each call opens the file anew and uses SQLite's rollback journal: that costs little, works where the file lies on a
+network share, and a file that is deleted or restored while the app runs is simply used from then on.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import apsw
+import msgspec
+
+from shared.chat_types import PartHealth
+from shared.embedded_file import EmbeddedFile
+from shared.errors import Unavailable
+from shared.history import Conversation, Mode, StoredMessage
+from shared.history.contents import (
+    decode_message,
+    encode_message,
+    no_such_chat,
+    preview,
+    require_id,
+    require_room,
+)
+
+_SCHEMA_VERSION = 1
+"""Kept in the file's `user_version`; 0 is a file without a schema."""
+
+_SCHEMA = f"""
+CREATE TABLE conversations (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    title TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    last_message TEXT NOT NULL DEFAULT '',
+    last_updated TEXT NOT NULL,
+    message_count INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX conversations_by_owner ON conversations (owner, last_updated);
+CREATE TABLE messages (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    conversation TEXT NOT NULL REFERENCES conversations ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    message BLOB NOT NULL,
+    UNIQUE (conversation, id)
+) STRICT;
+PRAGMA user_version = {_SCHEMA_VERSION};
+"""
+
+_LIST = """
+SELECT id, title, mode, last_message, last_updated, message_count FROM conversations
+WHERE owner = :owner AND mode = ifnull(:mode, mode) ORDER BY last_updated DESC, id
+"""
+_FIND = """
+SELECT id, title, mode, last_message, last_updated, message_count FROM conversations WHERE owner = :owner AND id = :id
+"""
+_BUSY_MILLISECONDS = 10_000
+"""How long to wait for another process that writes; each write takes far less."""
+
+_FILE = EmbeddedFile("chat history", "Restore `history.sqlite` in DATA_DIR, or delete it to start anew.")
+
+
+class SqliteHistory:
+    """A `HistoryStore` in one file.
+
+    Args:
+        path: The file; made, with its folder, at the first use.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._one_at_a_time = asyncio.Lock()
+
+    async def create(self, owner: str, mode: Mode, title: str) -> Conversation:
+        """Start an empty conversation."""
+
+        def work(db: apsw.Connection) -> Conversation:
+            made = Conversation(str(uuid4()), title, mode, "", datetime.now(UTC), 0)
+            db.execute(
+                "INSERT INTO conversations (id, owner, title, mode, last_updated) VALUES (?, ?, ?, ?, ?)",
+                (made.id, owner, title, mode.value, _time(made.last_updated)),
+            )
+            return made
+
+        return await self._run(work)
+
+    async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:
+        """Those of the owner, newest first."""
+
+        def work(db: apsw.Connection) -> list[Conversation]:
+            rows = db.execute(_LIST, {"owner": owner, "mode": mode})
+            return [_conversation(row) for row in rows]
+
+        return await self._run(work)
+
+    async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:
+        """What was said, oldest first."""
+
+        def work(db: apsw.Connection) -> list[StoredMessage]:
+            _find(db, owner, conversation_id)
+            rows = db.execute(
+                "SELECT message FROM messages WHERE conversation = ? ORDER BY position", (conversation_id,)
+            )
+            return [decode_message(msgspec.convert(row[0], bytes)) for row in rows]
+
+        return await self._run(work)
+
+    async def write(self, owner: str, conversation_id: str, messages: Sequence[StoredMessage]) -> Conversation:
+        """Put each message in the place of the one with its id, or else at the end."""
+
+        def work(db: apsw.Connection) -> Conversation:
+            _find(db, owner, conversation_id)
+            db.executemany(
+                "INSERT INTO messages (conversation, id, message) VALUES (?, ?, ?) "
+                "ON CONFLICT (conversation, id) DO UPDATE SET message = excluded.message",
+                [(conversation_id, message.id, encode_message(message)) for message in messages],
+            )
+            count, last = _measure(db, conversation_id)
+            db.execute(
+                "UPDATE conversations SET last_message = ?, last_updated = ?, message_count = ? WHERE id = ?",
+                (last, _time(datetime.now(UTC)), count, conversation_id),
+            )
+            return _find(db, owner, conversation_id)
+
+        return await self._run(work)
+
+    async def delete(self, owner: str, conversation_id: str) -> None:
+        """Delete a conversation with everything in it."""
+
+        def work(db: apsw.Connection) -> None:
+            _find(db, owner, conversation_id)
+            db.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+
+        await self._run(work)
+
+    async def check(self) -> PartHealth:
+        """Whether the file can be used, and how much is in it."""
+
+        def work(db: apsw.Connection) -> int:
+            return msgspec.convert(db.execute("SELECT count(*) FROM conversations").get, int)
+
+        try:
+            count = await self._run(work)
+        except Unavailable as error:
+            return PartHealth("embedded", ok=False, detail=error.message, needed=False)
+        return PartHealth("embedded", ok=True, detail="SQLite file", facts={"conversations": count}, needed=False)
+
+    async def _run[T](self, work: Callable[[apsw.Connection], T]) -> T:
+        async with self._one_at_a_time:  # those who would wait for the file anyway do not wait in threads
+            return await asyncio.to_thread(self._transact, work)
+
+    def _transact[T](self, work: Callable[[apsw.Connection], T]) -> T:
+        with _FILE.translated():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(apsw.Connection(str(self._path))) as db:
+                db.set_busy_timeout(_BUSY_MILLISECONDS)
+                db.pragma("foreign_keys", True)
+                db.pragma("secure_delete", True)
+                with _FILE.transaction(db, "IMMEDIATE"):
+                    _prepare(db)
+                    return work(db)
+
+
+def _prepare(db: apsw.Connection) -> None:
+    """Make the schema where there is none.
+
+    Raises:
+        Unavailable: the file was written by another version of this app.
+    """
+    match db.pragma("user_version"):
+        case 0:
+            db.execute(_SCHEMA)
+        case 1:
+            pass
+        case _:
+            raise Unavailable(
+                "The chat history was written by another version of this app. Use that version, or move "
+                "`history.sqlite` out of DATA_DIR to start anew."
+            )
+
+
+def _find(db: apsw.Connection, owner: str, conversation_id: str) -> Conversation:
+    """The owner's conversation of that id.
+
+    Raises:
+        NotFound: there is none, or it is another's.
+    """
+    require_id(conversation_id)
+    found = db.execute(_FIND, {"owner": owner, "id": conversation_id}).fetchone()
+    if found is None:
+        raise no_such_chat()
+    return _conversation(found)
+
+
+def _measure(db: apsw.Connection, conversation_id: str) -> tuple[int, str]:
+    """How many messages a conversation has, and a preview of the last.
+
+    Raises:
+        TooLarge: they are too many, or too long.
+    """
+    totals = db.execute(
+        "SELECT count(*), ifnull(sum(length(message)), 0), max(position) FROM messages WHERE conversation = ?",
+        (conversation_id,),
+    ).fetchone()
+    count, size, last = msgspec.convert(totals, tuple[int, int, int | None])
+    require_room(count, size)
+    if last is None:
+        return 0, ""
+    kept = db.execute("SELECT message FROM messages WHERE position = ?", (last,)).get
+    return count, preview(decode_message(msgspec.convert(kept, bytes)).content)
+
+
+def _conversation(row: tuple[object, ...]) -> Conversation:
+    id_, title, mode, last_message, last_updated, count = msgspec.convert(
+        row, tuple[str, str, Mode, str, datetime, int]
+    )
+    return Conversation(id_, title, mode, last_message, last_updated, count)
+
+
+def _time(moment: datetime) -> str:
+    """A time that sorts as text."""
+    return moment.isoformat(timespec="microseconds")

