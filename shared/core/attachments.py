@@ -13,7 +13,7 @@ from shared.errors import BadRequest, TooLarge
 from shared.events import Thought
 
 LONGEST_TEXT = 100_000
-"""Characters of text that all files of a request may add, the latest message's first: some 25,000 tokens."""
+"""Bytes of text in UTF-8 that all files of a request may add, the latest message's first: some 25,000 tokens."""
 READ_SECONDS = 20.0
 """How long a file may take to be read, which goes on in its thread even when nobody waits for it any more."""
 
@@ -76,13 +76,16 @@ class Attachment:
         return f"{self.part} ('{self.filename}')" if self.filename else self.part
 
 
-async def attach(request: ChatRequest, files: Sequence[Attachment], *, no_images: str | None) -> ChatRequest:
+async def attach(
+    request: ChatRequest, files: Sequence[Attachment], *, no_images: str | None, read_seconds: float = READ_SECONDS
+) -> ChatRequest:
     """Add the files to the messages that they name.
 
     Args:
         request: The conversation.
         files: In any order.
         no_images: Why images cannot be taken, as a sentence; None if they can.
+        read_seconds: How long a file may take to be read.
 
     Raises:
         BadRequest: a file names no message of the user's, or cannot be read; says which and why.
@@ -98,10 +101,12 @@ async def attach(request: ChatRequest, files: Sequence[Attachment], *, no_images
             images = (*message.images, ImagePart(media_type, file.data))
             messages[file.message] = replace(message, images=images)
             continue
-        text = await _text_of(file)
-        fits = FileText(file.name, text[:room], left_out=max(0, len(text) - room))
-        room -= len(fits.text)
-        messages[file.message] = replace(message, files=(*message.files, fits))
+        text = await _text_of(file, read_seconds)
+        fits = text.encode()[:room]
+        room -= len(fits)
+        kept = fits.decode(errors="ignore")  # the cut may go through a character
+        attached = FileText(file.name, kept, left_out=len(text) - len(kept))
+        messages[file.message] = replace(message, files=(*message.files, attached))
     return replace(request, messages=tuple(messages))
 
 
@@ -149,13 +154,13 @@ def _sniffed(data: bytes) -> str | None:
     return next((media_type for signature, media_type in _SIGNATURES if data.startswith(signature)), None)
 
 
-async def _text_of(file: Attachment) -> str:
+async def _text_of(file: Attachment, seconds: float) -> str:
     from shared.retrieval.ingestion.pages import UnreadableError
 
     suffix = _suffix(file)
     reading = asyncio.get_running_loop().run_in_executor(_READERS, _read, file, suffix)
     try:
-        async with asyncio.timeout(READ_SECONDS):
+        async with asyncio.timeout(seconds):
             return await reading
     except UnreadableError as unreadable:
         raise BadRequest(f"{file} {unreadable}") from unreadable

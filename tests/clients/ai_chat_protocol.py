@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,14 +34,20 @@ def install_clients() -> None:
     assert code == 0, "npm could not install the clients"
 
 
+def sent_file(content_type: str, data: bytes, name: str | None = None) -> dict[str, Any]:
+    """A file for the `files` of a message; with a name a `File`, else a `Blob`."""
+    return {"contentType": content_type, "base64": b64encode(data).decode(), "name": name}
+
+
 async def ask(endpoint: str, kind: str, messages: list[dict[str, Any]], **options: Any) -> Outcome:
     """Let the client ask; `kind` is 'answer' or 'stream'."""
     process = await asyncio.create_subprocess_exec(
         NODE,
         FOLDER / "ai_chat_protocol.mjs",
-        *(endpoint, kind, json.dumps(messages), json.dumps(options)),
+        *(endpoint, kind, json.dumps(options)),
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         env={"PATH": os.environ["PATH"]},
     )
-    printed, _ = await process.communicate()
+    printed, _ = await process.communicate(json.dumps(messages).encode())
     return Outcome(**json.loads(printed))

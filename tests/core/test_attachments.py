@@ -1,0 +1,224 @@
+"""Files of a request: images for the model to see, the text of others, each with the message that it names."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from shared.chat_types import ChatRequest, FileText, ImagePart, Message, Role
+from shared.core.attachments import LONGEST_TEXT, Attachment, attach, attached_thoughts
+from shared.core.context_window import ATTACHED_TOKENS, estimate_attached_tokens, fit_history
+from shared.core.prompts import FILES_INSTRUCTIONS, answer_prompt, rewrite_prompt
+from shared.errors import BadRequest, TooLarge
+
+FILES = Path(__file__).parents[1] / "retrieval" / "ingestion" / "files"
+REQUEST = ChatRequest(
+    (
+        Message(Role.USER, "First question"),
+        Message(Role.ASSISTANT, "First answer"),
+        Message(Role.USER, "What is in it?"),
+    )
+)
+PNG, JPEG = b"\x89PNG\r\n\x1a\n...", b"\xff\xd8\xff\xe0..."
+GIF, WEBP = b"GIF89a...", b"RIFF\x10\0\0\0WEBPVP8 "
+
+
+def sent(data: bytes, media_type: str = "", filename: str = "", message: int = 2, index: int = 0) -> Attachment:
+    media_type, _, charset = media_type.partition(";charset=")
+    part = f"messages[{message}].files[{index}]"
+    return Attachment(part, message, index, filename, media_type, charset or None, data)
+
+
+async def attached(*files: Attachment, request: ChatRequest = REQUEST) -> ChatRequest:
+    return await attach(request, files, no_images=None)
+
+
+async def refusal(file: Attachment, no_images: str | None = None) -> str:
+    with pytest.raises(BadRequest) as refused:
+        await attach(REQUEST, [file], no_images=no_images)
+    assert file.part in refused.value.message
+    return refused.value.message
+
+
+async def test_each_file_goes_to_the_message_that_it_names_in_its_order() -> None:
+    request = await attached(
+        sent(b"later", "text/plain", "b.txt", index=1),
+        sent(b"earlier", "text/plain", "a.txt", index=0),
+        sent(b"before", "text/plain", message=0),
+        sent(PNG, "image/png", index=2),
+    )
+    assert request.messages[0].files == (FileText("file 1", "before"),)
+    assert request.messages[1] == REQUEST.messages[1]
+    assert request.messages[2].files == (FileText("a.txt", "earlier"), FileText("b.txt", "later"))
+    assert request.messages[2].images == (ImagePart("image/png", PNG),)
+    assert request.question == "What is in it?"
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "found"),
+    [
+        (PNG, "image/png", "image/png"),
+        (JPEG, "image/jpeg", "image/jpeg"),
+        (JPEG, "image/jpg", "image/jpeg"),
+        (GIF, "image/gif", "image/gif"),
+        (WEBP, "image/webp", "image/webp"),
+        (PNG, "", "image/png"),
+        (WEBP, "application/octet-stream", "image/webp"),
+    ],
+)
+async def test_an_image_is_known_by_its_bytes(data: bytes, declared: str, found: str) -> None:
+    request = await attached(sent(data, declared, "picture"))
+    assert request.messages[2].images == (ImagePart(found, data),)
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "says"),
+    [
+        (JPEG, "image/png", "declared as 'image/png', but its bytes are image/jpeg"),
+        (b"<svg>", "image/png", "declared as 'image/png', but its bytes are no such image"),
+        (PNG, "text/plain", "declared as 'text/plain', but its bytes are image/png"),
+        (b"<svg/>", "image/svg+xml", "'image/svg+xml', which cannot be read"),
+        (b"", "image/png", "is empty"),
+        (b"", "text/plain", "is empty"),
+    ],
+)
+async def test_a_file_that_is_not_what_it_says_is_refused(data: bytes, declared: str, says: str) -> None:
+    assert says in await refusal(sent(data, declared))
+
+
+async def test_images_are_refused_where_nothing_sees_them() -> None:
+    assert "is an image. Nobody looks." in await refusal(sent(PNG, "image/png"), "Nobody looks.")
+    request = await attach(REQUEST, [sent(b"text", "text/plain")], no_images="Nobody looks.")
+    assert request.messages[2].files
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [(3, "not there: the last one is messages[2]"), (999, "not there"), (1, "the role 'assistant'")],
+)
+async def test_a_file_of_no_message_of_the_users_is_refused(message: int, says: str) -> None:
+    assert says in await refusal(sent(b"text", "text/plain", message=message))
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "filename", "text"),
+    [
+        (b"plain", "text/plain", "", "plain"),
+        (b"a,b\n1,2", "text/csv", "", "a,b"),
+        (b'{"a": 1}', "application/json", "", '{"a": 1}'),
+        (b'{"a": 1}', "application/geo+json", "", '{"a": 1}'),
+        (b"# Head", "text/markdown", "", "# Head"),
+        (b"<h1>Head</h1><script>x</script>", "text/html", "", "# Head"),
+        (b"<h1>Head</h1>", "application/octet-stream", "page.HTML", "# Head"),
+        (b"<h1>Head</h1>", "", "page.html", "# Head"),
+        (b"# Head", "application/x-unknown", "notes.md", "# Head"),
+        ("Grüße".encode("utf-16"), "text/plain", "", "Grüße"),
+        ("Gr\u0171\u00dfe".encode("iso-8859-2"), "text/plain;charset=iso-8859-2", "", "Gr\u0171\u00dfe"),
+        ((FILES / "rules.docx").read_bytes(), "application/octet-stream", "rules.docx", "#"),
+        ((FILES / "three-pages.pdf").read_bytes(), "application/pdf", "", "(page 2)\n"),
+    ],
+)
+async def test_the_text_of_a_file_is_read_by_its_type_or_its_name(
+    data: bytes, declared: str, filename: str, text: str
+) -> None:
+    request = await attached(sent(data, declared, filename))
+    assert text in request.messages[2].files[0].text
+
+
+def unpacks_to_too_much() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file, file.open("word/document.xml", "w") as part:
+        for _ in range(101):
+            part.write(b" " * 1024 * 1024)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "filename", "says"),
+    [
+        ((FILES / "protected.pdf").read_bytes(), "application/pdf", "plan.pdf", "('plan.pdf') is protected"),
+        ((FILES / "damaged.pdf").read_bytes(), "application/pdf", "", "is damaged"),
+        (b"no pdf", "application/pdf", "", "is damaged"),
+        ((FILES / "scanned.pdf").read_bytes(), "application/pdf", "", "holds no text"),
+        (unpacks_to_too_much(), "", "bomb.docx", "unpacks to more than 100 MiB"),
+        (b"\0\1\2\3" * 50, "text/plain", "", "is not text"),
+        (b" \n", "text/plain", "", "holds no text"),
+        (b"PK\3\4", "application/zip", "a.zip", "'application/zip', which cannot be read. Send PDF"),
+        (b"\0\1", "application/octet-stream", "a.bin", "'application/octet-stream', which cannot be read"),
+        (b"\0\1", "", "", "no content-type and no known file name"),
+    ],
+)
+async def test_a_file_that_cannot_be_read_is_told_why(data: bytes, declared: str, filename: str, says: str) -> None:
+    assert says in await refusal(sent(data, declared, filename))
+
+
+async def test_long_files_share_the_room_and_the_latest_messages_come_first() -> None:
+    request = await attached(
+        sent(b"old " * 20_000, "text/plain", "old.txt", message=0),
+        sent(b"new " * 20_000, "text/plain", "new.txt"),
+    )
+    new, old = request.messages[2].files[0], request.messages[0].files[0]
+    assert (len(new.text), new.left_out) == (79_999, 0)
+    assert (len(old.text), old.left_out) == (LONGEST_TEXT - 79_999, 79_999 * 2 - LONGEST_TEXT)
+    assert "more characters of the file are left out]" in request.messages[0].text
+    assert "left out" not in request.messages[2].text
+
+
+async def test_room_is_counted_in_bytes_and_ends_between_characters() -> None:
+    request = await attached(sent(("漢字" * 20_000).encode(), "text/plain"))
+    (file,) = request.messages[2].files
+    assert file.text == "漢字" * (LONGEST_TEXT // 6) + "漢"
+    assert file.left_out == 40_000 - len(file.text)
+    assert fit_history([*request.messages, Message(Role.ASSISTANT, "Two signs.")])[2].files
+
+
+async def test_a_file_that_takes_too_long_is_given_up() -> None:
+    file = sent((FILES / "three-pages.pdf").read_bytes(), "application/pdf")
+    with pytest.raises(TooLarge, match=r"messages\[2\]\.files\[0\] takes too long to read"):
+        await attach(REQUEST, [file], no_images=None, read_seconds=0)
+
+
+async def test_the_answer_reads_the_files_and_the_search_does_not() -> None:
+    request = await attached(
+        sent(b"The code is 4711.", "text/plain", "[draft] notes.txt"), sent(PNG, "image/png", index=1)
+    )
+    instructions, *_, question = answer_prompt(request, request.messages[:-1], ["plan.pdf: Dental care."])
+    assert FILES_INSTRUCTIONS in instructions.content
+    assert question.text == (
+        "What is in it?\n\nSources:\nplan.pdf: Dental care.\n\nFile (draft) notes.txt:\nThe code is 4711."
+    )
+    assert question.images == request.messages[2].images
+    asked = rewrite_prompt(request, request.messages[:-1])
+    assert not [message for message in asked if message.images or "4711" in message.text]
+
+
+def test_without_files_the_prompt_says_nothing_of_them() -> None:
+    assert FILES_INSTRUCTIONS not in answer_prompt(REQUEST, (), [])[0].content
+    assert attached_thoughts(REQUEST) == []
+
+
+async def test_the_thought_counts_what_was_taken_and_shows_none_of_it() -> None:
+    request = await attached(sent(b"Secret", "text/plain", "a.txt"), sent(PNG, "image/png", message=0))
+    (thought,) = attached_thoughts(request)
+    assert thought.description == [
+        {"message": 0, "image": "image/png", "bytes": len(PNG)},
+        {"message": 2, "file": "a.txt", "characters": 6, "left_out": 0},
+    ]
+
+
+def test_files_of_earlier_messages_have_a_budget_of_their_own() -> None:
+    small = Message(Role.USER, "Hi", files=(FileText("a.txt", "x" * 40_000),))
+    large = Message(Role.USER, "Hi", files=(FileText("b.txt", "x" * ATTACHED_TOKENS * 4),))
+    seen = Message(Role.USER, "Hi", images=(ImagePart("image/png", PNG),) * 10)
+    assert fit_history([small, REQUEST.messages[1]]) == (small, REQUEST.messages[1])
+    assert fit_history([large, REQUEST.messages[1]]) == (REQUEST.messages[1],)
+    assert fit_history([small, seen]) == (small, seen)
+    assert fit_history([small, seen, seen]) == (seen, seen)
+    assert estimate_attached_tokens(small) > 10_000
+    assert estimate_attached_tokens(seen) > 10 * 1_000
+
+
+def test_an_image_shows_as_what_it_is() -> None:
+    assert str(ImagePart("image/png", b"x" * 12_345)) == "[image: image/png, 12 kB]"
+    assert "xxx" not in repr(ImagePart("image/png", b"xxx"))
