@@ -1,0 +1,117 @@
+"""azure-search-openai-javascript's web component `chat-component`: `choices[0]`, with `context` inside the message.
+
+It sends the overrides directly in `context`. From a stream it parses each HTTP chunk on its own, so a line must not be
+split between two; a line that has data points is taken for its context only. What it does with numbered lists and
+citations in the text is its own affair.
+"""
+
+from tests.conformance.backend import Backend, Reply
+from tests.conformance.clients.search_demo import DOCUMENT, cited_document
+from tests.conformance.reading import Breaks, Json, are_texts, at, is_text, of, parse, truthy
+from tests.conformance.rules import Client, Probe, Rule
+from tests.conformance.shown import TEXT, Refused, Shown, accepted, messages
+
+OVERRIDES: dict[str, Json] = {"top": 1, "retrieval_mode": "text", "approach": "rrr"}
+"""What it sends in `context`."""
+
+
+def read_answer(reply: Reply) -> Shown:
+    """One answer."""
+    document = reply.json()
+    accepted(reply)
+    return Shown(
+        text=of(document, "choices", 0, "message", "content"),
+        context=of(document, "choices", 0, "message", "context"),
+    )
+
+
+def read_stream(reply: Reply) -> Shown:
+    """A stream. It does not look at the status: an error is found in the lines."""
+    context: Json = None
+    text = ""
+    for event in lines(reply):
+        if truthy(at(event, "error")):
+            raise Breaks(f"it shows the error {at(event, 'message')!r}")
+        if of(event, "choices", 0, "finish_reason") == "content_filter":
+            raise Breaks("it shows 'content filtered'")
+        if truthy(
+            of(event, "choices", 0, "delta", "context") and at(event, "choices", 0, "delta", "context", "data_points")
+        ):
+            context = at(event, "choices", 0, "delta", "context")
+        elif isinstance(content := of(event, "choices", 0, "delta", "content"), str):
+            text += content
+    return Shown(text=text, context=context)
+
+
+def lines(reply: Reply) -> list[Json]:
+    """The lines of each HTTP chunk."""
+    texts = (line for chunk in reply.chunks for line in chunk.decode(errors="replace").split("\n") if line)
+    return [parse(line, f"a line of an HTTP chunk, '{line[:40]}…',") for line in texts]
+
+
+def _body(backend: Backend, *, stream: bool) -> Json:
+    return {"messages": messages(backend), "context": dict(OVERRIDES), "stream": stream}
+
+
+async def _answer(backend: Backend, base: str) -> Shown:
+    return read_answer(await backend.post(f"{base}chat", _body(backend, stream=False)))
+
+
+async def _stream(backend: Backend, base: str) -> Shown:
+    return read_stream(await backend.post(f"{base}chat", _body(backend, stream=True)))
+
+
+async def _ask(backend: Backend, base: str) -> Shown:
+    return read_answer(await backend.post(f"{base}ask", _body(backend, stream=False)))
+
+
+async def _refused(backend: Backend, base: str) -> Refused:
+    reply = await backend.post(f"{base}chat", {"messages": [], "context": {}, "stream": False})
+    return Refused(reply.status, reply.json())
+
+
+async def _refused_stream(backend: Backend, base: str) -> Refused:
+    reply = await backend.post(f"{base}chat", {"messages": [], "context": {}, "stream": True})
+    return Refused(reply.status, next((event for event in lines(reply) if truthy(at(event, "error"))), None))
+
+
+async def _cited(backend: Backend, base: str) -> Reply:
+    answer = read_answer(await backend.post(f"{base}chat", _body(backend, stream=False)))
+    return await cited_document(backend, base, answer)
+
+
+CONTEXT_INSIDE = Rule[Shown](
+    "context inside",
+    "context is inside message or delta, with data_points.text and thoughts as lists.",
+    lambda shown: (
+        are_texts(at(shown.context, "data_points", "text")) and isinstance(at(shown.context, "thoughts"), list)
+    ),
+)
+TOP = Rule[Shown](
+    "overrides",
+    "Overrides count that are directly in context: 'top': 1 gives one data point at most.",
+    lambda shown: not isinstance(points := at(shown.context, "data_points", "text"), list) or len(points) <= 1,
+)
+NOT_OK = Rule[Refused](
+    "status", "A request without messages has a status above 299; its body is JSON.", lambda seen: seen.status > 299
+)
+ERROR_LINE = Rule[Refused](
+    "error",
+    "The line with 'error' has 'message', a text, and 'statusCode', a number.",
+    lambda seen: is_text(at(seen.error, "message")) and isinstance(at(seen.error, "statusCode"), int),
+)
+RULES = (TEXT, CONTEXT_INSIDE, TOP)
+
+CHAT_COMPONENT = Client(
+    "chat-component",
+    "azure-search-openai-javascript's web component",
+    "",
+    (
+        Probe("chat", "an answer", _answer, RULES),
+        Probe("chat", "a bad request", _refused, (NOT_OK,)),
+        Probe("chat", "a stream", _stream, RULES),
+        Probe("chat", "a bad request for a stream", _refused_stream, (ERROR_LINE,)),
+        Probe("ask", "a question", _ask, RULES),
+        Probe("content", "a cited document", _cited, (DOCUMENT,)),
+    ),
+)

@@ -1,0 +1,129 @@
+"""azure-search-openai-demo's React front end since 2024-06: `message` and `delta`.
+
+From a stream it takes the line with data points for the answer, adds the later lines' `delta.content` to its text, and
+merges the `context` of the others into its context, key by key. It shows `error` as it is.
+"""
+
+from tests.conformance.backend import Backend, NotOffered, Reply
+from tests.conformance.reading import Breaks, Json, at, ndjson, of, truthy
+from tests.conformance.rules import Client, Probe, Rule
+from tests.conformance.shown import (
+    CITATIONS,
+    DATA_POINTS,
+    ERROR_TEXT,
+    FOLLOWUPS,
+    NO_MESSAGES,
+    ROLE,
+    STATE,
+    STATE_BACK,
+    STATUS,
+    TEXT,
+    THOUGHTS,
+    Refused,
+    Shown,
+    accepted,
+    messages,
+    refused,
+)
+
+OVERRIDES: Json = {
+    "top": 3,
+    "temperature": 0.3,
+    "retrieval_mode": "text",
+    "semantic_ranker": False,
+    "semantic_captions": False,
+    "suggest_followup_questions": True,
+    "use_oid_security_filter": False,
+    "use_groups_security_filter": False,
+    "vector_fields": ["embedding"],
+    "use_gpt4v": False,
+    "gpt4v_input": "textAndImages",
+    "language": "en",
+}
+"""What its settings panel sends; retrieval by text, which needs no embedding model."""
+SHOWN = (TEXT, ROLE, DATA_POINTS, THOUGHTS, FOLLOWUPS, CITATIONS, STATE_BACK)
+
+
+def read_answer(reply: Reply) -> Shown:
+    """One answer."""
+    document = accepted(reply).json()
+    return Shown(
+        text=of(document, "message", "content"),
+        role=of(document, "message", "role"),
+        context=of(document, "context"),
+        state=of(document, "session_state"),
+    )
+
+
+def read_stream(reply: Reply) -> Shown:
+    """A stream, folded as the front end does."""
+    response: Json = None
+    context: dict[str, Json] = {}
+    text = ""
+    for event in ndjson(accepted(reply).body):
+        if truthy(at(event, "context", "data_points")):
+            response, context = event, _merged({}, of(event, "context"))
+        elif isinstance(content := at(event, "delta", "content"), str) and content:
+            of(response, "delta", "role")
+            text += content
+        elif truthy(at(event, "context")):
+            context = _merged(context, at(event, "context"))
+        elif truthy(at(event, "error")):
+            raise Breaks(f"it shows the error {at(event, 'error')!r}")
+    if response is None:
+        raise Breaks("no line has context.data_points")
+    role = of(response, "delta", "role")
+    return Shown(text=text, role=role, context=context, state=at(response, "session_state"))
+
+
+def _merged(context: dict[str, Json], more: Json) -> dict[str, Json]:
+    return context | more if isinstance(more, dict) else context
+
+
+def _body(backend: Backend) -> Json:
+    return {"messages": messages(backend), "context": {"overrides": OVERRIDES}, "session_state": STATE}
+
+
+async def _answer(backend: Backend, base: str) -> Shown:
+    return read_answer(await backend.post(f"{base}chat", _body(backend)))
+
+
+async def _stream(backend: Backend, base: str) -> Shown:
+    return read_stream(await backend.post(f"{base}chat/stream", _body(backend)))
+
+
+async def _refused(backend: Backend, base: str) -> Refused:
+    return refused(await backend.post(f"{base}chat", NO_MESSAGES))
+
+
+async def _refused_stream(backend: Backend, base: str) -> Refused:
+    return refused(await backend.post(f"{base}chat/stream", NO_MESSAGES))
+
+
+async def _cited(backend: Backend, base: str) -> Reply:
+    answer = read_answer(await backend.post(f"{base}chat", _body(backend)))
+    return await cited_document(backend, base, answer)
+
+
+async def cited_document(backend: Backend, base: str, answer: Shown) -> Reply:
+    """What opens when the first citation is clicked; a backend whose answers cite nothing does not offer it."""
+    _, bracket, cited = str(answer.text).partition("[")
+    if not bracket:
+        raise NotOffered
+    return await backend.get(f"{base}content/{cited.split(']')[0]}")
+
+
+DOCUMENT = Rule[Reply]("document", "A cited document can be opened.", lambda reply: reply.ok and bool(reply.body))
+
+SEARCH_DEMO = Client(
+    "search-demo",
+    "azure-search-openai-demo",
+    "",
+    (
+        Probe("chat", "an answer", _answer, SHOWN),
+        Probe("chat", "a bad request", _refused, (STATUS, ERROR_TEXT)),
+        Probe("chat/stream", "a stream", _stream, SHOWN),
+        Probe("chat/stream", "a bad request", _refused_stream, (STATUS, ERROR_TEXT)),
+        Probe("content", "a cited document", _cited, (DOCUMENT,)),
+    ),
+)
