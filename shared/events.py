@@ -1,7 +1,7 @@
 """The typed events that a turn consists of; everything after the turn reads these and nothing else.
 
-The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s, at most one `ThoughtsAdded`, then one
-`Finished`. A turn that fails raises; the outer edge makes one `Failed` of it.
+The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s, `ThoughtsAdded` where there is
+reason, then one `Finished`. A turn that fails raises; the outer edge makes one `Failed` of it.
 """
 
 from dataclasses import dataclass

@@ -4,16 +4,19 @@ Source: rag-chat-http-protocol, 'HTTP requests'; ai-chat-protocol, 'HTTP request
 azure-search-openai-demo. Unknown keys are ignored; null and the empty string count as left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from shared.chat_types import ChatRequest, Json, Message, Overrides, RetrievalMode, Role, ToolCall
 from shared.errors import BadRequest
+from shared.wire.invalid_body import refusal
 
 LONGEST_CONVERSATION = 1_000
 """Messages."""
+CONVERSATION_KEYS = ("conversationId", "conversation_id", "id")
+"""Where an object that is a session state may name the conversation; the first that is a string counts."""
 
 
 def _list_if_one(value: object) -> object:
@@ -92,12 +95,13 @@ class ChatBody(_Body):
     context: ContextBody | None = None
 
 
-def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
+def parse_chat(body: Mapping[str, Json], state_key: str, conversation_keys: Sequence[str] = ()) -> ChatRequest:
     """Validate a body and make the request of it.
 
     Args:
         body: The JSON object.
         state_key: What this protocol calls the session state.
+        conversation_keys: What this protocol calls the conversation's id, if it has one.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
@@ -105,7 +109,7 @@ def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
     try:
         chat = ChatBody.model_validate(body)
     except ValidationError as invalid:
-        raise BadRequest(" ".join(_sentence(error["loc"], error["msg"]) for error in invalid.errors()[:5])) from None
+        raise refusal(invalid) from None
     messages = tuple(_message(index, message) for index, message in enumerate(chat.messages))
     if messages[-1].role is not Role.USER:
         raise BadRequest(f"The last message must be the user's, and its role is '{messages[-1].role}'.")
@@ -116,7 +120,15 @@ def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
         overrides=_overrides(chat.context or ContextBody()),
         session_state=body.get(state_key),
         has_session_state=state_key in body,
+        conversation_id=_conversation_id(body.get(state_key)),
     )
+
+
+def _conversation_id(state: Json) -> str | None:
+    """The conversation that a session state names: the state is its id, or an object that has the id."""
+    if isinstance(state, dict):
+        return next((name for key in CONVERSATION_KEYS if isinstance(name := state.get(key), str)), None)
+    return state if isinstance(state, str) else None
 
 
 def _message(index: int, message: MessageBody) -> Message:
@@ -135,11 +147,3 @@ def _overrides(context: ContextBody) -> Overrides:
     if "vector_fields" in values:
         values["vector_fields"] = tuple(values["vector_fields"])
     return Overrides(**values)
-
-
-def _sentence(location: tuple[int | str, ...], problem: str) -> str:
-    path = ""
-    for part in location:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
-    problem = problem.removeprefix("Input ").removeprefix("Value error, ")
-    return f"{path or 'The body'}: {problem}."

@@ -23,9 +23,14 @@ class Body:
 
 
 class JsonReader:
-    """Reads a JSON body piece by piece. Sans-I/O."""
+    """Reads a JSON body piece by piece. Sans-I/O.
 
-    def __init__(self) -> None:
+    Args:
+        limit: Bytes that it may have.
+    """
+
+    def __init__(self, limit: int = BODY_LIMIT) -> None:
+        self._limit = limit
         self._read = bytearray()
 
     def feed(self, chunk: bytes) -> None:
@@ -35,8 +40,8 @@ class JsonReader:
             TooLarge: it is over the limit.
         """
         self._read += chunk
-        if len(self._read) > BODY_LIMIT:
-            raise TooLarge(f"The request is over {BODY_LIMIT:,} bytes. Send fewer or shorter messages.")
+        if len(self._read) > self._limit:
+            raise TooLarge(f"The request is over {self._limit:,} bytes. Send fewer or shorter messages.")
 
     def finish(self) -> Body:
         """Take what was read.
