@@ -12,8 +12,10 @@ from pathlib import Path
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, PartHealth, RequestContext
 from shared.core.attachments import Attachment, attach
+from shared.core.recorder import record
 from shared.core.turn import run_turn
 from shared.events import ChatEvent
+from shared.history import HistoryStore
 from shared.openai_service.connection import OpenAIConnection
 from shared.openai_service.service import OpenAIService
 from shared.retrieval import Embedder, PassageIndex, Retriever
@@ -30,6 +32,8 @@ class Service:
     """What answers."""
     retriever: Retriever
     """What finds sources."""
+    history: HistoryStore
+    """What keeps chats."""
 
     @property
     def content_dir(self) -> Path:
@@ -38,7 +42,7 @@ class Service:
 
     def turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """The events of one answer."""
-        return run_turn(request, context, self.model, self.retriever)
+        return record(run_turn(request, context, self.model, self.retriever), request, context, self.history)
 
     async def attach(self, request: ChatRequest, files: Sequence[Attachment]) -> ChatRequest:
         """The request with its files in it.
@@ -60,8 +64,8 @@ class Service:
 
     async def check(self) -> dict[str, PartHealth]:
         """The health of every part, by name."""
-        model, retrieval = await asyncio.gather(self.model.check(), self.retriever.check())
-        return {"model": model, "retrieval": retrieval}
+        parts = {"model": self.model, "retrieval": self.retriever, "history": self.history}
+        return dict(zip(parts, await asyncio.gather(*(part.check() for part in parts.values())), strict=True))
 
 
 def content_dir(settings: Settings) -> Path:
@@ -90,7 +94,12 @@ def build_service(settings: Settings) -> Service:
 
     openai = _openai_service(settings)
     embedder = _embedder(openai) if openai else None
-    return Service(settings, _chat_model(openai), SqliteRetriever(_index_path(settings), embedder))
+    return Service(
+        settings,
+        _chat_model(openai),
+        SqliteRetriever(_index_path(settings), embedder),
+        _HISTORY[settings.history_backend](settings),
+    )
 
 
 _building = asyncio.Lock()
@@ -132,6 +141,32 @@ def _embedder(openai: OpenAIService) -> Embedder | None:
     from shared.retrieval.openai_embedder import OpenAIEmbedder
 
     return OpenAIEmbedder(openai, openai.connection.embedding_model)
+
+
+def _sqlite_history(settings: Settings) -> HistoryStore:
+    from shared.history.sqlite_history import SqliteHistory
+
+    return SqliteHistory(settings.data_dir / "history.sqlite")
+
+
+def _azure_table_history(settings: Settings) -> HistoryStore:
+    from shared.history.azure_table import HistoryTable
+    from shared.history.azure_table_history import AzureTableHistory
+
+    if settings.history_table_endpoint:
+        return AzureTableHistory(HistoryTable.at(settings.history_table_endpoint))
+    connection = settings.azure_web_jobs_storage
+    return AzureTableHistory(HistoryTable.of(connection.get_secret_value() if connection else ""))
+
+
+def _no_history(_settings: Settings) -> HistoryStore:
+    from shared.history.off import NoHistory
+
+    return NoHistory()
+
+
+_HISTORY = {"sqlite": _sqlite_history, "azure-table": _azure_table_history, "off": _no_history}
+"""By `HISTORY_BACKEND`."""
 
 
 def _index_path(settings: Settings) -> Path:

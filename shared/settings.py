@@ -1,7 +1,8 @@
 """The app's settings: read once from the environment into one frozen object.
 
-A field's name in capitals is the variable's name. An empty variable counts as unset. What is wrong raises
-`NotConfigured` with a sentence for each problem, so that `/health` and the start-up log can name them all.
+A field's name in capitals is the variable's name, but for what the platform has named. An empty variable counts as
+unset. What is wrong raises `NotConfigured` with a sentence for each problem, so that `/health` and the start-up log can
+name them all.
 """
 
 from collections.abc import Mapping
@@ -68,8 +69,19 @@ class Settings(BaseModel):
     auth_mode: Literal["none"] = Field(
         default="none", description="How callers sign in; this version knows only `none`."
     )
-    history_backend: Literal["off"] = Field(
-        default="off", description="Where conversations are kept; this version keeps none."
+    history_backend: Literal["sqlite", "azure-table", "off"] = Field(
+        default="sqlite",
+        description="Where chats are kept: in a file in `DATA_DIR`, in Azure Table Storage, or nowhere.",
+    )
+    history_table_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https://\S+$",
+        description="Address of the tables, such as `https://contoso.table.core.windows.net`, for the app's identity.",
+    )
+    azure_web_jobs_storage: SecretStr | None = Field(
+        default=None,
+        description="Connection string of the app's own storage account, which the platform reads too. Its tables "
+        "keep the chats where there is no `HISTORY_TABLE_ENDPOINT`.",
     )
     data_dir: Path = Field(default=Path(".data"), description="Where the embedded index and its documents live.")
 
@@ -80,7 +92,7 @@ class Settings(BaseModel):
         Raises:
             NotConfigured: a value is not accepted, or a service is configured by half; names the variables.
         """
-        values = {name: value for name in cls.model_fields if (value := environment.get(name.upper(), "").strip())}
+        values = {name: value for name in cls.model_fields if (value := environment.get(variable(name), "").strip())}
         try:
             settings = cls.model_validate(values)
         except ValidationError as invalid:
@@ -96,8 +108,17 @@ _NOT_YET = ("AZURE_SEARCH_ENDPOINT", "AGENTS_FILE", "CHAT_AGENT", "RAI_ENDPOINT"
 """Settings of parts to come: to ignore one would be a silent fall-back to an embedded part."""
 
 
+_PLATFORMS_OWN = {"azure_web_jobs_storage": "AzureWebJobsStorage"}
+"""Variables that the Functions platform has named."""
+
+
+def variable(field: str) -> str:
+    """The environment variable of a field."""
+    return _PLATFORMS_OWN.get(field, field.upper())
+
+
 def _describe(field: str, problem: str) -> str:
-    return f"{field.upper()}: {problem}."
+    return f"{variable(field)}: {problem}."
 
 
 def _unsupported(environment: Mapping[str, str]) -> list[str]:
@@ -127,4 +148,13 @@ def _half_configured(settings: Settings) -> list[str]:
     )
     if not azure and any(azure_parts):
         problems.append("AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set.")
-    return problems
+    return [*problems, *_half_configured_history(settings)]
+
+
+def _half_configured_history(settings: Settings) -> list[str]:
+    in_table = settings.history_backend == "azure-table"
+    if in_table and not (settings.history_table_endpoint or settings.azure_web_jobs_storage):
+        return ["HISTORY_TABLE_ENDPOINT is missing: name it, or set AzureWebJobsStorage to a connection string."]
+    if settings.history_table_endpoint and not in_table:
+        return ["HISTORY_TABLE_ENDPOINT is set: set HISTORY_BACKEND to azure-table, or unset it."]
+    return []

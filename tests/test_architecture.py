@@ -15,12 +15,16 @@ WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
     "shared.chat_models.extractive",
     "shared.chat_models.openai_chat",
+    "shared.history.azure_table_history",
+    "shared.history.off",
+    "shared.history.sqlite_history",
     "shared.retrieval.openai_embedder",
     "shared.retrieval.sqlite_index",
     "shared.retrieval.sqlite_retriever",
 }
 LATE = {
     *SDKS - {"azure"},
+    "azure.data",
     "azure.identity",
     "azure.search",
     "grpc",

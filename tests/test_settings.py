@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from shared.errors import NotConfigured
-from shared.settings import Settings
+from shared.settings import Settings, variable
 from shared.wire.table import NAMES
 
 SAMPLE = Path(__file__).parent.parent / "local.settings.sample.json"
@@ -39,6 +39,10 @@ def test_nothing_configured_is_complete() -> None:
         ({"CHAT_DEFAULT_PROTOCOL": "smtp"}, "CHAT_DEFAULT_PROTOCOL: .*'ai-chat'"),
         ({"RAI_MODE": "enforce"}, "RAI_MODE: "),
         ({"AUTH_MODE": "easy-auth"}, "AUTH_MODE: "),
+        ({"HISTORY_BACKEND": "cosmos"}, "HISTORY_BACKEND: .*'azure-table'"),
+        ({"HISTORY_BACKEND": "azure-table"}, "HISTORY_TABLE_ENDPOINT is missing.*AzureWebJobsStorage"),
+        ({"HISTORY_TABLE_ENDPOINT": "https://x.table.core.windows.net"}, "set HISTORY_BACKEND to azure-table"),
+        ({"HISTORY_TABLE_ENDPOINT": "http://x"}, "HISTORY_TABLE_ENDPOINT: "),
         ({"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net"}, "AZURE_SEARCH_ENDPOINT is set"),
     ],
 )
@@ -62,6 +66,14 @@ def test_every_protocol_can_be_the_default() -> None:
     assert set(get_args(accepted)) == set(NAMES)
 
 
+def test_the_platforms_own_variable_is_read_by_its_name_and_needs_no_other() -> None:
+    environment = {"AzureWebJobsStorage": "AccountName=a;AccountKey=sk-secret"}
+    assert Settings.read(environment).history_backend == "sqlite"
+    settings = Settings.read(environment | {"HISTORY_BACKEND": "azure-table"})
+    assert settings.azure_web_jobs_storage is not None
+    assert "sk-secret" not in f"{settings!r} {settings}"
+
+
 def test_secrets_hide() -> None:
     settings = Settings.read({"OPENAI_API_KEY": "sk-secret", "OPENAI_CHAT_MODEL": "m"})
     assert "sk-secret" not in f"{settings!r} {settings}"
@@ -69,6 +81,5 @@ def test_secrets_hide() -> None:
 
 def test_the_sample_file_has_every_setting_and_works_as_it_is() -> None:
     values: dict[str, str] = json.loads(SAMPLE.read_text())["Values"]
-    platform = {"FUNCTIONS_WORKER_RUNTIME", "AzureWebJobsStorage"}
-    assert set(values) - platform == {name.upper() for name in Settings.model_fields}
+    assert set(values) - {"FUNCTIONS_WORKER_RUNTIME"} == {variable(name) for name in Settings.model_fields}
     assert Settings.read(values) == Settings.read({})
