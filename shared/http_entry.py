@@ -6,7 +6,7 @@ answering 200, so that an early failure keeps its real status.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import wraps
 
@@ -33,6 +33,9 @@ from shared.wire.table import NAMES, PROTOCOLS, inferred, pinned, taking_files
 
 FIRST_WORDS_SECONDS = 2.0
 """How long the status waits for the model."""
+DISCARD_LIMIT = 64 * 1024 * 1024
+"""Bytes of a refused body that are still read, and dropped, before the answer."""
+DISCARD_SECONDS = 10.0
 HEARTBEAT_SECONDS = 15.0
 """A stream that is silent for longer carries a keep-alive: Azure cuts what stays idle."""
 
@@ -148,11 +151,11 @@ async def _start_turn(
     request.state.protocol = protocol = known or AI_CHAT
     service = await app.get_service()
     deadline = asyncio.get_running_loop().time() + service.settings.chat_deadline_seconds
-    if is_form(_content_type(request)):
-        request.state.protocol = protocol = known = taking_files(known)
+    if not known and is_form(_content_type(request)):
+        request.state.protocol = protocol = known = taking_files()
     elif not known:
         request.state.protocol = NAMES[service.settings.chat_default_protocol]
-    body = await _read_body(request)
+    body = await _read_body(request, known)
     if not known:
         request.state.protocol = protocol = inferred(body.json, service.settings.chat_default_protocol)
     asked = replace(protocol.parse(body.json), single_turn=single_turn)
@@ -177,12 +180,32 @@ async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, tu
     return _TurnResponse(protocol, asked, turn)
 
 
-async def _read_body(request: Request) -> Body:
-    content_type = _content_type(request)
-    reader = FormReader(content_type) if is_form(content_type) else JsonReader()
-    async for chunk in request.stream():
-        reader.feed(chunk)
-    return reader.finish()
+async def _read_body(request: Request, known: Protocol | None) -> Body:
+    """Read the body, as a form if it is one and the protocol takes files; refuse it as soon as something is wrong."""
+    content_type, received = _content_type(request), request.stream()
+    try:
+        if is_form(content_type):
+            taking_files(known)
+            reader = FormReader(content_type)
+        else:
+            reader = JsonReader()
+        async for chunk in received:
+            reader.feed(chunk)
+        return reader.finish()
+    except SwitchboardError:
+        await _discard(received)
+        raise
+
+
+async def _discard(received: AsyncGenerator[bytes]) -> None:
+    """Let the rest of a body come, within bounds: a caller who is still sending may never see the answer."""
+    count = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DISCARD_SECONDS):
+            async for chunk in received:
+                count += len(chunk)
+                if count > DISCARD_LIMIT:
+                    break
 
 
 def _content_type(request: Request) -> str:

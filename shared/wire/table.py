@@ -37,7 +37,7 @@ def inferred(body: Mapping[str, Json], default: str) -> Protocol:
     return next((protocol for protocol in PROTOCOLS.values() if protocol.infer(body)), NAMES[default])
 
 
-def taking_files(named: Protocol | None) -> Protocol:
+def taking_files(named: Protocol | None = None) -> Protocol:
     """The protocol of a request with files: the one that the route names, or on a bare route the one that has them.
 
     Raises:

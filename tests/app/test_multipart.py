@@ -1,0 +1,251 @@
+"""Requests with files against the running app: by Microsoft's client, and byte by byte."""
+
+import asyncio
+import json
+from base64 import b64decode
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from shared.wire.multipart import FILE_LIMIT
+from tests.app.conftest import NO_VECTORS, hosted
+from tests.app.test_answers import QUESTION, body, read_lines
+from tests.clients.ai_chat_protocol import ask, install_clients, sent_file
+from tests.local.running_host import RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+"""One loop with the stand-in that the tests script."""
+
+ROUTE = "/ai-chat-2024-05-29/chat"
+PDF = Path(__file__).parents[1] / "retrieval" / "ingestion" / "files" / "three-pages.pdf"
+PNG = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+NOTES = "The code word is Kürbis."
+BOUNDARY = "boundary-of-the-test"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed() -> None:
+    install_clients()
+
+
+def form(*files: tuple[str, str, bytes], said: Any = None) -> aiohttp.MultipartWriter:
+    """A form as a browser would send it; files are (part, content type, bytes)."""
+    writer = aiohttp.MultipartWriter("form-data", boundary=BOUNDARY)
+    writer.append_json(said or body()).set_content_disposition("form-data", name="json")
+    for name, content_type, data in files:
+        part = writer.append(BytesIO(data), {"content-type": content_type})
+        part.set_content_disposition("form-data", quote_fields=False, name=name)
+    return writer
+
+
+def content_of(openai: OpenAIStandIn) -> Any:
+    """The last message of the model's last prompt."""
+    messages = openai.chats[-1].body["messages"]
+    assert isinstance(messages, list)
+    last = messages[-1]
+    assert isinstance(last, dict)
+    return last["content"]
+
+
+@pytest.mark.parametrize("kind", ["answer", "stream"])
+async def test_microsofts_client_sends_an_image_and_a_text(app: RunningHost, openai: OpenAIStandIn, kind: str) -> None:
+    openai.reply("A pumpkin.")
+    files = [sent_file("image/png", PNG), sent_file("text/plain", NOTES.encode(), "notes.txt")]
+    message = {"role": "user", "content": QUESTION, "files": files}
+    outcome = await ask(app.url + ROUTE, kind, [message], sessionState={"id": 1})
+    assert outcome.thrown is None
+    said = outcome.records[0] if kind == "answer" else outcome.records[1]
+    assert said["message" if kind == "answer" else "delta"]["content"] == "A pumpkin."
+    assert outcome.records[0]["sessionState"] == {"id": 1}
+    text, image = content_of(openai)
+    assert text["text"].startswith(f"{QUESTION}\n\nSources:\nplan.pdf#page=3: ")
+    assert text["text"].endswith(f"\n\nFile notes.txt:\n{NOTES}")
+    scheme, _, data = image["image_url"]["url"].partition(",")
+    assert (scheme, b64decode(data)) == ("data:image/png;base64", PNG)
+    thoughts = {thought["title"]: thought["description"] for thought in outcome.records[0]["context"]["thoughts"]}
+    assert thoughts["Prompt"][-1]["content"].endswith("[image: image/png, 1 kB]")
+    assert "base64" not in json.dumps(outcome.records)
+    assert [file.get("file") or file["image"] for file in thoughts["Attached files"]] == ["notes.txt", "image/png"]
+
+
+async def test_files_stay_with_their_messages_and_out_of_the_search(app: RunningHost, openai: OpenAIStandIn) -> None:
+    openai.call_tool("search_sources", {"search_query": "dental care"})
+    openai.reply("Page two.")
+    first = {"role": "user", "content": "Look.", "files": [sent_file("application/pdf", PDF.read_bytes(), "a.pdf")]}
+    conversation = [first, {"role": "assistant", "content": "I did."}, {"role": "user", "content": "And now?"}]
+    outcome = await ask(app.url + "/chat", "answer", conversation)
+    assert outcome.thrown is None
+    rewriting, answering = (json.dumps(request.body["messages"]) for request in openai.chats[-2:])
+    assert "a.pdf" not in rewriting
+    told, _, later = answering.partition("I did.")
+    assert r"Look.\n\nFile a.pdf:\n(page 1)\n" in told
+    assert "a.pdf" not in later
+
+
+async def test_the_extractive_model_reads_files_and_cites_them(embedded: RunningHost) -> None:
+    message = {
+        "role": "user",
+        "content": "What is the code word?",
+        "files": [sent_file("text/plain", NOTES.encode(), "notes.txt")],
+    }
+    outcome = await ask(embedded.url + ROUTE, "answer", [message])
+    assert outcome.records[0]["message"]["content"] == f"{NOTES} [notes.txt]"
+    assert "Unverified" not in json.dumps(outcome.records)
+
+
+@pytest.mark.parametrize("kind", ["answer", "stream"])
+async def test_the_client_throws_why_an_image_cannot_be_seen(embedded: RunningHost, kind: str) -> None:
+    message = {"role": "user", "content": QUESTION, "files": [sent_file("image/png", PNG)]}
+    outcome = await ask(embedded.url + ROUTE, kind, [message])
+    assert outcome.thrown["code"] == "bad_request"
+    assert "messages[0].files[0] is an image. The extractive model" in outcome.thrown["message"]
+    assert "OPENAI_CHAT_MODEL" in outcome.thrown["message"]
+
+
+async def test_images_can_be_switched_off(data_dir: Path, openai: OpenAIStandIn, http: aiohttp.ClientSession) -> None:
+    async with (
+        hosted(data_dir, openai.settings | NO_VECTORS | {"CHAT_VISION": "false"}) as host,
+        http.post(host.url + ROUTE, data=form(("messages[0].files[0]", "image/png", PNG))) as response,
+    ):
+        error = (await response.json())["error"]
+    assert response.status == 400
+    assert "CHAT_VISION is false" in error["message"]
+
+
+async def test_a_form_without_files_is_answered_like_json(embedded: RunningHost, http: aiohttp.ClientSession) -> None:
+    async with http.post(embedded.url + "/chat/stream", data=form()) as response:
+        assert response.headers["content-type"] == "application/jsonl"
+        streamed = await read_lines(response)
+    async with http.post(embedded.url + ROUTE + "/stream", json=body()) as response:
+        assert streamed == await read_lines(response)
+
+
+FILE = ("messages[0].files[0]", "text/plain", b"text")
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ([("messages[1].files[0]", "text/plain", b"text")], "messages[1].files[0] names a message that is not there"),
+        ([("attachment", "text/plain", b"text")], "no place for a part named 'attachment'"),
+        ([("json", "application/json", b"{}")], "two parts named 'json'"),
+        ([FILE, FILE], "two parts named 'messages[0].files[0]'"),
+        ([("messages[0].files[0]", "image/png", b"text")], "its bytes are no such image"),
+        ([("messages[0].files[0]", "application/zip", b"text")], "which cannot be read"),
+        ([("messages[0].files[0]", "application/pdf", b"text")], "is damaged"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/chat", ROUTE + "/stream"])
+async def test_a_file_without_its_place_is_a_400_that_names_it(
+    embedded: RunningHost, http: aiohttp.ClientSession, path: str, files: list[tuple[str, str, bytes]], says: str
+) -> None:
+    async with http.post(embedded.url + path, data=form(*files)) as response:
+        error = (await response.json())["error"]
+    assert (response.status, error["code"]) == (400, "bad_request")
+    assert says in error["message"]
+
+
+WHOLE = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="json"\r\n\r\n{json.dumps(body())}\r\n--{BOUNDARY}--\r\n'
+
+
+@pytest.mark.parametrize(
+    ("sent", "content_type", "says"),
+    [
+        (WHOLE, "multipart/form-data", "no boundary"),
+        (WHOLE, f"multipart/related; boundary={BOUNDARY}", "multipart/form-data"),
+        (WHOLE, "multipart/form-data; boundary=another", "malformed before its first part"),
+        (WHOLE[:-10], f"multipart/form-data; boundary={BOUNDARY}", "cut off"),
+        (WHOLE.replace(' name="json"', ""), f"multipart/form-data; boundary={BOUNDARY}", "Part 1 has no name"),
+        (WHOLE.replace("json", "body", 1), f"multipart/form-data; boundary={BOUNDARY}", "part named 'body'"),
+        (f"--{BOUNDARY}--\r\n", f"multipart/form-data; boundary={BOUNDARY}", "no part named 'json'"),
+        ("", f"multipart/form-data; boundary={BOUNDARY}", "no body"),
+        (WHOLE.replace('"user"', '"robot"'), f"multipart/form-data; boundary={BOUNDARY}", "messages[0].role"),
+        (WHOLE.replace("{", "", 1), f"multipart/form-data; boundary={BOUNDARY}", "not JSON"),
+    ],
+)
+async def test_a_malformed_form_is_a_400_that_says_how(
+    embedded: RunningHost, http: aiohttp.ClientSession, sent: str, content_type: str, says: str
+) -> None:
+    async with http.post(
+        embedded.url + "/chat", data=sent.encode(), headers={"content-type": content_type}
+    ) as response:
+        error = (await response.json())["error"]
+    assert (response.status, error["code"]) == (400, "bad_request")
+    assert says in error["message"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/ai-chat/chat", "/ai-chat/chat/stream", "/rag-chat/chat", "/semantic-kernel/chat", "/ask"]
+)
+async def test_other_protocols_say_which_one_takes_files(
+    embedded: RunningHost, http: aiohttp.ClientSession, path: str
+) -> None:
+    async with http.post(embedded.url + path, data=form(FILE)) as response:
+        error = (await response.json())["error"]
+    assert response.status == 400
+    assert "takes no files" in error
+    assert "ai-chat-2024-05-29" in error
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_a_file_of_20_megabytes_is_a_413_before_it_is_all_there(
+    embedded: RunningHost, http: aiohttp.ClientSession, *, streamed: bool
+) -> None:
+    start, _, end = WHOLE.replace('"json"', '"messages[0].files[0]"').partition(json.dumps(body()))
+    size = 20_000_000
+
+    async def pieces() -> Any:
+        yield start.encode()
+        for _ in range(0, size, 50_000):
+            yield b"x" * 50_000
+        yield end.encode()
+
+    whole = start.encode() + b"x" * size + end.encode()
+    headers = {"content-type": f"multipart/form-data; boundary={BOUNDARY}"}
+    data = pieces() if streamed else BytesIO(whole)
+    async with http.post(embedded.url + "/chat", data=data, headers=headers) as response:
+        error = (await response.json())["error"]
+    assert (response.status, error["code"]) == (413, "too_large")
+    assert f"'messages[0].files[0]' is over {FILE_LIMIT:,} bytes" in error["message"]
+
+
+async def test_microsofts_client_throws_that_a_file_is_too_large(embedded: RunningHost) -> None:
+    message = {"role": "user", "content": QUESTION, "files": [sent_file("text/plain", b"x" * 20_000_000)]}
+    outcome = await ask(embedded.url + ROUTE, "answer", [message])
+    assert outcome.thrown["code"] == "too_large"
+
+
+async def test_a_file_at_the_limit_is_read_to_where_there_is_room(
+    embedded: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    long = NOTES.encode().ljust(FILE_LIMIT, b"x")
+    asked = body("What is the code word?")
+    async with http.post(
+        embedded.url + ROUTE, data=form(("messages[0].files[0]", "text/plain", long), said=asked)
+    ) as response:
+        answer = await response.json()
+    assert response.status == 200
+    (attached,) = [thought for thought in answer["context"]["thoughts"] if thought["title"] == "Attached files"]
+    assert attached["description"][0]["left_out"] > 9_000_000
+
+
+async def test_a_caller_who_leaves_amid_the_upload_leaves_nothing_behind(
+    data_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    async with hosted(data_dir, {}) as host:
+        reader, writer = await asyncio.open_connection("127.0.0.1", host.port)
+        head = f"POST /api{ROUTE} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n"
+        writer.write(f"{head}Content-Type: multipart/form-data; boundary={BOUNDARY}\r\n\r\n".encode())
+        assert b"100 Continue" in await reader.readline()  # the upload has begun
+        writer.write(WHOLE[:-20].encode())
+        await writer.drain()
+        writer.transport.abort()
+        await asyncio.to_thread(host.wait_for, r"pinned_chat POST cancelled")
+        async with http.post(host.url + ROUTE, data=form()) as response:
+            assert response.status == 200
+        assert "Traceback" not in host.log()
+        assert "turn ended" not in host.log().partition("cancelled")[0]
