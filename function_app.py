@@ -45,6 +45,36 @@ async def pinned_ask(req: Request) -> Response:
     return await http_entry.ask(req)
 
 
+@app.route("chat-history", methods=["GET"])
+async def list_chats(req: Request) -> Response:
+    """The caller's chats, newest first."""
+    return await http_entry.list_chats(req)
+
+
+@app.route("chat-history", methods=["POST"])
+async def start_chat(req: Request) -> Response:
+    """A new chat."""
+    return await http_entry.start_chat(req)
+
+
+@app.route("chat-history/{id}/messages", methods=["GET"])
+async def chat_messages(req: Request) -> Response:
+    """What was said in a chat."""
+    return await http_entry.chat_messages(req)
+
+
+@app.route("chat-history/{id}", methods=["PUT"])
+async def update_chat(req: Request) -> Response:
+    """Messages to add to a chat, or to update in it."""
+    return await http_entry.update_chat(req)
+
+
+@app.route("chat-history/{id}", methods=["DELETE"])
+async def delete_chat(req: Request) -> Response:
+    """A chat to delete."""
+    return await http_entry.delete_chat(req)
+
+
 @app.route("content/{*path}", methods=["GET", "HEAD"])
 async def content(req: Request) -> Response:
     """A source document that answers cite."""

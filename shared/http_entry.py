@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import wraps
 
 from azurefunctions.extensions.http.fastapi import FileResponse, Request, Response, StreamingResponse
@@ -21,10 +22,19 @@ from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn, log_fault
 from shared.description.documents import openapi_json, swagger_json
 from shared.errors import InternalError, NotConfigured, RateLimited, SwitchboardError
+from shared.history import HistoryStore, owner_of
 from shared.identity import ANONYMOUS
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.framing import encode_json
+from shared.wire.history_body import (
+    HISTORY_BODY_LIMIT,
+    conversation_json,
+    message_json,
+    parse_messages,
+    parse_new_chat,
+    read_mode,
+)
 from shared.wire.json_body import Body, JsonReader
 from shared.wire.multipart import FormReader, is_form
 from shared.wire.protocol import Protocol
@@ -79,6 +89,48 @@ async def chat_stream(request: Request) -> Response:
 
 
 @_answering
+async def list_chats(request: Request) -> Response:
+    """`GET /chat-history`: the caller's chats, newest first."""
+    history, owner = await _history()
+    mode = read_mode(request.query_params.get("mode"))
+    return _json_response([conversation_json(chat) for chat in await history.conversations(owner, mode)])
+
+
+@_answering
+async def start_chat(request: Request) -> Response:
+    """`POST /chat-history`: a new chat, and what a list shows of it."""
+    history, owner = await _history()
+    body = await _read_body(request, JsonReader)
+    return _json_response(conversation_json(await history.create(owner, *parse_new_chat(body.json))), status=201)
+
+
+@_answering
+async def chat_messages(request: Request) -> Response:
+    """`GET /chat-history/{id}/messages`: what was said, oldest first."""
+    history, owner = await _history()
+    messages = await history.messages(owner, request.path_params["id"])
+    return _json_response([message_json(message) for message in messages])
+
+
+@_answering
+async def update_chat(request: Request) -> Response:
+    """`PUT /chat-history/{id}`: messages to add or to update, and what a list shows of the chat now."""
+    history, owner = await _history()
+    body = await _read_body(request, lambda: JsonReader(HISTORY_BODY_LIMIT))
+    messages = parse_messages(body.json, datetime.now(UTC))
+    return _json_response(conversation_json(await history.write(owner, request.path_params["id"], messages)))
+
+
+@_answering
+async def delete_chat(request: Request) -> Response:
+    """`DELETE /chat-history/{id}`: a chat with everything in it."""
+    history, owner = await _history()
+    read_mode(request.query_params.get("mode"))
+    await history.delete(owner, request.path_params["id"])
+    return Response(status_code=204)
+
+
+@_answering
 async def content(request: Request) -> Response:
     """`GET /content/{path}`: a source document."""
     service = await app.get_service()
@@ -89,15 +141,16 @@ async def content(request: Request) -> Response:
 
 @_answering
 async def health(_request: Request) -> Response:
-    """`GET /health`: 200 when every part can be used, else 503; the body says which and why."""
+    """`GET /health`: 200 when every part that answers need can be used, else 503; the body says which and why."""
     try:
         service = await app.get_service()
     except NotConfigured as error:
         return _json_response({"status": "unavailable", "error": error.message, "parts": {}}, status=error.status)
     parts = await service.check()
-    usable = all(part.ok for part in parts.values())
+    usable = all(part.ok for part in parts.values() if part.needed)
+    whole = all(part.ok for part in parts.values())
     body: dict[str, Json] = {
-        "status": "ok" if usable else "unavailable",
+        "status": "ok" if whole else "degraded" if usable else "unavailable",
         "protocols": list[Json](PROTOCOLS),
         "parts": {
             name: {"kind": part.kind, "ok": part.ok, "detail": part.detail, **part.facts}
@@ -136,6 +189,12 @@ class _TurnResponse(StreamingResponse):
             self._turn.cancel()
 
 
+async def _history() -> tuple[HistoryStore, str]:
+    """What keeps chats, and the owner whose chats they are."""
+    service = await app.get_service()
+    return service.history, owner_of(ANONYMOUS)
+
+
 async def _start_turn(
     request: Request, *, default: Protocol | None = None, single_turn: bool = False
 ) -> tuple[Protocol, ChatRequest, RunningTurn]:
@@ -155,7 +214,7 @@ async def _start_turn(
         request.state.protocol = protocol = known = taking_files()
     elif not known:
         request.state.protocol = NAMES[service.settings.chat_default_protocol]
-    body = await _read_body(request, known)
+    body = await _read_body(request, lambda: _chat_reader(request, known))
     if not known:
         request.state.protocol = protocol = inferred(body.json, service.settings.chat_default_protocol)
     asked = replace(protocol.parse(body.json), single_turn=single_turn)
@@ -180,15 +239,20 @@ async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, tu
     return _TurnResponse(protocol, asked, turn)
 
 
-async def _read_body(request: Request, known: Protocol | None) -> Body:
-    """Read the body, as a form if it is one and the protocol takes files; refuse it as soon as something is wrong."""
-    content_type, received = _content_type(request), request.stream()
+def _chat_reader(request: Request, known: Protocol | None) -> JsonReader | FormReader:
+    """What reads the body: as a form if it is one and the protocol takes files."""
+    content_type = _content_type(request)
+    if not is_form(content_type):
+        return JsonReader()
+    taking_files(known)
+    return FormReader(content_type)
+
+
+async def _read_body(request: Request, choose: Callable[[], JsonReader | FormReader]) -> Body:
+    """Read the body with the reader that is chosen; refuse it as soon as something is wrong."""
+    received = request.stream()
     try:
-        if is_form(content_type):
-            taking_files(known)
-            reader = FormReader(content_type)
-        else:
-            reader = JsonReader()
+        reader = choose()
         async for chunk in received:
             reader.feed(chunk)
         return reader.finish()
