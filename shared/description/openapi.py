@@ -12,12 +12,16 @@ from shared.description.shapes import SHAPES, SHARED, Shape
 from shared.errors import RateLimited, SwitchboardError
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.chat_body import ChatBody
+from shared.wire.framing import SSE
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 
 VERSION = "0.1.0"
 """Of the app, as in `pyproject.toml`."""
 JSON_TYPE = "application/json"
+FORM_TYPE = "multipart/form-data"
+FILE_PART = r"^messages\[(0|[1-9][0-9]{0,3})\]\.files\[(0|[1-9][0-9]{0,3})\]$"
+"""The name of a part that is a file."""
 _HOST_JSON = Path(__file__).parents[2] / "host.json"
 
 
@@ -107,11 +111,24 @@ def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
         pinned.name if pinned else route.tag,
         route.summary.format(title=pinned.title) if pinned else route.summary,
     )
-    body = any_of(ref(f"{shape.name}Request") for shape in shapes)
+    body: Schema = {JSON_TYPE: {"schema": any_of(ref(f"{shape.name}Request") for shape in shapes)}}
+    for protocol in protocols:
+        if protocol.takes_files:
+            body[FORM_TYPE] = _form(protocol)
     answer: Schema = {"description": "The answer.", "content": _chat_content(route, protocols)}
     return about | {
-        "requestBody": {"required": True, "content": {JSON_TYPE: {"schema": body}}},
+        "requestBody": {"required": True, "content": body},
         "responses": {"200": answer} | _error_responses(route.errors, protocols),
+    }
+
+
+def _form(protocol: Protocol) -> Schema:
+    """A request with files, as a media type object."""
+    file: Schema = {"type": "string", "contentMediaType": "application/octet-stream"}
+    body = record({"json": ref(f"{SHAPES[protocol.name].name}Request")}, description="The request, and its files.")
+    return {
+        "schema": body | {"patternProperties": {FILE_PART: file}, "additionalProperties": False},
+        "encoding": {"json": {"contentType": JSON_TYPE}},
     }
 
 
@@ -122,11 +139,18 @@ def _chat_content(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
     streaming = [protocol for protocol in protocols if route.streams or SHAPES[protocol.name].streams_on_demand]
     for media_type in dict.fromkeys(protocol.framing.content_type for protocol in streaming):
         names = [SHAPES[spoken.name].name for spoken in streaming if spoken.framing.content_type == media_type]
-        content[media_type] = {
-            "schema": STRING | {"description": "Records of JSON; the schema of each is in x-itemSchema."},
-            "x-itemSchema": any_of(ref(f"{name}Record") for name in names),
-        }
+        content[media_type] = _stream(media_type, any_of(ref(f"{name}Record") for name in names))
     return content
+
+
+def _stream(media_type: str, item: Schema) -> Schema:
+    """A stream as a media type object. OpenAPI 3.1 has no word for what its parts are: 3.2's serves as an extension."""
+    if media_type == SSE.content_type:
+        data: Schema = {"type": "string", "contentMediaType": JSON_TYPE, "contentSchema": item}
+        schema = record({"data": data}, description="An event.")
+    else:
+        schema = STRING | {"description": "Lines of JSON, each as x-itemSchema says."}
+    return {"schema": schema, "x-itemSchema": item}
 
 
 def _about(route: Route, operation: str, tag: str, summary: str) -> Schema:

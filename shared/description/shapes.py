@@ -222,7 +222,7 @@ _SEMANTIC_KERNEL = Shape(
         {**_BOTH_METADATA, "ModelId": STRING, "ConversationId": _CONVERSATION},
     ),
     own={"SemanticKernelMetadata": _CSHARP_METADATA},
-    reads={"session_state": _STATE, "ConversationId": _CONVERSATION},
+    reads={"session_state": _STATE, "ConversationId": nullable(_CONVERSATION)},
     message=record(
         {"Role": any_of([STRING, record({"Label": STRING})])},
         {"Content": STRING, "Items": list_of(record({}, {"Text": STRING}))},
@@ -271,7 +271,7 @@ _SEMANTIC_KERNEL_PYTHON = Shape(
         {"choice_index": INTEGER, "ai_model_id": NULL, **_PYTHON_MESSAGE, "function_invoke_attempt": INTEGER}
     ),
     own={"SemanticKernelPythonMetadata": _PYTHON_METADATA},
-    reads={"session_state": _STATE, "conversation_id": _CONVERSATION},
+    reads={"session_state": _STATE, "conversation_id": nullable(_CONVERSATION)},
     message=record(
         {"role": STRING, "items": list_of(record({"content_type": STRING}, {"text": STRING}))},
         description="A message as Semantic Kernel for Python writes it.",

@@ -4,7 +4,7 @@ Source: rag-chat-http-protocol, 'HTTP requests'; ai-chat-protocol, 'HTTP request
 azure-search-openai-demo. Unknown keys are ignored; null and the empty string count as left out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -95,13 +95,12 @@ class ChatBody(_Body):
     context: ContextBody | None = None
 
 
-def parse_chat(body: Mapping[str, Json], state_key: str, conversation_keys: Sequence[str] = ()) -> ChatRequest:
+def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
     """Validate a body and make the request of it.
 
     Args:
         body: The JSON object.
         state_key: What this protocol calls the session state.
-        conversation_keys: What this protocol calls the conversation's id, if it has one.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.errors import SwitchboardError
+from shared.errors import BadRequest, SwitchboardError
 from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
 from shared.wire.chat_body import parse_chat
 from shared.wire.context import answer_context, retrieved_context, thoughts_json
@@ -26,7 +26,9 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
     if isinstance(messages, list):
         body = dict(body) | {"messages": [_flat(message) for message in messages]}
     request = parse_chat(body, state_key="session_state")
-    named = next((name for key in _CONVERSATION_KEYS if isinstance(name := body.get(key), str)), None)
+    named = next((name for key in _CONVERSATION_KEYS if (name := body.get(key)) is not None), None)
+    if not (named is None or isinstance(named, str)):
+        raise BadRequest("ConversationId: should be a string.")
     return replace(request, conversation_id=named) if named else request
 
 

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.errors import SwitchboardError
+from shared.errors import BadRequest, SwitchboardError
 from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
 from shared.wire.chat_body import parse_chat
 from shared.wire.context import answer_context, retrieved_context, thoughts_json
@@ -24,7 +24,9 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
         body = dict(body) | {"messages": [_flat(message) for message in messages]}
     request = parse_chat(body, state_key="session_state")
     named = body.get("conversation_id")
-    return replace(request, conversation_id=named) if isinstance(named, str) else request
+    if not (named is None or isinstance(named, str)):
+        raise BadRequest("conversation_id: should be a string.")
+    return replace(request, conversation_id=named) if named else request
 
 
 def _flat(message: Json) -> Json:
