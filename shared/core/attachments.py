@@ -4,9 +4,12 @@ import asyncio
 import mimetypes
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
+from zipfile import BadZipFile
 
 from shared.chat_types import ChatRequest, FileText, ImagePart, Json, Message, Role
 from shared.errors import BadRequest, TooLarge
@@ -14,8 +17,10 @@ from shared.events import Thought
 
 LONGEST_TEXT = 100_000
 """Bytes of text in UTF-8 that all files of a request may add, the latest message's first: some 25,000 tokens."""
+LARGEST_MARKUP = 2 * 1024 * 1024
+"""Bytes of a web page or of the text in a Word document, which take a hundred times as much memory to read."""
 READ_SECONDS = 20.0
-"""How long a file may take to be read, which goes on in its thread even when nobody waits for it any more."""
+"""How long the files may take to be read, which goes on in its thread even when nobody waits for it any more."""
 
 _READERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="read-file")
 """Threads of their own: a file that takes long must not keep retrieval waiting."""
@@ -85,14 +90,15 @@ async def attach(
         request: The conversation.
         files: In any order.
         no_images: Why images cannot be taken, as a sentence; None if they can.
-        read_seconds: How long a file may take to be read.
+        read_seconds: How long the files may take to be read.
 
     Raises:
         BadRequest: a file names no message of the user's, or cannot be read; says which and why.
-        TooLarge: a file takes too long to read.
+        TooLarge: the files take too long to read; names the one that did not come to its end.
     """
     messages = list(request.messages)
     room = LONGEST_TEXT
+    deadline = asyncio.get_running_loop().time() + read_seconds
     for file in sorted(files, key=lambda file: (-file.message, file.index)):
         message = _owner(file, messages)
         if media_type := _image_type(file):
@@ -101,7 +107,7 @@ async def attach(
             images = (*message.images, ImagePart(media_type, file.data))
             messages[file.message] = replace(message, images=images)
             continue
-        text = await _text_of(file, read_seconds)
+        text = await _text_of(file, deadline)
         fits = text.encode()[:room]
         room -= len(fits)
         kept = fits.decode(errors="ignore")  # the cut may go through a character
@@ -154,13 +160,13 @@ def _sniffed(data: bytes) -> str | None:
     return next((media_type for signature, media_type in _SIGNATURES if data.startswith(signature)), None)
 
 
-async def _text_of(file: Attachment, seconds: float) -> str:
+async def _text_of(file: Attachment, deadline: float) -> str:
     from shared.retrieval.ingestion.pages import UnreadableError
 
     suffix = _suffix(file)
     reading = asyncio.get_running_loop().run_in_executor(_READERS, _read, file, suffix)
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout_at(deadline):
             return await reading
     except UnreadableError as unreadable:
         raise BadRequest(f"{file} {unreadable}") from unreadable
@@ -192,8 +198,21 @@ def _read(file: Attachment, suffix: str) -> str:
     from shared.retrieval.ingestion.readers import read_pages
 
     data = decode(file.data, file.charset).encode() if suffix in _PLAIN else file.data
+    if _markup_size(data, suffix) > LARGEST_MARKUP:
+        raise TooLarge(f"{file} holds more than {LARGEST_MARKUP:,} bytes of markup. Send a shorter one, or its text.")
     with TemporaryDirectory(prefix="switchboard-") as folder:
         path = Path(folder) / f"file{suffix}"
         path.write_bytes(data)
         pages = read_pages(path)
     return "\n\n".join(f"(page {page.number})\n{page.text}" if page.number else page.text for page in pages)
+
+
+def _markup_size(data: bytes, suffix: str) -> int:
+    if suffix == ".html":
+        return len(data)
+    if suffix == ".docx":
+        from shared.retrieval.ingestion.markup import unpacked_size
+
+        with suppress(BadZipFile, NotImplementedError, ValueError, OSError):  # the reader has the words for that
+            return unpacked_size(BytesIO(data))
+    return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shared.chat_types import ChatRequest, FileText, ImagePart, Message, Role
-from shared.core.attachments import LONGEST_TEXT, Attachment, attach, attached_thoughts
+from shared.core.attachments import LARGEST_MARKUP, LONGEST_TEXT, Attachment, attach, attached_thoughts
 from shared.core.context_window import ATTACHED_TOKENS, estimate_attached_tokens, fit_history
 from shared.core.prompts import FILES_INSTRUCTIONS, answer_prompt, rewrite_prompt
 from shared.errors import BadRequest, TooLarge
@@ -126,14 +126,6 @@ async def test_the_text_of_a_file_is_read_by_its_type_or_its_name(
     assert text in request.messages[2].files[0].text
 
 
-def unpacks_to_too_much() -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file, file.open("word/document.xml", "w") as part:
-        for _ in range(101):
-            part.write(b" " * 1024 * 1024)
-    return packed.getvalue()
-
-
 @pytest.mark.parametrize(
     ("data", "declared", "filename", "says"),
     [
@@ -141,7 +133,14 @@ def unpacks_to_too_much() -> bytes:
         ((FILES / "damaged.pdf").read_bytes(), "application/pdf", "", "is damaged"),
         (b"no pdf", "application/pdf", "", "is damaged"),
         ((FILES / "scanned.pdf").read_bytes(), "application/pdf", "", "holds no text"),
-        (unpacks_to_too_much(), "", "bomb.docx", "unpacks to more than 100 MiB"),
+        (b"no archive", "", "plan.docx", "is damaged"),
+        (
+            (FILES / "rules.docx").read_bytes().replace(b"PK\1\2\x14\3\x14", b"PK\1\2\x14\3\xff"),
+            "",
+            "a.docx",
+            "is damaged",
+        ),
+        ((FILES / "rules.docx").read_bytes().replace(b"PK\1\2", b"PK\1\3"), "", "a.docx", "is damaged"),
         (b"\0\1\2\3" * 50, "text/plain", "", "is not text"),
         (b" \n", "text/plain", "", "holds no text"),
         (b"PK\3\4", "application/zip", "a.zip", "'application/zip', which cannot be read. Send PDF"),
@@ -151,6 +150,21 @@ def unpacks_to_too_much() -> bytes:
 )
 async def test_a_file_that_cannot_be_read_is_told_why(data: bytes, declared: str, filename: str, says: str) -> None:
     assert says in await refusal(sent(data, declared, filename))
+
+
+def packed_words() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("word/document.xml", b"word " * (LARGEST_MARKUP // 5 + 1))
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "filename"), [(b"<p>" * (LARGEST_MARKUP // 3 + 1), "page.html"), (packed_words(), "plan.docx")]
+)
+async def test_markup_that_would_fill_the_memory_is_too_large(data: bytes, filename: str) -> None:
+    with pytest.raises(TooLarge, match=f"{filename}'.*2,097,152 bytes of markup"):
+        await attached(sent(data, "", filename))
 
 
 async def test_long_files_share_the_room_and_the_latest_messages_come_first() -> None:

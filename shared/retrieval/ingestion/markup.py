@@ -4,6 +4,7 @@ import re
 import zipfile
 from io import StringIO
 from pathlib import Path
+from typing import BinaryIO
 
 import mammoth
 from bs4 import BeautifulSoup
@@ -46,14 +47,22 @@ def read_docx(path: Path) -> str:
         if file.read(len(_OLE_FILE)) == _OLE_FILE:
             raise UnreadableError("is protected by a password, or in the old .doc format; save it as an open .docx.")
         file.seek(0)
-        with zipfile.ZipFile(file) as parts:
-            texts = [part.file_size for part in parts.infolist() if part.filename.endswith((".xml", ".rels"))]
-        if sum(texts) > _LARGEST_XML:
+        if unpacked_size(file) > _LARGEST_XML:
             raise UnreadableError("unpacks to more than 100 MiB of text; split it.")
         file.seek(0)
         without_images = mammoth.images.img_element(lambda _: {})
         html = mammoth.convert_to_html(file, convert_image=without_images, style_map=_TITLE_STYLE).value
     return html_to_markdown(html)
+
+
+def unpacked_size(file: BinaryIO) -> int:
+    """The bytes of text that a Word document unpacks to.
+
+    Raises:
+        BadZipFile, NotImplementedError, ValueError, OSError: it is damaged.
+    """
+    with zipfile.ZipFile(file) as parts:
+        return sum(part.file_size for part in parts.infolist() if part.filename.endswith((".xml", ".rels")))
 
 
 def html_to_markdown(html: str) -> str:
