@@ -6,7 +6,7 @@ answering 200, so that an early failure keeps its real status.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import wraps
@@ -35,17 +35,15 @@ from shared.wire.history_body import (
     parse_new_chat,
     read_mode,
 )
-from shared.wire.json_body import Body, JsonReader
-from shared.wire.multipart import FormReader, is_form
+from shared.wire.json_body import JsonReader
+from shared.wire.multipart import is_form
 from shared.wire.protocol import Protocol
+from shared.wire.request_body import chat_reader, read_body
 from shared.wire.stream import stream_bytes
 from shared.wire.table import NAMES, PROTOCOLS, inferred, pinned, taking_files
 
 FIRST_WORDS_SECONDS = 2.0
 """How long the status waits for the model."""
-DISCARD_LIMIT = 64 * 1024 * 1024
-"""Bytes of a refused body that are still read, and dropped, before the answer."""
-DISCARD_SECONDS = 10.0
 HEARTBEAT_SECONDS = 15.0
 """A stream that is silent for longer carries a keep-alive: Azure cuts what stays idle."""
 
@@ -100,7 +98,7 @@ async def list_chats(request: Request) -> Response:
 async def start_chat(request: Request) -> Response:
     """`POST /chat-history`: a new chat, and what a list shows of it."""
     history, owner = await _history()
-    body = await _read_body(request, JsonReader)
+    body = await read_body(request.stream(), JsonReader)
     return _json_response(conversation_json(await history.create(owner, *parse_new_chat(body.json))), status=201)
 
 
@@ -116,7 +114,7 @@ async def chat_messages(request: Request) -> Response:
 async def update_chat(request: Request) -> Response:
     """`PUT /chat-history/{id}`: messages to add or to update, and what a list shows of the chat now."""
     history, owner = await _history()
-    body = await _read_body(request, lambda: JsonReader(HISTORY_BODY_LIMIT))
+    body = await read_body(request.stream(), lambda: JsonReader(HISTORY_BODY_LIMIT))
     messages = parse_messages(body.json, datetime.now(UTC))
     return _json_response(conversation_json(await history.write(owner, request.path_params["id"], messages)))
 
@@ -214,7 +212,7 @@ async def _start_turn(
         request.state.protocol = protocol = known = taking_files()
     elif not known:
         request.state.protocol = NAMES[service.settings.chat_default_protocol]
-    body = await _read_body(request, lambda: _chat_reader(request, known))
+    body = await read_body(request.stream(), lambda: chat_reader(_content_type(request), known))
     if not known:
         request.state.protocol = protocol = inferred(body.json, service.settings.chat_default_protocol)
     asked = replace(protocol.parse(body.json), single_turn=single_turn)
@@ -237,39 +235,6 @@ async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, tu
     if failure:
         raise failure.error
     return _TurnResponse(protocol, asked, turn)
-
-
-def _chat_reader(request: Request, known: Protocol | None) -> JsonReader | FormReader:
-    """What reads the body: as a form if it is one and the protocol takes files."""
-    content_type = _content_type(request)
-    if not is_form(content_type):
-        return JsonReader()
-    taking_files(known)
-    return FormReader(content_type)
-
-
-async def _read_body(request: Request, choose: Callable[[], JsonReader | FormReader]) -> Body:
-    """Read the body with the reader that is chosen; refuse it as soon as something is wrong."""
-    received = request.stream()
-    try:
-        reader = choose()
-        async for chunk in received:
-            reader.feed(chunk)
-        return reader.finish()
-    except SwitchboardError:
-        await _discard(received)
-        raise
-
-
-async def _discard(received: AsyncGenerator[bytes]) -> None:
-    """Let the rest of a body come, within bounds: a caller who is still sending may never see the answer."""
-    count = 0
-    with suppress(TimeoutError):
-        async with asyncio.timeout(DISCARD_SECONDS):
-            async for chunk in received:
-                count += len(chunk)
-                if count > DISCARD_LIMIT:
-                    break
 
 
 def _content_type(request: Request) -> str:
