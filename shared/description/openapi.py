@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic.json_schema import models_json_schema
 
+from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
 from shared.description.routes import OWN_SCHEMAS, ROUTES, Answer, ChatRoute, ErrorType, PlainRoute, Route
 from shared.description.schemas import STRING, Schema, any_of, record, ref
 from shared.description.shapes import SHAPES, SHARED, Shape
@@ -13,6 +14,7 @@ from shared.errors import RateLimited, SwitchboardError
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.chat_body import ChatBody
 from shared.wire.framing import SSE
+from shared.wire.history_body import MessagesBody, NewChatBody
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 
@@ -71,13 +73,14 @@ def _tags() -> Iterator[Schema]:
     for protocol in PROTOCOLS.values():
         names = f" Its other name in routes: {', '.join(protocol.aliases)}." if protocol.aliases else ""
         yield {"name": protocol.name, "description": f"{protocol.title}.{names}"}
+    yield {"name": "history", "description": "The caller's chats."}
     yield {"name": "documents", "description": "The documents that answers cite."}
     yield {"name": "service", "description": "The app itself."}
 
 
 def _operations() -> Iterator[tuple[str, str, Schema]]:
     """Path, method and operation of everything there is."""
-    for route in ROUTES:
+    for route in (*ROUTES, *HISTORY_ROUTES):
         path = "/" + route.template.replace("{*", "{")
         match route:
             case PlainRoute():
@@ -94,6 +97,8 @@ def _plain_operation(route: PlainRoute) -> Schema:
     errors = _error_responses(route.errors, [AI_CHAT])
     answers = {str(status): _plain_answer(answer) for status, answer in route.answers.items()}
     more: Schema = {"parameters": list(route.parameters)} if route.parameters else {}
+    if route.body:
+        more["requestBody"] = {"required": True, "content": {JSON_TYPE: {"schema": route.body}}}
     return _about(route, route.operation, route.tag, route.summary) | more | {"responses": errors | answers}
 
 
@@ -178,7 +183,7 @@ def _schemas() -> Schema:
     parsed = _parsed_models()
     chat = parsed.pop(ChatBody.__name__)
     codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
-    schemas = parsed | SHARED | OWN_SCHEMAS | {"ErrorCode": codes}
+    schemas = parsed | SHARED | OWN_SCHEMAS | HISTORY_SCHEMAS | {"ErrorCode": codes}
     for name in PROTOCOLS:
         shape = SHAPES[name]
         schemas |= {f"{shape.name}Request": _request(chat, shape)} | shape.schemas()
@@ -187,7 +192,10 @@ def _schemas() -> Schema:
 
 def _parsed_models() -> dict[str, Schema]:
     """The schemas of the models that parse requests, without the titles, which only repeat the names."""
-    _, models = models_json_schema([(ChatBody, "validation")], ref_template="#/components/schemas/{model}")
+    _, models = models_json_schema(
+        [(model, "validation") for model in (ChatBody, NewChatBody, MessagesBody)],
+        ref_template="#/components/schemas/{model}",
+    )
     parsed: dict[str, Schema] = models["$defs"]
     for schema in parsed.values():
         for titled in (schema, *schema["properties"].values()):

@@ -89,6 +89,8 @@ class PlainRoute(Route):
     """By status."""
     parameters: tuple[Schema, ...] = ()
     """OpenAPI parameter objects."""
+    body: Schema | None = None
+    """What has to be sent, in JSON; None: nothing."""
 
 
 def _chat(template: str, operation: str, summary: str, description: str) -> tuple[ChatRoute, ...]:
@@ -132,7 +134,7 @@ _PART = record(
 ) | {"additionalProperties": True}
 _HEALTH = record(
     {
-        "status": {"type": "string", "enum": ["ok", "unavailable"]},
+        "status": {"type": "string", "enum": ["ok", "degraded", "unavailable"]},
         "parts": {"type": "object", "additionalProperties": ref("Part")},
     },
     {
@@ -227,11 +229,11 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "Whether the app can answer, and which part cannot.",
         _FAULTS,
         answers={
-            200: Answer("Every part can be used.", schema=ref("Health")),
+            200: Answer("Every part that answers need can be used.", schema=ref("Health")),
             503: Answer("A part cannot be used, or a setting is missing or wrong.", schema=ref("Health")),
         },
     ),
     _document("openapi.json", "get_openapi", "OpenAPI 3.1", "openapi", "3.1.0"),
     _document("swagger.json", "get_swagger", "Swagger 2.0", "swagger", "2.0"),
 )
-"""Every route, in the order of the documents."""
+"""Every route but those of the chat history, in the order of the documents."""

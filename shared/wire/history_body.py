@@ -5,7 +5,7 @@ Source: ChatUI's `ApiHistoryService` and its `Message`. Unknown keys are ignored
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -19,8 +19,6 @@ HISTORY_BODY_LIMIT = 8 * 1024 * 1024
 UNTITLED = "New Chat"
 """ChatUI's own title for a chat that nobody named."""
 
-type ModeName = Literal["standard", "multiAgent"]
-
 
 class _Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
@@ -29,7 +27,7 @@ class _Body(BaseModel):
 class NewChatBody(_Body):
     """`POST /chat-history`."""
 
-    mode: ModeName = Field(default="standard", description="What kind of chat it is.")
+    mode: Literal["standard", "multiAgent"] = Field(default="standard", description="What kind of chat it is.")
     title: str | None = Field(default=None, max_length=200, description="What lists show.")
 
 
@@ -42,7 +40,7 @@ class HistoryMessageBody(_Body):
     timestamp: str | None = Field(default=None, max_length=100, description="Comes back as it was sent.")
     agent_name: str | None = Field(default=None, alias="agentName", max_length=200)
     agent_identifier: str | None = Field(default=None, alias="agentIdentifier", max_length=200)
-    tool_call: Json = Field(default=None, alias="toolCall")
+    tool_call: Any = Field(default=None, alias="toolCall", description="Any JSON.")
     tool_call_id: str | None = Field(default=None, alias="toolCallId", max_length=200)
     finish_reason: str | None = Field(default=None, alias="finishReason", max_length=100)
 
