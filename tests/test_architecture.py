@@ -30,6 +30,7 @@ LATE = {
     "grpc",
     "agent_framework",
     "semantic_text_splitter",
+    "shared.retrieval.ingestion",
     "tqdm",
 }
 

@@ -36,6 +36,7 @@ def test_nothing_configured_is_complete() -> None:
         ({"OPENAI_BASE_URL": "localhost:11434"}, "OPENAI_BASE_URL: "),
         ({"CHAT_DEADLINE_SECONDS": "soon"}, "CHAT_DEADLINE_SECONDS: "),
         ({"CHAT_DEADLINE_SECONDS": "0"}, "CHAT_DEADLINE_SECONDS: "),
+        ({"CHAT_VISION": "perhaps"}, "CHAT_VISION: "),
         ({"CHAT_DEFAULT_PROTOCOL": "smtp"}, "CHAT_DEFAULT_PROTOCOL: .*'ai-chat'"),
         ({"RAI_MODE": "enforce"}, "RAI_MODE: "),
         ({"AUTH_MODE": "easy-auth"}, "AUTH_MODE: "),
