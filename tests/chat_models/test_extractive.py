@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shared.chat_models import ChatModel, ModelRequest, Tool
 from shared.chat_models.extractive import ExtractiveModel
-from shared.chat_types import Message, Passage, Role
+from shared.chat_types import FileText, Message, Passage, Role
 from shared.core.prompts import SEARCH_TOOL
 from shared.events import Usage
 from tests.chat_models.model_contract import REQUEST, Answer, ModelContract, answer
@@ -317,3 +317,9 @@ async def test_the_health_says_that_it_is_no_language_model_and_which_settings_b
     assert "not a language model" in health.detail
     assert "OPENAI_CHAT_MODEL" in health.detail
     assert "AZURE_OPENAI_ENDPOINT" in health.detail
+
+
+async def test_files_that_came_with_a_question_are_read_like_sources() -> None:
+    file = FileText("letter.txt", "The deposit is 300 euros. Bring your passport.")
+    request = ModelRequest((Message(Role.USER, "How much is the deposit?", files=(file,)),), "How much is the deposit?")
+    assert (await answer(ExtractiveModel(), request)).text == "The deposit is 300 euros. [letter.txt]"

@@ -10,7 +10,7 @@ import pytest
 
 from shared.chat_models import ModelFinished, ModelText, Tool
 from shared.chat_models.openai_chat import OpenAIChatModel
-from shared.chat_types import Message, Role, ToolCall
+from shared.chat_types import FileText, ImagePart, Message, Role, ToolCall
 from shared.errors import Unavailable
 from shared.events import CompletionStarted, Usage
 from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, error_of, model_of
@@ -38,6 +38,29 @@ async def test_an_answer_is_text_then_how_it_ended(service: OpenAIStandIn, model
         "stream": True,
         "stream_options": {"include_usage": True},
     }
+
+
+async def test_files_are_text_below_the_message_and_images_are_parts_of_it(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    images = (ImagePart("image/png", b"\x89PNG"), ImagePart("image/webp", b"RIFF"))
+    seen = Message(Role.USER, "What is it?", files=(FileText("a.txt", "Text."),), images=images)
+    read = Message(Role.USER, "And this?", files=(FileText("b.txt", "Long te", left_out=1_234),))
+    assert await ask(model, replace(QUESTION, messages=(seen, read)))
+    assert service.chats[0].body["messages"] == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is it?\n\nFile a.txt:\nText."},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}},
+                {"type": "image_url", "image_url": {"url": "data:image/webp;base64,UklGRg=="}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": "And this?\n\nFile b.txt:\nLong te\n[cut here: 1,234 more characters of the file are left out]",
+        },
+    ]
 
 
 async def test_text_arrives_while_the_service_is_still_answering(
