@@ -1,0 +1,114 @@
+"""The recorder with a real store: what it adds to the events, and what it never does to them."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from time import monotonic
+from uuid import uuid4
+
+import apsw
+import pytest
+
+from shared.chat_types import Caller, ChatRequest, Message, RequestContext, Role
+from shared.core.recorder import record
+from shared.errors import RateLimited
+from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, ThoughtsAdded
+from shared.history import Mode, owner_of
+from shared.history.sqlite_history import SqliteHistory
+
+ANNA, BEN = Caller("anna"), Caller("ben")
+ANSWER: tuple[ChatEvent, ...] = (
+    Retrieved((), ()),
+    CompletionStarted("c", 1, "m"),
+    TextDelta("One"),
+    TextDelta(" two."),
+    Finished("stop"),
+)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> SqliteHistory:
+    return SqliteHistory(tmp_path / "history.sqlite")
+
+
+def asked(chat: str | None) -> ChatRequest:
+    return ChatRequest((Message(Role.USER, "Why?"),), conversation_id=chat)
+
+
+def context(caller: Caller = ANNA, seconds: float = 60) -> RequestContext:
+    return RequestContext("id-1", asyncio.get_running_loop().time() + seconds, caller)
+
+
+async def events_of(*events: ChatEvent | Exception) -> AsyncGenerator[ChatEvent]:
+    for event in events:
+        if isinstance(event, Exception):
+            raise event
+        yield event
+
+
+async def started(history: SqliteHistory) -> str:
+    return (await history.create(owner_of(ANNA), Mode.STANDARD, "t")).id
+
+
+async def test_events_pass_as_they_are_and_the_turn_is_kept_before_the_last(history: SqliteHistory) -> None:
+    chat = await started(history)
+    seen: list[ChatEvent] = []
+    async for event in record(events_of(*ANSWER), asked(chat), context(), history):
+        kept = await history.messages(owner_of(ANNA), chat)
+        assert bool(kept) == isinstance(event, Finished)
+        seen.append(event)
+    assert tuple(seen) == ANSWER
+    kept = await history.messages(owner_of(ANNA), chat)
+    assert [(message.role, message.content) for message in kept] == [
+        (Role.USER, "Why?"),
+        (Role.ASSISTANT, "One two."),
+    ]
+
+
+@pytest.mark.parametrize("caller", [BEN, Caller()])
+async def test_anothers_conversation_is_neither_written_to_nor_spoken_of(
+    history: SqliteHistory, caller: Caller
+) -> None:
+    chat = await started(history)
+    seen = [event async for event in record(events_of(*ANSWER), asked(chat), context(caller), history)]
+    assert tuple(seen) == ANSWER
+    assert list(await history.messages(owner_of(ANNA), chat)) == []
+
+
+async def test_a_turn_that_fails_keeps_nothing(history: SqliteHistory) -> None:
+    chat = await started(history)
+    with pytest.raises(RateLimited):
+        async for _ in record(events_of(*ANSWER[:-1], RateLimited("x")), asked(chat), context(), history):
+            pass
+    assert list(await history.messages(owner_of(ANNA), chat)) == []
+
+
+async def test_a_store_that_is_busy_is_given_up_in_time_for_the_answer(history: SqliteHistory, tmp_path: Path) -> None:
+    chat = await started(history)
+    other = apsw.Connection(str(tmp_path / "history.sqlite"))
+    other.execute("BEGIN EXCLUSIVE")
+    begun = monotonic()
+    seen = [event async for event in record(events_of(*ANSWER), asked(chat), context(seconds=0.7), history)]
+    assert monotonic() - begun < 0.7
+    other.execute("ROLLBACK")
+    other.close()
+    assert isinstance(seen[-1], Finished)
+    told = seen[-2]
+    assert isinstance(told, ThoughtsAdded)
+    assert "may not have been recorded" in str(told.thoughts[0].description)
+
+
+async def test_whoever_stops_listening_closes_the_turn(history: SqliteHistory) -> None:
+    closed = asyncio.Event()
+
+    async def events() -> AsyncGenerator[ChatEvent]:
+        try:
+            for event in ANSWER:
+                yield event
+        finally:
+            closed.set()
+
+    recording = record(events(), asked(str(uuid4())), context(), history)
+    await anext(recording)
+    await recording.aclose()
+    assert closed.is_set()
