@@ -104,6 +104,8 @@ def _offered(reply: Reply) -> Reply:
 async def _read_chunks(response: aiohttp.ClientResponse) -> tuple[bytes, ...]:
     chunks: list[bytes] = []
     pending = b""
+    if response.content.at_eof():
+        return ()  # aiohttp's iterator never ends for a response that cannot have a body, such as a 204
     async for piece, ended in response.content.iter_chunks():
         pending += piece
         if ended:

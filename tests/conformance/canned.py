@@ -1,0 +1,206 @@
+"""Answers as each client likes them, and a server that gives them, for tests that then spoil one."""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from aiohttp import ClientSession, web
+from aiohttp.test_utils import TestServer
+
+from tests.conformance.backend import Backend
+from tests.conformance.clients.chatui_history import MESSAGES, TITLE
+from tests.conformance.reading import Json, at
+
+JSON, LINES, SSE = "json", "lines", "sse"
+CONTEXT: Json = {
+    "data_points": {"text": ["plan.pdf#page=3: Eye exams are covered."]},
+    "thoughts": [{"title": "Results", "description": ["a", "b"], "props": None}],
+}
+TEXT = "Eye exams are covered. [plan.pdf#page=3]"
+STATE: Json = {"conversation": "conformance"}
+
+
+@dataclass(slots=True)
+class Canned:
+    """An answer."""
+
+    records: list[Json]
+    """The documents of a stream; where there is none, those of one call after another."""
+    framing: str = JSON
+    """How they are sent."""
+    status: int = 200
+    """HTTP's."""
+    raw: bytes | None = None
+    """Sent instead of the records."""
+    calls: int = field(default=0)
+    """How often it was asked for."""
+
+    def chunks(self) -> list[bytes]:
+        """What is sent, an HTTP chunk each."""
+        if self.raw is not None:
+            return [self.raw]
+        texts = [json.dumps(record).encode() for record in self.records]
+        if self.framing == LINES:
+            return [text + b"\n" for text in texts]
+        if self.framing == SSE:
+            return [b"data: " + text + b"\n\n" for text in texts]
+        self.calls += 1
+        return [texts[min(self.calls, len(texts)) - 1]]
+
+
+def _delta(choice: bool, delta: dict[str, Json], **more: Json) -> Json:
+    if not choice:
+        return {"delta": delta, **more}
+    context: dict[str, Json] = {"context": more["context"]} if "context" in more else {}
+    inside: Json = delta | context
+    return {"choices": [{"index": 0, "finish_reason": None, "delta": inside, **more}]}
+
+
+def _stream(state_key: str, *, choice: bool) -> Canned:
+    followups: Json = {"followup_questions": ["And glasses?"]}
+    return Canned(
+        [
+            _delta(choice, {"role": "assistant"}, context=CONTEXT, **{state_key: STATE}),
+            _delta(choice, {"content": TEXT[:10]}),
+            _delta(choice, {"content": TEXT[10:]}),
+            _delta(choice, {}, context=followups),
+        ],
+        LINES,
+    )
+
+
+def _refusal(error: Json, **more: Json) -> Canned:
+    return Canned([{"error": error, **more}], status=400)
+
+
+def _answer(state_key: str) -> Canned:
+    message: Json = {"role": "assistant", "content": TEXT}
+    return Canned([{"message": message, "context": CONTEXT, state_key: STATE}])
+
+
+def _choice() -> Canned:
+    message: Json = {"role": "assistant", "content": TEXT, "context": CONTEXT}
+    return Canned([{"choices": [{"message": message, "context": CONTEXT, "session_state": STATE}]}])
+
+
+def _chatui(name: str | None) -> Json:
+    author: dict[str, Json] = {"authorName": name, "AuthorName": name} if name else {}
+    return {
+        "authorRole": "ASSISTANT",
+        "content": TEXT,
+        "Role": {"Label": "Assistant"},
+        "Content": TEXT,
+        "Items": [{"Text": TEXT}],
+        "ConversationId": "1",
+        **author,
+    }
+
+
+def _kernel(text: str, reason: str | None = None) -> Json:
+    item: Json = {"content_type": "text", "text": text}
+    items: Json = [item] if text else []
+    base: dict[str, Json] = {"content_type": "message", "role": "assistant", "items": items, "finish_reason": reason}
+    return {"choice_index": 0, "ai_model_id": None, "metadata": {}, "encoding": None, "status": None, **base}
+
+
+def _entry(count: int, last: str = "") -> Json:
+    updated = "2026-01-02T03:04:05Z"
+    return {
+        "id": "1",
+        "title": TITLE,
+        "lastMessage": last,
+        "lastUpdated": updated,
+        "messageCount": count,
+        "mode": "standard",
+    }
+
+
+def good_answers() -> dict[str, dict[str, Canned]]:
+    """By client, then by what is asked: `METHOD route`, with what tells requests to it apart."""
+    document = Canned([], raw=b"%PDF")
+    code: Json = {"code": "bad_request", "message": "No messages."}
+    older = {
+        "POST chat": _choice(),
+        "POST chat stream": _stream("session_state", choice=True),
+        "POST chat bad": _refusal("No messages.", message="No messages.", statusCode=400),
+        "POST chat stream bad": _refusal("No messages.", message="No messages.", statusCode=400),
+        "POST ask": _choice(),
+        "GET content/plan.pdf": document,
+    }
+    chatui = {"POST chat": Canned([[_chatui(None)]]), "POST chat bad": _refusal("No messages.")}
+    return {
+        "ai-chat-protocol": {
+            "POST chat": _answer("sessionState"),
+            "POST chat bad": _refusal(code),
+            "POST chat/stream": _stream("sessionState", choice=False),
+            "POST chat/stream bad": _refusal(code),
+        },
+        "search-demo": {
+            "POST chat": _answer("session_state"),
+            "POST chat bad": _refusal("No messages."),
+            "POST chat/stream": _stream("session_state", choice=False),
+            "POST chat/stream bad": _refusal("No messages."),
+            "GET content/plan.pdf": document,
+        },
+        "search-demo-older": older,
+        "chat-component": older,
+        "chatui": chatui,
+        "chatui-document": chatui,
+        "chatui-multi-agent": {
+            "POST multi-agent-chat/batch": Canned([[_chatui("A"), _chatui("B")]]),
+            "POST multi-agent-chat/batch bad": _refusal("No messages."),
+            "POST multi-agent-chat/stream": Canned([_chatui("A"), _chatui("B")], SSE),
+            "POST multi-agent-chat/stream bad": _refusal("No messages."),
+        },
+        "chatui-history": {
+            "POST chat-history": Canned([_entry(0)]),
+            "PUT chat-history/1": Canned([_entry(2, "Yes.")]),
+            "GET chat-history standard": Canned([[_entry(2, "Yes.")], []]),
+            "GET chat-history multiAgent": Canned([[]]),
+            "GET chat-history/1/messages": Canned([list[Json](MESSAGES)]),
+            "DELETE chat-history/1 standard": Canned([], status=204, raw=b""),
+        },
+        "semantic-kernel-python": {
+            "POST chat": Canned([[_kernel(TEXT, "stop")]]),
+            "POST chat bad": _refusal("No messages."),
+            "POST chat/stream": Canned([_kernel(TEXT[:10]), _kernel(TEXT[10:]), _kernel("", "stop")], SSE),
+        },
+    }
+
+
+@asynccontextmanager
+async def serving(
+    client: str, spoil: Mapping[str, Callable[[Canned], None]] | None = None
+) -> AsyncGenerator[tuple[Backend, list[Json]]]:
+    """A backend with a client's answers, some of them spoilt, and the bodies that it has been sent."""
+    answers = deepcopy(good_answers()[client])
+    for asked, change in (spoil or {}).items():
+        change(answers[asked])
+    bodies: list[Json] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        body: Json = await request.json() if request.can_read_body else None
+        bodies.append(body)
+        canned = answers.get(_asked(request, body))
+        if canned is None:
+            return web.Response(status=404)
+        response = web.StreamResponse(status=canned.status)
+        await response.prepare(request)
+        for chunk in canned.chunks():
+            await response.write(chunk)
+        return response
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    async with TestServer(app) as server, ClientSession() as http:
+        yield Backend(http, str(server.make_url("/")).rstrip("/"), "Are eye exams covered?"), bodies
+
+
+def _asked(request: web.Request, body: Json) -> str:
+    words = [request.method, request.match_info["path"]]
+    words += [request.query["mode"]] if "mode" in request.query else []
+    words += ["stream"] if at(body, "stream") is True else []
+    words += ["bad"] if at(body, "messages") == [] else []
+    return " ".join(words)

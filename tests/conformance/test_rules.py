@@ -1,0 +1,383 @@
+"""Every rule of every client: it holds for a good answer, and it is seen to fail for an answer that breaks it."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.conformance.canned import CONTEXT, Canned, good_answers, serving
+from tests.conformance.clients import CLIENTS
+from tests.conformance.reading import Json, at
+from tests.conformance.rules import READS, run_client
+
+NAMED = {client.name: client for client in CLIENTS}
+type Change = Callable[[Canned], None]
+
+
+def put(*path: str | int, to: Json) -> Change:
+    """Change one value in the records."""
+
+    def change(canned: Canned) -> None:
+        *way, last = path
+        place = at(canned.records, *way)
+        match place, last:
+            case dict(), str():
+                place[last] = to
+            case list(), int():
+                place[last] = to
+            case _:
+                raise KeyError(path)
+
+    return change
+
+
+def drop(*path: str | int) -> Change:
+    """Take a key away."""
+
+    def change(canned: Canned) -> None:
+        *way, last = path
+        place = at(canned.records, *way)
+        assert isinstance(place, dict)
+        assert isinstance(last, str)
+        del place[last]
+
+    return change
+
+
+def status(number: int) -> Change:
+    """Answer with another status."""
+
+    def change(canned: Canned) -> None:
+        canned.status = number
+
+    return change
+
+
+def raw(content: bytes) -> Change:
+    """Answer with these bytes."""
+
+    def change(canned: Canned) -> None:
+        canned.raw = content
+
+    return change
+
+
+def first(*records: Json) -> Change:
+    """Begin the stream with these."""
+
+    def change(canned: Canned) -> None:
+        canned.records[:0] = records
+
+    return change
+
+
+def without_line(number: int) -> Change:
+    """Leave out a line."""
+
+    def change(canned: Canned) -> None:
+        del canned.records[number]
+
+    return change
+
+
+def both(*changes: Change) -> Change:
+    """Several changes."""
+
+    def change(canned: Canned) -> None:
+        for each in changes:
+            each(canned)
+
+    return change
+
+
+M, C = (0, "message"), (0, "choices", 0)
+BAD_THOUGHTS: Json = [{"title": "Results", "props": "none"}]
+NO_TEXT: Json = {"data_points": {"text": "plan.pdf: Eye exams"}, "thoughts": []}
+ERROR_LINE: Json = {"error": "Broken."}
+TWO_TEXTS: Json = [{"content_type": "text", "text": "Eye"}, {"content_type": "text", "text": " exams"}]
+
+type Case = tuple[str, str, str, str, Change]
+"""The client, what it asks, the probe's title, the rule that breaks, and what breaks it."""
+
+
+def answer_cases(
+    client: str, asked: str, title: str, message: tuple[str | int, ...], context: tuple[str | int, ...]
+) -> list[Case]:
+    """What breaks the rules that clients of the RAG documents share."""
+    state = (*context[:-1], "session_state")
+    changes: list[tuple[str, Change]] = [
+        ("text", put(*message, "content", to=" ")),
+        ("role", put(*message, "role", to="bot")),
+        ("data points", put(*context, "data_points", "text", to="plan.pdf")),
+        ("thoughts", put(*context, "thoughts", to=BAD_THOUGHTS)),
+        ("follow-ups", put(*context, "followup_questions", to="And glasses?")),
+        ("citations", put(*context, "data_points", "text", 0, to="other.pdf: Nothing.")),
+        ("state", drop(*state)),
+    ]
+    return [(client, asked, title, rule, change) for rule, change in changes]
+
+
+def stream_cases(client: str, asked: str, choice: tuple[str | int, ...]) -> list[Case]:
+    """The same for a stream, whose first record has the context and whose last one the follow-up questions."""
+    changes: list[tuple[str, Change]] = [
+        ("text", both(drop(1, *choice, "delta", "content"), drop(2, *choice, "delta", "content"))),
+        ("role", drop(0, *choice, "delta", "role")),
+        ("data points", put(0, *choice, "context", "data_points", to={"text": [1]})),
+        ("thoughts", drop(0, *choice, "context", "thoughts")),
+        ("follow-ups", put(3, *choice, "context", "followup_questions", to={"1": "And glasses?"})),
+        ("citations", put(0, *choice, "context", "data_points", "text", 0, to="other.pdf: Nothing.")),
+        ("state", drop(0, *choice, "session_state")),
+        (READS, drop(0, *choice, "context", "data_points")),
+        (READS, without_line(0)),
+        (READS, first({"error": "Broken."})),
+        (READS, raw(b'{"delta": {"con')),
+    ]
+    return [(client, asked, "a stream", rule, change) for rule, change in changes]
+
+
+CASES: list[Case] = [
+    ("ai-chat-protocol", "POST chat", "an answer", READS, status(500)),
+    ("ai-chat-protocol", "POST chat", "an answer", READS, raw(b"<html>")),
+    ("ai-chat-protocol", "POST chat", "an answer", "text", drop(*M, "content")),
+    ("ai-chat-protocol", "POST chat", "an answer", "role", drop(*M, "role")),
+    ("ai-chat-protocol", "POST chat", "an answer", "state", drop(0, "sessionState")),
+    ("ai-chat-protocol", "POST chat bad", "a bad request", "status", status(200)),
+    ("ai-chat-protocol", "POST chat bad", "a bad request", "error", put(0, "error", to="No messages.")),
+    ("ai-chat-protocol", "POST chat bad", "a bad request", READS, raw(b"Bad request")),
+    ("ai-chat-protocol", "POST chat/stream", "a stream", READS, status(500)),
+    ("ai-chat-protocol", "POST chat/stream", "a stream", READS, first(ERROR_LINE)),
+    ("ai-chat-protocol", "POST chat/stream", "a stream", READS, drop(1, "delta")),
+    ("ai-chat-protocol", "POST chat/stream", "a stream", READS, raw(b'{"delta": {"content": "Hi"}}\n{"delta": {}}')),
+    ("ai-chat-protocol", "POST chat/stream", "a stream", "text", both(put(1, "delta", to={}), put(2, "delta", to={}))),
+    ("ai-chat-protocol", "POST chat/stream", "a stream", "role", drop(0, "delta", "role")),
+    ("ai-chat-protocol", "POST chat/stream", "a stream", "state", drop(0, "sessionState")),
+    ("ai-chat-protocol", "POST chat/stream bad", "a bad request", "status", status(200)),
+    ("ai-chat-protocol", "POST chat/stream bad", "a bad request", "error", drop(0, "error", "code")),
+    *answer_cases("search-demo", "POST chat", "an answer", M, (0, "context")),
+    *stream_cases("search-demo", "POST chat/stream", ()),
+    ("search-demo", "POST chat", "an answer", READS, drop(*M)),
+    ("search-demo", "POST chat/stream", "a stream", READS, status(500)),
+    ("search-demo", "POST chat bad", "a bad request", "status", status(200)),
+    ("search-demo", "POST chat bad", "a bad request", "error", put(0, "error", to={"message": "No messages."})),
+    ("search-demo", "POST chat/stream bad", "a bad request", "status", status(200)),
+    ("search-demo", "POST chat/stream bad", "a bad request", "error", drop(0, "error")),
+    ("search-demo", "GET content/plan.pdf", "a cited document", "document", status(500)),
+    *answer_cases("search-demo-older", "POST chat", "an answer", (*C, "message"), (*C, "context")),
+    *stream_cases("search-demo-older", "POST chat stream", ("choices", 0)),
+    *answer_cases("search-demo-older", "POST ask", "a question", (*C, "message"), (*C, "context")),
+    ("search-demo-older", "POST chat", "an answer", READS, put(0, "choices", to=[])),
+    ("search-demo-older", "POST ask", "a question", READS, status(500)),
+    (
+        "search-demo-older",
+        "POST chat",
+        "an answer",
+        "descriptions",
+        put(*C, "context", "thoughts", 0, "description", to={}),
+    ),
+    (
+        "search-demo-older",
+        "POST ask",
+        "a question",
+        "descriptions",
+        put(*C, "context", "thoughts", 0, "description", to={}),
+    ),
+    (
+        "search-demo-older",
+        "POST chat stream",
+        "a stream",
+        "descriptions",
+        put(*C, "context", "thoughts", 0, "description", to={}),
+    ),
+    ("search-demo-older", "POST chat bad", "a bad request", "status", status(200)),
+    ("search-demo-older", "POST chat bad", "a bad request", "error", put(0, "error", to=400)),
+    ("search-demo-older", "POST chat stream bad", "a bad request for a stream", "error", raw(b"{}\n")),
+    ("search-demo-older", "GET content/plan.pdf", "a cited document", "document", raw(b"")),
+    ("chat-component", "POST chat", "an answer", READS, status(500)),
+    ("chat-component", "POST chat", "an answer", "text", drop(*C, "message", "content")),
+    ("chat-component", "POST chat", "an answer", "context inside", drop(*C, "message", "context")),
+    (
+        "chat-component",
+        "POST chat",
+        "an answer",
+        "overrides",
+        put(*C, "message", "context", "data_points", "text", to=["a", "b"]),
+    ),
+    ("chat-component", "POST ask", "a question", READS, raw(b"Not found")),
+    ("chat-component", "POST ask", "a question", "text", put(*C, "message", "content", to="")),
+    ("chat-component", "POST ask", "a question", "context inside", put(*C, "message", "context", to=NO_TEXT)),
+    (
+        "chat-component",
+        "POST ask",
+        "a question",
+        "overrides",
+        put(*C, "message", "context", "data_points", "text", to=["a", "b"]),
+    ),
+    ("chat-component", "POST chat bad", "a bad request", "status", status(200)),
+    ("chat-component", "POST chat bad", "a bad request", READS, raw(b"Bad request")),
+    ("chat-component", "POST chat stream", "a stream", READS, drop(3, "choices", 0, "delta")),
+    ("chat-component", "POST chat stream", "a stream", READS, put(3, "choices", to=[])),
+    (
+        "chat-component",
+        "POST chat stream",
+        "a stream",
+        READS,
+        put(3, "choices", 0, "finish_reason", to="content_filter"),
+    ),
+    ("chat-component", "POST chat stream", "a stream", READS, first({"error": "Broken.", "message": "Broken."})),
+    ("chat-component", "POST chat stream", "a stream", "text", both(without_line(1), without_line(1))),
+    ("chat-component", "POST chat stream", "a stream", "context inside", drop(*C, "delta", "context")),
+    (
+        "chat-component",
+        "POST chat stream",
+        "a stream",
+        "overrides",
+        put(*C, "delta", "context", "data_points", "text", to=["a", "b"]),
+    ),
+    ("chat-component", "POST chat stream bad", "a bad request for a stream", "error", drop(0, "statusCode")),
+    ("chat-component", "GET content/plan.pdf", "a cited document", "document", status(500)),
+    ("chatui", "POST chat", "an answer", READS, put(0, to={})),
+    ("chatui", "POST chat", "an answer", READS, drop(0, 0, "content")),
+    ("chatui", "POST chat", "an answer", READS, status(503)),
+    ("chatui", "POST chat", "an answer", "text", put(0, 0, "content", to=" ")),
+    ("chatui", "POST chat", "an answer", "role", put(0, 0, "authorRole", to="USER")),
+    ("chatui", "POST chat", "an answer", "no agent", put(0, 0, "metadata", to={"authorName": "A"})),
+    ("chatui", "POST chat bad", "a bad request", "status", status(422)),
+    ("chatui", "POST chat bad", "a bad request", "reason", raw(b"")),
+    ("chatui-document", "POST chat", "an answer", READS, put(0, to={})),
+    ("chatui-document", "POST chat", "an answer", "one", put(0, to=[])),
+    ("chatui-document", "POST chat", "an answer", "role", put(0, 0, "Role", to="Assistant")),
+    ("chatui-document", "POST chat", "an answer", "text", both(drop(0, 0, "Content"), put(0, 0, "Items", to=[]))),
+    ("chatui-document", "POST chat", "an answer", "items", put(0, 0, "Items", 0, "Text", to="Another.")),
+    ("chatui-document", "POST chat", "an answer", "no author", put(0, 0, "AuthorName", to="A")),
+    ("chatui-document", "POST chat", "an answer", "conversation", put(0, 0, "ConversationId", to=7)),
+    *(
+        ("chatui-multi-agent", f"POST {route}", title, rule, change)
+        for route, title, start in (
+            ("multi-agent-chat/batch", "all messages", (0, 1)),
+            ("multi-agent-chat/stream", "a stream", (1,)),
+        )
+        for rule, change in (
+            (READS, raw(b'data: {"content": "Hi"}\r\n\r\n')),
+            ("text", put(*start, "content", to=" ")),
+            ("agent", drop(*start, "authorName")),
+            ("role", drop(*start, "Role")),
+            ("author", drop(*start, "AuthorName")),
+            ("items", both(drop(*start, "Items"), drop(*start, "Content"))),
+        )
+    ),
+    ("chatui-multi-agent", "POST multi-agent-chat/stream", "a stream", READS, raw(b": nothing\n\n")),
+    ("chatui-multi-agent", "POST multi-agent-chat/stream", "a stream", READS, raw(b"data: [DONE]\n\n")),
+    ("chatui-multi-agent", "POST multi-agent-chat/batch bad", "a bad request", "status", status(422)),
+    ("chatui-multi-agent", "POST multi-agent-chat/batch bad", "a bad request", "reason", raw(b"")),
+    ("chatui-multi-agent", "POST multi-agent-chat/stream bad", "a bad request", "status", status(200)),
+    ("chatui-multi-agent", "POST multi-agent-chat/stream bad", "a bad request", "reason", raw(b"\n")),
+    *(
+        ("chatui-history", asked, "a chat from its start to its end", rule, change)
+        for asked, rule, change in (
+            ("POST chat-history", READS, status(500)),
+            ("POST chat-history", READS, drop(0, "id")),
+            ("PUT chat-history/1", READS, status(404)),
+            ("GET chat-history multiAgent", READS, put(0, to={"chats": []})),
+            ("GET chat-history/1/messages", READS, status(404)),
+            ("DELETE chat-history/1 standard", READS, status(404)),
+            ("POST chat-history", "title", put(0, "title", to="New Chat")),
+            ("GET chat-history standard", "lastUpdated", put(0, 0, "lastUpdated", to="today")),
+            ("PUT chat-history/1", "mode", drop(0, "mode")),
+            ("PUT chat-history/1", "messageCount", put(0, "messageCount", to="2")),
+            ("PUT chat-history/1", "lastMessage", put(0, "lastMessage", to="")),
+            ("GET chat-history standard", "listed", put(0, to=[])),
+            ("GET chat-history multiAgent", "modes", put(0, to=[{"id": "1"}])),
+            ("GET chat-history/1/messages", "messages", put(0, 1, "agentIdentifier", to="Other")),
+            ("GET chat-history/1/messages", "messages", put(0, to=[])),
+            ("GET chat-history standard", "deleted", put(1, to=[{"id": "1"}])),
+        )
+    ),
+    *(
+        ("semantic-kernel-python", "POST chat", "an answer", rule, change)
+        for rule, change in (
+            (READS, put(0, to={})),
+            (READS, put(0, 0, "role", to="Assistant")),
+            (READS, put(0, 0, "content_type", to="text")),
+            (READS, put(0, 0, "finish_reason", to="error")),
+            (READS, put(0, 0, "status", to="done")),
+            (READS, put(0, 0, "metadata", to=[])),
+            (READS, drop(0, 0, "items", 0, "content_type")),
+            (READS, put(0, 0, "items", 0, "text", to=7)),
+            (READS, status(500)),
+            ("one", put(0, to=[])),
+            ("text", put(0, 0, "items", to=[])),
+            ("text once", put(0, 0, "content", to="Eye exams")),
+            ("role", put(0, 0, "role", to="user")),
+        )
+    ),
+    ("semantic-kernel-python", "POST chat bad", "a bad request", "status", status(200)),
+    *(
+        ("semantic-kernel-python", "POST chat/stream", "a stream", rule, change)
+        for rule, change in (
+            (READS, first(ERROR_LINE)),
+            (READS, raw(b'data: {"role": "assistant"}\n')),
+            ("text", both(put(0, "items", to=[]), put(1, "items", to=[]))),
+            ("text once", put(0, "items", to=TWO_TEXTS)),
+            ("role", put(0, "role", to="user")),
+            ("index", drop(0, "choice_index")),
+            ("adds up", put(2, "ai_model_id", to="gpt-4o")),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("client", NAMED)
+async def test_a_good_answer_holds_to_every_rule(client: str) -> None:
+    async with serving(client) as (backend, _):
+        cells = await run_client(NAMED[client], backend, "")
+    assert [failure for cell in cells for failure in cell.failures] == []
+    assert all(cell.checked for cell in cells)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: " / ".join(case[:4]))
+async def test_an_answer_that_breaks_a_rule_fails_it(case: Case) -> None:
+    client, asked, title, rule, change = case
+    async with serving(client, {asked: change}) as (backend, _):
+        cells = await run_client(NAMED[client], backend, "")
+    failed = {(failure.title, failure.rule) for cell in cells for failure in cell.failures}
+    assert (title, rule) in failed
+
+
+def test_every_rule_is_seen_to_fail() -> None:
+    rules = {
+        (client.name, probe.title, rule.name) for client in CLIENTS for probe in client.probes for rule in probe.rules
+    }
+    assert rules - {(client, title, rule) for client, _, title, rule, _ in CASES} == set()
+
+
+async def test_a_line_split_between_two_http_chunks_breaks_the_web_component() -> None:
+    line = json.dumps({"choices": [{"delta": {"content": "Eye exams", "context": CONTEXT}}]}).encode() + b"\n"
+    async with serving("chat-component", {"POST chat stream": raw(line[:9])}) as (backend, _):
+        cells = await run_client(NAMED["chat-component"], backend, "")
+    assert any("HTTP chunk" in failure.sentence for cell in cells for failure in cell.failures)
+
+
+async def test_a_route_that_is_missing_is_not_offered() -> None:
+    gone = dict.fromkeys(good_answers()["chatui-multi-agent"], status(404))
+    async with serving("chatui-multi-agent", gone) as (backend, _):
+        cells = await run_client(NAMED["chatui-multi-agent"], backend, "")
+    assert [(cell.checked, cell.failures) for cell in cells] == [(0, ()), (0, ())]
+
+
+async def test_a_chat_is_deleted_again_whatever_goes_wrong() -> None:
+    async with serving("chatui-history", {"PUT chat-history/1": status(500)}) as (backend, bodies):
+        await run_client(NAMED["chatui-history"], backend, "")
+    assert len(bodies) == len(["POST", "PUT", "DELETE"])
+
+
+async def test_the_web_component_sends_its_overrides_directly_in_the_context() -> None:
+    async with serving("chat-component") as (backend, bodies):
+        await run_client(NAMED["chat-component"], backend, "")
+    assert at(bodies, 0, "context", "top") == 1
+    assert at(bodies, 0, "context", "approach") == "rrr"
+
+
+async def test_chatui_sends_messages_and_nothing_else() -> None:
+    async with serving("chatui") as (backend, bodies):
+        await run_client(NAMED["chatui"], backend, "")
+    assert bodies[0] == {"messages": [{"role": "user", "content": "Are eye exams covered?"}]}
