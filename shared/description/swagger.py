@@ -154,9 +154,10 @@ class _Converter:
         converted: Schema = {"description": response["description"]}
         if content := response.get("content"):
             media_type = _JSON_TYPE if _JSON_TYPE in content else next(iter(content))
-            converted["schema"] = self.schema(content[media_type]["schema"])
-            if "x-itemSchema" in content[media_type]:
-                converted["x-itemSchema"] = self.schema(content[media_type]["x-itemSchema"])
+            if "x-itemSchema" in content[media_type]:  # a stream, which Swagger 2.0 has no words for
+                converted |= {"schema": {}, "x-itemSchema": self.schema(content[media_type]["x-itemSchema"])}
+            else:
+                converted["schema"] = self.schema(content[media_type]["schema"])
         if headers := response.get("headers"):
             converted["headers"] = {name: self._header(header) for name, header in headers.items()}
         return converted

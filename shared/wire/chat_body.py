@@ -64,7 +64,9 @@ class OverridesBody(_Body):
     minimum_reranker_score: float | None = Field(default=None, allow_inf_nan=False)
     semantic_ranker: bool | None = None
     semantic_captions: bool | None = None
-    vector_fields: Annotated[list[str], BeforeValidator(_list_if_one)] | None = None
+    vector_fields: (
+        Annotated[list[str], BeforeValidator(_list_if_one, json_schema_input_type=list[str] | str)] | None
+    ) = None
     use_gpt4v: bool | None = None
     gpt4v_input: Literal["text", "textAndImages", "images"] | None = None
     suggest_followup_questions: bool | None = None
