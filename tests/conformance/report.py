@@ -17,7 +17,7 @@ def table(cells: Sequence[Cell], *, markdown: bool) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [" | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
     lines.insert(1, "-|-".join("-" * width for width in widths))
-    return "\n".join(f"| {line} |".replace("|-|", "|---|") if markdown else line.rstrip() for line in lines)
+    return "\n".join(f"| {line} |" if markdown else line.rstrip() for line in lines)
 
 
 def failures(cells: Sequence[Cell]) -> str:

@@ -1,93 +1,16 @@
 """Every rule of every client: it holds for a good answer, and it is seen to fail for an answer that breaks it."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
-from tests.conformance.canned import CONTEXT, Canned, good_answers, serving
+from tests.conformance.canned import CONTEXT, good_answers, serving
 from tests.conformance.clients import CLIENTS
 from tests.conformance.reading import Json, at
 from tests.conformance.rules import READS, run_client
+from tests.conformance.spoiling import Change, both, drop, first, put, raw, status, without_line
 
 NAMED = {client.name: client for client in CLIENTS}
-type Change = Callable[[Canned], None]
-
-
-def put(*path: str | int, to: Json) -> Change:
-    """Change one value in the records."""
-
-    def change(canned: Canned) -> None:
-        *way, last = path
-        place = at(canned.records, *way)
-        match place, last:
-            case dict(), str():
-                place[last] = to
-            case list(), int():
-                place[last] = to
-            case _:
-                raise KeyError(path)
-
-    return change
-
-
-def drop(*path: str | int) -> Change:
-    """Take a key away."""
-
-    def change(canned: Canned) -> None:
-        *way, last = path
-        place = at(canned.records, *way)
-        assert isinstance(place, dict)
-        assert isinstance(last, str)
-        del place[last]
-
-    return change
-
-
-def status(number: int) -> Change:
-    """Answer with another status."""
-
-    def change(canned: Canned) -> None:
-        canned.status = number
-
-    return change
-
-
-def raw(content: bytes) -> Change:
-    """Answer with these bytes."""
-
-    def change(canned: Canned) -> None:
-        canned.raw = content
-
-    return change
-
-
-def first(*records: Json) -> Change:
-    """Begin the stream with these."""
-
-    def change(canned: Canned) -> None:
-        canned.records[:0] = records
-
-    return change
-
-
-def without_line(number: int) -> Change:
-    """Leave out a line."""
-
-    def change(canned: Canned) -> None:
-        del canned.records[number]
-
-    return change
-
-
-def both(*changes: Change) -> Change:
-    """Several changes."""
-
-    def change(canned: Canned) -> None:
-        for each in changes:
-            each(canned)
-
-    return change
 
 
 M, C = (0, "message"), (0, "choices", 0)
