@@ -127,7 +127,7 @@ def _openai_service(settings: Settings) -> OpenAIService | None:
 
 def _chat_model(openai: OpenAIService | None) -> ChatModel:
     if openai is None:
-        from shared.chat_models.extractive import ExtractiveModel
+        from shared.chat_models.extractive.model import ExtractiveModel
 
         return ExtractiveModel()
     from shared.chat_models.openai_chat import OpenAIChatModel

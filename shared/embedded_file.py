@@ -47,9 +47,7 @@ class EmbeddedFile:
             raise Unavailable(self._sentence(_MESSAGES[apsw.CantOpenError])) from exc
 
     @contextmanager
-    def transaction(
-        self, db: apsw.Connection, kind: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED"
-    ) -> Generator[None]:
+    def transaction(self, db: apsw.Connection, kind: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Generator[None]:
         """Commit what happens inside, or nothing of it if it raises.
 
         Not by apsw's own `with db:`, which waits for a busy file without letting go of Python's lock, so that no

@@ -13,7 +13,7 @@ SHARED = ROOT / "shared"
 SDKS = {"openai", "httpx2", "apsw", "sqlite_vec", "azure", "pypdfium2", "mammoth", "markdownify", "aiohttp"}
 WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
-    "shared.chat_models.extractive",
+    "shared.chat_models.extractive.model",
     "shared.chat_models.openai_chat",
     "shared.history.azure_table_history",
     "shared.history.off",

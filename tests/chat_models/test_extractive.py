@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.chat_models import ChatModel, ModelRequest, Tool
-from shared.chat_models.extractive import ExtractiveModel
+from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import FileText, Message, Passage, Role
 from shared.core.prompts import SEARCH_TOOL
 from shared.events import Usage

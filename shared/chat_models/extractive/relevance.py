@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
-from shared.chat_models.statements import Statement, statements_of
+from shared.chat_models.extractive.statements import Statement, statements_of
 from shared.chat_types import Passage
 from shared.retrieval.function_words import ASKING, LIGHT, Language, function_words, languages_of
 from shared.retrieval.terms import fold, index_terms, prefix_of, query_terms, words

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from shared.chat_models.relevance import telling_words
+from shared.chat_models.extractive.relevance import telling_words
 from shared.chat_types import Message, Role
 
 _LONGEST_QUESTION = 500

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from shared.chat_models.relevance import Scored, telling_words
+from shared.chat_models.extractive.relevance import Scored, telling_words
 from shared.retrieval.function_words import Language
 
 _MOST = 3

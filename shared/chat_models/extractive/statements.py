@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from shared.chat_models.sentences import sentences
+from shared.chat_models.extractive.sentences import sentences
 
 _LONGEST = 600
 """Characters of a statement; more without a full stop is no sentence, and is cut at a word."""

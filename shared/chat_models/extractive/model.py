@@ -12,9 +12,9 @@ from collections.abc import AsyncGenerator, Sequence
 from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Tool
-from shared.chat_models.followup_questions import followup_questions
-from shared.chat_models.relevance import Scored, best_statements, language_of, read_sources
-from shared.chat_models.standalone_query import standalone_query
+from shared.chat_models.extractive.followup_questions import followup_questions
+from shared.chat_models.extractive.relevance import Scored, best_statements, language_of, read_sources
+from shared.chat_models.extractive.standalone_query import standalone_query
 from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.events import CompletionStarted, Usage
 from shared.retrieval.function_words import Language

@@ -1,0 +1,5 @@
+"""The embedded model: answers with sentences of the sources when no language model is configured.
+
+`model` is the `ChatModel`; `statements` and `sentences` take a source apart, `relevance` finds what answers a question,
+`standalone_query` and `followup_questions` are what it makes of a conversation.
+"""
