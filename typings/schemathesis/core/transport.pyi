@@ -1,0 +1,2 @@
+class Response:
+    status_code: int
