@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import (
     AzureError,
     ClientAuthenticationError,
@@ -51,10 +52,12 @@ class HistoryTable:
 
     Args:
         client: Knows the account, and how to sign in.
+        credential: What signs the client in, if it is to be closed with it.
     """
 
-    def __init__(self, client: TableClient) -> None:
+    def __init__(self, client: TableClient, credential: AsyncTokenCredential | None = None) -> None:
         self._client = client
+        self._credential = credential
         self._made = False
 
     @classmethod
@@ -62,7 +65,8 @@ class HistoryTable:
         """The table of an account, by its address, with the app's identity."""
         from azure.identity.aio import DefaultAzureCredential
 
-        return cls(TableClient(endpoint, TABLE, credential=DefaultAzureCredential(), **_PATIENCE))
+        credential = DefaultAzureCredential()
+        return cls(TableClient(endpoint, TABLE, credential=credential, **_PATIENCE), credential)
 
     @classmethod
     def of(cls, connection_string: str) -> "HistoryTable":
@@ -99,6 +103,8 @@ class HistoryTable:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
+        if self._credential:
+            await self._credential.close()
 
 
 def is_without_table(error: AzureError) -> bool:

@@ -1,10 +1,12 @@
 """History in a table of Azurite, the real service's emulator: the contract, the limits, and the service's faults."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_asyncio
+from aiohttp import web
 from azure.data.tables import TableEntity
 from azure.data.tables.aio import TableClient
 
@@ -107,6 +109,29 @@ async def test_a_key_that_is_not_the_accounts_is_named(azurite: Azurite) -> None
         await history.conversations("o")
     await history.aclose()
     assert "d3Jvbmc" not in raised.value.message
+
+
+async def test_an_address_is_used_with_the_apps_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.query["resource"])
+        expires = str(int(time.time()) + 3600)
+        return web.json_response({"access_token": "t", "expires_on": expires, "token_type": "Bearer", "resource": "x"})
+
+    application = web.Application()
+    application.router.add_get("/msi/token", answer)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    monkeypatch.setenv("IDENTITY_ENDPOINT", f"http://127.0.0.1:{runner.addresses[0][1]}/msi/token")
+    monkeypatch.setenv("IDENTITY_HEADER", "header")
+    history = AzureTableHistory(HistoryTable.at("https://127.0.0.1:9"))
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        await history.conversations("o")
+    await history.aclose()
+    await runner.cleanup()
+    assert asked == ["https://storage.azure.com"]
 
 
 @pytest.mark.parametrize("text", ["nonsense", "AccountName=a", "AccountName=a;AccountKey", "="])
