@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.errors import SwitchboardError
 from shared.wire.ai_chat_records import DeltaEncoder, answer_document
 from shared.wire.chat_body import parse_chat
 from shared.wire.framing import NDJSON
-from shared.wire.protocol import Protocol, Record, error_text
+from shared.wire.protocol import Protocol, Record, error_record
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -27,18 +26,11 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     return answer_document(answer, _state(request))
 
 
-def _error(error: SwitchboardError, invocation_id: str) -> Record:
-    """Front ends show `error` as it is, so it is a string."""
-    return {"error": error_text(error, invocation_id)}
-
-
 AI_CHAT = Protocol(
     name="ai-chat",
     title="AI Chat Protocol",
     parse=_parse,
     answer=_answer,
-    encoder=lambda request: DeltaEncoder(_state(request), _error),
-    error=_error,
+    encoder=lambda request: DeltaEncoder(_state(request), error_record),
     framing=NDJSON,
-    infer=lambda _body: False,
 )

@@ -22,6 +22,16 @@ class Encoder(TypingProtocol):
         ...
 
 
+def error_text(error: SwitchboardError, invocation_id: str) -> str:
+    """What the caller reads: the sentence, and the id that finds the log entry."""
+    return f"{error.message} (invocation {invocation_id})"
+
+
+def error_record(error: SwitchboardError, invocation_id: str) -> Record:
+    """What most protocols say of an error: front ends show `error` as it is, so it is a string."""
+    return {"error": error_text(error, invocation_id)}
+
+
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """A protocol: two pure halves and how they are framed."""
@@ -36,18 +46,13 @@ class Protocol:
     """A whole answer as one JSON document."""
     encoder: Callable[[ChatRequest], Encoder]
     """The encoder for a streamed answer."""
-    error: Callable[[SwitchboardError, str], Record]
-    """An error and its invocation id, as a document or the last record of a stream."""
     framing: Framing
     """How a stream's records are told apart."""
-    infer: Callable[[Mapping[str, Json]], bool]
+    error: Callable[[SwitchboardError, str], Record] = error_record
+    """An error and its invocation id, as a document or the last record of a stream."""
+    infer: Callable[[Mapping[str, Json]], bool] = lambda _body: False
     """Whether a body on a bare route can only be this protocol's."""
     aliases: tuple[str, ...] = ()
     """Other names that it goes by."""
     takes_files: bool = False
     """Whether it has a form of request that carries files."""
-
-
-def error_text(error: SwitchboardError, invocation_id: str) -> str:
-    """What the caller reads: the sentence, and the id that finds the log entry."""
-    return f"{error.message} (invocation {invocation_id})"

@@ -5,37 +5,24 @@ the flat ones of the Java SDK (`authorRole`, `content`, `metadata`). Both are se
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.errors import BadRequest, SwitchboardError
 from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
-from shared.wire.chat_body import parse_chat
 from shared.wire.context import answer_context, retrieved_context, thoughts_json
 from shared.wire.framing import SSE
-from shared.wire.protocol import Protocol, Record, error_text
-
-_CONVERSATION_KEYS = ("ConversationId", "conversationId")
+from shared.wire.kernel_body import parse_kernel_chat
+from shared.wire.protocol import Protocol, Record, error_record
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
-    messages = body.get("messages")
-    if isinstance(messages, list):
-        body = dict(body) | {"messages": [_flat(message) for message in messages]}
-    request = parse_chat(body, state_key="session_state")
-    named = next((name for key in _CONVERSATION_KEYS if (name := body.get(key)) is not None), None)
-    if not (named is None or isinstance(named, str)):
-        raise BadRequest("ConversationId: should be a string.")
-    return replace(request, conversation_id=named) if named else request
+    return parse_kernel_chat(body, _flat, conversation_keys=("ConversationId", "conversationId"))
 
 
-def _flat(message: Json) -> Json:
+def _flat(message: dict[str, Json]) -> Json:
     """A message as the other protocols have it, of one that a client echoes in Semantic Kernel's own shape."""
-    if not isinstance(message, dict):
-        return message
     role, items = message.get("Role"), message.get("Items")
     flat = dict(message)
     if isinstance(role, dict) and isinstance(label := role.get("Label"), str):
@@ -90,7 +77,7 @@ class _Encoder:
             case Finished():
                 return self._last(event)
             case Failed():
-                return (_error(event.error, event.invocation_id),)
+                return (error_record(event.error, event.invocation_id),)
             case _:
                 assert_never(event)
 
@@ -140,17 +127,11 @@ def _end(finished: Finished) -> Record:
     return end
 
 
-def _error(error: SwitchboardError, invocation_id: str) -> Record:
-    return {"error": error_text(error, invocation_id)}
-
-
 SEMANTIC_KERNEL = Protocol(
     name="semantic-kernel",
     title="Semantic Kernel's ChatMessageContent, for ChatUI",
     parse=_parse,
     answer=_answer,
     encoder=_Encoder,
-    error=_error,
     framing=SSE,
-    infer=lambda _body: False,
 )

@@ -5,33 +5,24 @@ Source: the package's `ChatMessageContent.model_dump_json()` and `StreamingChatM
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.errors import BadRequest, SwitchboardError
 from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
-from shared.wire.chat_body import parse_chat
 from shared.wire.context import answer_context, retrieved_context, thoughts_json
 from shared.wire.framing import SSE
-from shared.wire.protocol import Protocol, Record, error_text
+from shared.wire.kernel_body import parse_kernel_chat
+from shared.wire.protocol import Protocol, Record, error_record
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
-    messages = body.get("messages")
-    if isinstance(messages, list):
-        body = dict(body) | {"messages": [_flat(message) for message in messages]}
-    request = parse_chat(body, state_key="session_state")
-    named = body.get("conversation_id")
-    if not (named is None or isinstance(named, str)):
-        raise BadRequest("conversation_id: should be a string.")
-    return replace(request, conversation_id=named) if named else request
+    return parse_kernel_chat(body, _flat, conversation_keys=("conversation_id",))
 
 
-def _flat(message: Json) -> Json:
+def _flat(message: dict[str, Json]) -> Json:
     """A message as the other protocols have it, of one that the package wrote: its text is in its items."""
-    if not isinstance(message, dict) or "content" in message or not isinstance(items := message.get("items"), list):
+    if "content" in message or not isinstance(items := message.get("items"), list):
         return message
     texts = [item.get("text") for item in items if isinstance(item, dict) and item.get("content_type") == "text"]
     return message | {"content": "".join(text for text in texts if isinstance(text, str))}
@@ -74,7 +65,7 @@ class _Encoder:
             case Finished():
                 return self._last(event)
             case Failed():
-                return (_error(event.error, event.invocation_id),)
+                return (error_record(event.error, event.invocation_id),)
             case _:
                 assert_never(event)
 
@@ -130,17 +121,11 @@ def _end(finished: Finished) -> Record:
     return end
 
 
-def _error(error: SwitchboardError, invocation_id: str) -> Record:
-    return {"error": error_text(error, invocation_id)}
-
-
 SEMANTIC_KERNEL_PYTHON = Protocol(
     name="semantic-kernel-python",
     title="Semantic Kernel for Python's ChatMessageContent",
     parse=_parse,
     answer=_answer,
     encoder=_Encoder,
-    error=_error,
     framing=SSE,
-    infer=lambda _body: False,
 )
