@@ -15,6 +15,7 @@ from shared.wire.ai_chat import AI_CHAT
 from shared.wire.chat_body import ChatBody
 from shared.wire.framing import SSE
 from shared.wire.history_body import MessagesBody, NewChatBody
+from shared.wire.multipart import FILE_PART
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 
@@ -22,8 +23,6 @@ VERSION = "0.1.0"
 """Of the app, as in `pyproject.toml`."""
 JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
-FILE_PART = r"^messages\[(0|[1-9][0-9]{0,3})\]\.files\[(0|[1-9][0-9]{0,3})\]$"
-"""The name of a part that is a file."""
 _HOST_JSON = Path(__file__).parents[2] / "host.json"
 
 
@@ -132,7 +131,7 @@ def _form(protocol: Protocol) -> Schema:
     file: Schema = {"type": "string", "contentMediaType": "application/octet-stream"}
     body = record({"json": ref(f"{SHAPES[protocol.name].name}Request")}, description="The request, and its files.")
     return {
-        "schema": body | {"patternProperties": {FILE_PART: file}, "additionalProperties": False},
+        "schema": body | {"patternProperties": {f"^{FILE_PART.pattern}$": file}, "additionalProperties": False},
         "encoding": {"json": {"contentType": JSON_TYPE}},
     }
 

@@ -20,7 +20,8 @@ FILE_LIMIT = 10 * 1024 * 1024
 """Bytes of one file."""
 MOST_FILES = 10
 
-_FILE_PART = re.compile(r"messages\[(0|[1-9][0-9]{0,3})\]\.files\[(0|[1-9][0-9]{0,3})\]")
+FILE_PART = re.compile(r"messages\[(0|[1-9][0-9]{0,3})\]\.files\[(0|[1-9][0-9]{0,3})\]")
+"""The name of a part that is a file: of which message, and which of its files."""
 _LONGEST_NAME = 100
 """Characters of a name that are shown."""
 
@@ -149,7 +150,7 @@ class FormReader:
         part.limit = BODY_LIMIT if part.name == "json" else FILE_LIMIT
 
     def _admit_file(self, name: str) -> None:
-        if not _FILE_PART.fullmatch(name):
+        if not FILE_PART.fullmatch(name):
             raise BadRequest(
                 f"There is no place for a part named '{_shown(name)}': parts are 'json' and, for the files of a "
                 "message, 'messages[0].files[0]' and so on."
@@ -177,7 +178,7 @@ class FormReader:
 
 
 def _attachment(part: _Part, data: bytes) -> Attachment:
-    message, index = (int(number) for number in _FILE_PART.findall(part.name)[0])
+    message, index = (int(number) for number in FILE_PART.findall(part.name)[0])
     filename = _options(part.headers.get("content-disposition", b""))[1].get("filename", "")
     media_type, options = _options(part.headers.get("content-type", b""))
     return Attachment(
