@@ -30,6 +30,8 @@ LATE = {
     "grpc",
     "agent_framework",
     "semantic_text_splitter",
+    "shared.description.openapi",
+    "shared.description.swagger",
     "shared.retrieval.ingestion",
     "tqdm",
 }
