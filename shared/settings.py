@@ -83,7 +83,10 @@ class Settings(BaseModel):
         description="Connection string of the app's own storage account, which the platform reads too. Its tables "
         "keep the chats where there is no `HISTORY_TABLE_ENDPOINT`.",
     )
-    data_dir: Path = Field(default=Path(".data"), description="Where the embedded index and its documents live.")
+    data_dir: Path = Field(
+        default=Path(".data"),
+        description="Where the embedded stores live: the index with its documents, and the chat history.",
+    )
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Settings":
@@ -96,7 +99,10 @@ class Settings(BaseModel):
         try:
             settings = cls.model_validate(values)
         except ValidationError as invalid:
-            problems = [_describe(str(error["loc"][0]), error["msg"]) for error in invalid.errors()]
+            problems = [
+                f"{variable(str(error['loc'][0]))}: {_PROBLEMS.get(error['type'], error['msg'])}."
+                for error in invalid.errors()
+            ]
             raise NotConfigured(" ".join(problems)) from None
         problems = [*_half_configured(settings), *_unsupported(environment)]
         if problems:
@@ -111,14 +117,16 @@ _NOT_YET = ("AZURE_SEARCH_ENDPOINT", "AGENTS_FILE", "CHAT_AGENT", "RAI_ENDPOINT"
 _PLATFORMS_OWN = {"azure_web_jobs_storage": "AzureWebJobsStorage"}
 """Variables that the Functions platform has named."""
 
+_PROBLEMS = {
+    "bool_parsing": "should be true or false",
+    "string_pattern_mismatch": "should be a URL with its scheme, such as https://example.com",
+}
+"""What to do, by pydantic's type of error, where its own words do not say; the patterns here are all of URLs."""
+
 
 def variable(field: str) -> str:
     """The environment variable of a field."""
     return _PLATFORMS_OWN.get(field, field.upper())
-
-
-def _describe(field: str, problem: str) -> str:
-    return f"{variable(field)}: {problem}."
 
 
 def _unsupported(environment: Mapping[str, str]) -> list[str]:
