@@ -171,16 +171,14 @@ def _prepare(db: apsw.Connection) -> None:
     Raises:
         Unavailable: the file was written by another version of this app.
     """
-    match db.pragma("user_version"):
-        case 0:
-            db.execute(_SCHEMA)
-        case 1:
-            pass
-        case _:
-            raise Unavailable(
-                "The chat history was written by another version of this app. Use that version, or move "
-                "`history.sqlite` out of DATA_DIR to start anew."
-            )
+    version = db.pragma("user_version")
+    if version == 0:
+        db.execute(_SCHEMA)
+    elif version != _SCHEMA_VERSION:
+        raise Unavailable(
+            "The chat history was written by another version of this app. Use that version, or move "
+            "`history.sqlite` out of DATA_DIR to start anew."
+        )
 
 
 def _find(db: apsw.Connection, owner: str, conversation_id: str) -> Conversation:
