@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
-from shared.chat_types import ChatRequest, Json, Message, Passage, RequestContext, Role, ToolCall
+from shared.chat_types import ChatRequest, Json, Message, Passage, RequestContext, RetrievalMode, Role, ToolCall
 from shared.core.attachments import attached_thoughts
 from shared.core.citations import unverified_citations
 from shared.core.context_window import fit_history
@@ -124,7 +124,7 @@ def _search_props(search: SearchQuery, found: SearchResult) -> dict[str, Json]:
     props: dict[str, Json] = {
         "top": search.top,
         "retrieval_mode": found.mode.value,
-        "has_vector": found.mode.value != "text",
+        "has_vector": found.mode is not RetrievalMode.TEXT,
         "use_semantic_ranker": False,
         "use_semantic_captions": False,
     }
