@@ -123,7 +123,7 @@ async def update_chat(request: Request) -> Response:
 async def delete_chat(request: Request) -> Response:
     """`DELETE /chat-history/{id}`: a chat with everything in it."""
     history, owner = await _history()
-    read_mode(request.query_params.get("mode"))
+    read_mode(request.query_params.get("mode"))  # only checked: the id alone says which chat
     await history.delete(owner, request.path_params["id"])
     return Response(status_code=204)
 
