@@ -205,16 +205,15 @@ async def _start_turn(
     """
     name = request.path_params.get("protocol")
     known = pinned(name) if name else default
-    request.state.protocol = protocol = known or AI_CHAT
+    if not known and is_form(_content_type(request)):
+        known = taking_files()
+    request.state.protocol = known or AI_CHAT
     service = await app.get_service()
     deadline = asyncio.get_running_loop().time() + service.settings.chat_deadline_seconds
-    if not known and is_form(_content_type(request)):
-        request.state.protocol = protocol = known = taking_files()
-    elif not known:
-        request.state.protocol = NAMES[service.settings.chat_default_protocol]
+    unless_told = service.settings.chat_default_protocol
+    request.state.protocol = known or NAMES[unless_told]
     body = await read_body(request.stream(), lambda: chat_reader(_content_type(request), known))
-    if not known:
-        request.state.protocol = protocol = inferred(body.json, service.settings.chat_default_protocol)
+    request.state.protocol = protocol = known or inferred(body.json, unless_told)
     asked = replace(protocol.parse(body.json), single_turn=single_turn)
     asked = await service.attach(asked, body.files)
     context = RequestContext(_invocation_id(request), deadline, ANONYMOUS)
