@@ -29,6 +29,8 @@ from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.framing import encode_json
 from shared.wire.history_body import (
     HISTORY_BODY_LIMIT,
+    MESSAGES_EXAMPLE,
+    NEW_CHAT_EXAMPLE,
     conversation_json,
     message_json,
     parse_messages,
@@ -98,7 +100,7 @@ async def list_chats(request: Request) -> Response:
 async def start_chat(request: Request) -> Response:
     """`POST /chat-history`: a new chat, and what a list shows of it."""
     history, owner = await _history()
-    body = await read_body(request.stream(), JsonReader)
+    body = await read_body(request.stream(), lambda: JsonReader(example=NEW_CHAT_EXAMPLE))
     return _json_response(conversation_json(await history.create(owner, *parse_new_chat(body.json))), status=201)
 
 
@@ -114,7 +116,7 @@ async def chat_messages(request: Request) -> Response:
 async def update_chat(request: Request) -> Response:
     """`PUT /chat-history/{id}`: messages to add or to update, and what a list shows of the chat now."""
     history, owner = await _history()
-    body = await read_body(request.stream(), lambda: JsonReader(HISTORY_BODY_LIMIT))
+    body = await read_body(request.stream(), lambda: JsonReader(HISTORY_BODY_LIMIT, MESSAGES_EXAMPLE))
     messages = parse_messages(body.json, datetime.now(UTC))
     return _json_response(conversation_json(await history.write(owner, request.path_params["id"], messages)))
 

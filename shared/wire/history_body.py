@@ -16,6 +16,8 @@ from shared.wire.invalid_body import refusal
 
 HISTORY_BODY_LIMIT = 8 * 1024 * 1024
 """Bytes of the body of a PUT: it carries a whole chat, which the store limits to the same size."""
+NEW_CHAT_EXAMPLE = '{"title": "…"}'
+MESSAGES_EXAMPLE = '{"messages": [{"id": "…", "role": "user", "content": "…"}]}'
 UNTITLED = "New Chat"
 """ChatUI's own title for a chat that nobody named."""
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import cast
 
+from pydantic_core import from_json
+
 from shared.chat_types import Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, TooLarge
@@ -10,6 +12,7 @@ from shared.errors import BadRequest, TooLarge
 BODY_LIMIT = 1024 * 1024
 """Bytes of a JSON body."""
 EXAMPLE = '{"messages": [{"role": "user", "content": "…"}]}'
+"""Of a question, for those who send what is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +30,12 @@ class JsonReader:
 
     Args:
         limit: Bytes that it may have.
+        example: Of what to send, in JSON.
     """
 
-    def __init__(self, limit: int = BODY_LIMIT) -> None:
+    def __init__(self, limit: int = BODY_LIMIT, example: str = EXAMPLE) -> None:
         self._limit = limit
+        self._example = example
         self._read = bytearray()
 
     def feed(self, chunk: bytes) -> None:
@@ -49,19 +54,21 @@ class JsonReader:
         Raises:
             BadRequest: what is wrong and where.
         """
-        return Body(read_json_object(bytes(self._read)))
+        return Body(read_json_object(bytes(self._read), self._example))
 
 
-def read_json_object(body: bytes) -> dict[str, Json]:
+def read_json_object(body: bytes, example: str = EXAMPLE) -> dict[str, Json]:
     """Parse a body that has to be one JSON object in UTF-8 (with or without a byte order mark).
+
+    Args:
+        body: As it was sent.
+        example: Of what to send, in JSON.
 
     Raises:
         BadRequest: what is wrong and where; never quotes the body.
     """
-    from pydantic_core import from_json
-
     if not body.strip():
-        raise BadRequest(f"The request has no body. Send JSON such as {EXAMPLE}.")
+        raise BadRequest(f"The request has no body. Send JSON such as {example}.")
     try:
         body.decode()
     except UnicodeDecodeError as invalid:
@@ -71,5 +78,5 @@ def read_json_object(body: bytes) -> dict[str, Json]:
     except ValueError as invalid:
         raise BadRequest(f"The body is not JSON that can be read: {invalid}.") from None
     if not isinstance(value, dict):
-        raise BadRequest(f"The body is JSON, but no object. Send one such as {EXAMPLE}.")
+        raise BadRequest(f"The body is JSON, but no object. Send one such as {example}.")
     return value

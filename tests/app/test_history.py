@@ -164,6 +164,17 @@ async def test_messages_that_cannot_be_kept_are_named(app: RunningHost, http: An
     assert await chats.messages(chat) == []
 
 
+async def test_who_sends_nothing_is_shown_an_example_that_works(app: RunningHost, http: Any) -> None:
+    chats = Chats(app, http)
+    chat = await chats.start()
+    for method, path, fine in (("POST", "", 201), ("PUT", f"/{chat}", 200)):
+        status, error = await chats.send(method, path)
+        assert status == 400
+        example = error["error"].partition("JSON such as ")[2].partition(". (invocation ")[0]
+        assert (await chats.send(method, path, json.loads(example)))[0] == fine
+    assert [message["content"] for message in await chats.messages(chat)] == ["…"]
+
+
 async def test_an_unknown_mode_is_told_the_known_ones(chats: Chats) -> None:
     chat = await chats.start()
     for answer in (
