@@ -7,11 +7,11 @@ azure-search-openai-demo. Unknown keys are ignored; null and the empty string co
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from shared.chat_types import ChatRequest, Json, Message, Overrides, RetrievalMode, Role, ToolCall
 from shared.errors import BadRequest
-from shared.wire.invalid_body import refusal
+from shared.wire.body_model import BodyModel
 
 LONGEST_CONVERSATION = 1_000
 """Messages."""
@@ -24,25 +24,21 @@ def _list_if_one(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore")
-
-
-class FunctionBody(_Body):
+class FunctionBody(BodyModel):
     """The function of a tool call that a client echoes."""
 
     name: str
     arguments: str
 
 
-class ToolCallBody(_Body):
+class ToolCallBody(BodyModel):
     """A tool call that a client echoes."""
 
     id: str
     function: FunctionBody
 
 
-class MessageBody(_Body):
+class MessageBody(BodyModel):
     """One message."""
 
     role: Literal["user", "assistant", "system", "tool"]
@@ -51,7 +47,7 @@ class MessageBody(_Body):
     tool_call_id: str | None = None
 
 
-class OverridesBody(_Body):
+class OverridesBody(BodyModel):
     """The settings that a request may change, in `context.overrides` or `context`."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -90,7 +86,7 @@ class ContextBody(OverridesBody):
     overrides: OverridesBody | None = None
 
 
-class ChatBody(_Body):
+class ChatBody(BodyModel):
     """What every JSON request has."""
 
     messages: list[MessageBody] = Field(min_length=1, max_length=LONGEST_CONVERSATION)
@@ -107,10 +103,7 @@ def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
     """
-    try:
-        chat = ChatBody.model_validate(body)
-    except ValidationError as invalid:
-        raise refusal(invalid) from None
+    chat = ChatBody.read(body)
     messages = tuple(_message(index, message) for index, message in enumerate(chat.messages))
     if messages[-1].role is not Role.USER:
         raise BadRequest(f"The last message must be the user's, and its role is '{messages[-1].role}'.")

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from shared.chat_types import Json, Role
 from shared.errors import BadRequest
 from shared.history import Conversation, Mode, StoredMessage
-from shared.wire.invalid_body import refusal
+from shared.wire.body_model import BodyModel
 
 HISTORY_BODY_LIMIT = 8 * 1024 * 1024
 """Bytes of the body of a PUT: it carries a whole chat, which the store limits to the same size."""
@@ -22,18 +22,14 @@ UNTITLED = "New Chat"
 """ChatUI's own title for a chat that nobody named."""
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore")
-
-
-class NewChatBody(_Body):
+class NewChatBody(BodyModel):
     """`POST /chat-history`."""
 
     mode: Literal["standard", "multiAgent"] = Field(default="standard", description="What kind of chat it is.")
     title: str | None = Field(default=None, max_length=200, description="What lists show.")
 
 
-class HistoryMessageBody(_Body):
+class HistoryMessageBody(BodyModel):
     """One message of `PUT /chat-history/{id}`."""
 
     id: str = Field(min_length=1, max_length=200, description="Unique in the chat: says which message it is.")
@@ -47,7 +43,7 @@ class HistoryMessageBody(_Body):
     finish_reason: str | None = Field(default=None, alias="finishReason", max_length=100)
 
 
-class MessagesBody(_Body):
+class MessagesBody(BodyModel):
     """`PUT /chat-history/{id}`."""
 
     messages: list[HistoryMessageBody] = Field(description="The messages to add, or to update by their ids.")
@@ -73,10 +69,7 @@ def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str]:
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
     """
-    try:
-        chat = NewChatBody.model_validate(body)
-    except ValidationError as invalid:
-        raise refusal(invalid) from None
+    chat = NewChatBody.read(body)
     return Mode(chat.mode), (chat.title or "").strip() or UNTITLED
 
 
@@ -86,11 +79,7 @@ def parse_messages(body: Mapping[str, Json], now: datetime) -> list[StoredMessag
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
     """
-    try:
-        messages = MessagesBody.model_validate(body).messages
-    except ValidationError as invalid:
-        raise refusal(invalid) from None
-    return [_message(message, now) for message in messages]
+    return [_message(message, now) for message in MessagesBody.read(body).messages]
 
 
 def conversation_json(chat: Conversation) -> dict[str, Json]:
