@@ -49,13 +49,12 @@ async def find_problems(base: str, routes: Sequence[Route], prefix: str) -> Sequ
             status, body = got.status, await got.read()
     except (ClientError, TimeoutError, asyncio.IncompleteReadError) as exc:
         return (f"GET health did not answer: {type(exc).__name__}.",)
-    if status < 400:
-        return ()
     try:
         parsed: object = json.loads(body)
     except ValueError:
         parsed = None
-    return tuple(_sentences(parsed)) or (f"GET health answers {status}.",)
+    # An app that can answer is a 200 even if a part of it cannot be used.
+    return tuple(_sentences(parsed)) or (() if status < 400 else (f"GET health answers {status}.",))
 
 
 def try_line(base: str, routes: Sequence[Route], prefix: str, question: str) -> str | None:

@@ -111,15 +111,16 @@ def test_without_a_question_there_is_no_request_to_try(tmp_path: Path) -> None:
     assert "curl" not in host.log()
 
 
-def test_what_the_health_route_complains_of_is_shown_and_the_host_serves_on(tmp_path: Path) -> None:
-    health = """
+@pytest.mark.parametrize("status", [200, 503])
+def test_what_the_health_route_complains_of_is_shown_and_the_host_serves_on(tmp_path: Path, status: int) -> None:
+    health = f"""
     @app.route(route="health", methods=["GET"])
     async def health(req: Request) -> JSONResponse:
-        parts = {
-            "model": {"ok": False, "detail": "OPENAI_API_KEY is missing."},
-            "retrieval": {"ok": True, "detail": "1 document"},
-        }
-        return JSONResponse({"error": "One part is missing.", "parts": parts}, status_code=503)
+        parts = {{
+            "model": {{"ok": False, "detail": "OPENAI_API_KEY is missing."}},
+            "retrieval": {{"ok": True, "detail": "1 document"}},
+        }}
+        return JSONResponse({{"error": "One part is missing.", "parts": parts}}, status_code={status})
     """
     with running_host(write_app(tmp_path, health)) as host:
         log = host.log()
