@@ -1,7 +1,6 @@
 """The chat model against a real local server: requests, answers, and leaving early."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -15,18 +14,6 @@ from shared.errors import Unavailable
 from shared.events import CompletionStarted, Usage
 from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, error_of, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
-
-
-@pytest.fixture
-async def service() -> AsyncIterator[OpenAIStandIn]:
-    async with OpenAIStandIn() as service:
-        yield service
-
-
-@pytest.fixture
-async def model(service: OpenAIStandIn) -> AsyncIterator[OpenAIChatModel]:
-    async with model_of(connection_to(service)) as model:
-        yield model
 
 
 async def test_an_answer_is_text_then_how_it_ended(service: OpenAIStandIn, model: OpenAIChatModel) -> None:

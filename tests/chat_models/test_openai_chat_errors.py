@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,19 +13,6 @@ from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.errors import BadRequest, ContentFiltered, SwitchboardError, TooSlow, Unavailable
 from tests.stand_ins.openai_connected import QUESTION, connection_to, error_of, model_of
 from tests.stand_ins.openai_service import MODELS, OpenAIStandIn
-
-
-@pytest.fixture
-async def service() -> AsyncIterator[OpenAIStandIn]:
-    async with OpenAIStandIn() as service:
-        yield service
-
-
-@pytest.fixture
-async def model(service: OpenAIStandIn) -> AsyncIterator[OpenAIChatModel]:
-    async with model_of(connection_to(service)) as model:
-        yield model
-
 
 ERRORS: list[tuple[int, dict[str, Any], type[SwitchboardError], str]] = [
     (401, {"code": "invalid_api_key"}, Unavailable, "OPENAI_API_KEY"),

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -13,18 +12,6 @@ from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.errors import RateLimited, TooSlow, Unavailable
 from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, error_of, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
-
-
-@pytest.fixture
-async def service() -> AsyncIterator[OpenAIStandIn]:
-    async with OpenAIStandIn() as service:
-        yield service
-
-
-@pytest.fixture
-async def model(service: OpenAIStandIn) -> AsyncIterator[OpenAIChatModel]:
-    async with model_of(connection_to(service)) as model:
-        yield model
 
 
 @pytest.mark.parametrize("cut", [True, False])
