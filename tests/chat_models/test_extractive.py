@@ -1,4 +1,5 @@
 import json
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from shared.chat_models import ChatModel, ModelRequest, Tool
 from shared.chat_models.extractive.model import ExtractiveModel
+from shared.chat_models.extractive.statements import statements_of
 from shared.chat_types import FileText, Message, Passage, Role
 from shared.core.prompts import SEARCH_TOOL
 from shared.events import Usage
@@ -300,6 +302,21 @@ async def test_large_sources_do_not_fail() -> None:
     text = "# Heading\n\n" + "The plan pays for glasses, and so on; " * 120 + "\n\n| a | b |\n" * 200
     sources = [said(f"{text} {number}. End.", f"{number}.md") for number in range(50)]
     assert "[" in (await ask("What does the plan pay for glasses? " * 200, *sources)).text
+
+
+@pytest.mark.parametrize(
+    "tiring",
+    ["[" * 90_000, "![a](" * 18_000, "[a](" * 22_000, "**a " * 22_000, "__a " * 22_000, "## " + "#" * 90_000 + "x"],
+)
+def test_a_text_is_read_in_no_longer_than_its_length_explains(tiring: str) -> None:
+    began = time.process_time()
+    statements_of(tiring)
+    assert time.process_time() - began < 5  # not minutes, in which nothing else would run
+
+
+@pytest.mark.parametrize("heading", ["## Eye care", "## Eye care ##", "##  Eye care  #  "])
+def test_a_heading_is_read_without_its_marks(heading: str) -> None:
+    assert [(one.text, one.topic) for one in statements_of(f"{heading}\n\nIt pays.")] == [("It pays.", "Eye care")]
 
 
 @given(

@@ -14,7 +14,7 @@ _MOST_WORDS_OF_HEADING = 8
 _MOST_COLUMNS = 6
 _LONGEST_CELL = 120
 
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)$")
 _UNDERLINE = re.compile(r"\s{0,3}(={3,}|-{3,})\s*$")
 _RULE_OR_FENCE = re.compile(r"\s*(([-*_]\s*){3,}|={3,}|`{3,}.*|~{3,}.*)$")
 _LIST_ITEM = re.compile(r"\s*(?:[-*+•‣▪–]|\d{1,3}[.)])\s+(?=\S)")
@@ -23,10 +23,10 @@ _TABLE_LINE = re.compile(r"[\s|:-]+$")
 _ENDS = (".", "!", "?", "…", "。", "！", "？", ":", ";", ",")
 
 _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"!\[[^\]]*\]\([^)]*\)"), ""),  # an image
-    (re.compile(r"\[([^\]]+)\]\([^)]*\)"), r"\1"),  # a link keeps its text
+    (re.compile(r"!\[[^\[\]]*\]\([^)]{0,1000}\)"), ""),  # an image
+    (re.compile(r"\[([^\[\]]+)\]\([^)]{0,1000}\)"), r"\1"),  # a link keeps its text
     (re.compile(r"</?[A-Za-z][^<>]{0,200}>"), " "),  # an HTML tag
-    (re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1"), r"\2"),  # bold
+    (re.compile(r"(\*\*|__)(?=\S)(.{1,500}?)(?<=\S)\1"), r"\2"),  # bold
     (re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])"), r"\1"),  # italic
     (re.compile(r"(?<!\w)_(?=\S)([^_]+?)(?<=\S)_(?!\w)"), r"\1"),
     (re.compile(r"`+([^`]*)`+"), r"\1"),  # code
@@ -36,6 +36,8 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\*{2,}|#{2,}"), ""),  # what a cut left over
     (re.compile(r"\s+"), " "),
 )
+"""What to put in place of markup. The text may be a caller's file, and a match holds the whole process up: no pattern
+looks through the rest of the text from every place where it could begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ def _blocks(markdown: str) -> Iterator[_Heading | _Table | _Prose]:
             yield from _block(lines, underlined=underlined)
             lines = []
         if heading:
-            yield _Heading(plain(heading[1]))
+            yield _Heading(plain(heading[1].rstrip().rstrip("#")))
         elif line.strip() and not _RULE_OR_FENCE.match(line):
             lines.append(line)
 

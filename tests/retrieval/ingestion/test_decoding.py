@@ -1,6 +1,8 @@
 """Text files come out right, whatever wrote them."""
 
 import codecs
+import time
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -92,3 +94,14 @@ def test_text_is_cleaned_of_what_is_not_text(dirty: str, cleaned: str) -> None:
 @given(st.text())
 def test_cleaning_twice_changes_nothing(text: str) -> None:
     assert clean(clean(text)) == clean(text)
+
+
+@pytest.mark.parametrize("tiring", ["word" + " " * 200_000 + "x", "a" + "\u0301\u0323" * 100_000])
+def test_cleaning_takes_no_longer_the_worse_the_text(tiring: str) -> None:
+    began = time.process_time()
+    clean(tiring)
+    assert time.process_time() - began < 5  # not minutes, in which nothing else would run
+
+
+def test_the_marks_of_a_letter_stay_up_to_what_any_language_needs() -> None:
+    assert clean("a" + "\u0323" * 30 + "я" * 100) == unicodedata.normalize("NFC", "a" + "\u0323" * 30) + "я" * 100
