@@ -80,8 +80,8 @@ class Settings(BaseModel):
     )
     azure_web_jobs_storage: SecretStr | None = Field(
         default=None,
-        description="Connection string of the app's own storage account, which the platform reads too. Its tables "
-        "keep the chats where there is no `HISTORY_TABLE_ENDPOINT`.",
+        description="Connection string of the app's own storage account, which the platform reads too. With "
+        "`HISTORY_BACKEND=azure-table` its tables keep the chats where there is no `HISTORY_TABLE_ENDPOINT`.",
     )
     data_dir: Path = Field(
         default=Path(".data"),
