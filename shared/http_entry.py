@@ -254,6 +254,9 @@ async def _cancelled_when_caller_leaves(request: Request, turn: RunningTurn) -> 
     watcher = asyncio.create_task(watch())
     try:
         yield
+    except BaseException:
+        turn.cancel()  # a turn that nobody waits for any more must not go on until its deadline
+        raise
     finally:
         watcher.cancel()
 

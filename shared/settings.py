@@ -103,7 +103,7 @@ class Settings(BaseModel):
                 f"{variable(str(error['loc'][0]))}: {_PROBLEMS.get(error['type'], error['msg'])}."
                 for error in invalid.errors()
             ]
-            raise NotConfigured(" ".join(problems)) from None
+            raise NotConfigured(" ".join([*problems, *_unsupported(environment)])) from None
         problems = [*_half_configured(settings), *_unsupported(environment)]
         if problems:
             raise NotConfigured(" ".join(problems))

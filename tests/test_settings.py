@@ -54,8 +54,8 @@ def test_what_is_missing_or_wrong_is_named(environment: dict[str, str], says: st
 
 
 def test_every_problem_is_named_at_once() -> None:
-    with pytest.raises(NotConfigured, match=r"(?s)CHAT_DEADLINE_SECONDS.*RAI_MODE"):
-        Settings.read({"CHAT_DEADLINE_SECONDS": "-1", "RAI_MODE": "on"})
+    with pytest.raises(NotConfigured, match=r"(?s)CHAT_DEADLINE_SECONDS.*RAI_MODE.*AGENTS_FILE"):
+        Settings.read({"CHAT_DEADLINE_SECONDS": "-1", "RAI_MODE": "on", "AGENTS_FILE": "agents.yaml"})
 
 
 def test_an_empty_variable_is_unset() -> None:

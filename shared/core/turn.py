@@ -4,7 +4,17 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
-from shared.chat_types import ChatRequest, Json, Message, Passage, RequestContext, RetrievalMode, Role, ToolCall
+from shared.chat_types import (
+    ChatRequest,
+    Json,
+    Message,
+    Overrides,
+    Passage,
+    RequestContext,
+    RetrievalMode,
+    Role,
+    ToolCall,
+)
 from shared.core.attachments import attached_thoughts
 from shared.core.citations import unverified_citations
 from shared.core.context_window import fit_history
@@ -34,6 +44,7 @@ async def run_turn(
     search = _search_query(request, context, query)
     found = await retriever.search(search, context)
 
+    overrides = request.overrides
     lines = tuple(source_line(passage) for passage in found.passages)
     prompt = answer_prompt(request, history, lines)
     yield Retrieved(
@@ -41,12 +52,11 @@ async def run_turn(
         thoughts=(
             Thought("Original user query", request.question),
             *attached_thoughts(request),
-            Thought("Generated search query", query, _search_props(search, found)),
+            Thought("Generated search query", query, _search_props(overrides, search, found)),
             Thought("Results", [_result(passage) for passage in found.passages]),
             Thought("Prompt", [{"role": message.role.value, "content": _shown(message)} for message in prompt]),
         ),
     )
-    overrides = request.overrides
     call = ModelRequest(
         messages=prompt,
         question=request.question,
@@ -91,7 +101,7 @@ async def _answer(
     if finished is None:
         raise Unavailable("The model's service cut its answer off. Try again.")
     yield Finished(
-        reason=finished.reason,
+        reason="stop" if finished.reason == "tool_calls" else finished.reason,  # it had nothing to call
         usage=_total(spent, finished.usage),
         content_filter_results=finished.content_filter_results,
         followup_questions=tuple(parser.questions) if parser else None,
@@ -120,7 +130,18 @@ def _search_query(request: ChatRequest, context: RequestContext, query: str) -> 
     )
 
 
-def _search_props(search: SearchQuery, found: SearchResult) -> dict[str, Json]:
+_NO_RETRIEVER_YET = (
+    "semantic_ranker",
+    "semantic_captions",
+    "vector_fields",
+    "minimum_reranker_score",
+    "use_gpt4v",
+)
+"""Overrides that Azure AI Search is needed for; a request that sets one is answered without, and told so."""
+
+
+def _search_props(overrides: Overrides, search: SearchQuery, found: SearchResult) -> dict[str, Json]:
+    ignored: list[Json] = [name for name in _NO_RETRIEVER_YET if getattr(overrides, name)]
     props: dict[str, Json] = {
         "top": search.top,
         "retrieval_mode": found.mode.value,
@@ -128,7 +149,11 @@ def _search_props(search: SearchQuery, found: SearchResult) -> dict[str, Json]:
         "use_semantic_ranker": False,
         "use_semantic_captions": False,
     }
-    return props | ({"note": found.note} if found.note else {})
+    if ignored:
+        props["ignored_overrides"] = ignored
+    if found.note:
+        props["note"] = found.note
+    return props
 
 
 def _result(passage: Passage) -> dict[str, Json]:

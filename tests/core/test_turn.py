@@ -247,3 +247,22 @@ async def test_what_the_model_cannot_do_is_the_turns_error(service: OpenAIStandI
     service.reply_raw(b'data: {"choices":[{"delta":{"content":"Half an ans"}}]}\n\n', cut=True)
     with pytest.raises(Unavailable):
         await events_of(service, retriever, asked())
+
+
+async def test_overrides_that_nothing_here_can_honour_are_named(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    first, *_ = await events_of(service, retriever, asked(semantic_ranker=True, vector_fields=("embedding",)))
+    assert isinstance(first, Retrieved)
+    props = first.thoughts[1].props
+    assert props
+    assert props["ignored_overrides"] == ["semantic_ranker", "vector_fields"]
+
+
+async def test_an_answer_that_calls_what_nobody_offered_just_stops(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    call: Json = {"index": 0, "id": "1", "function": {"name": "launch", "arguments": "{}"}}
+    service.reply("Well.", service.chunk({"tool_calls": [call]}), finish_reason="tool_calls")
+    answer = await answer_of(service, retriever, asked())
+    assert (answer.text, answer.finished.reason) == ("Well.", "stop")
