@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -67,7 +68,7 @@ class Front:
         try:
             await web.TCPSite(self._runner, LOOPBACK, port).start()
         except OSError as exc:
-            reason = exc.strerror or "refused"
+            reason = os.strerror(exc.errno) if exc.errno else "refused"
             raise HostError(f"Port {port} cannot be used ({reason}). Choose another one with PORT=….") from exc
         bound: tuple[str, int] = self._runner.addresses[0]
         return bound[1]

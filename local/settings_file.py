@@ -82,11 +82,15 @@ def apply_local_settings(directory: Path) -> LocalSettings:
     """Read `local.settings.json` and make its `Values` environment variables; those that are there win.
 
     Raises:
-        HostError: as `read_local_settings`.
+        HostError: as `read_local_settings`, or an environment cannot hold one of them.
     """
     settings = read_local_settings(directory)
     for name, value in settings.values.items():
-        os.environ.setdefault(name, value)
+        try:
+            os.environ.setdefault(name, value)
+        except (OSError, ValueError) as exc:  # such as a name that is empty or has '=', or a NUL in it
+            path = directory / LOCAL_SETTINGS_FILE
+            raise HostError(f"{path}: Values.{name!r} is no name and value that an environment can hold.") from exc
     return settings
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from local.errors import HostError
-from local.settings_file import Cors, LocalSettings, read_local_settings, read_route_prefix
+from local.settings_file import Cors, LocalSettings, apply_local_settings, read_local_settings, read_route_prefix
 
 
 def write(directory: Path, name: str, text: str) -> Path:
@@ -83,6 +83,12 @@ def test_a_wrong_settings_file_is_named_with_the_reason(tmp_path: Path, text: st
         read_local_settings(write(tmp_path, "local.settings.json", text))
     assert str(tmp_path / "local.settings.json") in str(refused.value)
     assert complaint in str(refused.value)
+
+
+@pytest.mark.parametrize("values", ['{"A=B": "x"}', '{"": "x"}', '{"SOME": "a\\u0000b"}', '{"SOME": "\\ud800"}'])
+def test_a_value_that_no_environment_can_hold_is_refused(tmp_path: Path, values: str) -> None:
+    with pytest.raises(HostError, match=r"local\.settings\.json: Values\."):
+        apply_local_settings(write(tmp_path, "local.settings.json", f'{{"Values": {values}}}'))
 
 
 def test_a_settings_file_that_is_not_text_is_named(tmp_path: Path) -> None:
