@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shared.chat_types import Json
 from shared.errors import BadRequest
 
+_IN_OUR_WORDS = {"model_type": "should be an object"}
+"""By pydantic's type of problem, where its own sentence names a class of ours."""
 _MOST_PROBLEMS = 5
 """Told at once; the rest shows when these are mended."""
 
@@ -32,7 +34,11 @@ class BodyModel(BaseModel):
 
 def _refusal(invalid: ValidationError) -> BadRequest:
     """The error that names each key that is wrong and what it accepts; never quotes the body."""
-    return BadRequest(" ".join(_sentence(error["loc"], error["msg"]) for error in invalid.errors()[:_MOST_PROBLEMS]))
+    problems = [
+        _sentence(error["loc"], _IN_OUR_WORDS.get(error["type"], error["msg"]))
+        for error in invalid.errors()[:_MOST_PROBLEMS]
+    ]
+    return BadRequest(" ".join(problems))
 
 
 def _sentence(location: tuple[int | str, ...], problem: str) -> str:

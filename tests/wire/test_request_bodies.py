@@ -52,7 +52,7 @@ def test_a_byte_order_mark_is_no_obstacle() -> None:
         ({"messages": []}, "messages: List should have at least 1 item"),
         ({"messages": None}, "messages: "),
         ({"messages": "Hi"}, "messages: "),
-        ({"messages": ["Hi"]}, r"messages\[0\]: "),
+        ({"messages": ["Hi"]}, r"messages\[0\]: should be an object\."),
         ({"messages": [{"role": "user"}]}, r"messages\[0\]\.content: Field required"),
         ({"messages": [{"content": "Hi"}]}, r"messages\[0\]\.role: Field required"),
         ({"messages": [{"role": "robot", "content": "Hi"}]}, r"messages\[0\]\.role: should be 'user', 'assistant'"),
