@@ -10,6 +10,7 @@ Writing without spaces (Chinese, Japanese, Thai) comes as single characters; a r
 """
 
 import re
+import threading
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -29,8 +30,15 @@ _UNSPACED = re.compile(
 )
 """The scripts that Unicode's word rules leave to a dictionary."""
 
-_english = snowballstemmer.stemmer("english")
-_german = snowballstemmer.stemmer("german")
+
+class _Stemmers(threading.local):
+    """A pair of stemmers for each thread: they keep the word at hand in themselves, so two threads would mix theirs."""
+
+    def __init__(self) -> None:
+        self.both = (snowballstemmer.stemmer("english"), snowballstemmer.stemmer("german"))
+
+
+_stemmers = _Stemmers()
 
 
 def words(text: str) -> Iterator[str]:
@@ -53,7 +61,9 @@ def stems(word: str) -> tuple[str, ...]:
     spellings = [fold(word)]
     if elided := _ELISION.match(word):
         spellings.append(fold(word[elided.end() :]))
-    found = (stemmer.stemWord(spelling) for spelling in spellings if spelling for stemmer in (_english, _german))
+    if word.isdecimal():  # has no endings; a table of figures would take long to stem
+        return tuple(filter(None, spellings))
+    found = (stemmer.stemWord(spelling) for spelling in spellings if spelling for stemmer in _stemmers.both)
     return tuple(dict.fromkeys(found))
 
 
