@@ -8,8 +8,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shared.chat_types import Json
 from shared.errors import BadRequest
 
-_IN_OUR_WORDS = {"model_type": "should be an object"}
-"""By pydantic's type of problem, where its own sentence names a class of ours."""
+_IN_OUR_WORDS = {
+    "missing": "is missing",
+    "too_short": "is empty",
+    "list_type": "should be a list",
+    "model_type": "should be an object",
+}
+"""By pydantic's type of problem, where its own sentence says less to who sent it."""
 _MOST_PROBLEMS = 5
 """Told at once; the rest shows when these are mended."""
 

@@ -3,6 +3,7 @@
 Source: `@microsoft/ai-chat-protocol`, which sends a part `json` and parts `messages[i].files[j]`; RFC 7578.
 """
 
+import logging
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ from shared.wire.json_body import BODY_LIMIT, EXAMPLE, Body, read_json_object
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
+
+# It warns of each malformed form, which the caller is told of anyhow: any caller could fill the log.
+logging.getLogger("python_multipart").setLevel(logging.ERROR)
 
 FORM_LIMIT = 20 * 1024 * 1024
 """Bytes of the whole form, which is held in memory until its files are read."""

@@ -142,13 +142,13 @@ BAD_MESSAGES: list[tuple[Any, str]] = [
     (b"", "no body"),
     (b"{", "not JSON"),
     ([], "no object"),
-    ({}, "messages: Field required"),
+    ({}, "messages: is missing"),
     ({"messages": {}}, "messages: "),
     ({"messages": [said(0, role="robot")]}, "messages[0].role: should be 'user', 'assistant', 'system' or 'tool'"),
     ({"messages": [said(0), said(1, role="USER")]}, "messages[1].role"),
     ({"messages": [said(0, content=None)]}, "messages[0].content"),
     ({"messages": [said(0, id="")]}, "messages[0].id"),
-    ({"messages": [{"role": "user", "content": "x"}]}, "messages[0].id: Field required"),
+    ({"messages": [{"role": "user", "content": "x"}]}, "messages[0].id: is missing"),
     ({"messages": [said(0, timestamp=5)]}, "messages[0].timestamp"),
 ]
 
