@@ -1,5 +1,4 @@
 import json
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -306,12 +305,15 @@ async def test_large_sources_do_not_fail() -> None:
 
 @pytest.mark.parametrize(
     "tiring",
-    ["[" * 90_000, "![a](" * 18_000, "[a](" * 22_000, "**a " * 22_000, "__a " * 22_000, "## " + "#" * 90_000 + "x"],
+    [
+        *("[" * 1_000_000, "![a](" * 200_000, "[a](" * 200_000, "## " + "#" * 1_000_000 + "x"),
+        *("**a " * 100_000, "__a " * 100_000),
+    ],
+    ids=lambda text: text[:5],
 )
-def test_a_text_is_read_in_no_longer_than_its_length_explains(tiring: str) -> None:
-    began = time.process_time()
-    statements_of(tiring)
-    assert time.process_time() - began < 5  # not minutes, in which nothing else would run
+def test_a_text_without_end_to_its_marks_is_read_to_its_end(tiring: str) -> None:
+    """A pattern that looks through the rest of the text from each mark takes hours: the runner's limit ends it."""
+    assert len(statements_of(tiring)) <= len(tiring)
 
 
 @pytest.mark.parametrize("heading", ["## Eye care", "## Eye care ##", "##  Eye care  #  "])

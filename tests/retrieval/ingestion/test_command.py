@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from pathlib import Path
 
 import pytest
@@ -168,9 +167,7 @@ def test_ctrl_c_ends_it_with_130_and_the_next_run_goes_on(tmp_path: Path, interr
     assert process.stdout
     assert interrupted_after in process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    started = time.monotonic()
     out, complaint = process.communicate(timeout=30)
-    assert time.monotonic() - started < 20
     assert (process.returncode, complaint) == (130, "Interrupted. What was finished is kept; run it again to go on.\n")
     assert "unchanged, " not in out
     done = fingerprints(data)

@@ -1,7 +1,6 @@
 """Text files come out right, whatever wrote them."""
 
 import codecs
-import time
 import unicodedata
 from pathlib import Path
 
@@ -96,12 +95,13 @@ def test_cleaning_twice_changes_nothing(text: str) -> None:
     assert clean(clean(text)) == clean(text)
 
 
-@pytest.mark.parametrize("tiring", ["word" + " " * 200_000 + "x", "a" + "\u0301\u0323" * 100_000])
-def test_cleaning_takes_no_longer_the_worse_the_text(tiring: str) -> None:
-    began = time.process_time()
-    clean(tiring)
-    assert time.process_time() - began < 5  # not minutes, in which nothing else would run
+def test_spaces_without_end_are_looked_at_once() -> None:
+    """A pattern that looks at a run again from each of its spaces takes hours: the runner's limit ends it."""
+    assert clean("word" + " " * 2_000_000 + "x") == "word" + " " * 2_000_000 + "x"
 
 
-def test_the_marks_of_a_letter_stay_up_to_what_any_language_needs() -> None:
-    assert clean("a" + "\u0323" * 30 + "я" * 100) == unicodedata.normalize("NFC", "a" + "\u0323" * 30) + "я" * 100
+@pytest.mark.parametrize("marks", [30, 31, 100_000])
+def test_the_marks_of_a_letter_stay_up_to_what_any_language_needs(marks: int) -> None:
+    """To order more of them, as NFC does, takes for ever."""
+    kept = unicodedata.normalize("NFC", "a" + "\u0323" * 30)
+    assert clean("a" + "\u0323" * marks + "я" * 100) == kept + "я" * 100
