@@ -43,6 +43,8 @@ def wait_until_refused(host: RunningHost) -> None:
     while True:
         try:
             socket.create_connection(("127.0.0.1", host.port), timeout=15).close()
+        except ConnectionResetError:
+            continue  # it was still taken into the queue of the socket that was just closed
         except ConnectionRefusedError:
             return
 
