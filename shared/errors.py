@@ -19,6 +19,8 @@ cannot carry a trace, a key or another user's text.
 
 from typing import ClassVar
 
+from shared.chat_types import Json
+
 
 class SwitchboardError(Exception):
     """An error with a status, a stable code and a sentence for the caller."""
@@ -39,14 +41,19 @@ class BadRequest(SwitchboardError):
 
 
 class ContentFiltered(BadRequest):
-    """The model's service refused the prompt or the answer."""
+    """The model's service or the safety service refused the prompt or the answer."""
 
     code = "content_filter"
 
     def __init__(
-        self, message: str = "The content filter of the model's service refused this. Please rephrase it."
+        self,
+        message: str = "The content filter of the model's service refused this. Please rephrase it.",
+        *,
+        results: Json = None,
     ) -> None:
         super().__init__(message)
+        self.results = results
+        """What was found, by category, in the shape of Azure's `content_filter_results`; None where nobody said."""
 
 
 class NotSignedIn(SwitchboardError):

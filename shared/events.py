@@ -1,7 +1,8 @@
 """The typed events that a turn consists of; everything after the turn reads these and nothing else.
 
 The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s, `ThoughtsAdded` where there is
-reason, then one `Finished`. A turn that fails raises; the outer edge makes one `Failed` of it.
+reason, then one `Finished`. A team's turn is one `CompletionStarted`, an `AgentMessage` each time that an agent is
+done, then one `Finished`. A turn that fails raises; the outer edge makes one `Failed` of it.
 """
 
 from dataclasses import dataclass
@@ -39,12 +40,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What the answer is made from; the first event of a turn."""
+    """What the answer is made from; the first event of a turn. A later one has more, and replaces it."""
 
     data_points: tuple[str, ...]
     """Each source as `sourcepage: text`."""
     thoughts: tuple[Thought, ...]
     """The steps so far."""
+    generated_query: str | None = None
+    """The search query, if a model wrote it: it has to be cleared like what else a model writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,34 @@ class Finished:
     """What Azure's content filter found in the answer, as it came."""
     followup_questions: tuple[str, ...] | None = None
     """None where none were asked for."""
+    prompt_filter_results: Json = None
+    """What was found in the prompt, where that was not known when the answer began."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentMessage:
+    """What one agent of a team said, whole, or why it could not."""
+
+    agent: str
+    """The agent's name."""
+    position: int
+    """Its place among the messages of the whole answer, from 0."""
+    text: str
+    """What it said; of one that failed, the sentence for the caller."""
+    completion: CompletionStarted | None = None
+    """What the model's service said of it; None if the model never began."""
+    finished: Finished | None = None
+    """How it ended and what it cost; None if it failed."""
+    error: SwitchboardError | None = None
+    """Why it failed."""
+    data_points: tuple[str, ...] = ()
+    """Each source that it found, as `sourcepage: text`."""
+    thoughts: tuple[Thought, ...] = ()
+    """Its searches, and what else is worth showing."""
+    generated_queries: tuple[str, ...] = ()
+    """What its model searched for: to be cleared like the text."""
+    total_usage: Usage | None = None
+    """On the last one of an answer: what all cost together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,4 +134,4 @@ class Failed:
     """Finds the log entry."""
 
 
-type ChatEvent = Retrieved | CompletionStarted | TextDelta | ThoughtsAdded | Finished | Failed
+type ChatEvent = Retrieved | CompletionStarted | TextDelta | ThoughtsAdded | AgentMessage | Finished | Failed

@@ -6,6 +6,7 @@ name them all.
 """
 
 from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
 
@@ -65,7 +66,59 @@ class Settings(BaseModel):
         le=1800,
         description="How long an answer may take. Azure cuts an HTTP response that stays idle for 230 seconds.",
     )
-    rai_mode: Literal["off"] = Field(default="off", description="Safety checks; this version has none yet.")
+    chat_agent: str | None = Field(
+        default=None, description="The agent of `AGENTS_FILE` that answers single chat. Absent: the model itself does."
+    )
+    agents_file: Path | None = Field(
+        default=None, description="The team of agents, as YAML. Absent: the sample team, `samples/agents.yaml`."
+    )
+    agents_deadline_seconds: float = Field(
+        default=25,
+        gt=0,
+        le=1800,
+        description="How long a team's answer may take. ChatUI gives up after 30 seconds.",
+    )
+    agents_concurrent_calls: int = Field(
+        default=8, ge=1, le=100, description="How many model calls of one team run at the same time, at most."
+    )
+    rai_mode: Literal["off", "annotate", "enforce"] = Field(
+        default="off",
+        description="Safety checks: none; results are reported and nothing is held back; or only what was cleared "
+        "goes out.",
+    )
+    rai_backend: Literal["rai", "content-safety"] = Field(
+        default="rai", description="What checks: the RAI service, or Azure AI Content Safety."
+    )
+    rai_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^(https://\S+|[^\s/:]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5})$",
+        description="The RAI service: `https://…` for TLS with the app's identity, or `host:port` without TLS.",
+    )
+    rai_allow_plaintext: bool = Field(
+        default=False,
+        description="Whether a `host:port` may be another machine's: what is said then goes there in the clear.",
+    )
+    rai_policy: str = Field(
+        default="default",
+        description="The RAI service's policy: its name, or the path of a JSON file (ending in `.json`) with one.",
+    )
+    rai_on_error: Literal["block", "allow"] | None = Field(
+        default=None,
+        description="What a safety service means that cannot be reached, is silent or makes no sense. Absent: `block` "
+        "with `RAI_MODE=enforce`; with `annotate` nothing is ever blocked.",
+    )
+    rai_timeout_seconds: float = Field(
+        default=10, gt=0, le=120, description="How long the safety service may be silent when an answer of it is due."
+    )
+    content_safety_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Azure AI Content Safety, such as `https://contoso.cognitiveservices.azure.com`, for "
+        "`RAI_BACKEND=content-safety`.",
+    )
+    content_safety_api_key: SecretStr | None = Field(
+        default=None, description="Key of that resource. Absent: managed identity, or who is signed in locally."
+    )
     auth_mode: Literal["none"] = Field(
         default="none", description="How callers sign in; this version knows only `none`."
     )
@@ -100,7 +153,8 @@ class Settings(BaseModel):
             settings = cls.model_validate(values)
         except ValidationError as invalid:
             problems = [
-                f"{variable(str(error['loc'][0]))}: {_PROBLEMS.get(error['type'], error['msg'])}."
+                f"{variable(field := str(error['loc'][0]))}: "
+                f"{_PROBLEMS_OF.get(field) or _PROBLEMS.get(error['type'], error['msg'])}."
                 for error in invalid.errors()
             ]
             raise NotConfigured(" ".join([*problems, *_unsupported(environment)])) from None
@@ -110,7 +164,7 @@ class Settings(BaseModel):
         return settings
 
 
-_NOT_YET = ("AZURE_SEARCH_ENDPOINT", "AGENTS_FILE", "CHAT_AGENT", "RAI_ENDPOINT")
+_NOT_YET = ("AZURE_SEARCH_ENDPOINT",)
 """Settings of parts to come: to ignore one would be a silent fall-back to an embedded part."""
 
 
@@ -121,7 +175,10 @@ _PROBLEMS = {
     "bool_parsing": "should be true or false",
     "string_pattern_mismatch": "should be a URL with its scheme, such as https://example.com",
 }
-"""What to do, by pydantic's type of error, where its own words do not say; the patterns here are all of URLs."""
+"""What to do, by pydantic's type of error, where its own words do not say; the patterns are of URLs but for one."""
+
+_PROBLEMS_OF = {"rai_endpoint": "should be https://… or host:port"}
+"""The same for a field whose pattern is its own."""
 
 
 def variable(field: str) -> str:
@@ -156,7 +213,7 @@ def _half_configured(settings: Settings) -> list[str]:
     )
     if not azure and any(azure_parts):
         problems.append("AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set.")
-    return [*problems, *_half_configured_history(settings)]
+    return [*problems, *_half_configured_history(settings), *_half_configured_safety(settings)]
 
 
 def _half_configured_history(settings: Settings) -> list[str]:
@@ -166,3 +223,31 @@ def _half_configured_history(settings: Settings) -> list[str]:
     if settings.history_table_endpoint and not in_table:
         return ["HISTORY_TABLE_ENDPOINT is set: set HISTORY_BACKEND to azure-table, or unset it."]
     return []
+
+
+def _half_configured_safety(settings: Settings) -> list[str]:
+    checks = settings.rai_mode != "off"
+    endpoint = settings.rai_endpoint
+    problems: list[str] = []
+    if checks and settings.rai_backend == "rai" and not endpoint:
+        problems.append("RAI_ENDPOINT is missing: name the RAI service, or set RAI_MODE to off.")
+    if settings.rai_backend == "content-safety" and not settings.content_safety_endpoint:
+        problems.append("CONTENT_SAFETY_ENDPOINT is missing: name the resource, or set RAI_BACKEND to rai.")
+    if (
+        endpoint
+        and not endpoint.startswith("https://")
+        and not settings.rai_allow_plaintext
+        and not _loopback(endpoint)
+    ):
+        problems.append(
+            "RAI_ENDPOINT is another machine without TLS: use https://…, or set RAI_ALLOW_PLAINTEXT to true."
+        )
+    return problems
+
+
+def _loopback(endpoint: str) -> bool:
+    host = endpoint.rpartition(":")[0].strip("[]")
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -38,7 +38,13 @@ def test_nothing_configured_is_complete() -> None:
         ({"CHAT_DEADLINE_SECONDS": "0"}, "CHAT_DEADLINE_SECONDS: "),
         ({"CHAT_VISION": "perhaps"}, "CHAT_VISION: should be true or false"),
         ({"CHAT_DEFAULT_PROTOCOL": "smtp"}, "CHAT_DEFAULT_PROTOCOL: .*'ai-chat'"),
-        ({"RAI_MODE": "enforce"}, "RAI_MODE: "),
+        ({"RAI_MODE": "on"}, "RAI_MODE: .*'enforce'"),
+        ({"RAI_MODE": "enforce"}, "RAI_ENDPOINT is missing"),
+        ({"RAI_ENDPOINT": "http://rai.example"}, r"RAI_ENDPOINT: should be https://… or host:port\."),
+        ({"RAI_ENDPOINT": "rai.example:50051"}, "RAI_ENDPOINT is another machine without TLS.*RAI_ALLOW_PLAINTEXT"),
+        ({"RAI_ENDPOINT": "127.0.0.1.example:50051"}, "RAI_ENDPOINT is another machine"),
+        ({"RAI_BACKEND": "content-safety"}, "CONTENT_SAFETY_ENDPOINT is missing"),
+        ({"AGENTS_DEADLINE_SECONDS": "0"}, "AGENTS_DEADLINE_SECONDS: "),
         ({"AUTH_MODE": "easy-auth"}, "AUTH_MODE: "),
         ({"HISTORY_BACKEND": "cosmos"}, "HISTORY_BACKEND: .*'azure-table'"),
         ({"HISTORY_BACKEND": "azure-table"}, "HISTORY_TABLE_ENDPOINT is missing.*AzureWebJobsStorage"),
@@ -54,8 +60,8 @@ def test_what_is_missing_or_wrong_is_named(environment: dict[str, str], says: st
 
 
 def test_every_problem_is_named_at_once() -> None:
-    with pytest.raises(NotConfigured, match=r"(?s)CHAT_DEADLINE_SECONDS.*RAI_MODE.*AGENTS_FILE"):
-        Settings.read({"CHAT_DEADLINE_SECONDS": "-1", "RAI_MODE": "on", "AGENTS_FILE": "agents.yaml"})
+    with pytest.raises(NotConfigured, match=r"(?s)CHAT_DEADLINE_SECONDS.*RAI_MODE.*AZURE_SEARCH_ENDPOINT"):
+        Settings.read({"CHAT_DEADLINE_SECONDS": "-1", "RAI_MODE": "on", "AZURE_SEARCH_ENDPOINT": "https://x"})
 
 
 def test_an_empty_variable_is_unset() -> None:
