@@ -1,0 +1,243 @@
+"""The team and its agents, as a YAML file defines them (DESIGN, 'Multi-agent').
+
+The file is read to its last fault: each is one sentence with the line and what is accepted there. Values are read as
+text and typed by the field that they are for, so that a name such as `yes` or `2024` needs no quotes. Nothing in the
+file can run: no tag is obeyed, and no alias is followed.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from shared.chat_types import Json
+from shared.errors import NotConfigured
+
+if TYPE_CHECKING:
+    import yaml
+
+_MOST_BYTES = 100_000
+_MOST_FAULTS = 10
+"""That are told of at once."""
+
+
+class Pattern(StrEnum):
+    """How a team works."""
+
+    CONCURRENT = "concurrent"
+    """All answer the user at once."""
+    SEQUENTIAL = "sequential"
+    """One after the other; each sees what those before it said."""
+    GROUP_CHAT = "group_chat"
+    """They take turns until they are done."""
+    HANDOFF = "handoff"
+    """One passes the user on to another."""
+
+
+class _Definition(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Team(_Definition):
+    """How the agents work together."""
+
+    pattern: Pattern
+    """Who answers when, and who sees what."""
+    max_rounds: int = Field(default=6, ge=1, le=50)
+    """The most messages of a group chat, and of a handoff; 1 to 50."""
+
+
+class AgentDefinition(_Definition):
+    """One agent."""
+
+    name: str = Field(pattern=r"^[^\W_]([\w -]{0,48}[\w-])?$")
+    """What its messages are signed with, and what other agents call it."""
+    instructions: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
+    """What it is for and how it should answer, for the model to read."""
+    tools: tuple[Literal["search"], ...] = ()
+    """What it can use: `search` finds passages of the documents."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """0 to 2; None: the model's default."""
+    model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
+    """Another model, or deployment, of the configured service; None: the one that answers single chat."""
+
+
+class Agents(_Definition):
+    """A team with its agents."""
+
+    team: Team
+    """How they work together."""
+    agents: tuple[AgentDefinition, ...] = Field(min_length=1, max_length=50)
+    """In the file's order; their names differ."""
+
+
+_ACCEPTED = {
+    "team": "a mapping with `pattern` and, if you like, `max_rounds`",
+    "pattern": "concurrent, sequential, group_chat or handoff",
+    "max_rounds": "a whole number from 1 to 50",
+    "agents": "a list of 1 to 50 mappings, each with a `name` and `instructions`",
+    "name": "1 to 50 letters, digits, spaces, `_` and `-`, beginning with a letter or digit and not ending in a space",
+    "instructions": "a text of 1 to 20,000 characters",
+    "tools": "a list of tools; there is one, search",
+    "temperature": "a number from 0 to 2",
+    "model": "the name of a model, in 1 to 200 characters",
+}
+"""What each key may hold; the end of a sentence."""
+
+type _Place = tuple[str | int, ...]
+"""The keys and indexes that lead to a value."""
+
+
+def load_agents(path: Path) -> Agents:
+    """Read the team that a file defines.
+
+    Raises:
+        NotConfigured: the file cannot be read or is no such definition; a sentence for each fault.
+    """
+    file = _DefinitionFile(path)
+    content = file.read()
+    faults = [*file.faults, *_twins(content, file.lines)]
+    try:
+        agents = Agents.model_validate(content)
+    except ValidationError as invalid:
+        faults += [_fault(error["type"], error["loc"], file.lines) for error in invalid.errors()]
+        agents = None
+    if faults or agents is None:
+        raise NotConfigured(_told(path, sorted(set(faults))))
+    return agents
+
+
+class _DefinitionFile:
+    """A YAML file as plain values that know their lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: set[int] = set()
+        self.lines: dict[_Place, int] = {(): 1}
+        """Where each value stands; lines count from 1."""
+        self.faults: list[tuple[int, str]] = []
+        """The lines of what is YAML and yet not accepted, each with a sentence."""
+
+    def read(self) -> dict[str, Json]:
+        """The file's content, all scalars as text.
+
+        Raises:
+            NotConfigured: it cannot be read, or is no YAML mapping.
+        """
+        import yaml
+
+        text = self._text()
+        try:
+            root = yaml.compose(text, Loader=yaml.SafeLoader)
+            content = self._value(root, ()) if root else None
+        except yaml.reader.ReaderError as exc:
+            raise self._broken(text.count("\n", 0, exc.position), "a character that YAML does not allow") from exc
+        except yaml.MarkedYAMLError as exc:
+            mark = exc.problem_mark or exc.context_mark
+            what = "this is not YAML; look at the indentation, colons, dashes and quotes here and above"
+            raise self._broken(mark.line if mark else 0, what) from exc
+        except RecursionError as exc:
+            raise NotConfigured(f"{self._path}: the values are nested too deeply.") from exc
+        if root is None:
+            raise NotConfigured(f"{self._path} is empty: it should hold `team` and `agents`.")
+        if not isinstance(content, dict):
+            raise self._broken(root.start_mark.line, "the file should be a mapping with `team` and `agents`")
+        return content
+
+    def _text(self) -> str:
+        try:
+            with self._path.open("rb") as file:
+                data = file.read(_MOST_BYTES + 1)
+        except FileNotFoundError as exc:
+            raise NotConfigured(f"{self._path}: there is no such file; AGENTS_FILE should name one.") from exc
+        except OSError as exc:
+            raise NotConfigured(
+                f"{self._path} cannot be read; AGENTS_FILE should name a file that the app may read."
+            ) from exc
+        if len(data) > _MOST_BYTES:
+            raise NotConfigured(f"{self._path} is too large: at most {_MOST_BYTES:,} bytes are accepted.")
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as exc:
+            raise self._broken(data.count(b"\n", 0, exc.start), "this is not UTF-8; save the file as UTF-8") from exc
+
+    def _broken(self, line: int, what: str) -> NotConfigured:
+        return NotConfigured(_told(self._path, [(line + 1, what)]))
+
+    def _value(self, node: "yaml.Node", place: _Place) -> Json:
+        import yaml
+
+        self.lines.setdefault(place, node.start_mark.line + 1)
+        if id(node) in self._seen:
+            self._refuse(node, "an alias (`*name`) is not followed; write the value out")
+            return None
+        self._seen.add(id(node))
+        if node.tag.removeprefix("tag:yaml.org,2002:") not in _PLAIN_TAGS:
+            self._refuse(node, "a tag (`!name`) is not accepted; write the value out")
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(item, (*place, index)) for index, item in enumerate(node.value)]
+        if isinstance(node, yaml.MappingNode):
+            return dict(self._entries(node, place))
+        return None if node.tag.endswith(":null") else str(node.value)
+
+    def _entries(self, mapping: "yaml.MappingNode", place: _Place) -> Iterator[tuple[str, Json]]:
+        import yaml
+
+        keys: set[str] = set()
+        for key, value in mapping.value:
+            if not isinstance(key, yaml.ScalarNode):
+                self._refuse(key, "a key should be a word")
+            elif key.value in keys:
+                self._refuse(key, f"{_shown(key.value)} is there twice; keep one")
+            else:
+                keys.add(key.value)
+                self.lines[*place, key.value] = key.start_mark.line + 1
+                yield key.value, self._value(value, (*place, key.value))
+
+    def _refuse(self, node: "yaml.Node", what: str) -> None:
+        self.faults.append((node.start_mark.line + 1, what))
+
+
+_PLAIN_TAGS = frozenset({"str", "int", "float", "bool", "null", "timestamp", "seq", "map", "merge", "value"})
+"""What YAML takes unmarked values for."""
+
+
+def _fault(kind: str, place: _Place, lines: dict[_Place, int]) -> tuple[int, str]:
+    """The line and the sentence for what pydantic found at a place."""
+    key = next(part for part in reversed(place) if isinstance(part, str))
+    if kind == "missing":
+        return lines[place[:-1]], f"`{key}` is missing; it should be {_ACCEPTED[key]}"
+    if kind == "extra_forbidden":
+        accepted = {"team": Team, "agents": AgentDefinition}[str(place[0])] if len(place) > 1 else Agents
+        return lines[place], f"{_shown(key)} is no key here; accepted are {', '.join(accepted.model_fields)}"
+    return lines[place], f"`{key}` should be {_ACCEPTED[key]}"
+
+
+def _twins(content: dict[str, Json], lines: dict[_Place, int]) -> Iterator[tuple[int, str]]:
+    """Agents whose names models or readers could take for one another."""
+    agents = content.get("agents")
+    seen: set[str] = set()
+    for index, agent in enumerate(agents if isinstance(agents, list) else []):
+        name = agent.get("name") if isinstance(agent, dict) else None
+        if not isinstance(name, str):
+            continue
+        # Services take only these characters in the name of the tool that hands over to an agent.
+        identifier = re.sub(r"[^a-z0-9]", "_", name.casefold())
+        if identifier in seen:
+            what = "`name` is an earlier agent's or too much like it; names should differ in letters a to z or digits"
+            yield lines["agents", index, "name"], what
+        seen.add(identifier)
+
+
+def _shown(key: str) -> str:
+    return f"`{key[:40].encode('unicode_escape').decode()}`"
+
+
+def _told(path: Path, faults: Sequence[tuple[int, str]]) -> str:
+    sentences = [f"{path}, line {line}: {what}." for line, what in faults[:_MOST_FAULTS]]
+    if more := len(faults) - len(sentences):
+        sentences.append(f"{path} has {more} more faults.")
+    return " ".join(sentences)
