@@ -82,11 +82,14 @@ class Message:
     """On a user message: the files that came with it."""
     images: tuple[ImagePart, ...] = ()
     """On a user message: the images that came with it."""
+    author: str | None = None
+    """The agent who said it, where another agent reads it; such a message has the user's role."""
 
     @property
     def text(self) -> str:
-        """What was said, and below it the text of its files."""
-        return "\n\n".join([self.content, *map(str, self.files)])
+        """What was said, after its author's name, and below it the text of its files."""
+        said = f"{self.author}: {self.content}" if self.author else self.content
+        return "\n\n".join([said, *map(str, self.files)])
 
 
 @dataclass(frozen=True, slots=True)
