@@ -44,6 +44,9 @@ class ModelRequest:
     """For repeatable answers where the model can."""
     max_tokens: int | None = None
     """At most so many tokens in the answer; None: the model's limit."""
+    model: str | None = None
+    """Another model of the same service, by its name there, as an agent's definition may ask for; None: the configured
+    one. The extractive model is the only one of its service."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from shared.chat_models import ModelEvent, ModelRequest
 from shared.chat_models.chunk_reader import ChunkReader
 from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
+from shared.openai_service.connection import ServedModel
 from shared.openai_service.reasons import Fault, Reason, ServiceFault
 from shared.openai_service.service import OpenAIService
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _CHECK_AGE = 30.0
 """Seconds for which a health check holds: probes come often, and each would cost the service a request."""
+_SETTING_OF_OTHERS = "`model` in AGENTS_FILE"
+"""Where a model that is not the configured one is named."""
 
 
 class OpenAIChatModel:
@@ -44,10 +47,12 @@ class OpenAIChatModel:
         from shared.openai_service.errors import translated
 
         begun = asyncio.get_running_loop().time()
-        with translated(self._connection, self._model, context.invocation_id):
-            response = await self._request(request, min(begun + self._service.patience.first, context.deadline))
+        model = ServedModel(request.model, _SETTING_OF_OTHERS) if request.model else self._model
+        with translated(self._connection, model, context.invocation_id):
+            body = _body(request, model.name, official=self._connection.kind != "openai-compatible")
+            response = await self._request(body, min(begun + self._service.patience.first, context.deadline))
             try:
-                reader = ChunkReader(self._model.name, framing=_framing(response))
+                reader = ChunkReader(model.name, framing=_framing(response))
                 async with aclosing(response.aiter_bytes()) as received:
                     while not reader.is_done and (data := await self._read(received, reader, begun, context)):
                         for event in reader.feed(data):
@@ -71,13 +76,12 @@ class OpenAIChatModel:
         """Close the service, which an embedder may share."""
         await self._service.aclose()
 
-    async def _request(self, request: ModelRequest, deadline: float) -> "httpx2.Response":
+    async def _request(self, body: dict[str, Json], deadline: float) -> "httpx2.Response":
         """Send the request; to a service that refuses to be asked for the usage, without asking for it."""
         import openai
 
         from shared.openai_service.errors import refuses
 
-        body = _body(request, self._model.name, official=self._connection.kind != "openai-compatible")
         if not self._takes_stream_options:
             return await self._service.post("/chat/completions", body, deadline=deadline)
         try:

@@ -3,11 +3,12 @@
 import asyncio
 import time
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import Message, Passage, RequestContext, Role, ToolCall
 from shared.events import CompletionStarted
+from tests.stand_ins.openai_service import OpenAIStandIn
 
 CONTEXT = RequestContext(invocation_id="test", deadline=float("inf"))
 QUESTION = "What does the plan pay for glasses?"
@@ -74,6 +75,11 @@ class ModelContract:
         got = await answer(model)
         assert len(got.pieces) > 1
         assert all(got.pieces)
+
+    async def test_a_request_may_be_for_another_model_of_the_service(self, model: ChatModel) -> None:
+        got = await answer(model, replace(REQUEST, model=OpenAIStandIn.other_model))
+        assert got.text
+        assert [finished.reason for finished in got.finished] == ["stop"]
 
     async def test_others_get_their_turn_between_two_pieces(self, model: ChatModel) -> None:
         turns = 0

@@ -117,6 +117,19 @@ async def test_a_request_carries_all_that_was_asked_for(service: OpenAIStandIn, 
     assert (body["temperature"], body["seed"], body["max_tokens"]) == (0.0, 7, 100)
 
 
+async def test_the_other_model_of_a_request_is_called_for_that_request_only(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    for _ in range(2):
+        service.reply_raw(b'data: {"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}\n\n')
+    started: list[str] = []
+    for other in (service.other_model, None):
+        async with aclosing(model.stream(replace(QUESTION, model=other), context())) as events:
+            started += [event.model async for event in events if isinstance(event, CompletionStarted)]
+    asked = [chat.body["model"] for chat in service.chats]
+    assert asked == started == [service.other_model, service.model]
+
+
 async def test_the_services_of_openai_get_the_new_name_of_the_token_limit(service: OpenAIStandIn) -> None:
     async with model_of(replace(connection_to(service), kind="azure-openai")) as model:
         await ask(model, replace(QUESTION, max_tokens=100))

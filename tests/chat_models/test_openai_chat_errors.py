@@ -50,6 +50,12 @@ async def test_each_refusal_is_our_error_with_our_sentence(
     assert len(service.chats) == 1
 
 
+async def test_the_refusal_of_another_model_names_where_that_one_was_asked_for(model: OpenAIChatModel) -> None:
+    raised = await error_of(model, Unavailable, request=replace(QUESTION, model="gpt-unheard-of"))
+    assert "`model` in AGENTS_FILE" in raised.message
+    assert "OPENAI_CHAT_MODEL" not in raised.message
+
+
 @pytest.mark.parametrize("body", [b"", b"oops", b"[1]", b'"x"', b'{"error": "x"}', b'{"detail": [{"loc": ["body"]}]}'])
 async def test_a_refusal_of_any_shape_has_its_status(
     service: OpenAIStandIn, model: OpenAIChatModel, body: bytes

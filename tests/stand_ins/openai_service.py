@@ -76,6 +76,7 @@ class OpenAIStandIn:
 
     api_key = "sk-stand-in-0123456789"
     model = "gpt-stand-in"
+    other_model = "gpt-stand-in-large"
     embedding_model = "embedding-stand-in"
     dimensions = 256
 
@@ -236,7 +237,7 @@ class OpenAIStandIn:
             case method, _:
                 raise Refusal(404, f"Invalid URL ({method} {request.path})")
         if exchange.chat:
-            self._check_model(exchange.chat.model, self.model)
+            self._check_model(exchange.chat.model, self.model, self.other_model)
             check_chat(exchange.chat)
         if exchange.embeddings:
             self._check_model(exchange.embeddings.model, self.embedding_model)
@@ -254,8 +255,8 @@ class OpenAIStandIn:
             self.reply(*default_text(exchange.chat))
         return await self._scripts[CHAT].pop()(exchange)
 
-    def _check_model(self, asked: str, served: str) -> None:
-        if asked != served:
+    def _check_model(self, asked: str, *served: str) -> None:
+        if asked not in served:
             raise Refusal(404, f"The model `{asked}` does not exist.", param="model", code="model_not_found")
 
     async def _stream(
