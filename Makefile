@@ -4,7 +4,7 @@ DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
 export PORT
 
-.PHONY: run index test check format requirements setup
+.PHONY: run index test check format requirements proto setup
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
 run: setup
@@ -33,6 +33,9 @@ format: setup
 
 requirements: setup
 	@$(PYTHON) tools/requirements.py
+
+proto: setup
+	@$(PYTHON) tools/proto.py
 
 setup:
 	@python3 tools/setup.py
