@@ -1,0 +1,274 @@
+"""The texts in the payloads of the four APIs, each with its place. Sans-I/O.
+
+Whoever analyses payloads itself reads them with this: the reference RAI service and Azure AI Content Safety's session.
+
+Read are texts that people or models write: the contents of messages, prompts, choices and realtime items. Not read are
+images and sound, names, and the arguments of tool calls, for which there is no place.
+Source: rai-aoai-alignment-mode, '`messageId` and `contentIndex` in returned events'.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from pydantic_core import from_json
+
+from shared.chat_types import Json
+from shared.errors import BadRequest
+from shared.guard import Api, Buffer, Place, Source
+from shared.guard.realtime_ids import build_message_id
+
+_LARGEST_INDEX = 2**31 - 1
+"""What the service's events can carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedText:
+    """A text of a payload."""
+
+    place: Place
+    """Where it is."""
+    text: str
+    """What it says; never empty."""
+    whole: bool = True
+    """Whether it is all of the place's text, not the next piece of it."""
+
+
+class PayloadReader:
+    """Reads the payloads of one session, and says what each adds to what came before."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Place, list[str]] = {}
+
+    def read(self, buffer: Buffer) -> list[PlacedText]:
+        """Return what is new: a text that repeats one, as a realtime `….done` event does, adds only what it has more.
+
+        Raises:
+            BadRequest: the payload cannot be read, or holds another text for a place that has one.
+        """
+        return [new for found in read_texts(buffer) if (new := self._add(found))]
+
+    def commit(self, source: Source) -> None:
+        """All texts of a source are complete: what comes after begins new ones."""
+        self._texts = {place: pieces for place, pieces in self._texts.items() if place.source is not source}
+
+    def _add(self, found: PlacedText) -> PlacedText | None:
+        pieces = self._texts.setdefault(found.place, [])
+        new = _rest(found.text, "".join(pieces)) if found.whole else found.text
+        if not new:
+            return None
+        pieces.append(new)
+        return PlacedText(found.place, new, whole=False)
+
+
+def _rest(text: str, before: str) -> str:
+    if before.startswith(text):
+        return ""
+    if text.startswith(before):
+        return text[len(before) :]
+    raise BadRequest("A payload has another text for a place that was sent before. Commit the source first.")
+
+
+def read_texts(buffer: Buffer) -> list[PlacedText]:
+    """Find the texts in one payload; a usage chunk, say, has none.
+
+    Raises:
+        BadRequest: it is no payload of its API; says which key is wrong, and quotes nothing.
+    """
+    payload = _parse(buffer.payload)
+    found = _READERS[buffer.api, buffer.source](payload)
+    return [
+        PlacedText(Place(buffer.source, each.message_id, each.content_index), each.text, each.whole)
+        for each in found
+        if each.text
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    message_id: str
+    content_index: int
+    text: str
+    whole: bool = True
+
+
+type _Object = dict[str, Json]
+
+
+def _parse(payload: str) -> _Object:
+    try:
+        value = cast("Json", from_json(payload.encode(), allow_inf_nan=False))
+    except ValueError:  # UnicodeEncodeError, too: half a surrogate pair
+        raise BadRequest("The payload is not JSON that can be read.") from None
+    return _object(value, "The payload")
+
+
+def _chat_prompt(payload: _Object) -> Iterator[_Text]:
+    for index, item in enumerate(_list(payload.get("messages"), "messages")):
+        path = f"messages[{index}]"
+        yield from _contents(str(index), _object(item, path).get("content"), f"{path}.content")
+
+
+def _chat_completion(payload: _Object) -> Iterator[_Text]:
+    for choice, index, path in _choices(payload):
+        for key, whole in (("message", True), ("delta", False)):
+            if choice.get(key) is not None:
+                content = _object(choice[key], f"{path}.{key}").get("content")
+                yield from _contents(str(index), content, f"{path}.{key}.content", whole=whole)
+
+
+def _completion_completion(payload: _Object) -> Iterator[_Text]:
+    # A chunk and a whole answer have the same shape here.
+    for choice, index, path in _choices(payload):
+        yield _Text(str(index), 0, _string(choice.get("text"), f"{path}.text"), whole=False)
+
+
+def _completion_prompt(payload: _Object) -> Iterator[_Text]:
+    prompt = payload.get("prompt")
+    if isinstance(prompt, list):
+        prompt = "".join(_string(item, f"prompt[{index}]") for index, item in enumerate(prompt))
+    yield _Text("0", 0, _string(prompt, "prompt") + _string(payload.get("suffix") or "", "suffix"))
+
+
+def _image_prompt(payload: _Object) -> Iterator[_Text]:
+    yield _Text("0", 0, _string(payload.get("prompt"), "prompt"))
+
+
+def _image_completion(payload: _Object) -> Iterator[_Text]:
+    """The prompt as the model has rewritten it is all the text that an image comes with."""
+    for index, item in enumerate(_list(payload.get("data") or [], "data")):
+        path = f"data[{index}]"
+        yield _Text(str(index), 0, _string(_object(item, path).get("revised_prompt") or "", f"{path}.revised_prompt"))
+
+
+def _realtime_prompt(event: _Object) -> Iterator[_Text]:
+    match _string(event.get("type"), "type"):
+        case (
+            "conversation.item.create"
+            | "conversation.item.created"
+            | "conversation.item.added"
+            | "conversation.item.done"
+            | "conversation.item.retrieved"
+        ):
+            yield from _prompt_item(event.get("item"), "item")
+        case "conversation.item.input_audio_transcription.delta":
+            item_id, index = _id(event, "item_id", ""), _index(event.get("content_index", 0), "content_index")
+            yield _Text(item_id, index, _string(event.get("delta") or "", "delta"), whole=False)
+        case "conversation.item.input_audio_transcription.completed":
+            item_id, index = _id(event, "item_id", ""), _index(event.get("content_index", 0), "content_index")
+            yield _Text(item_id, index, _string(event.get("transcript"), "transcript"))
+        case "response.create":
+            response = _object(event.get("response") or {}, "response")
+            for index, item in enumerate(_list(response.get("input") or [], "response.input")):
+                yield from _prompt_item(item, f"response.input[{index}]")
+        case _:
+            return
+
+
+def _prompt_item(value: Json, path: str) -> Iterator[_Text]:
+    item = _object(value, path)
+    contents = item.get("output") if item.get("type") == "function_call_output" else item.get("content")
+    if contents:
+        yield from _contents(_id(item, "id", f"{path}."), contents, f"{path}.content")
+
+
+_REALTIME_TEXTS = {
+    f"response.{output}{kind}.{end}": (key if end == "done" else "delta", end == "done")
+    for output in ("output_", "")  # the second is what the API said before its general availability
+    for kind, key in (("text", "text"), ("audio_transcript", "transcript"))
+    for end in ("delta", "done")
+}
+"""By event type: the key of its text, and whether that is the whole."""
+
+
+def _realtime_completion(event: _Object) -> Iterator[_Text]:
+    kind = _string(event.get("type"), "type")
+    if kind in _REALTIME_TEXTS:
+        key, whole = _REALTIME_TEXTS[kind]
+        index = _index(event.get("content_index"), "content_index")
+        yield _Text(_answer_id(event), index, _string(event.get(key), key), whole)
+    elif kind in ("response.content_part.added", "response.content_part.done"):
+        index = _index(event.get("content_index"), "content_index")
+        yield _Text(_answer_id(event), index, _part(event.get("part"), "part"))
+    elif kind in ("response.output_item.added", "response.output_item.done"):
+        yield from _answer_item(_id(event, "response_id", ""), event.get("item"), "item")
+    elif kind == "response.done":
+        response = _object(event.get("response"), "response")
+        for index, item in enumerate(_list(response.get("output") or [], "response.output")):
+            yield from _answer_item(_id(response, "id", "response."), item, f"response.output[{index}]")
+
+
+def _answer_id(event: _Object) -> str:
+    return build_message_id(_id(event, "response_id", ""), _id(event, "item_id", ""))
+
+
+def _answer_item(response_id: str, value: Json, path: str) -> Iterator[_Text]:
+    item = _object(value, path)
+    if item.get("content"):
+        message_id = build_message_id(response_id, _id(item, "id", f"{path}."))
+        yield from _contents(message_id, item["content"], f"{path}.content")
+
+
+_READERS: dict[tuple[Api, Source], Callable[[_Object], Iterator[_Text]]] = {
+    (Api.CHAT_COMPLETION, Source.PROMPT): _chat_prompt,
+    (Api.CHAT_COMPLETION, Source.COMPLETION): _chat_completion,
+    (Api.COMPLETION, Source.PROMPT): _completion_prompt,
+    (Api.COMPLETION, Source.COMPLETION): _completion_completion,
+    (Api.IMAGE_GENERATION, Source.PROMPT): _image_prompt,
+    (Api.IMAGE_GENERATION, Source.COMPLETION): _image_completion,
+    (Api.REALTIME, Source.PROMPT): _realtime_prompt,
+    (Api.REALTIME, Source.COMPLETION): _realtime_completion,
+}
+
+
+def _choices(payload: _Object) -> Iterator[tuple[_Object, int, str]]:
+    """Yield each choice with its index and its path."""
+    for position, value in enumerate(_list(payload.get("choices"), "choices")):
+        path = f"choices[{position}]"
+        choice = _object(value, path)
+        yield choice, _index(choice.get("index", position), f"{path}.index"), path
+
+
+def _contents(message_id: str, content: Json, path: str, *, whole: bool = True) -> Iterator[_Text]:
+    """Yield a content's texts: the string that it is, or those of its parts."""
+    if isinstance(content, list):
+        for index, part in enumerate(content):
+            yield _Text(message_id, index, _part(part, f"{path}[{index}]"), whole)
+    elif content is not None:
+        yield _Text(message_id, 0, _string(content, path), whole)
+
+
+def _part(value: Json, path: str) -> str:
+    part = _object(value, path)
+    return "".join(_string(part.get(key) or "", f"{path}.{key}") for key in ("text", "transcript", "refusal"))
+
+
+def _object(value: Json, path: str) -> _Object:
+    if not isinstance(value, dict):
+        raise BadRequest(f"{path} should be a JSON object.")
+    return value
+
+
+def _list(value: Json, path: str) -> list[Json]:
+    if not isinstance(value, list):
+        raise BadRequest(f"{path} should be a list.")
+    return value
+
+
+def _string(value: Json, path: str) -> str:
+    if not isinstance(value, str):
+        raise BadRequest(f"{path} should be a text.")
+    return value
+
+
+def _id(value: _Object, key: str, prefix: str) -> str:
+    found = value.get(key)
+    if not isinstance(found, str) or not found:
+        raise BadRequest(f"{prefix}{key} is missing: without it nobody could tell which text the results are about.")
+    return found
+
+
+def _index(value: Json, path: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LARGEST_INDEX:
+        raise BadRequest(f"{path} should be a whole number from 0.")
+    return value
