@@ -37,6 +37,17 @@ class Usage:
         """Both together."""
         return self.prompt_tokens + self.completion_tokens
 
+    @staticmethod
+    def total(*usages: "Usage | None") -> "Usage | None":
+        """What several model calls cost together; None when none was counted."""
+        counted = [usage for usage in usages if usage]
+        if not counted:
+            return None
+        return Usage(
+            prompt_tokens=sum(usage.prompt_tokens for usage in counted),
+            completion_tokens=sum(usage.completion_tokens for usage in counted),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:

@@ -59,7 +59,7 @@ def answer_prompt(request: ChatRequest, history: Sequence[Message], source_lines
     content = f"{asked.content}\n\nSources:\n{sources}"
     said = (*history, Message(Role.USER, content, files=asked.files, images=asked.images))
     attached = any(message.files or message.images for message in said)
-    return (Message(Role.SYSTEM, _instructions(request, attached=attached)), *said)
+    return (Message(Role.SYSTEM, answer_instructions(request, ANSWER_INSTRUCTIONS, attached=attached)), *said)
 
 
 def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Message, ...]:
@@ -69,13 +69,14 @@ def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Me
     return (Message(Role.SYSTEM, REWRITE_INSTRUCTIONS), *words)
 
 
-def _instructions(request: ChatRequest, *, attached: bool) -> str:
+def answer_instructions(request: ChatRequest, rules: str, *, attached: bool) -> str:
+    """The system prompt: the rules, which a request may replace or extend, and what else it asks for."""
     overrides = request.overrides
     template = overrides.prompt_template
     if template is None:
-        parts = [ANSWER_INSTRUCTIONS]
+        parts = [rules]
     elif template.startswith(">>>"):
-        parts = [ANSWER_INSTRUCTIONS, template.removeprefix(">>>").strip()]
+        parts = [rules, template.removeprefix(">>>").strip()]
     else:
         parts = [template]
     if attached:
