@@ -1,11 +1,21 @@
 """The whole answer, folded from the events of a turn: what is not streamed is never computed another way."""
 
 from collections.abc import AsyncIterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
-from shared.errors import InternalError, SwitchboardError
-from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
+from shared.errors import ContentFiltered, InternalError, SwitchboardError
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    Failed,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +32,10 @@ class Answer:
     """What the model's service said of it."""
     finished: Finished
     """How it ended."""
+    messages: tuple[AgentMessage, ...] = ()
+    """On a team's answer: what each agent said, in their order."""
+    message: AgentMessage | None = None
+    """On one agent's part of a team's answer: the message that it is of."""
 
 
 async def fold(events: AsyncIterable[ChatEvent]) -> Answer:
@@ -33,6 +47,7 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:
     texts: list[str] = []
     data_points: tuple[str, ...] = ()
     thoughts: tuple[Thought, ...] = ()
+    messages: list[AgentMessage] = []
     completion: CompletionStarted | None = None
     finished: Finished | None = None
     failure: SwitchboardError | None = None
@@ -44,6 +59,8 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:
                 texts.append(event.text)
             case ThoughtsAdded():
                 thoughts += event.thoughts
+            case AgentMessage():
+                messages.append(event)
             case CompletionStarted():
                 completion = event
             case Finished():
@@ -52,8 +69,26 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:
                 failure = event.error
             case _:
                 assert_never(event)
-    if failure:
-        raise failure
-    if not (completion and finished):
-        raise InternalError
-    return Answer("".join(texts), data_points, thoughts, completion, finished)
+    if failure or not (completion and finished):
+        raise failure or InternalError()
+    in_order = tuple(sorted(messages, key=lambda message: message.position))
+    return Answer("".join(texts), data_points, thoughts, completion, finished, in_order)
+
+
+def agent_answer(message: AgentMessage, turn: CompletionStarted) -> Answer:
+    """What one agent said, as an answer of its own; one that failed has its error's code as the reason of its end.
+
+    Args:
+        message: What it said, or why it could not.
+        turn: What is known of the team's whole turn: it stands in for a model that never began.
+    """
+    completion = message.completion or turn
+    if turn.prompt_filter_results and not completion.prompt_filter_results:
+        completion = replace(completion, prompt_filter_results=turn.prompt_filter_results)
+    finished = message.finished or _end(message.error or InternalError())
+    return Answer(message.text, message.data_points, message.thoughts, completion, finished, message=message)
+
+
+def _end(error: SwitchboardError) -> Finished:
+    results = error.results if isinstance(error, ContentFiltered) else None
+    return Finished(error.code, content_filter_results=results)

@@ -14,7 +14,7 @@ from contextlib import aclosing
 
 from shared.chat_types import RequestContext
 from shared.errors import InternalError, SwitchboardError, TooSlow
-from shared.events import ChatEvent, Failed, Finished, TextDelta
+from shared.events import AgentMessage, ChatEvent, Failed, Finished, TextDelta
 
 logger = logging.getLogger("switchboard.turn")
 
@@ -112,9 +112,14 @@ class RunningTurn:
             self._taken.clear()
             await self._taken.wait()
         self._waiting.append(event)
-        self._has_text = self._has_text or isinstance(event, TextDelta)
+        self._has_text = self._has_text or _is_text(event)
         self._changed.set()
 
     async def _fail(self, error: SwitchboardError) -> str:
         await self._put(Failed(error, self._context.invocation_id))
         return error.code
+
+
+def _is_text(event: ChatEvent) -> bool:
+    """Whether it is something of an answer: an agent that failed may not be the only one, so its message is not."""
+    return isinstance(event, TextDelta) or (isinstance(event, AgentMessage) and event.error is None)

@@ -9,13 +9,30 @@ from dataclasses import replace
 from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
-from shared.core.fold import Answer
-from shared.errors import BadRequest, SwitchboardError
-from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
+from shared.core.fold import Answer, agent_answer
+from shared.errors import BadRequest, ContentFiltered, SwitchboardError
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    Failed,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+)
 from shared.wire.chat_body import parse_chat
-from shared.wire.context import answer_context, retrieved_context, thoughts_json, usage_json
+from shared.wire.context import (
+    agent_context,
+    answer_context,
+    finished_context,
+    retrieved_context,
+    thoughts_json,
+    usage_json,
+)
 from shared.wire.framing import NDJSON
-from shared.wire.protocol import Protocol, Record, error_text
+from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, error_text
 
 _CHUNK = "chat.completion.chunk"
 
@@ -30,6 +47,8 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
 def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer, with the keys of the document's table."""
     context, finished, completion = answer_context(answer), answer.finished, answer.completion
+    prompt_filter = completion.prompt_filter_results or finished.prompt_filter_results
+    total = answer.message.total_usage if answer.message else None
     message: Record = {"content": answer.text, "function_call": None, "role": "assistant", "tool_calls": None}
     message["context"] = context
     choice: Record = {
@@ -44,18 +63,26 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
         "choices": [choice],
         **_completion(completion),
         "object": "chat.completion",
-        **_filter_results("prompt_filter_results", completion.prompt_filter_results),
+        **_filter_results("prompt_filter_results", prompt_filter),
         "usage": usage_json(finished.usage) if finished.usage else None,
+        **({"total_usage": usage_json(total)} if total else {}),
     }
 
 
 class _Encoder:
-    """Events to chunks. Until the model has begun, a chunk has none of the keys that its service gives."""
+    """Events to chunks. Until the model has begun, a chunk has none of the keys that its service gives.
+
+    Clients join the texts and take a chunk with sources for nothing else. So what an agent of a team says is a chunk
+    with its sources and those before, and a chunk with its text; how the whole ended is in the last one.
+    """
 
     def __init__(self, request: ChatRequest) -> None:
-        self._state = request.session_state
+        self._state: Record = {"session_state": request.session_state}
+        self._data_points: tuple[str, ...] = ()
         self._thoughts: tuple[Thought, ...] = ()
+        self._turn = CompletionStarted("", 0, "")
         self._completion: Record = {}
+        self._has_message = False
 
     def encode(self, event: ChatEvent) -> Iterable[Record]:
         match event:
@@ -64,28 +91,53 @@ class _Encoder:
             case Retrieved():
                 self._thoughts = event.thoughts
                 context = retrieved_context(event.data_points, event.thoughts)
-                return (self._with_context(context, {"session_state": self._state}),)
+                return (self._with_context(context, self._state),)
             case CompletionStarted():
+                self._turn = event
                 self._completion = _completion(event)
                 delta: Record = {"content": None, "function_call": None, "role": "assistant", "tool_calls": None}
                 prompt_filter = _filter_results("prompt_filter_results", event.prompt_filter_results)
                 return (self._chunk({"delta": delta}) | prompt_filter,)
+            case AgentMessage():
+                return self._said(event)
             case ThoughtsAdded():
                 self._thoughts += event.thoughts
                 return (self._with_context({"thoughts": thoughts_json(self._thoughts)}),)
             case Finished():
                 return self._last(event)
             case Failed():
-                return (_error(event.error, event.invocation_id),)
+                return self._failed(event)
             case _:
                 assert_never(event)
 
+    def _said(self, event: AgentMessage) -> Iterable[Record]:
+        if self._has_message:
+            yield self._chunk({"delta": {"content": BETWEEN_MESSAGES}})
+        self._data_points = tuple(dict.fromkeys((*self._data_points, *event.data_points)))
+        self._thoughts += event.thoughts
+        agent, part = agent_context(event), agent_answer(event, self._turn)
+        sources = agent | retrieved_context(self._data_points, self._thoughts)
+        yield self._with_context(sources, None if self._has_message else self._state)
+        context = agent | finished_context(part.completion.model, part.finished)
+        filtered = _filter_results("content_filter_results", part.finished.content_filter_results)
+        delta: Record = {"role": "assistant", "content": event.text, "context": context}
+        yield self._chunk({"delta": delta, "context": context, **filtered})
+        self._has_message = True
+
     def _last(self, event: Finished) -> Iterable[Record]:
         filtered = _filter_results("content_filter_results", event.content_filter_results)
+        known = self._turn.prompt_filter_results
+        prompt_filter = _filter_results("prompt_filter_results", None if known else event.prompt_filter_results)
         usage: Record = {"usage": usage_json(event.usage)} if event.usage else {}
-        yield self._chunk({"delta": {}, "finish_reason": event.reason, **filtered}) | usage
+        yield self._chunk({"delta": {}, "finish_reason": event.reason, **filtered}) | prompt_filter | usage
         if event.followup_questions is not None:
             yield self._with_context({"followup_questions": list[Json](event.followup_questions)})
+
+    def _failed(self, event: Failed) -> Iterable[Record]:
+        if isinstance(event.error, ContentFiltered):
+            filtered = _filter_results("content_filter_results", event.error.results)
+            yield self._chunk({"delta": {}, "finish_reason": event.error.code, **filtered})
+        yield _error(event.error, event.invocation_id)
 
     def _with_context(self, context: Record, more: Record | None = None) -> Record:
         delta: Record = {"role": "assistant", "context": context}

@@ -7,11 +7,28 @@ from collections.abc import Callable, Iterable
 from typing import assert_never
 
 from shared.chat_types import Json
-from shared.core.fold import Answer
-from shared.errors import SwitchboardError
-from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
-from shared.wire.context import answer_context, finished_context, retrieved_context, thoughts_json
-from shared.wire.protocol import Record
+from shared.core.fold import Answer, agent_answer
+from shared.errors import ContentFiltered, SwitchboardError
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    Failed,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+)
+from shared.wire.context import (
+    agent_context,
+    answer_context,
+    finished_context,
+    retrieved_context,
+    thoughts_json,
+    usage_json,
+)
+from shared.wire.protocol import BETWEEN_MESSAGES, Record
 
 type ErrorRecord = Callable[[SwitchboardError, str], Record]
 
@@ -19,21 +36,26 @@ type ErrorRecord = Callable[[SwitchboardError, str], Record]
 def answer_document(answer: Answer, state: Record) -> Record:
     """A whole answer as `{message, context}` and the session state."""
     context = answer_context(answer) | finished_context(answer.completion.model, answer.finished)
+    if answer.message and answer.message.total_usage:
+        context["total_usage"] = usage_json(answer.message.total_usage)
     return {"message": {"role": "assistant", "content": answer.text}, "context": context, **state}
 
 
 class DeltaEncoder:
     """Events to `{delta, context}` records.
 
-    A client merges each record's context into what it has, key by key. So a late thought comes together with
-    those before it, and the follow-up questions have a last record of their own.
+    A client joins the texts, and merges each record's context into what it has, key by key. So a late thought comes
+    together with those before it, an agent's sources with those of the agents before it, and the follow-up questions
+    have a last record of their own. Some clients take a record with sources for nothing else: a text never has any.
     """
 
     def __init__(self, state: Record, error: ErrorRecord) -> None:
         self._state = state
         self._error = error
+        self._data_points: tuple[str, ...] = ()
         self._thoughts: tuple[Thought, ...] = ()
-        self._model = ""
+        self._turn = CompletionStarted("", 0, "")
+        self._has_message = False
 
     def encode(self, event: ChatEvent) -> Iterable[Record]:
         """The records of one event."""
@@ -45,19 +67,40 @@ class DeltaEncoder:
                 context = retrieved_context(event.data_points, event.thoughts)
                 return ({"delta": {"role": "assistant"}, "context": context, **self._state},)
             case CompletionStarted():
-                self._model = event.model
+                self._turn = event
                 return ()
+            case AgentMessage():
+                return self._said(event)
             case ThoughtsAdded():
                 self._thoughts += event.thoughts
                 return ({"delta": {}, "context": {"thoughts": thoughts_json(self._thoughts)}},)
             case Finished():
                 return self._last(event)
             case Failed():
-                return (self._error(event.error, event.invocation_id),)
+                return self._failed(event)
             case _:
                 assert_never(event)
 
+    def _said(self, event: AgentMessage) -> Iterable[Record]:
+        if self._has_message:
+            yield {"delta": {"content": BETWEEN_MESSAGES}}
+        self._data_points = tuple(dict.fromkeys((*self._data_points, *event.data_points)))
+        self._thoughts += event.thoughts
+        agent, part = agent_context(event), agent_answer(event, self._turn)
+        sources = agent | retrieved_context(self._data_points, self._thoughts)
+        yield {"delta": {"role": "assistant"}, "context": sources, **({} if self._has_message else self._state)}
+        yield {
+            "delta": {"content": event.text},
+            "context": agent | finished_context(part.completion.model, part.finished),
+        }
+        self._has_message = True
+
     def _last(self, event: Finished) -> Iterable[Record]:
-        yield {"delta": {}, "context": finished_context(self._model, event)}
+        yield {"delta": {}, "context": finished_context(self._turn.model, event)}
         if event.followup_questions is not None:
             yield {"delta": {}, "context": {"followup_questions": list[Json](event.followup_questions)}}
+
+    def _failed(self, event: Failed) -> Iterable[Record]:
+        if isinstance(event.error, ContentFiltered):
+            yield {"delta": {}, "context": {"finish_reason": event.error.code}}
+        yield self._error(event.error, event.invocation_id)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from shared.chat_types import Json
 from shared.core.fold import Answer
-from shared.events import Finished, Thought, Usage
+from shared.events import AgentMessage, Finished, Thought, Usage
 
 
 def retrieved_context(data_points: Sequence[str], thoughts: Iterable[Thought]) -> dict[str, Json]:
@@ -13,11 +13,19 @@ def retrieved_context(data_points: Sequence[str], thoughts: Iterable[Thought]) -
 
 
 def answer_context(answer: Answer) -> dict[str, Json]:
-    """The same of a whole answer, with `followup_questions` if they were asked for."""
+    """The same of a whole answer, with `followup_questions` if they were asked for, and whose it is in a team."""
     context = retrieved_context(answer.data_points, answer.thoughts)
+    if answer.message:
+        context |= agent_context(answer.message)
     if answer.finished.followup_questions is not None:
         context["followup_questions"] = list[Json](answer.finished.followup_questions)
     return context
+
+
+def agent_context(message: AgentMessage) -> dict[str, Json]:
+    """Which agent said it; if it failed, `error` has the code and the text says why."""
+    context: dict[str, Json] = {"agent": message.agent}
+    return context | {"error": message.error.code} if message.error else context
 
 
 def thoughts_json(thoughts: Iterable[Thought]) -> list[Json]:

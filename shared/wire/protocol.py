@@ -1,17 +1,21 @@
 """The boundary to protocols: what one file in this package has to give."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol as TypingProtocol
 
 from shared.chat_types import ChatRequest, Json
-from shared.core.fold import Answer
+from shared.core.fold import Answer, agent_answer
 from shared.errors import SwitchboardError
 from shared.events import ChatEvent
 from shared.wire.framing import Framing
 
 type Record = dict[str, Json]
 """One JSON object of a stream."""
+
+
+BETWEEN_MESSAGES = "\n\n"
+"""What parts a team's messages where clients join all texts of a stream into one."""
 
 
 class Encoder(TypingProtocol):
@@ -43,7 +47,7 @@ class Protocol:
     parse: Callable[[Mapping[str, Json]], ChatRequest]
     """A JSON body to a request; raises BadRequest."""
     answer: Callable[[ChatRequest, Answer], Json]
-    """A whole answer as one JSON document."""
+    """A whole answer, or one agent's part of a team's, as one JSON document."""
     encoder: Callable[[ChatRequest], Encoder]
     """The encoder for a streamed answer."""
     framing: Framing
@@ -56,3 +60,9 @@ class Protocol:
     """Other names that it goes by."""
     takes_files: bool = False
     """Whether it has a form of request that carries files."""
+
+    def team_answer(self, request: ChatRequest, answer: Answer) -> list[Json]:
+        """A team's whole answer: one array with the document of each agent's part, or what that is an array of."""
+        asked = replace(request, conversation_id=request.conversation_id or answer.completion.id)
+        parts = [self.answer(asked, agent_answer(message, answer.completion)) for message in answer.messages]
+        return [item for part in parts for item in (part if isinstance(part, list) else [part])]

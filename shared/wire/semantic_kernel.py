@@ -5,12 +5,25 @@ the flat ones of the Java SDK (`authorRole`, `content`, `metadata`). Both are se
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
-from shared.core.fold import Answer
-from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
+from shared.core.fold import Answer, agent_answer
+from shared.errors import ContentFiltered
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    Failed,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+    Usage,
+)
 from shared.wire.context import answer_context, retrieved_context, thoughts_json
 from shared.wire.framing import SSE
 from shared.wire.kernel_body import parse_kernel_chat
@@ -38,21 +51,40 @@ def _flat(message: dict[str, Json]) -> Json:
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Json:
-    message: Record = {
-        **_message(
-            answer.text, {**_completion(answer.completion), **_end(answer.finished), "Context": answer_context(answer)}
-        ),
+    return [_whole(request, answer)]
+
+
+def _whole(request: ChatRequest, answer: Answer) -> Record:
+    """A whole message. An agent's has its author's name, which the document forbids in single chat."""
+    metadata: Record = _completion(answer.completion) | _end(answer.finished)
+    metadata["Context"] = answer_context(answer)
+    author: Record = {}
+    if said := answer.message:
+        author = {"AuthorName": said.agent, "authorName": said.agent}
+        metadata["authorName"] = said.agent
+        if said.error:
+            metadata["error"] = said.error.code
+        if said.total_usage:
+            metadata["TotalUsage"] = _usage(said.total_usage)
+    return {
+        **_message(answer.text, metadata),
+        **author,
         "Items": [{"$type": "TextContent", "Text": answer.text}],
         "ModelId": answer.completion.model,
         "ConversationId": request.conversation_id or answer.completion.id,
     }
-    return [message]
 
 
 class _Encoder:
-    """Events to `StreamingChatMessageContent`s: each record's `Content` is a piece of the text."""
+    """Events to `StreamingChatMessageContent`s: each record's `Content` is a piece of the text.
+
+    What an agent of a team says is a whole message, and its stream has nothing else: ChatUI shows each record.
+    """
 
     def __init__(self, request: ChatRequest) -> None:
+        self._request = request
+        self._turn = CompletionStarted("", 0, "")
+        self._is_team = False
         self._common: Record = {"ChoiceIndex": 0}
         if request.conversation_id:
             self._common["ConversationId"] = request.conversation_id
@@ -67,17 +99,23 @@ class _Encoder:
                 self._thoughts = event.thoughts
                 return (self._record("", {"Context": retrieved_context(event.data_points, event.thoughts)}),)
             case CompletionStarted():
+                self._turn = event
                 self._common |= {"ModelId": event.model}
                 self._common.setdefault("ConversationId", event.id)
                 self._metadata = _completion(event)
                 return ()
+            case AgentMessage():
+                self._is_team = True
+                asked = replace(self._request, conversation_id=self._request.conversation_id or self._turn.id)
+                return (_whole(asked, agent_answer(event, self._turn)),)
             case ThoughtsAdded():
                 self._thoughts += event.thoughts
-                return (self._record("", {"Context": {"thoughts": thoughts_json(self._thoughts)}}),)
+                late = self._record("", {"Context": {"thoughts": thoughts_json(self._thoughts)}})
+                return () if self._is_team else (late,)
             case Finished():
-                return self._last(event)
+                return () if self._is_team else self._last(event)
             case Failed():
-                return (error_record(event.error, event.invocation_id),)
+                return self._failed(event)
             case _:
                 assert_never(event)
 
@@ -87,12 +125,18 @@ class _Encoder:
             questions = list[Json](event.followup_questions)
             yield self._record("", {"Context": {"followup_questions": questions}})
 
+    def _failed(self, event: Failed) -> Iterable[Record]:
+        if isinstance(event.error, ContentFiltered) and not self._is_team:
+            end = Finished(event.error.code, content_filter_results=event.error.results)
+            yield self._record("", self._metadata | _end(end))
+        yield error_record(event.error, event.invocation_id)
+
     def _record(self, text: str, metadata: Record | None = None) -> Record:
         return _message(text, metadata) | self._common
 
 
 def _message(text: str, metadata: Record | None = None) -> Record:
-    """What a message has in any case. No `AuthorName`: the document forbids it in single chat."""
+    """What a message has in any case."""
     message: Record = {
         "Role": {"Label": "Assistant"},
         "Content": text,
@@ -117,14 +161,20 @@ def _end(finished: Finished) -> Record:
     """How it ended, in C#'s words."""
     end: Record = {"FinishReason": finished.reason.replace("_", " ").title().replace(" ", "")}
     if finished.usage:
-        end["Usage"] = {
-            "InputTokenCount": finished.usage.prompt_tokens,
-            "OutputTokenCount": finished.usage.completion_tokens,
-            "TotalTokenCount": finished.usage.total_tokens,
-        }
+        end["Usage"] = _usage(finished.usage)
+    if finished.prompt_filter_results:
+        end["PromptFilterResults"] = finished.prompt_filter_results
     if finished.content_filter_results:
         end["ContentFilterResults"] = finished.content_filter_results
     return end
+
+
+def _usage(usage: Usage) -> Record:
+    return {
+        "InputTokenCount": usage.prompt_tokens,
+        "OutputTokenCount": usage.completion_tokens,
+        "TotalTokenCount": usage.total_tokens,
+    }
 
 
 SEMANTIC_KERNEL = Protocol(
