@@ -1,6 +1,6 @@
 """The whole answer, folded from the events of a turn: what is not streamed is never computed another way."""
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Iterable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -15,6 +15,7 @@ from shared.events import (
     TextDelta,
     Thought,
     ThoughtsAdded,
+    Usage,
 )
 
 
@@ -71,8 +72,7 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:
                 assert_never(event)
     if failure or not (completion and finished):
         raise failure or InternalError()
-    in_order = tuple(sorted(messages, key=lambda message: message.position))
-    return Answer("".join(texts), data_points, thoughts, completion, finished, in_order)
+    return Answer("".join(texts), data_points, thoughts, completion, finished, _in_order(messages, finished.usage))
 
 
 def agent_answer(message: AgentMessage, turn: CompletionStarted) -> Answer:
@@ -87,6 +87,12 @@ def agent_answer(message: AgentMessage, turn: CompletionStarted) -> Answer:
         completion = replace(completion, prompt_filter_results=turn.prompt_filter_results)
     finished = message.finished or _end(message.error or InternalError())
     return Answer(message.text, message.data_points, message.thoughts, completion, finished, message=message)
+
+
+def _in_order(messages: Iterable[AgentMessage], total: Usage | None) -> tuple[AgentMessage, ...]:
+    """The messages by their positions, the total on the last one: who was done last may stand anywhere."""
+    ordered = [replace(message, total_usage=None) for message in sorted(messages, key=lambda one: one.position)]
+    return (*ordered[:-1], *(replace(last, total_usage=total) for last in ordered[-1:]))
 
 
 def _end(error: SwitchboardError) -> Finished:

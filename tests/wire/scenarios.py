@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from shared.chat_types import Json
-from shared.errors import ContentFiltered, RateLimited
+from shared.errors import ContentFiltered, RateLimited, TooSlow
 from shared.events import (
+    AgentMessage,
     ChatEvent,
     CompletionStarted,
     Failed,
@@ -26,6 +27,8 @@ RETRIEVED = Retrieved(
 STARTED = CompletionStarted("chatcmpl-1", 1_700_000_000, "gpt-4o-mini", "fp_1")
 EXTRACTIVE = CompletionStarted("extractive-1", 1_700_000_000, "extractive")
 SAFE: Json = {"filtered": False, "severity": "safe"}
+PROMPT_FOUND: Json = [{"prompt_index": 0, "content_filter_results": {"hate": SAFE}}]
+VIOLENT: Json = {"violence": {"filtered": True, "severity": "high"}}
 TEXT = (TextDelta("It pays "), TextDelta("80 % – “fast”\u2028[plan.pdf#page=3] 🦷."))
 
 SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
@@ -41,10 +44,60 @@ SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
     ),
     "azure": (
         RETRIEVED,
-        replace(STARTED, prompt_filter_results=[{"prompt_index": 0, "content_filter_results": {"hate": SAFE}}]),
+        replace(STARTED, prompt_filter_results=PROMPT_FOUND),
         *TEXT,
-        Finished("content_filter", content_filter_results={"violence": {"filtered": True, "severity": "high"}}),
+        Finished("content_filter", content_filter_results=VIOLENT),
     ),
     "cut_off": (RETRIEVED, STARTED, TEXT[0], Failed(RateLimited("Too many.", retry_after=7), "id-1")),
     "filtered": (RETRIEVED, STARTED, TEXT[0], Failed(ContentFiltered("Refused."), "id-1")),
+    "guarded": (
+        RETRIEVED,
+        STARTED,
+        *TEXT,
+        Finished("stop", content_filter_results={"hate": SAFE}, prompt_filter_results=PROMPT_FOUND),
+    ),
+    "blocked": (
+        RETRIEVED,
+        replace(STARTED, prompt_filter_results=PROMPT_FOUND),
+        TEXT[0],
+        Failed(ContentFiltered("Refused.", results=VIOLENT), "id-1"),
+    ),
 }
+
+TEAM = CompletionStarted("team-1", 1_700_000_000, "gpt-4o-mini")
+CRITIC = AgentMessage(
+    "Critic",
+    1,
+    "Not [x.pdf]\u2028.",
+    CompletionStarted("chatcmpl-2", 1_700_000_002, "gpt-4o"),
+    Finished("length", Usage(20, 2)),
+    data_points=("plan.pdf#page=3: It pays 80 %.", "x.pdf: Nothing."),
+    thoughts=(Thought("Generated search query", "x"),),
+)
+RESEARCHER = AgentMessage(
+    "Researcher",
+    0,
+    "It pays 80 %. [plan.pdf#page=3]",
+    STARTED,
+    Finished("stop", Usage(100, 7)),
+    data_points=("plan.pdf#page=3: It pays 80 %.",),
+    thoughts=(Thought("Generated search query", "what the plan pays", {"top": 3}),),
+)
+LATE = AgentMessage("Writer", 2, "This agent took too long.", error=TooSlow("This agent took too long."))
+TEAM_SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
+    "team": (
+        TEAM,
+        CRITIC,
+        replace(RESEARCHER, total_usage=Usage(120, 9)),
+        Finished("stop", Usage(120, 9)),
+    ),
+    "team_late": (TEAM, RESEARCHER, LATE, Finished("stop", Usage(100, 7))),
+    "team_guarded": (
+        replace(TEAM, prompt_filter_results=PROMPT_FOUND),
+        replace(RESEARCHER, finished=Finished("stop", content_filter_results={"hate": SAFE})),
+        AgentMessage("Critic", 1, "Refused.", error=ContentFiltered("Refused.", results=VIOLENT)),
+        Finished("stop"),
+    ),
+    "team_cut_off": (TEAM, RESEARCHER, Failed(RateLimited("Too many.", retry_after=7), "id-1")),
+}
+"""The same of teams' answers."""

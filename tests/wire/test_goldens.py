@@ -12,7 +12,7 @@ from shared.events import ChatEvent
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
-from tests.wire.scenarios import SCENARIOS
+from tests.wire.scenarios import SCENARIOS, TEAM_SCENARIOS
 
 GOLDENS = Path(__file__).parent / "goldens"
 REQUEST = ChatRequest(
@@ -32,15 +32,17 @@ def stream_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> bytes:
 
 async def document_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> bytes:
     try:
-        return encode_json(protocol.answer(REQUEST, await fold(one_by_one(events)))) + b"\n"
+        answer = await fold(one_by_one(events))
+        document = protocol.team_answer(REQUEST, answer) if answer.messages else protocol.answer(REQUEST, answer)
+        return encode_json(document) + b"\n"
     except SwitchboardError as error:
         return encode_json(protocol.error(error, "id-1")) + b"\n"
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", SCENARIOS | TEAM_SCENARIOS)
 @pytest.mark.parametrize("name", PROTOCOLS)
 async def test_the_bytes_are_those_that_were_reviewed(name: str, scenario: str) -> None:
-    protocol, events = PROTOCOLS[name], SCENARIOS[scenario]
+    protocol, events = PROTOCOLS[name], (SCENARIOS | TEAM_SCENARIOS)[scenario]
     golden = GOLDENS / name / scenario
     assert stream_of(protocol, events) == golden.with_suffix(".jsonl").read_bytes()
     assert await document_of(protocol, events) == golden.with_suffix(".json").read_bytes()

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from shared.wire.table import PROTOCOLS
-from tests.wire.scenarios import SCENARIOS
+from tests.wire.scenarios import SCENARIOS, TEAM_SCENARIOS
 from tests.wire.test_goldens import document_of, stream_of
 
 type Read = dict[str, Any]
@@ -109,6 +109,60 @@ async def test_the_stream_reads_as_the_document(name: str, scenario: str) -> Non
     read, whole = READERS[name]
     document: Any = msgspec.json.decode(await document_of(protocol, events))
     assert read(records_of(stream_of(protocol, events))) == whole(document)
+
+
+def without_total(message: Any) -> Any:
+    """A message in Semantic Kernel's shapes: the stream has the total on its last one, the array on its own."""
+    for key in ("Metadata", "metadata"):
+        for total in ("TotalUsage", "total_usage"):
+            message.get(key, {}).pop(total, None)
+    return message
+
+
+@pytest.mark.parametrize("scenario", ["team", "team_late", "team_guarded"])
+@pytest.mark.parametrize("name", ["semantic-kernel", "semantic-kernel-python"])
+async def test_a_teams_stream_in_semantic_kernel_is_the_messages_of_the_array_as_they_come(
+    name: str, scenario: str
+) -> None:
+    protocol, events = PROTOCOLS[name], TEAM_SCENARIOS[scenario]
+    streamed = records_of(stream_of(protocol, events))
+    whole = msgspec.json.decode(await document_of(protocol, events))
+    assert sorted(map(without_total, streamed), key=str) == sorted(map(without_total, whole), key=str)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "context"),
+    [
+        ("ai-chat", ("message", "content"), ("context",)),
+        ("ai-chat-2024-05-29", ("message", "content"), ("context",)),
+        ("ai-chat-2024-01-28", ("choices", 0, "message", "content"), ("choices", 0, "context")),
+    ],
+)
+async def test_a_teams_stream_elsewhere_reads_as_one_answer_with_every_message_and_source(
+    name: str, text: tuple[Any, ...], context: tuple[Any, ...]
+) -> None:
+    def at(value: Any, path: tuple[Any, ...]) -> Any:
+        return at(value[path[0]], path[1:]) if path else value
+
+    protocol, events = PROTOCOLS[name], TEAM_SCENARIOS["team"]
+    read = READERS[name][0](records_of(stream_of(protocol, events)))
+    first, second = msgspec.json.decode(await document_of(protocol, events))
+    assert at(read, text) == f"{at(second, text)}\n\n{at(first, text)}"
+    sources = [point for part in (second, first) for point in at(part, context)["data_points"]["text"]]
+    assert at(read, context)["data_points"]["text"] == list(dict.fromkeys(sources))
+    assert at(read, context)["thoughts"] == [*at(second, context)["thoughts"], *at(first, context)["thoughts"]]
+    total = second if "total_usage" in second else second["context"]
+    usage = read["usage"] if "usage" in read else read["context"]["usage"]
+    assert usage == total["total_usage"]
+    assert "total_usage" not in str(first)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_text_of_an_agent_has_no_sources_beside_it_where_clients_take_these_for_context_alone(name: str) -> None:
+    if name.startswith("semantic-kernel"):
+        return
+    for line in stream_of(PROTOCOLS[name], TEAM_SCENARIOS["team"]).splitlines():
+        assert not (b"data_points" in line and b'"content":"' in line)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
