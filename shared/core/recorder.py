@@ -1,21 +1,24 @@
 """The recorder: keeps a turn in the conversation that its request names, if that is one of the caller's.
 
-What is kept is the user's question and the whole answer, once the turn is over. A turn that fails, or that the caller
-leaves, keeps nothing: the question will be asked again. An answer that the model ended early is kept with the reason,
-so that nobody takes it for a whole one. A fault of the store fails no answer: it becomes a thought, and a log entry.
+What is kept is the user's question and the whole answer, or what each agent of a team said, once the turn is over. A
+turn that fails, or that the caller leaves, keeps nothing: the question will be asked again. An answer that the model
+ended early is kept with the reason, and so is the message of an agent that failed, with its error's code: nobody shall
+take it for a whole one. A fault of the store fails no answer: it becomes a thought, and a log entry.
 """
 
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import UTC, datetime
+from operator import itemgetter
 from uuid import uuid4
 
 from shared.chat_types import ChatRequest, RequestContext, Role
 from shared.core.running_turn import log_fault
 from shared.errors import NotFound, SwitchboardError
-from shared.events import ChatEvent, Finished, TextDelta, Thought, ThoughtsAdded
+from shared.events import AgentMessage, ChatEvent, Finished, TextDelta, Thought, ThoughtsAdded
 from shared.history import HistoryStore, StoredMessage, owner_of
 
 logger = logging.getLogger("switchboard.history")
@@ -34,14 +37,18 @@ async def record(
     Yields:
         The events; before `Finished` a thought 'History' if the turn could not be recorded.
     """
-    asked = _now()
+    question = StoredMessage(str(uuid4()), Role.USER, request.question, _now())
     answer: list[str] = []
+    agents: list[tuple[int, StoredMessage]] = []
     async with aclosing(events):
         async for event in events:
             if isinstance(event, TextDelta):
                 answer.append(event.text)
+            if isinstance(event, AgentMessage):
+                agents.append((event.position, _of_agent(event)))
             if isinstance(event, Finished) and request.conversation_id is not None:
-                messages = _messages(request.question, asked, "".join(answer), event.reason)
+                said = [message for _, message in sorted(agents, key=itemgetter(0))]
+                messages = (question, *(said or [_answered("".join(answer), event.reason)]))
                 if problem := await _recorded(history, context, request.conversation_id, messages):
                     yield ThoughtsAdded((Thought("History", problem),))
             yield event
@@ -69,11 +76,14 @@ async def _recorded(
     return None
 
 
-def _messages(question: str, asked: str, answer: str, reason: str) -> tuple[StoredMessage, ...]:
-    return (
-        StoredMessage(str(uuid4()), Role.USER, question, asked),
-        StoredMessage(str(uuid4()), Role.ASSISTANT, answer, _now(), finish_reason=None if reason == "stop" else reason),
-    )
+def _answered(text: str, reason: str) -> StoredMessage:
+    """What was answered, now."""
+    return StoredMessage(str(uuid4()), Role.ASSISTANT, text, _now(), finish_reason=None if reason == "stop" else reason)
+
+
+def _of_agent(message: AgentMessage) -> StoredMessage:
+    reason = message.error.code if message.error else message.finished.reason if message.finished else "stop"
+    return replace(_answered(message.text, reason), agent_name=message.agent, agent_identifier=message.agent)
 
 
 def _now() -> str:

@@ -11,8 +11,8 @@ import pytest
 from shared.chat_types import Caller, ChatRequest, Message, RequestContext, Role
 from shared.core.recorder import record
 from shared.core.running_turn import RunningTurn
-from shared.errors import RateLimited
-from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, ThoughtsAdded
+from shared.errors import RateLimited, TooSlow
+from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, ThoughtsAdded
 from shared.history import Mode, owner_of
 from shared.history.sqlite_history import SqliteHistory
 
@@ -62,6 +62,27 @@ async def test_events_pass_as_they_are_and_the_turn_is_kept_before_the_last(hist
     assert [(message.role, message.content) for message in kept] == [
         (Role.USER, "Why?"),
         (Role.ASSISTANT, "One two."),
+    ]
+
+
+async def test_each_agents_message_is_kept_with_its_name_in_the_order_of_the_answer(history: SqliteHistory) -> None:
+    chat = await started(history)
+    team = (
+        CompletionStarted("team-1", 1, "m"),
+        AgentMessage("Late", 2, "Too slow.", error=TooSlow("Too slow.")),
+        AgentMessage("Second", 1, "Two", finished=Finished("length")),
+        AgentMessage("First", 0, "One", finished=Finished("stop")),
+        Finished("stop"),
+    )
+    seen = [event async for event in record(events_of(*team), asked(chat), context(), history)]
+    assert tuple(seen) == team
+    question, *said = await history.messages(owner_of(ANNA), chat)
+    assert (question.role, question.content, question.agent_name) == (Role.USER, "Why?", None)
+    assert {message.role for message in said} == {Role.ASSISTANT}
+    assert [(one.agent_name, one.agent_identifier, one.content, one.finish_reason) for one in said] == [
+        ("First", "First", "One", None),
+        ("Second", "Second", "Two", "length"),
+        ("Late", "Late", "Too slow.", "timeout"),
     ]
 
 

@@ -10,7 +10,7 @@ from shared.chat_types import RequestContext
 from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import InternalError, RateLimited, SwitchboardError, TooSlow
-from shared.events import ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta
+from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta
 
 RETRIEVED, STARTED, FINISHED = Retrieved((), ()), CompletionStarted("c", 1, "m"), Finished("stop")
 
@@ -67,6 +67,19 @@ async def test_a_failure_before_the_first_words_is_handed_over() -> None:
     error = RateLimited("Too many.", retry_after=3)
     failure = await RunningTurn(events_of(RETRIEVED, error), context()).settled(60)
     assert failure == Failed(error, "id-1")
+
+
+async def test_agents_that_failed_are_no_first_words_so_the_failure_of_all_is_handed_over() -> None:
+    error = RateLimited("Too many.", retry_after=3)
+    failed = AgentMessage("Critic", 0, "Too many.", error=error)
+    assert await RunningTurn(events_of(STARTED, failed, error), context()).settled(60) == Failed(error, "id-1")
+
+
+async def test_the_first_agent_that_is_done_has_the_first_words() -> None:
+    error = RateLimited("Too many.", retry_after=3)
+    turn = RunningTurn(events_of(STARTED, AgentMessage("Critic", 0, "Well."), error), context())
+    assert await turn.settled(60) is None
+    turn.cancel()
 
 
 async def test_a_failure_after_the_first_words_is_the_last_event() -> None:
