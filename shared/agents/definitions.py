@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from shared.chat_types import Json
 from shared.errors import NotConfigured
@@ -70,8 +70,16 @@ class Agents(_Definition):
 
     team: Team
     """How they work together."""
-    agents: tuple[AgentDefinition, ...] = Field(min_length=1, max_length=50)
-    """In the file's order; their names differ."""
+    agents: tuple[AgentDefinition, ...]
+    """1 to 50, in the file's order; their names differ."""
+
+    @field_validator("agents")
+    @classmethod
+    def _some(cls, agents: tuple[AgentDefinition, ...]) -> tuple[AgentDefinition, ...]:
+        # Not by `Field`, which does not count the agents that have faults.
+        if not 1 <= len(agents) <= 50:
+            raise ValueError
+        return agents
 
 
 _ACCEPTED = {
@@ -173,7 +181,7 @@ class _DefinitionFile:
         self.lines.setdefault(place, node.start_mark.line + 1)
         if id(node) in self._seen:
             self._refuse(node, "an alias (`*name`) is not followed; write the value out")
-            return None
+            return str(node.value) if isinstance(node, yaml.ScalarNode) else None
         self._seen.add(id(node))
         if node.tag.removeprefix("tag:yaml.org,2002:") not in _PLAIN_TAGS:
             self._refuse(node, "a tag (`!name`) is not accepted; write the value out")
@@ -188,10 +196,10 @@ class _DefinitionFile:
 
         keys: set[str] = set()
         for key, value in mapping.value:
-            if not isinstance(key, yaml.ScalarNode):
+            if not isinstance(key, yaml.ScalarNode) or not key.value.isprintable():
                 self._refuse(key, "a key should be a word")
             elif key.value in keys:
-                self._refuse(key, f"{_shown(key.value)} is there twice; keep one")
+                self._refuse(key, f"`{key.value[:40]}` is there twice; keep one")
             else:
                 keys.add(key.value)
                 self.lines[*place, key.value] = key.start_mark.line + 1
@@ -212,7 +220,7 @@ def _fault(kind: str, place: _Place, lines: dict[_Place, int]) -> tuple[int, str
         return lines[place[:-1]], f"`{key}` is missing; it should be {_ACCEPTED[key]}"
     if kind == "extra_forbidden":
         accepted = {"team": Team, "agents": AgentDefinition}[str(place[0])] if len(place) > 1 else Agents
-        return lines[place], f"{_shown(key)} is no key here; accepted are {', '.join(accepted.model_fields)}"
+        return lines[place], f"`{key[:40]}` is no key here; accepted are {', '.join(accepted.model_fields)}"
     return lines[place], f"`{key}` should be {_ACCEPTED[key]}"
 
 
@@ -230,10 +238,6 @@ def _twins(content: dict[str, Json], lines: dict[_Place, int]) -> Iterator[tuple
             what = "`name` is an earlier agent's or too much like it; names should differ in letters a to z or digits"
             yield lines["agents", index, "name"], what
         seen.add(identifier)
-
-
-def _shown(key: str) -> str:
-    return f"`{key[:40].encode('unicode_escape').decode()}`"
 
 
 def _told(path: Path, faults: Sequence[tuple[int, str]]) -> str:
