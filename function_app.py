@@ -1,4 +1,4 @@
-"""Every trigger of the app: the map of what it offers. What each does is in `shared/http_entry.py`."""
+"""Every trigger of the app: the map of what it offers. What each does is in `shared/http_entry/`."""
 
 import azure.functions as func
 from azurefunctions.extensions.http.fastapi import Request, Response
@@ -27,6 +27,18 @@ async def ask(req: Request) -> Response:
     return await http_entry.ask(req)
 
 
+@app.route("multi-agent-chat/batch", methods=["POST"])
+async def multi_agent_batch(req: Request) -> Response:
+    """What every agent of the team says, in Semantic Kernel's shape for ChatUI."""
+    return await http_entry.team_batch(req)
+
+
+@app.route("multi-agent-chat/stream", methods=["POST"])
+async def multi_agent_stream(req: Request) -> Response:
+    """The same, each agent's message as soon as it is there."""
+    return await http_entry.team_stream(req)
+
+
 @app.route("{protocol}/chat", methods=["POST"])
 async def pinned_chat(req: Request) -> Response:
     """One answer, in the protocol that the route names."""
@@ -43,6 +55,18 @@ async def pinned_chat_stream(req: Request) -> Response:
 async def pinned_ask(req: Request) -> Response:
     """One answer to a question on its own, in the protocol that the route names."""
     return await http_entry.ask(req)
+
+
+@app.route("{protocol}/multi-agent-chat/batch", methods=["POST"])
+async def pinned_multi_agent_batch(req: Request) -> Response:
+    """What every agent of the team says, in the protocol that the route names."""
+    return await http_entry.team_batch(req)
+
+
+@app.route("{protocol}/multi-agent-chat/stream", methods=["POST"])
+async def pinned_multi_agent_stream(req: Request) -> Response:
+    """The same, each agent's message as soon as it is there."""
+    return await http_entry.team_stream(req)
 
 
 @app.route("chat-history", methods=["GET"])

@@ -1,0 +1,53 @@
+"""What every handler shares: an answer whatever happens, and errors in the shape of the protocol at hand."""
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+
+from azurefunctions.extensions.http.fastapi import Request, Response
+from starlette.requests import ClientDisconnect
+
+from shared.chat_types import Json
+from shared.core.running_turn import log_fault
+from shared.errors import InternalError, RateLimited, SwitchboardError
+from shared.wire.ai_chat import AI_CHAT
+from shared.wire.framing import encode_json
+from shared.wire.protocol import Protocol
+
+type Handler = Callable[[Request], Awaitable[Response]]
+
+
+def answering(handler: Handler) -> Handler:
+    """Make a handler answer whatever happens: an exception would reach the caller as the worker's bare 500."""
+
+    @wraps(handler)
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except SwitchboardError as error:
+            return _error_response(error, request)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
+        except Exception as error:  # noqa: BLE001 (this is the outer edge, and log_fault logs it)
+            log_fault(error, invocation_id(request))
+            return _error_response(InternalError(), request)
+
+    return answer
+
+
+def json_response(document: Json, status: int = 200) -> Response:
+    """A JSON document as a response."""
+    return Response(encode_json(document), status_code=status, media_type="application/json")
+
+
+def _error_response(error: SwitchboardError, request: Request) -> Response:
+    """The error in the shape of the protocol that the request turned out to speak."""
+    protocol: Protocol = getattr(request.state, "protocol", AI_CHAT)
+    response = json_response(protocol.error(error, invocation_id(request)), status=error.status)
+    if isinstance(error, RateLimited):
+        response.headers["retry-after"] = str(error.retry_after)
+    return response
+
+
+def invocation_id(request: Request) -> str:
+    """The platform's id of this invocation; the worker found this request by it."""
+    return request.headers["x-ms-invocation-id"]

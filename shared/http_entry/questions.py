@@ -1,0 +1,153 @@
+"""The routes that answer questions.
+
+Read the body, find its protocol, start the turn, and wait for the first words before answering 200, so that an early
+failure keeps its real status.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from shared import app
+from shared.chat_types import ChatRequest, RequestContext
+from shared.core.fold import fold
+from shared.core.running_turn import RunningTurn
+from shared.http_entry.answering import answering, invocation_id, json_response
+from shared.identity import ANONYMOUS
+from shared.wire.ai_chat import AI_CHAT
+from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
+from shared.wire.multipart import is_form
+from shared.wire.protocol import Protocol
+from shared.wire.request_body import chat_reader, read_body
+from shared.wire.semantic_kernel import SEMANTIC_KERNEL
+from shared.wire.stream import stream_bytes
+from shared.wire.table import NAMES, inferred, pinned, taking_files
+
+FIRST_WORDS_SECONDS = 2.0
+"""How long the status waits for the model."""
+HEARTBEAT_SECONDS = 15.0
+"""A stream that is silent for longer carries a keep-alive: Azure cuts what stays idle."""
+
+
+@answering
+async def chat(request: Request) -> Response:
+    """`POST /chat`: one answer as a JSON document, or streamed if the body says so."""
+    return await _whole_or_streamed(request, *await _start_turn(request))
+
+
+@answering
+async def ask(request: Request) -> Response:
+    """`POST /ask`: the same for a question on its own, in the RAG chat protocol unless pinned."""
+    return await _whole_or_streamed(request, *await _start_turn(request, default=AI_CHAT_2024_01_28, single_turn=True))
+
+
+@answering
+async def chat_stream(request: Request) -> Response:
+    """`POST /chat/stream`: a streamed answer."""
+    return await _streamed(request, *await _start_turn(request))
+
+
+@answering
+async def team_batch(request: Request) -> Response:
+    """`POST /multi-agent-chat/batch`: all that the team says, in one array, in Semantic Kernel's shape unless pinned."""
+    protocol, asked, turn = await _start_turn(request, default=SEMANTIC_KERNEL, team=True)
+    async with _cancelled_when_caller_leaves(request, turn):
+        answer = await fold(turn.events())
+    return json_response(protocol.team_answer(asked, answer))
+
+
+@answering
+async def team_stream(request: Request) -> Response:
+    """`POST /multi-agent-chat/stream`: the same, each agent's message the moment that it is done."""
+    return await _streamed(request, *await _start_turn(request, default=SEMANTIC_KERNEL, team=True))
+
+
+class _TurnResponse(StreamingResponse):
+    """A turn as a stream. Owns the turn: however sending ends, the turn ends too."""
+
+    def __init__(self, protocol: Protocol, request: ChatRequest, turn: RunningTurn) -> None:
+        super().__init__(
+            stream_bytes(protocol, request, turn.batches(HEARTBEAT_SECONDS)),
+            headers={"content-type": protocol.framing.content_type, "cache-control": "no-cache"},
+        )
+        self._turn = turn
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._turn.cancel()
+
+
+async def _start_turn(
+    request: Request, *, default: Protocol | None = None, single_turn: bool = False, team: bool = False
+) -> tuple[Protocol, ChatRequest, RunningTurn]:
+    """Read and check the request, and set its turn going.
+
+    Args:
+        request: Its route may pin the protocol.
+        default: What it speaks unless pinned; None: what its body tells.
+        single_turn: Whether the earlier messages do not count.
+        team: Whether the team of agents answers.
+    """
+    name = request.path_params.get("protocol")
+    known = pinned(name) if name else default
+    if not known and is_form(_content_type(request)):
+        known = taking_files()
+    request.state.protocol = known or AI_CHAT
+    service = await app.get_service()
+    settings = service.settings
+    seconds = settings.agents_deadline_seconds if team else settings.chat_deadline_seconds
+    deadline = asyncio.get_running_loop().time() + seconds
+    unless_told = settings.chat_default_protocol
+    request.state.protocol = known or NAMES[unless_told]
+    body = await read_body(request.stream(), lambda: chat_reader(_content_type(request), known))
+    request.state.protocol = protocol = known or inferred(body.json, unless_told)
+    asked = replace(protocol.parse(body.json), single_turn=single_turn)
+    asked = await service.attach(asked, body.files)
+    context = RequestContext(invocation_id(request), deadline, ANONYMOUS)
+    events = service.team_turn(asked, context) if team else service.turn(asked, context)
+    return protocol, asked, RunningTurn(events, context)
+
+
+async def _whole_or_streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
+    if asked.stream:
+        return await _streamed(request, protocol, asked, turn)
+    async with _cancelled_when_caller_leaves(request, turn):
+        answer = await fold(turn.events())
+    return json_response(protocol.answer(asked, answer))
+
+
+async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
+    async with _cancelled_when_caller_leaves(request, turn):
+        failure = await turn.settled(FIRST_WORDS_SECONDS)
+    if failure:
+        raise failure.error
+    return _TurnResponse(protocol, asked, turn)
+
+
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", "")
+
+
+@asynccontextmanager
+async def _cancelled_when_caller_leaves(request: Request, turn: RunningTurn) -> AsyncGenerator[None]:
+    """Until the response takes over, nobody else sees the caller go."""
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        turn.cancel()
+
+    watcher = asyncio.create_task(watch())
+    try:
+        yield
+    except BaseException:
+        turn.cancel()  # a turn that nobody waits for any more must not go on until its deadline
+        raise
+    finally:
+        watcher.cancel()

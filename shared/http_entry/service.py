@@ -1,0 +1,55 @@
+"""The routes of the app itself: the documents that it cites, its health and its description."""
+
+import asyncio
+
+from azurefunctions.extensions.http.fastapi import FileResponse, Request, Response
+
+from shared import app
+from shared.chat_types import Json
+from shared.content import find_document
+from shared.description.documents import openapi_json, swagger_json
+from shared.errors import NotConfigured
+from shared.http_entry.answering import answering, json_response
+from shared.wire.table import PROTOCOLS
+
+
+@answering
+async def content(request: Request) -> Response:
+    """`GET /content/{path}`: a source document."""
+    service = await app.get_service()
+    path = request.path_params.get("path") or ""  # a catch-all that catches nothing is left out
+    document = await asyncio.to_thread(find_document, service.content_dir, path)
+    return FileResponse(document.path, headers=document.headers)
+
+
+@answering
+async def health(_request: Request) -> Response:
+    """`GET /health`: 200 when every part that answers need can be used, else 503; the body says which and why."""
+    try:
+        service = await app.get_service()
+    except NotConfigured as error:
+        return json_response({"status": "unavailable", "error": error.message, "parts": {}}, status=error.status)
+    parts = await service.check()
+    usable = all(part.ok for part in parts.values() if part.needed)
+    whole = all(part.ok for part in parts.values())
+    body: dict[str, Json] = {
+        "status": "ok" if whole else "degraded" if usable else "unavailable",
+        "protocols": list[Json](PROTOCOLS),
+        "parts": {
+            name: {"kind": part.kind, "ok": part.ok, "detail": part.detail, **part.facts}
+            for name, part in parts.items()
+        },
+    }
+    return json_response(body, status=200 if usable else 503)
+
+
+@answering
+async def openapi(_request: Request) -> Response:
+    """`GET /openapi.json`: what the app offers, in OpenAPI 3.1."""
+    return Response(await asyncio.to_thread(openapi_json), media_type="application/json")
+
+
+@answering
+async def swagger(_request: Request) -> Response:
+    """`GET /swagger.json`: the same in Swagger 2.0."""
+    return Response(await asyncio.to_thread(swagger_json), media_type="application/json")
