@@ -53,7 +53,7 @@ async def chat_stream(request: Request) -> Response:
 
 @answering
 async def team_batch(request: Request) -> Response:
-    """`POST /multi-agent-chat/batch`: all that the team says, in one array, in Semantic Kernel's shape unless pinned."""
+    """`POST /multi-agent-chat/batch`: the whole team in one array, in Semantic Kernel's shape unless pinned."""
     protocol, asked, turn = await _start_turn(request, default=SEMANTIC_KERNEL, team=True)
     async with _cancelled_when_caller_leaves(request, turn):
         answer = await fold(turn.events())
