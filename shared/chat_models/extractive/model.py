@@ -11,11 +11,18 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from uuid import uuid4
 
-from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Tool
+from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
+from shared.chat_models.extractive.conversation import cited, has_spoken, questions, said_since
 from shared.chat_models.extractive.followup_questions import followup_questions
-from shared.chat_models.extractive.relevance import Scored, best_statements, language_of, read_sources
+from shared.chat_models.extractive.relevance import (
+    MOST_STATEMENTS,
+    Scored,
+    best_statements,
+    language_of,
+    read_sources,
+)
 from shared.chat_models.extractive.standalone_query import standalone_query
-from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, Role, ToolCall
+from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.events import CompletionStarted, Usage
 from shared.retrieval.function_words import Language
 
@@ -25,10 +32,19 @@ _DONT_KNOW: dict[Language, str] = {
     "en": "I don't know: the documents say nothing about that.",
     "de": "Das weiß ich nicht: In den Dokumenten steht nichts dazu.",
 }
+_NO_DOCUMENTS: dict[Language, str] = {
+    "en": "I cannot answer that: I have no documents to look it up in.",
+    "de": "Das kann ich nicht beantworten: Ich habe keine Dokumente, in denen ich nachsehen könnte.",
+}
+_NOTHING_TO_ADD: dict[Language, str] = {
+    "en": "I found nothing to add to that.",
+    "de": "Dem habe ich nichts hinzuzufügen.",
+}
+_DONE = "[[DONE]]"
+"""The mark by which the instructions of a discussion ask to end it."""
 _NO_TOKENS = Usage(0, 0)
 _WORD = re.compile(r"\s*\S+\s?")
 """What one event carries: a word with the white space around it."""
-_ENDS_ITSELF = re.compile(r"[.!?…:;。！？][\"'”“»)]*$")
 
 
 class ExtractiveModel:
@@ -72,19 +88,34 @@ class ExtractiveModel:
 
 def _answer(request: ModelRequest) -> str:
     """The whole answer, with its citations and follow-up questions."""
-    language = language_of(request.question)
+    said = said_since(request)
+    if said and not request.sources and not _search_tool(request):
+        return _with_done(request, " ".join(cited(one) for one in said[:MOST_STATEMENTS]))
+    language, asked = language_of(request.question), questions(request)
     statements = read_sources((*request.sources, *_attached(request.messages)))
-    # The last message is the question with its sources around it.
-    conversation = (*request.messages[:-1], Message(Role.USER, request.question))
-    best = best_statements(standalone_query(conversation), statements) or best_statements(request.question, statements)
+    best = best_statements(standalone_query(asked), statements, said)
+    best = best or best_statements(request.question, statements, said)
     if not best:
-        return _DONT_KNOW[language]
-    text = " ".join(_cited(one) for one in best)
+        return _nothing(request, said, language)
+    text = " ".join(cited(one) for one in best)
     if request.want_followups:
-        earlier = [message.content for message in request.messages[:-1] if message.role is Role.USER]
-        questions = followup_questions(statements, best, [request.question, *earlier], language)
-        text += "".join(f"\n<<{question}>>" for question in questions)
+        text += "".join(f"\n<<{one}>>" for one in followup_questions(statements, best, asked, language))
     return text
+
+
+def _nothing(request: ModelRequest, said: Sequence[Scored], language: Language) -> str:
+    """What it says instead of an answer."""
+    if said:
+        text = _NOTHING_TO_ADD[language]
+        return _with_done(request, text) if has_spoken(request) else text
+    never_searched = request.messages[-1].text == request.question
+    return (_NO_DOCUMENTS if never_searched else _DONT_KNOW)[language]
+
+
+def _with_done(request: ModelRequest, text: str) -> str:
+    """The text, with the mark that ends a discussion where the instructions ask for it."""
+    wanted = any(message.role is Role.SYSTEM and _DONE in message.content for message in request.messages)
+    return f"{text}\n{_DONE}" if wanted else text
 
 
 def _attached(messages: Sequence[Message]) -> list[Passage]:
@@ -93,28 +124,23 @@ def _attached(messages: Sequence[Message]) -> list[Passage]:
     return [Passage(file.name, file.text, sourcepage=file.name, sourcefile=file.name) for file in files]
 
 
-def _cited(one: Scored) -> str:
-    text = one.statement.text
-    return f"{text if _ENDS_ITSELF.search(text) else f'{text}.'} [{one.sourcepage}]"
-
-
 def _tool_call(request: ModelRequest) -> ToolCall | None:
-    """The call of the first tool that takes a text, with a query that stands alone; None if no tool does."""
-    for tool in request.tools:
-        if name := _text_parameter(tool):
-            query = standalone_query(request.messages)
-            return ToolCall("call_extractive", tool.name, json.dumps({name: query}, ensure_ascii=False))
-    return None
-
-
-def _text_parameter(tool: Tool) -> str | None:
-    """The name of the tool's first text parameter, a required one before others."""
-    properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
-    if not isinstance(properties, dict):
+    """The call of a search tool, with a query that stands alone; None if there is none or it has been called."""
+    if request.messages[-1].role is Role.TOOL or not (found := _search_tool(request)):
         return None
-    names: Sequence[Json] = [*(required if isinstance(required, list) else ()), *properties]
-    for name in names:
-        schema = properties.get(name) if isinstance(name, str) else None
-        if isinstance(name, str) and isinstance(schema, dict) and schema.get("type") == "string":
-            return name
+    name, parameter = found
+    query = standalone_query(questions(request))
+    return ToolCall("call_extractive", name, json.dumps({parameter: query}, ensure_ascii=False))
+
+
+def _search_tool(request: ModelRequest) -> tuple[str, str] | None:
+    """The first tool that asks for a text, and the parameter for it; those that ask for none are no searches."""
+    for tool in request.tools:
+        properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
+        if not isinstance(properties, dict) or not isinstance(required, list):
+            continue
+        for parameter in required:
+            schema = properties.get(parameter) if isinstance(parameter, str) else None
+            if isinstance(parameter, str) and isinstance(schema, dict) and schema.get("type") == "string":
+                return tool.name, parameter
     return None

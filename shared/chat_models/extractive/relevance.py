@@ -14,7 +14,7 @@ from shared.chat_types import Passage
 from shared.retrieval.function_words import ASKING, LIGHT, Language, function_words, languages_of
 from shared.retrieval.terms import fold, index_terms, prefix_of, query_terms, words
 
-_MOST_STATEMENTS = 4
+MOST_STATEMENTS = 4
 """In an answer."""
 _LONGEST_QUESTION = 10_000
 """Characters that are read of a question."""
@@ -80,29 +80,37 @@ def telling_words(text: str) -> dict[str, TellingWord]:
 def read_sources(sources: Sequence[Passage]) -> list[Scored]:
     """All statements of the sources, in reading order, not scored yet."""
     return [
-        Scored(
-            statement,
-            source.sourcepage,
-            _terms(statement.text),
-            _terms(f"{statement.topic or ''}\n{statement.lead}"),
-        )
+        read_statement(statement, source.sourcepage)
         for source in sources
         for statement in statements_of(source.content)
     ]
 
 
-def best_statements(question: str, statements: Sequence[Scored]) -> list[Scored]:
-    """The few statements that answer the question, best first; none when none has enough of its words."""
+def read_statement(statement: Statement, sourcepage: str) -> Scored:
+    """A statement of a source, not scored yet."""
+    context = f"{statement.topic or ''}\n{statement.lead}"
+    return Scored(statement, sourcepage, _terms(statement.text), _terms(context))
+
+
+def best_statements(question: str, statements: Sequence[Scored], known: Sequence[Scored] = ()) -> list[Scored]:
+    """The few statements that answer the question, best first; none when none has enough of its words.
+
+    Args:
+        question: What was asked.
+        statements: Those to choose from.
+        known: What need not be said again.
+    """
     asked = _asked(question, statements)
     if not asked:
         return []
-    relevant = [scored for one in statements if (scored := _score(one, asked))]
+    new = [one for one in statements if not any(says_the_same(one, other) for other in known)]
+    relevant = [scored for one in new if (scored := _score(one, asked))]
     relevant.sort(key=lambda one: -one.score)
     chosen: list[Scored] = []
     for scored in relevant:
-        if len(chosen) == _MOST_STATEMENTS or scored.score < relevant[0].score * _NEARLY_AS_GOOD:
+        if len(chosen) == MOST_STATEMENTS or scored.score < relevant[0].score * _NEARLY_AS_GOOD:
             break
-        if not any(_says_the_same(scored, other) for other in chosen):
+        if not any(says_the_same(scored, other) for other in chosen):
             chosen.append(scored)
     return chosen
 
@@ -162,7 +170,8 @@ def _score(one: Scored, asked: Sequence[_Asked]) -> Scored | None:
     return replace(one, score=math.sumprod(matches, weights) / sum(weights))
 
 
-def _says_the_same(one: Scored, other: Scored) -> bool:
+def says_the_same(one: Scored, other: Scored) -> bool:
+    """Whether one of two statements makes the other needless."""
     fewer, more = sorted((one.terms, other.terms), key=len)
     return fewer <= more and len(fewer) >= _SAME * len(more)
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 
 from shared.chat_models.extractive.relevance import telling_words
-from shared.chat_types import Message, Role
 
 _LONGEST_QUESTION = 500
 """Characters of a question that go into the query."""
@@ -27,19 +26,19 @@ _CONTINUES = re.compile(
 )
 
 
-def standalone_query(messages: Sequence[Message]) -> str:
+def standalone_query(questions: Sequence[str]) -> str:
     """The last question, with the subject of those before it if it leans on them.
 
     Args:
-        messages: The conversation; the last message is the user's question.
+        questions: What the user asked, oldest first; at least one.
     """
-    questions = [message.content for message in messages if message.role is Role.USER] or [""]
-    last = " ".join(questions.pop()[:_LONGEST_QUESTION].split())
+    *earlier, question = questions
+    last = " ".join(question[:_LONGEST_QUESTION].split())
     known = set(telling_words(last))
     added: list[str] = []
     leans = _leans(last)
-    while leans and questions and len(added) < _MOST_ADDED:
-        before = questions.pop()[:_LONGEST_QUESTION]
+    while leans and earlier and len(added) < _MOST_ADDED:
+        before = earlier.pop()[:_LONGEST_QUESTION]
         new = {folded: word.text for folded, word in telling_words(before).items() if folded not in known}
         known |= new.keys()
         added += new.values()
