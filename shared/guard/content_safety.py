@@ -1,0 +1,116 @@
+"""Azure AI Content Safety as a `SafetyService`, for those without access to the RAI service."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from shared.chat_types import Json, PartHealth, RequestContext
+from shared.errors import NotConfigured, SwitchboardError
+from shared.guard.content_safety_session import ContentSafetySession
+from shared.guard.severity_policy import SeverityPolicy, read_severity_policy
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.guard.content_safety_client import TextAnalyzer
+
+_CHECK_AGE = 30.0
+"""Seconds for which a health check holds."""
+_CHECK_SECONDS = 3.0
+"""How long it may take."""
+
+
+class ContentSafety:
+    """One resource; its client is made at the first use.
+
+    Args:
+        endpoint: The resource's URL.
+        key: Its key; None: the app's identity.
+        policy: Which severities block.
+        timeout: Seconds that the analysis of a chunk may take.
+    """
+
+    def __init__(self, endpoint: str, key: SecretStr | None, policy: SeverityPolicy, timeout: float) -> None:
+        self._endpoint = endpoint.rstrip("/")
+        self._key = key
+        self._policy = policy
+        self._timeout = timeout
+        self._opening = asyncio.Lock()
+        self._analyzer: TextAnalyzer | None = None
+        self._checking = asyncio.Lock()
+        self._health: PartHealth | None = None
+        self._health_until = 0.0
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "ContentSafety":
+        """What the settings name.
+
+        Raises:
+            NotConfigured: a setting is missing or wrong; names it.
+        """
+        endpoint, key = settings.content_safety_endpoint, settings.content_safety_api_key
+        if not endpoint or not _host(endpoint):
+            raise NotConfigured("CONTENT_SAFETY_ENDPOINT: should be a URL, such as https://example.com.")
+        if endpoint.startswith("http://") and not key:
+            raise NotConfigured("CONTENT_SAFETY_ENDPOINT: without CONTENT_SAFETY_API_KEY it has to be https://….")
+        return cls(endpoint, key, read_severity_policy(settings.rai_policy), settings.rai_timeout_seconds)
+
+    @asynccontextmanager
+    async def session(self, context: RequestContext) -> AsyncGenerator[ContentSafetySession]:
+        """Open a session; leaving it early ends what is under way."""
+        session = ContentSafetySession(await self._opened(), self._policy, self._timeout, context)
+        try:
+            yield session
+        finally:
+            await session.aclose()
+
+    async def check(self) -> PartHealth:
+        """Whether the service answers and takes our credentials; asked at most every 30 seconds."""
+        async with self._checking:
+            now = asyncio.get_running_loop().time()
+            if self._health is None or now >= self._health_until:
+                self._health = await self._ask_health()
+                self._health_until = now + _CHECK_AGE
+            return self._health
+
+    async def aclose(self) -> None:
+        """Close the connections; a later session would open new ones."""
+        analyzer, self._analyzer = self._analyzer, None
+        if analyzer is not None:
+            await analyzer.aclose()
+
+    async def _ask_health(self) -> PartHealth:
+        host = _host(self._endpoint)
+        facts: dict[str, Json] = {"host": host}
+        try:
+            await (await self._opened()).knows_us(seconds=_CHECK_SECONDS)
+        except SwitchboardError as error:
+            return PartHealth("content-safety", ok=False, detail=error.message, facts=facts)
+        return PartHealth("content-safety", ok=True, detail=f"Azure AI Content Safety at {host}", facts=facts)
+
+    async def _opened(self) -> "TextAnalyzer":
+        """Make the client, at the first call. Importing the SDK takes a while, so a thread does that."""
+        async with self._opening:
+            if self._analyzer is None:
+                self._analyzer = await asyncio.to_thread(_make_analyzer, self._endpoint, self._key)
+            return self._analyzer
+
+
+def _host(endpoint: str) -> str:
+    """Host and port, for people to read: without a user or password that the URL may carry."""
+    try:
+        address = urlsplit(endpoint)
+        port = address.port
+    except ValueError:
+        return ""
+    host = address.hostname or ""
+    return f"{host}:{port}" if host and port else host
+
+
+def _make_analyzer(endpoint: str, key: SecretStr | None) -> "TextAnalyzer":
+    from shared.guard.content_safety_client import TextAnalyzer
+
+    return TextAnalyzer.at(endpoint, key)
