@@ -1,0 +1,91 @@
+"""A policy that a client sends along: it says which tasks there are and what blocks, our file which words they find.
+
+A task of the file that the client does not name is not looked at, as with the real service.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from local.rai_service.policy import HARM_CATEGORY, Policy, Task
+from shared.chat_types import Json
+from shared.errors import BadRequest
+from shared.guard import Source
+
+_HIGHEST_SEVERITY = 7
+
+
+def apply_inline_policy(inline: Mapping[str, Json], words: Policy) -> Policy:
+    """Make the policy of a session.
+
+    Args:
+        inline: A `SafetyPolicy` as JSON.
+        words: Whose words and patterns are used.
+
+    Raises:
+        BadRequest: a task cannot be understood; names the key.
+    """
+    tasks: dict[str, Task] = {}
+    for index, setting in enumerate(_objects(inline.get("taskSettings"))):
+        if setting.get("settingEnabled") is True:
+            task = _task(setting, words, f"taskSettings[{index}]")
+            before = tasks.get(task.name)
+            tasks[task.name] = replace(task, blocks_from={**before.blocks_from, **task.blocks_from}) if before else task
+    return replace(words, name=str(inline.get("name", "")), tasks=tasks)
+
+
+def _task(setting: Mapping[str, Json], words: Policy, path: str) -> Task:
+    category = _object(setting.get("harmCategoryTaskSetting")).get("harmCategory") or ""
+    kind = setting.get("kind") or ""
+    wanted = category or kind
+    if not wanted:
+        raise BadRequest(f"{path} says neither a kind nor a harm category.")
+    criteria = _object(setting.get("blockingCriteria"))
+    known = next((task for name, task in words.tasks.items() if _plain(name) == _plain(wanted)), None)
+    blocks_from = _blocks_from(criteria, graded=known is None or known.kind == HARM_CATEGORY)
+    sources = _sources(setting, path)
+    if known:
+        return replace(known, blocks_from=dict.fromkeys(sources, blocks_from))
+    name = str(wanted).upper()
+    return Task(
+        kind=HARM_CATEGORY if category else name,
+        category=name if category else "",
+        blocks_from=dict.fromkeys(sources, blocks_from),
+        known=False,
+    )
+
+
+def _blocks_from(criteria: Mapping[str, Json], *, graded: bool) -> int | None:
+    """The lowest severity that blocks; 0 for what is found or not."""
+    if criteria.get("enabled") is not True:
+        return None
+    allowed = criteria.get("allowedSeverity")
+    if not graded:
+        return 0
+    return allowed + 1 if isinstance(allowed, int) and allowed < _HIGHEST_SEVERITY else None
+
+
+def _sources(setting: Mapping[str, Json], path: str) -> list[Source]:
+    """The sources that a task is applied for, whoever speaks; all where it does not say."""
+    applied = _objects(setting.get("appliedFor"))
+    named = {_plain(each.get("source") or "").removeprefix("source") for each in applied} - {""}
+    found = [source for source in Source if source.lower() in named]
+    if len(found) < len(named):
+        raise BadRequest(f"{path}.appliedFor has a source that is neither prompt nor completion.")
+    return found or list(Source)
+
+
+def _plain(name: Json) -> str:
+    """A name as it is compared: `selfHarm`, `SELF_HARM` and `self-harm` are one."""
+    return re.sub(r"[\W_]", "", str(name)).lower()
+
+
+def _object(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Json) -> list[dict[str, Json]]:
+    return (
+        [cast("dict[str, Json]", each) for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    )

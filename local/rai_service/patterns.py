@@ -1,0 +1,204 @@
+"""Words and patterns, found in a text that comes in pieces.
+
+Letters are compared without case, accents and invisible characters; whatever is not a letter or digit separates words.
+A match is of whole words. In a pattern, `*` stands for any letters and digits of a word, also none, and `...` between
+words for up to eight words. All patterns advance together, a character at a time, so that no text makes it slow.
+"""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+GAP_WORDS = 8
+"""How many words `...` stands for, at most."""
+
+_LETTER = "letter"
+_SEPARATOR = "separator"
+
+
+class MalformedPattern(ValueError):
+    """Nothing can be found with this; says why."""
+
+
+class Match(NamedTuple):
+    """Where a pattern was found."""
+
+    pattern: int
+    """Its index among the patterns."""
+    start: int
+    """The UTF-8 offset of its first character."""
+    end: int
+    """The one after its last character."""
+
+
+class Step(NamedTuple):
+    """What a pattern takes next."""
+
+    wants: str
+    """A folded character, any `_LETTER` or any `_SEPARATOR`."""
+    many: bool = False
+    """Whether it takes as many as there are."""
+    skip: int = 0
+    """How many steps may be left out from here on, this one first."""
+
+
+type Pattern = tuple[Step, ...]
+"""Made by `compile_words` and `compile_pattern`."""
+
+_ANY_LETTERS = Step(_LETTER, many=True, skip=1)
+_SEPARATORS = (Step(_SEPARATOR), Step(_SEPARATOR, many=True, skip=1))
+_WORD = (Step(_LETTER), _ANY_LETTERS, *_SEPARATORS)
+
+
+def compile_words(text: str) -> Pattern:
+    """Look for exactly these words.
+
+    Raises:
+        MalformedPattern: there are none.
+    """
+    return _compile(text, "")
+
+
+def compile_pattern(text: str) -> Pattern:
+    """Look for words with `*` and `...` among them.
+
+    Raises:
+        MalformedPattern: it has no letter, or `...` is not between words.
+    """
+    return _compile(text, "*")
+
+
+def _compile(text: str, wildcard: str) -> Pattern:
+    steps: list[Step] = []
+    after_word = False
+    for part in _parts(text, wildcard):
+        if after_word:
+            steps += _SEPARATORS
+        after_word = part != "..."
+        if after_word:
+            steps += [_ANY_LETTERS if char == wildcard else Step(char) for char in part]
+        elif not steps:
+            raise MalformedPattern("`...` should stand between words")
+        else:
+            for left in range(GAP_WORDS, 0, -1):
+                steps += [_WORD[0]._replace(skip=left * len(_WORD)), *_WORD[1:]]
+    if not any(len(step.wants) == 1 for step in steps):
+        raise MalformedPattern("it should have a letter or digit")
+    if not after_word:
+        raise MalformedPattern("`...` should stand between words")
+    return tuple(steps)
+
+
+def _parts(text: str, wildcard: str) -> Iterator[str]:
+    """Yield the words, folded, and each `...` if there are wildcards."""
+    for part in text.split():
+        if part == "..." and wildcard:
+            yield part
+        else:
+            folded = "".join(wildcard if char == wildcard else _fold(char) for char in part)
+            yield from "".join(char if char.isalnum() or char == wildcard else " " for char in folded).split()
+
+
+@lru_cache(maxsize=4096)
+def _fold(char: str) -> str:
+    """Take case, accents and looks from a character; nothing is left of an invisible one."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", char).casefold())
+    return "".join(each for each in plain if unicodedata.category(each) not in _INVISIBLE)
+
+
+_INVISIBLE = frozenset({"Mn", "Mc", "Me", "Cf"})
+
+
+class PatternSet:
+    """Patterns, ready to be searched for together."""
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.steps: list[Step | None] = []
+        """Of all patterns, one after the other; None after each pattern's last."""
+        self.following: list[tuple[int, ...]] = []
+        """By step: those that may come next once it has taken a character."""
+        self.pattern_of: dict[int, int] = {}
+        """By a pattern's end: the pattern's index."""
+        self.first: dict[str, tuple[int, ...]] = {}
+        """By what they want: the steps that a pattern can begin with."""
+        for index, pattern in enumerate(patterns):
+            self._add(index, pattern)
+
+    def _add(self, index: int, pattern: Pattern) -> None:
+        base = len(self.steps)
+        for number, step in enumerate(pattern):
+            self.following.append(tuple(base + n for n in _reachable(pattern, number if step.many else number + 1)))
+        self.following.append(())
+        self.steps += [*pattern, None]
+        self.pattern_of[base + len(pattern)] = index
+        for number in _reachable(pattern, 0):
+            wants = pattern[number].wants
+            self.first[wants] = (*self.first.get(wants, ()), base + number)
+
+
+def _reachable(pattern: Pattern, number: int) -> list[int]:
+    """The steps that can be next at `number`, with what may be left out left out."""
+    found: list[int] = []
+    waiting = [number]
+    while waiting:
+        number = waiting.pop()
+        if number not in found:
+            found.append(number)
+            if number < len(pattern) and pattern[number].skip:
+                waiting.append(number + pattern[number].skip)
+    return found
+
+
+class Search:
+    """Finds patterns in one text."""
+
+    def __init__(self, patterns: PatternSet) -> None:
+        self._patterns = patterns
+        self._active: dict[int, int] = {}
+        self._in_word = False
+        self.position = 0
+        """How far the text was read, as a UTF-8 offset."""
+
+    @property
+    def undecided(self) -> int:
+        """From where on what was read may still become a match: `position` where nothing may."""
+        return min(self._active.values(), default=self.position)
+
+    def feed(self, text: str) -> list[Match]:
+        """Read on; return the matches that ended."""
+        found: list[Match] = []
+        for char in text:
+            start = self.position
+            for folded in _fold(char):
+                self._take(folded, start, found)
+            self.position = start + len(char.encode())
+        return found
+
+    def finish(self) -> list[Match]:
+        """Take the text as complete; return the matches at its end."""
+        found: list[Match] = []
+        self._take(" ", self.position, found)
+        self._active = {}
+        return found
+
+    def _take(self, char: str, start: int, found: list[Match]) -> None:
+        patterns = self._patterns
+        kind = _LETTER if char.isalnum() else _SEPARATOR
+        if kind is _LETTER and not self._in_word:
+            for wants in (char, _LETTER):
+                for number in patterns.first.get(wants, ()):
+                    self._active.setdefault(number, start)
+        self._in_word = kind is _LETTER
+        if not self._active:
+            return
+        active: dict[int, int] = {}
+        for number, begun in self._active.items():
+            step = patterns.steps[number]
+            if step is None:
+                if kind is _SEPARATOR:
+                    found.append(Match(patterns.pattern_of[number], begun, start))
+            elif step.wants == kind or step.wants == char:
+                for following in patterns.following[number]:
+                    active[following] = min(begun, active.get(following, begun))
+        self._active = active

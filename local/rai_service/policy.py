@@ -1,0 +1,182 @@
+"""What is looked for, and what of it blocks; read from a YAML file such as `samples/rai-policy.yaml`."""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from local.rai_service.patterns import MalformedPattern, Pattern, PatternSet, compile_pattern, compile_words
+from shared.guard import Source
+
+HARM_CATEGORY = "HARM_CATEGORY"
+_MOST_BYTES = 1_000_000
+
+
+class MalformedPolicy(ValueError):
+    """This is no policy; says in one line for each fault where, and what is accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One thing that is looked for."""
+
+    kind: str
+    """`HARM_CATEGORY`, or what is found or not without a severity, such as `JAILBREAK`."""
+    category: str
+    """Of harm, such as `HATE`; empty for other kinds."""
+    blocks_from: Mapping[Source, int | None]
+    """By source: the severity that blocks, None where none does. A source that is missing is not looked at."""
+    known: bool = True
+    """Whether there are words to find it by."""
+
+    @property
+    def name(self) -> str:
+        """The category, or else the kind."""
+        return self.category or self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is looked for in a session."""
+
+    name: str
+    """What a client calls it."""
+    lag_bytes: int
+    """How far watermarks stay behind what was read of a text that goes on."""
+    tasks: Mapping[str, Task]
+    """By their names."""
+    patterns: PatternSet
+    """All words and patterns."""
+    meanings: Sequence[tuple[str, int]]
+    """By pattern: the name of its task, and the severity, 0 where the kind has none."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _Words(_Model):
+    words: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+
+class _Rule(_Words):
+    severity: int = Field(ge=1, le=7)
+
+
+class _BlockFrom(_Model):
+    prompt: int | None = Field(ge=1, le=7)
+    completion: int | None = Field(ge=1, le=7)
+
+
+class _HarmCategory(_Model):
+    block_from: _BlockFrom
+    rules: tuple[_Rule, ...] = Field(min_length=1)
+
+
+class _Detection(_Words):
+    block_prompt: bool
+    block_completion: bool
+
+
+type _DetectionName = Annotated[
+    str, StringConstraints(pattern=r"^(?!(hate|self_harm|sexual|violence)$)[a-z][a-z_]{0,60}$")
+]
+
+
+class _File(_Model):
+    name: str = Field(min_length=1, max_length=100)
+    lag_bytes: int = Field(default=0, ge=0, le=100_000)
+    harm_categories: dict[Literal["hate", "self_harm", "sexual", "violence"], _HarmCategory] = {}
+    detections: dict[_DetectionName, _Detection] = {}
+
+
+def load_policy(path: Path) -> Policy:
+    """Read a policy file.
+
+    Raises:
+        MalformedPolicy: it cannot be read or is no policy; names the file and the key.
+    """
+    try:
+        file = _File.model_validate(_read_yaml(path))
+        return _policy(file)
+    except ValidationError as invalid:
+        faults = [f"{path}: {_key(error['loc'])}: {error['msg']}." for error in invalid.errors()]
+        raise MalformedPolicy("\n".join(faults)) from None
+    except MalformedPattern as malformed:
+        raise MalformedPolicy(f"{path}: {malformed}.") from None
+
+
+def _policy(file: _File) -> Policy:
+    tasks: dict[str, Task] = {}
+    found: list[tuple[Pattern, str, int]] = []
+    for key, harm in file.harm_categories.items():
+        thresholds = {Source.PROMPT: harm.block_from.prompt, Source.COMPLETION: harm.block_from.completion}
+        name = key.upper()
+        tasks[name] = Task(HARM_CATEGORY, name, thresholds)
+        for index, rule in enumerate(harm.rules):
+            path = f"harm_categories.{key}.rules.{index}"
+            found += [(pattern, name, rule.severity) for pattern in _compiled(rule, path)]
+    for key, detection in file.detections.items():
+        blocks = {Source.PROMPT: detection.block_prompt, Source.COMPLETION: detection.block_completion}
+        name = key.upper()
+        tasks[name] = Task(name, "", {source: 0 if does else None for source, does in blocks.items()})
+        found += [(pattern, name, 0) for pattern in _compiled(detection, f"detections.{key}")]
+    return Policy(
+        name=file.name,
+        lag_bytes=file.lag_bytes,
+        tasks=tasks,
+        patterns=PatternSet([pattern for pattern, _, _ in found]),
+        meanings=[(name, severity) for _, name, severity in found],
+    )
+
+
+def _compiled(rule: _Words, path: str) -> Iterator[Pattern]:
+    if not rule.words and not rule.patterns:
+        raise MalformedPattern(f"{path} should have words or patterns")
+    kinds: tuple[tuple[str, tuple[str, ...], Callable[[str], Pattern]], ...] = (
+        ("words", rule.words, compile_words),
+        ("patterns", rule.patterns, compile_pattern),
+    )
+    for key, texts, compile_text in kinds:
+        for index, text in enumerate(texts):
+            try:
+                yield compile_text(text)
+            except MalformedPattern as malformed:
+                raise MalformedPattern(f"{path}.{key}.{index}: {malformed}") from None
+
+
+def _read_yaml(path: Path) -> object:
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+    except OSError as exc:
+        raise MalformedPolicy(f"{path} cannot be read: {exc.strerror}.") from exc
+    if len(text) > _MOST_BYTES:
+        raise MalformedPolicy(f"{path} is too large: at most {_MOST_BYTES:,} bytes are accepted.")
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506, it is a safe one
+    except yaml.MarkedYAMLError as exc:
+        line = f", line {exc.problem_mark.line + 1}" if exc.problem_mark else ""
+        raise MalformedPolicy(f"{path}{line}: {exc.problem}.") from None
+    except (yaml.YAMLError, RecursionError):
+        raise MalformedPolicy(f"{path} is not YAML in UTF-8.") from None
+
+
+class _Loader(yaml.SafeLoader):
+    """A key that is there twice would silently drop the rules of the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
+        seen: set[object] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"{key.value!r} is there twice", problem_mark=key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _key(place: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in place if part != "[key]") or "the file"
