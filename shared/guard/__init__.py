@@ -122,7 +122,11 @@ type SafetyEvent = AnalysisResult | Watermark | Completion
 
 
 class SafetySession(Protocol):
-    """One conversation turn under analysis. Every method raises Unavailable, TooSlow or NotConfigured."""
+    """One conversation turn under analysis.
+
+    Every method raises a `SwitchboardError` of any kind: Unavailable, TooSlow, RateLimited, TooLarge, BadRequest for what
+    the service does not accept. What had come in before a fault can still be read from `events`.
+    """
 
     async def send(self, buffer: Buffer) -> None:
         """Hand over a payload: a whole one, or the next chunk of an answer. Returns once it is on its way."""
