@@ -7,9 +7,10 @@ from pathlib import Path
 from pydantic.json_schema import models_json_schema
 
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
+from shared.description.protocol_shape import SHARED, Shape
 from shared.description.routes import OWN_SCHEMAS, ROUTES, Answer, ChatRoute, ErrorType, PlainRoute, Route
 from shared.description.schemas import STRING, Schema, any_of, record, ref
-from shared.description.shapes import SHAPES, SHARED, Shape
+from shared.description.shapes import SHAPES
 from shared.errors import RateLimited, SwitchboardError
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.chat_body import ChatBody
@@ -138,12 +139,17 @@ def _form(protocol: Protocol) -> Schema:
 
 def _chat_content(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
     content: Schema = {}
+    whose = "Team" if route.team else ""
     if not route.streams:
-        content[JSON_TYPE] = {"schema": any_of(ref(f"{SHAPES[protocol.name].name}Answer") for protocol in protocols)}
-    streaming = [protocol for protocol in protocols if route.streams or SHAPES[protocol.name].streams_on_demand]
+        answers = any_of(ref(f"{SHAPES[protocol.name].name}{whose}Answer") for protocol in protocols)
+        content[JSON_TYPE] = {"schema": answers}
+    on_demand = not route.team
+    streaming = [
+        protocol for protocol in protocols if route.streams or (on_demand and SHAPES[protocol.name].streams_on_demand)
+    ]
     for media_type in dict.fromkeys(protocol.framing.content_type for protocol in streaming):
         names = [SHAPES[spoken.name].name for spoken in streaming if spoken.framing.content_type == media_type]
-        content[media_type] = _stream(media_type, any_of(ref(f"{name}Record") for name in names))
+        content[media_type] = _stream(media_type, any_of(ref(f"{name}{whose}Record") for name in names))
     return content
 
 

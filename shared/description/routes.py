@@ -67,6 +67,8 @@ class ChatRoute(Route):
 
     streams: bool = False
     """Whether it always streams."""
+    team: bool = False
+    """Whether the team of agents answers; then it streams only if it always does."""
     speaks: tuple[str, ...] = ()
     """The protocols it speaks unless pinned; none named: all."""
 
@@ -93,10 +95,14 @@ class PlainRoute(Route):
     """What has to be sent, in JSON; None: nothing."""
 
 
-def _chat(template: str, operation: str, summary: str, description: str) -> tuple[ChatRoute, ...]:
-    """A chat route and the same with the protocol pinned."""
-    streams, ask = operation.endswith("_stream"), operation == "ask"
-    bare = "in the RAG chat protocol" if ask else "in the protocol that the body speaks"
+_BODY_TELLS = "in the protocol that the body speaks"
+
+
+def _chat(
+    template: str, operation: str, summary: str, description: str, speaks: str | None = None, bare: str = _BODY_TELLS
+) -> tuple[ChatRoute, ...]:
+    """A chat route, what it speaks if the body does not tell, and the same with the protocol pinned."""
+    streams, team = operation.endswith("_stream"), operation.startswith("multi_agent")
     return (
         ChatRoute(
             template,
@@ -108,7 +114,8 @@ def _chat(template: str, operation: str, summary: str, description: str) -> tupl
             CHAT_ERRORS,
             visible=not streams,
             streams=streams,
-            speaks=("ai-chat-2024-01-28",) if ask else (),
+            team=team,
+            speaks=(speaks,) if speaks else (),
         ),
         ChatRoute(
             f"{{protocol}}/{template}",
@@ -120,6 +127,7 @@ def _chat(template: str, operation: str, summary: str, description: str) -> tupl
             CHAT_ERRORS,
             visible=not streams,
             streams=streams,
+            team=team,
         ),
     )
 
@@ -186,7 +194,30 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "Stream an answer to a conversation",
         "The answer comes in records as it is made. A failure after the first record is told by a last one.",
     ),
-    *_chat("ask", "ask", "Answer a single question", "Answers the last message; the earlier ones do not count."),
+    *_chat(
+        "ask",
+        "ask",
+        "Answer a single question",
+        "Answers the last message; the earlier ones do not count.",
+        "ai-chat-2024-01-28",
+        "in the RAG chat protocol",
+    ),
+    *_chat(
+        "multi-agent-chat/batch",
+        "multi_agent_chat",
+        "Let a team of agents answer",
+        "All that the agents say, in one array. One that fails has a message that says why; the others still answer.",
+        "semantic-kernel",
+        "in Semantic Kernel's shape",
+    ),
+    *_chat(
+        "multi-agent-chat/stream",
+        "multi_agent_chat_stream",
+        "Stream the answers of a team of agents",
+        "What an agent says comes whole, as soon as it is there.",
+        "semantic-kernel",
+        "in Semantic Kernel's shape",
+    ),
     PlainRoute(
         "content/{*path}",
         "get",
