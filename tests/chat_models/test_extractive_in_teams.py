@@ -101,6 +101,15 @@ async def test_an_agent_that_searches_adds_what_the_others_have_not_said() -> No
     assert got.text == ABOUT_CHILDREN
 
 
+async def test_it_adds_no_more_than_the_two_best() -> None:
+    content = " ".join(
+        f"The plan pays {number} euros for glasses of class {number} wood." for number in range(110, 120)
+    )
+    found = replace(PLAN, content=content)
+    got = await ask(having_found(team_request(by("Researcher", ABOUT_CHILDREN)), found))
+    assert got.text.count("[plan.pdf#page=2]") == 2
+
+
 async def test_what_everybody_has_said_is_not_said_again() -> None:
     said = by("Researcher", f"{ABOUT_ADULTS} {ABOUT_CHILDREN}")
     assert (await ask(having_found(team_request(said), PLAN))).text == "I found nothing to add to that."
@@ -159,6 +168,13 @@ async def test_a_summary_ends_a_discussion_if_the_instructions_have_a_mark_for_i
     assert summary.text == f"{ABOUT_ADULTS}\n[[DONE]]"
     facts = await ask(having_found(team_request(instructions=DISCUSSION), PLAN))
     assert "[[DONE]]" not in facts.text
+
+
+async def test_a_discussion_ends_when_the_one_who_sums_up_has_nothing_to_sum_up() -> None:
+    unknown = by("Researcher", "I don't know: the documents say nothing about that.")
+    assert (await ask(team_request(unknown, instructions=DISCUSSION))).text == f"{unknown.content}\n[[DONE]]"
+    assert "[[DONE]]" not in (await ask(team_request(instructions=DISCUSSION))).text
+    assert "[[DONE]]" not in (await ask(having_found(team_request(unknown, instructions=DISCUSSION)))).text
 
 
 async def test_a_discussion_ends_in_its_second_round_when_there_is_nothing_to_add() -> None:

@@ -89,7 +89,7 @@ class ExtractiveModel:
 def _answer(request: ModelRequest) -> str:
     """The whole answer, with its citations and follow-up questions."""
     said = said_since(request)
-    if said and not request.sources and not _search_tool(request):
+    if said and _only_hears(request):
         return _with_done(request, " ".join(cited(one) for one in said[:MOST_STATEMENTS]))
     language, asked = language_of(request.question), questions(request)
     statements = read_sources((*request.sources, *_attached(request.messages)))
@@ -107,9 +107,17 @@ def _nothing(request: ModelRequest, said: Sequence[Scored], language: Language) 
     """What it says instead of an answer."""
     if said:
         text = _NOTHING_TO_ADD[language]
-        return _with_done(request, text) if has_spoken(request) else text
-    never_searched = request.messages[-1].text == request.question
-    return (_NO_DOCUMENTS if never_searched else _DONT_KNOW)[language]
+    elif request.messages[-1].text == request.question:  # nobody has searched
+        text = _NO_DOCUMENTS[language]
+    else:
+        text = _DONT_KNOW[language]
+    return _with_done(request, text) if has_spoken(request) or _only_hears(request) else text
+
+
+def _only_hears(request: ModelRequest) -> bool:
+    """Whether the others are all that an agent knows anything from."""
+    has_heard = any(message.author for message in request.messages)
+    return has_heard and not request.sources and _search_tool(request) is None
 
 
 def _with_done(request: ModelRequest, text: str) -> str:

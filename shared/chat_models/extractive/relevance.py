@@ -14,8 +14,8 @@ from shared.chat_types import Passage
 from shared.retrieval.function_words import ASKING, LIGHT, Language, function_words, languages_of
 from shared.retrieval.terms import fold, index_terms, prefix_of, query_terms, words
 
-MOST_STATEMENTS = 4
-"""In an answer."""
+MOST_STATEMENTS, _MOST_ADDED = 4, 2
+"""In an answer, and in one that adds to others."""
 _LONGEST_QUESTION = 10_000
 """Characters that are read of a question."""
 _MOST_QUESTION_WORDS = 64
@@ -106,9 +106,10 @@ def best_statements(question: str, statements: Sequence[Scored], known: Sequence
     new = [one for one in statements if not any(says_the_same(one, other) for other in known)]
     relevant = [scored for one in new if (scored := _score(one, asked))]
     relevant.sort(key=lambda one: -one.score)
+    most = _MOST_ADDED if known else MOST_STATEMENTS
     chosen: list[Scored] = []
     for scored in relevant:
-        if len(chosen) == MOST_STATEMENTS or scored.score < relevant[0].score * _NEARLY_AS_GOOD:
+        if len(chosen) == most or scored.score < relevant[0].score * _NEARLY_AS_GOOD:
             break
         if not any(says_the_same(scored, other) for other in chosen):
             chosen.append(scored)
