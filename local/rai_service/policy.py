@@ -3,10 +3,11 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError
 
 from local.rai_service.patterns import MalformedPattern, Pattern, PatternSet, compile_pattern, compile_words
 from shared.guard import Source
@@ -82,15 +83,22 @@ class _Detection(_Words):
     block_completion: bool
 
 
+def _no_harm_category(name: str) -> str:
+    if name in get_args(_HarmName):
+        raise PydanticCustomError("harm_category", "this is a harm category; it has its own key, harm_categories")
+    return name
+
+
 type _DetectionName = Annotated[
-    str, StringConstraints(pattern=r"^(?!(hate|self_harm|sexual|violence)$)[a-z][a-z_]{0,60}$")
+    str, StringConstraints(pattern=r"^[a-z][a-z_]{0,60}$"), AfterValidator(_no_harm_category)
 ]
+_HarmName = Literal["hate", "self_harm", "sexual", "violence"]
 
 
 class _File(_Model):
     name: str = Field(min_length=1, max_length=100)
     lag_bytes: int = Field(default=0, ge=0, le=100_000)
-    harm_categories: dict[Literal["hate", "self_harm", "sexual", "violence"], _HarmCategory] = {}
+    harm_categories: dict[_HarmName, _HarmCategory] = {}
     detections: dict[_DetectionName, _Detection] = {}
 
 
