@@ -9,11 +9,14 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from shared.agents.definitions import AgentDefinition, Agents, load_agents
+from shared.agents.turns import AgentParts, agent_turn, team_turn
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, PartHealth, RequestContext
 from shared.core.attachments import Attachment, attach
 from shared.core.recorder import record
 from shared.core.turn import run_turn
+from shared.errors import NotConfigured
 from shared.events import ChatEvent
 from shared.history import HistoryStore
 from shared.openai_service.connection import OpenAIConnection
@@ -34,6 +37,10 @@ class Service:
     """What finds sources."""
     history: HistoryStore
     """What keeps chats."""
+    agents: Agents
+    """The team, and who is in it."""
+    chat_agent: AgentDefinition | None
+    """The one of them that answers single chat; None: the model itself does."""
 
     @property
     def content_dir(self) -> Path:
@@ -42,7 +49,19 @@ class Service:
 
     def turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """The events of one answer."""
-        return record(run_turn(request, context, self.model, self.retriever), request, context, self.history)
+        if self.chat_agent:
+            events = agent_turn(request, context, self.chat_agent, self._agent_parts)
+        else:
+            events = run_turn(request, context, self.model, self.retriever)
+        return record(events, request, context, self.history)
+
+    def team_turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
+        """The events of a team's answer."""
+        return record(team_turn(request, context, self._agent_parts), request, context, self.history)
+
+    @property
+    def _agent_parts(self) -> AgentParts:
+        return AgentParts(self.agents, self.model, self.retriever, self.settings.agents_concurrent_calls)
 
     async def attach(self, request: ChatRequest, files: Sequence[Attachment]) -> ChatRequest:
         """The request with its files in it.
@@ -92,6 +111,7 @@ def build_service(settings: Settings) -> Service:
     """Choose and make the parts that the settings name."""
     from shared.retrieval.sqlite_retriever import SqliteRetriever
 
+    agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
     openai = _openai_service(settings)
     embedder = _embedder(openai) if openai else None
     return Service(
@@ -99,8 +119,12 @@ def build_service(settings: Settings) -> Service:
         _chat_model(openai),
         SqliteRetriever(_index_path(settings), embedder),
         _HISTORY[settings.history_backend](settings),
+        agents,
+        _chat_agent(settings, agents),
     )
 
+
+_SAMPLE_TEAM = Path(__file__).parent.parent / "samples" / "agents.yaml"
 
 _building = asyncio.Lock()
 _service: Service | None = None
@@ -133,6 +157,17 @@ def _chat_model(openai: OpenAIService | None) -> ChatModel:
     from shared.chat_models.openai_chat import OpenAIChatModel
 
     return OpenAIChatModel(openai)
+
+
+def _chat_agent(settings: Settings, agents: Agents) -> AgentDefinition | None:
+    name = settings.chat_agent
+    if name is None:
+        return None
+    for agent in agents.agents:
+        if agent.name == name:
+            return agent
+    names = ", ".join(agent.name for agent in agents.agents)
+    raise NotConfigured(f"CHAT_AGENT names no agent of the team: set it to one of {names}, or unset it.")
 
 
 def _embedder(openai: OpenAIService) -> Embedder | None:

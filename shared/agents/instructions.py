@@ -1,0 +1,56 @@
+"""What an agent is told: its own instructions, and what the team and the request add to them."""
+
+from shared.agents.definitions import AgentDefinition, Agents, Pattern
+from shared.chat_types import ChatRequest
+from shared.core.prompts import FILES_INSTRUCTIONS, LANGUAGE_INSTRUCTIONS, answer_instructions
+
+DONE = "[[DONE]]"
+"""What an agent of a group chat ends its message with when the group is done."""
+
+SEARCH_INSTRUCTIONS = """\
+Before you state facts, call search to find them in the organization's documents; search again in other words, or for \
+another part of the question, as often as it helps. Use only facts that a search found or that somebody told in this \
+conversation. If they do not hold the answer, say that you don't know.
+Each source starts with its name and a colon. After each fact, name the source it comes from in square brackets, \
+exactly as it is given, for example [handbook.pdf#page=3]. Name several sources one by one, for example \
+[handbook.pdf#page=3][leave.md], and never invent one."""
+
+_OTHERS_ARE_SEEN = """\
+What the others said comes after the user's question, each message with its author's name. Keep the source in square \
+brackets behind each fact that you take from them."""
+
+_IN_TEAM = {
+    Pattern.CONCURRENT: "Each of you answers the user at the same time, and none sees what another says.",
+    Pattern.SEQUENTIAL: f"You speak one after the other, in this order, each of you once. {_OTHERS_ARE_SEEN}",
+    Pattern.GROUP_CHAT: f"""\
+You take turns in this order. {_OTHERS_ARE_SEEN} Say only what is new. When the question is answered and nobody has \
+anything left to add, end your message with a line that says {DONE} and nothing else.""",
+    Pattern.HANDOFF: f"""\
+One of you answers the user. If another is the right one for that, hand over at once, by calling the function for it, \
+and say nothing; else answer. {_OTHERS_ARE_SEEN}""",
+}
+
+
+def team_instructions(agent: AgentDefinition, agents: Agents, request: ChatRequest, *, attached: bool) -> str:
+    """The system prompt of an agent in its team."""
+    parts = [_own(agent)]
+    if len(agents.agents) > 1:
+        names = ", ".join(one.name for one in agents.agents)
+        parts.append(
+            f"You are {agent.name}, one of a team that answers a user together: {names}. "
+            f"{_IN_TEAM[agents.team.pattern]} Write only your own message, without your name in front."
+        )
+    if attached:
+        parts.append(FILES_INSTRUCTIONS)
+    if request.overrides.language:
+        parts.append(LANGUAGE_INSTRUCTIONS.format(language=request.overrides.language))
+    return "\n\n".join(parts)
+
+
+def single_instructions(agent: AgentDefinition, request: ChatRequest, *, attached: bool) -> str:
+    """The system prompt of an agent that answers single chat."""
+    return answer_instructions(request, _own(agent), attached=attached)
+
+
+def _own(agent: AgentDefinition) -> str:
+    return f"{agent.instructions}\n\n{SEARCH_INSTRUCTIONS}" if agent.tools else agent.instructions

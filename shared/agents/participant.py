@@ -1,0 +1,105 @@
+"""One agent of a team: what goes wrong with it stays with it, and becomes its message."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import agent_framework as af
+from agent_framework import AgentContext, AgentMiddleware
+
+from shared.agents.chat_client import HANDOFF, AgentChatClient
+from shared.agents.discussion import Discussion, Outcome
+from shared.agents.search_tool import failure_behind
+from shared.agents.searches import Searches
+from shared.agents.speech import Speech
+from shared.core.running_turn import log_fault
+from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, Unavailable
+from shared.events import AgentMessage
+
+
+class Participant(AgentMiddleware):
+    """Stands around the framework's agent, and reports each message of it to the discussion when it is done.
+
+    The framework is told only what the others may see: the text, or nothing of what failed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        invocation_id: str,
+        client: AgentChatClient,
+        searches: Searches,
+        discussion: Discussion,
+        put: Callable[[AgentMessage], Awaitable[None]],
+    ) -> None:
+        self._name = name
+        self._invocation_id = invocation_id
+        self._client = client
+        self._searches = searches
+        self._discussion = discussion
+        self._put = put
+        self._unheard: list[af.Message] = []
+        """What was said to the agent when it failed, since the framework forgets that."""
+
+    async def process(self, context: AgentContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        """Let the agent speak."""
+        self._searches.begin()
+        self._client.speech = speech = Speech()
+        self._client.may_hand_over = self._discussion.begin()
+        context.messages = heard = [*self._unheard, *context.messages]
+        error = await self._error_of(call_next, speech)
+        handed_to = _handed_to(context.result) if error is None else None
+        if error is None and handed_to is None and not speech.text:
+            error = self._silence(speech)
+        self._unheard = heard if error else []
+        message = self._discussion.take(Outcome(self._name, speech, self._searches, error, handed_to))
+        if message:
+            await self._put(message)
+        if handed_to is None:
+            said = [af.Message("assistant", [message.text], author_name=context.agent.name)] if message else []
+            context.result = af.AgentResponse[Any](messages=[] if error else said)
+
+    async def _error_of(self, call_next: Callable[[], Awaitable[None]], speech: Speech) -> SwitchboardError | None:
+        """Run the agent; return what it failed with."""
+        if asyncio.get_running_loop().time() >= self._discussion.deadline:
+            return TooSlow(f"{self._name} had no time left to answer. Ask for less, or try again.")
+        deadline = asyncio.timeout_at(self._discussion.deadline)
+        try:
+            async with deadline:
+                await call_next()
+        except Exception as error:  # noqa: BLE001 (the edge of one agent: the others go on)
+            if deadline.expired():
+                return self._late(speech)
+            if failure := failure_behind(error):
+                return failure
+            log_fault(error, self._invocation_id)
+            return InternalError()
+        return None
+
+    def _late(self, speech: Speech) -> TooSlow:
+        if speech.is_waiting:
+            return TooSlow(f"{self._name} had to wait too long for the others' model calls to end. Try again.")
+        return TooSlow(f"{self._name} took too long to answer. Ask for less, or try again.")
+
+    def _silence(self, speech: Speech) -> SwitchboardError:
+        if speech.finished and speech.finished.reason == "content_filter":
+            return ContentFiltered(results=speech.finished.content_filter_results)
+        return Unavailable(f"{self._name} answered nothing. Try again, or ask in other words.")
+
+
+def _handed_to(response: object) -> str | None:
+    """Whom the agent passed the user on to; the framework ends its run with the result of that call."""
+    if not (isinstance(response, af.AgentResponse) and response.messages):
+        return None
+    messages: list[af.Message] = response.messages
+    handoffs = {
+        content.call_id
+        for message in messages
+        for content in message.contents
+        if content.type == "function_call" and (content.name or "").startswith(HANDOFF)
+    }
+    for content in messages[-1].contents:
+        if content.type == "function_result" and content.call_id in handoffs:
+            return str(json.loads(str(content.result))[HANDOFF.removesuffix("_")])
+    return None

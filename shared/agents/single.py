@@ -1,0 +1,146 @@
+"""Single chat through one agent of the team (`CHAT_AGENT`): the same events as the turn of a model."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from functools import partial
+
+import agent_framework as af
+
+from shared.agents.chat_client import AgentChatClient, Calls, model_request
+from shared.agents.definitions import AgentDefinition
+from shared.agents.instructions import single_instructions
+from shared.agents.producing import produced
+from shared.agents.search_tool import failure_behind, search_tool
+from shared.agents.searches import Searches
+from shared.agents.turns import AgentParts
+from shared.chat_models import ModelEvent, ModelFinished, ModelText
+from shared.chat_types import ChatRequest, RequestContext, ToolCall
+from shared.core.answering import answered
+from shared.core.attachments import attached_thoughts
+from shared.core.context_window import fit_history
+from shared.core.prompts import source_line
+from shared.events import ChatEvent, CompletionStarted, Retrieved, Thought
+
+type _Put = Callable[[ModelEvent | Retrieved], Awaitable[None]]
+
+
+async def run_agent(
+    request: ChatRequest, context: RequestContext, agent: AgentDefinition, parts: AgentParts
+) -> AsyncGenerator[ChatEvent]:
+    """Answer the request with one agent.
+
+    Yields:
+        `Retrieved`, again if the agent searches once more after it began to answer, `CompletionStarted`, `TextDelta`s,
+        `ThoughtsAdded` if there is reason, `Finished`.
+
+    Raises:
+        SwitchboardError: what the model or the retriever could not do.
+    """
+    turn = _Turn(request, context, agent, parts)
+    said = produced(turn.run)
+    want_followups = request.overrides.suggest_followup_questions
+    async with aclosing(answered(said, want_followups=want_followups, known=turn.known)) as events:
+        async for event in events:
+            yield event
+
+
+class _Turn:
+    """One agent at work on one request."""
+
+    def __init__(
+        self, request: ChatRequest, context: RequestContext, agent: AgentDefinition, parts: AgentParts
+    ) -> None:
+        history = () if request.single_turn else fit_history(request.messages[:-1])
+        self._conversation = (*history, request.messages[-1])
+        self._request = request
+        self._context = context
+        self._agent = agent
+        self._model = parts.model
+        self._searches = Searches(request, context, parts.retriever)
+        self._started: CompletionStarted | None = None
+        self._told: int | None = None
+        """How many searches the last `Retrieved` told of; None before the first."""
+        self._calls_with_text = 0
+        self._is_in_text = False
+
+    def known(self) -> set[str]:
+        """What the answer may cite."""
+        files = {file.name for message in self._conversation for file in message.files}
+        return files | {passage.sourcepage for passage in self._searches.passages}
+
+    async def run(self, put: _Put) -> None:
+        """Let the agent answer, and hand over what it says.
+
+        Raises:
+            SwitchboardError: what the model or the retriever could not do.
+        """
+        client = AgentChatClient(
+            Calls(
+                model=self._model,
+                context=self._context,
+                request=model_request(
+                    self._agent,
+                    self._request,
+                    self._conversation,
+                    want_followups=self._request.overrides.suggest_followup_questions,
+                ),
+                searches=self._searches,
+                slots=asyncio.Semaphore(),
+            ),
+            hear=partial(self._hear, put),
+        )
+        attached = any(message.files or message.images for message in self._conversation)
+        agent = af.Agent(
+            client,
+            single_instructions(self._agent, self._request, attached=attached),
+            name=self._agent.name,
+            tools=[search_tool(self._searches)] if self._agent.tools else None,
+        )
+        try:
+            await agent.run(af.Message("user", [self._request.question]))
+        except Exception as error:
+            if failure := failure_behind(error):
+                raise failure from error
+            raise
+        await self._open(put)
+        if finished := client.speech.finished:
+            await put(replace(finished, usage=client.speech.usage))
+
+    async def _hear(self, put: _Put, event: ModelEvent) -> None:
+        match event:
+            case CompletionStarted():
+                self._started = self._started or event
+                self._is_in_text = False
+            case ModelText():
+                await self._open(put)
+                if not self._is_in_text and self._calls_with_text:
+                    await put(ModelText("\n\n"))
+                self._calls_with_text += not self._is_in_text
+                self._is_in_text = True
+                await put(event)
+            case ToolCall() | ModelFinished():
+                pass  # the framework sees to the calls, and only the last end is the answer's
+
+    async def _open(self, put: _Put) -> None:
+        """Say where the answer comes from, before its text or when that has changed, and that it has begun."""
+        count = len(self._searches.queries)
+        if count == self._told:
+            return
+        await put(self._retrieved())
+        if self._told is None and self._started:
+            await put(self._started)
+        self._told = count
+
+    def _retrieved(self) -> Retrieved:
+        return Retrieved(
+            data_points=tuple(map(source_line, self._searches.passages)),
+            thoughts=(
+                Thought("Original user query", self._request.question),
+                *attached_thoughts(self._request),
+                Thought("Agent", self._agent.name),
+                *self._searches.thoughts,
+            ),
+            generated_query="\n".join(self._searches.queries) or None,
+        )
