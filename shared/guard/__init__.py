@@ -124,8 +124,8 @@ type SafetyEvent = AnalysisResult | Watermark | Completion
 class SafetySession(Protocol):
     """One conversation turn under analysis.
 
-    Every method raises a `SwitchboardError` of any kind: Unavailable, TooSlow, RateLimited, TooLarge, and BadRequest for
-    what the service does not accept. What had come in before a fault can still be read from `events`.
+    Every method raises a `SwitchboardError` of any kind: Unavailable, TooSlow, RateLimited, TooLarge, and BadRequest
+    for what the service does not accept. What had come in before a fault can still be read from `events`.
     """
 
     async def send(self, buffer: Buffer) -> None:
