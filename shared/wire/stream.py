@@ -10,8 +10,9 @@ from shared.wire.protocol import Protocol
 async def stream_bytes(
     protocol: Protocol, request: ChatRequest, batches: AsyncIterable[Sequence[ChatEvent]]
 ) -> AsyncGenerator[bytes]:
-    """Yield one piece of bytes a batch, for one write each; a batch that says nothing is a keep-alive."""
+    """Yield one piece of bytes a batch that says something, for one write each; an empty batch is a keep-alive."""
     encoder, framing = protocol.encoder(request), protocol.framing
     async for batch in batches:
         records = [framing.frame(record) for event in batch for record in encoder.encode(event)]
-        yield b"".join(records) or framing.keep_alive
+        if records or not batch:
+            yield b"".join(records) or framing.keep_alive

@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from shared.events import ChatEvent, TextDelta
+from shared.events import AgentMessage, ChatEvent, Finished, TextDelta
 from shared.wire.stream import stream_bytes
 from shared.wire.table import PROTOCOLS
+from tests.wire.scenarios import TEAM
 from tests.wire.test_goldens import REQUEST
 
 
@@ -23,3 +24,9 @@ async def test_a_batch_is_one_piece_and_silence_is_a_record_that_adds_nothing(na
         b'{"delta":{}}\n',
         b'{"delta":{"content":"c"}}\n',
     ]
+
+
+async def test_events_that_a_protocol_does_not_tell_make_no_bytes() -> None:
+    events = batches([TEAM], [AgentMessage("Critic", 0, "Well.")], [Finished("stop")])
+    (piece,) = [piece async for piece in stream_bytes(PROTOCOLS["semantic-kernel"], REQUEST, events)]
+    assert piece.startswith(b'data: {"Role"')
