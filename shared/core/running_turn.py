@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from shared.chat_types import RequestContext
@@ -28,12 +28,30 @@ def log_fault(error: Exception, invocation_id: str) -> None:
     logger.error("invocation %s: %s\n%s", invocation_id, type(error).__name__, where)
 
 
-class RunningTurn:
-    """Runs the events of one turn within the deadline of its context."""
+def is_first_words(event: object) -> bool:
+    """Whether it is something of an answer: an agent that failed may not be the only one, so its message is not."""
+    return isinstance(event, TextDelta) or (isinstance(event, AgentMessage) and event.error is None)
 
-    def __init__(self, events: AsyncGenerator[ChatEvent], context: RequestContext) -> None:
+
+class RunningTurn[Event = ChatEvent]:
+    """Runs the events of one turn, or of other work that a caller waits for, within the deadline of its context.
+
+    Args:
+        events: What is run.
+        context: The request's.
+        begins: Whether an event is something of the answer, which an error can then no longer replace.
+    """
+
+    def __init__(
+        self,
+        events: AsyncGenerator[Event],
+        context: RequestContext,
+        *,
+        begins: Callable[[Event | Failed], bool] = is_first_words,
+    ) -> None:
         self._context = context
-        self._waiting: list[ChatEvent] = []
+        self._begins = begins
+        self._waiting: list[Event | Failed] = []
         self._changed = asyncio.Event()
         self._taken = asyncio.Event()
         self._has_text = False
@@ -56,7 +74,7 @@ class RunningTurn:
         last = self._waiting[-1] if self._waiting else None
         return last if isinstance(last, Failed) and not self._has_text else None
 
-    async def batches(self, heartbeat: float | None) -> AsyncGenerator[list[ChatEvent]]:
+    async def batches(self, heartbeat: float | None) -> AsyncGenerator[list[Event | Failed]]:
         """Yield the events in order, as many at a time as there are.
 
         Args:
@@ -77,7 +95,7 @@ class RunningTurn:
                 except TimeoutError:
                     yield []
 
-    async def events(self) -> AsyncGenerator[ChatEvent]:
+    async def events(self) -> AsyncGenerator[Event | Failed]:
         """Yield the events one by one."""
         async for batch in self.batches(heartbeat=None):
             for event in batch:
@@ -87,14 +105,15 @@ class RunningTurn:
         """The caller has left: stop the turn, and with it the model's work. Harmless when it is over."""
         self._task.cancel()
 
-    async def _run(self, events: AsyncGenerator[ChatEvent]) -> None:
-        outcome, deadline = "cancelled", asyncio.timeout_at(self._context.deadline)
+    async def _run(self, events: AsyncGenerator[Event]) -> None:
+        outcome, deadline = "", asyncio.timeout_at(self._context.deadline)
         try:
             async with deadline, aclosing(events):
                 async for event in events:
                     await self._put(event)
                     if isinstance(event, Finished):
                         outcome = event.reason
+            outcome = outcome or "complete"
         except SwitchboardError as error:
             outcome = await self._fail(error)
         except Exception as error:  # noqa: BLE001 (the outer edge: it is logged, and the caller gets one clean error)
@@ -105,21 +124,17 @@ class RunningTurn:
                 outcome = await self._fail(InternalError())
         finally:
             milliseconds = (time.monotonic() - self._started) * 1000
+            outcome = outcome or "cancelled"
             logger.info("invocation %s: turn ended: %s, %.0f ms", self._context.invocation_id, outcome, milliseconds)
 
-    async def _put(self, event: ChatEvent) -> None:
+    async def _put(self, event: Event | Failed) -> None:
         while len(self._waiting) >= _BATCH_LIMIT:
             self._taken.clear()
             await self._taken.wait()
         self._waiting.append(event)
-        self._has_text = self._has_text or _is_text(event)
+        self._has_text = self._has_text or self._begins(event)
         self._changed.set()
 
     async def _fail(self, error: SwitchboardError) -> str:
         await self._put(Failed(error, self._context.invocation_id))
         return error.code
-
-
-def _is_text(event: ChatEvent) -> bool:
-    """Whether it is something of an answer: an agent that failed may not be the only one, so its message is not."""
-    return isinstance(event, TextDelta) or (isinstance(event, AgentMessage) and event.error is None)
