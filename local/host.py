@@ -11,6 +11,7 @@ from local.errors import HostError
 from local.front import Front
 from local.logs import set_up_logs, show_worker_warnings
 from local.proxy import Proxy
+from local.rai_service.beside_host import reference_service_if_wanted
 from local.routing import Route, build_route
 from local.settings_file import LocalSettings, apply_local_settings, read_route_prefix
 from local.worker import LOOPBACK, App, Worker
@@ -52,7 +53,8 @@ def run(options: Options, when_asked: WhenAsked) -> bool:
     port = _choose_port(options.port, settings)
     os.chdir(options.directory)
     set_up_logs()
-    return asyncio.run(_until_asked(options, prefix, settings, port, when_asked))
+    with reference_service_if_wanted():
+        return asyncio.run(_until_asked(options, prefix, settings, port, when_asked))
 
 
 def _choose_port(port: int | None, settings: LocalSettings) -> int:

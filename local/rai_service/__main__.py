@@ -53,9 +53,7 @@ async def _serve(policies: Sequence[Policy], faults: Faults, port: int, *, until
     if until_stdin_closes:
         loop.add_reader(sys.stdin.fileno(), asked_to_stop.set)
     async with serving(policies, faults=faults, port=port) as used:
-        names = ", ".join(policy.name for policy in policies)
-        print(f"Reference RAI service (a stand-in, not a safety product): {LOOPBACK}:{used}", flush=True)
-        print(f"Policies: {names}. Point the app at it with RAI_ENDPOINT={LOOPBACK}:{used}", flush=True)
+        print(f"Reference RAI service, a stand-in and no safety product: {LOOPBACK}:{used}", flush=True)
         await asked_to_stop.wait()
 
 
