@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from shared.agents.instructions import DONE
 from shared.chat_models import ModelRequest, Tool
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import FileText, Message, Passage, Role, ToolCall
@@ -28,7 +29,7 @@ PLAN = Passage(
 )
 ABOUT_ADULTS = "The plan pays 150 euros for glasses. [plan.pdf#page=2]"
 ABOUT_CHILDREN = "For glasses of children the plan pays 80 euros. [plan.pdf#page=2]"
-DISCUSSION = "You are one of three. When nothing is left to add, end with [[DONE]] on a line of its own."
+DISCUSSION = f"You are one of three. When nothing is left to add, end with {DONE} on a line of its own."
 
 
 def by(author: str, text: str) -> Message:
@@ -165,16 +166,16 @@ async def test_earlier_answers_of_the_conversation_are_not_taken_for_what_agents
 
 async def test_a_summary_ends_a_discussion_if_the_instructions_have_a_mark_for_it() -> None:
     summary = await ask(team_request(by("Researcher", ABOUT_ADULTS), instructions=DISCUSSION))
-    assert summary.text == f"{ABOUT_ADULTS}\n[[DONE]]"
+    assert summary.text == f"{ABOUT_ADULTS}\n{DONE}"
     facts = await ask(having_found(team_request(instructions=DISCUSSION), PLAN))
-    assert "[[DONE]]" not in facts.text
+    assert DONE not in facts.text
 
 
 async def test_a_discussion_ends_when_the_one_who_sums_up_has_nothing_to_sum_up() -> None:
     unknown = by("Researcher", "I don't know: the documents say nothing about that.")
-    assert (await ask(team_request(unknown, instructions=DISCUSSION))).text == f"{unknown.content}\n[[DONE]]"
-    assert "[[DONE]]" not in (await ask(team_request(instructions=DISCUSSION))).text
-    assert "[[DONE]]" not in (await ask(having_found(team_request(unknown, instructions=DISCUSSION)))).text
+    assert (await ask(team_request(unknown, instructions=DISCUSSION))).text == f"{unknown.content}\n{DONE}"
+    assert DONE not in (await ask(team_request(instructions=DISCUSSION))).text
+    assert DONE not in (await ask(having_found(team_request(unknown, instructions=DISCUSSION)))).text
 
 
 async def test_a_discussion_ends_in_its_second_round_when_there_is_nothing_to_add() -> None:
@@ -182,4 +183,4 @@ async def test_a_discussion_ends_in_its_second_round_when_there_is_nothing_to_ad
     first = await ask(having_found(team_request(known, instructions=DISCUSSION), PLAN))
     assert first.text == "I found nothing to add to that."
     second = await ask(having_found(team_request(own(first.text), known, instructions=DISCUSSION), PLAN))
-    assert second.text == "I found nothing to add to that.\n[[DONE]]"
+    assert second.text == f"I found nothing to add to that.\n{DONE}"
