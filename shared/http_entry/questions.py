@@ -5,18 +5,21 @@ failure keeps its real status.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
 from shared.chat_types import ChatRequest, RequestContext
 from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn
 from shared.http_entry.answering import answering, invocation_id, json_response
+from shared.http_entry.streaming import (
+    FIRST_WORDS_SECONDS,
+    HEARTBEAT_SECONDS,
+    TurnResponse,
+    cancelled_when_caller_leaves,
+)
 from shared.identity import ANONYMOUS
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
@@ -26,11 +29,6 @@ from shared.wire.request_body import chat_reader, read_body
 from shared.wire.semantic_kernel import SEMANTIC_KERNEL
 from shared.wire.stream import stream_bytes
 from shared.wire.table import NAMES, inferred, pinned, taking_files
-
-FIRST_WORDS_SECONDS = 2.0
-"""How long the status waits for the model."""
-HEARTBEAT_SECONDS = 15.0
-"""A stream that is silent for longer carries a keep-alive: Azure cuts what stays idle."""
 
 
 @answering
@@ -55,7 +53,7 @@ async def chat_stream(request: Request) -> Response:
 async def team_batch(request: Request) -> Response:
     """`POST /multi-agent-chat/batch`: the whole team in one array, in Semantic Kernel's shape unless pinned."""
     protocol, asked, turn = await _start_turn(request, default=SEMANTIC_KERNEL, team=True)
-    async with _cancelled_when_caller_leaves(request, turn):
+    async with cancelled_when_caller_leaves(request, turn):
         answer = await fold(turn.events())
     return json_response(protocol.team_answer(asked, answer))
 
@@ -64,23 +62,6 @@ async def team_batch(request: Request) -> Response:
 async def team_stream(request: Request) -> Response:
     """`POST /multi-agent-chat/stream`: the same, each agent's message the moment that it is done."""
     return await _streamed(request, *await _start_turn(request, default=SEMANTIC_KERNEL, team=True))
-
-
-class _TurnResponse(StreamingResponse):
-    """A turn as a stream. Owns the turn: however sending ends, the turn ends too."""
-
-    def __init__(self, protocol: Protocol, request: ChatRequest, turn: RunningTurn) -> None:
-        super().__init__(
-            stream_bytes(protocol, request, turn.batches(HEARTBEAT_SECONDS)),
-            headers={"content-type": protocol.framing.content_type, "cache-control": "no-cache"},
-        )
-        self._turn = turn
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._turn.cancel()
 
 
 async def _start_turn(
@@ -117,37 +98,19 @@ async def _start_turn(
 async def _whole_or_streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
     if asked.stream:
         return await _streamed(request, protocol, asked, turn)
-    async with _cancelled_when_caller_leaves(request, turn):
+    async with cancelled_when_caller_leaves(request, turn):
         answer = await fold(turn.events())
     return json_response(protocol.answer(asked, answer))
 
 
 async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
-    async with _cancelled_when_caller_leaves(request, turn):
+    async with cancelled_when_caller_leaves(request, turn):
         failure = await turn.settled(FIRST_WORDS_SECONDS)
     if failure:
         raise failure.error
-    return _TurnResponse(protocol, asked, turn)
+    lines = stream_bytes(protocol, asked, turn.batches(HEARTBEAT_SECONDS))
+    return TurnResponse(lines, protocol.framing.content_type, turn)
 
 
 def _content_type(request: Request) -> str:
     return request.headers.get("content-type", "")
-
-
-@asynccontextmanager
-async def _cancelled_when_caller_leaves(request: Request, turn: RunningTurn) -> AsyncGenerator[None]:
-    """Until the response takes over, nobody else sees the caller go."""
-
-    async def watch() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        turn.cancel()
-
-    watcher = asyncio.create_task(watch())
-    try:
-        yield
-    except BaseException:
-        turn.cancel()  # a turn that nobody waits for any more must not go on until its deadline
-        raise
-    finally:
-        watcher.cancel()
