@@ -1,0 +1,69 @@
+"""The payloads that a turn sends: OpenAI's chat request of what was asked, and its chunks of what is answered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from shared.chat_types import ChatRequest, Message, Role
+from shared.guard import Api, Buffer, Place, Source
+
+ANSWER = Place(Source.COMPLETION, "0", 0)
+"""The answer's text."""
+MORE = Place(Source.COMPLETION, "1", 0)
+"""What else a model wrote for the answer: follow-up questions, search queries."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """A message of the chat request that is checked."""
+
+    place: Place
+    """Where results find it."""
+    role: Role
+    """Whose it is."""
+    text: str
+    """What it says; empty if it is nothing but images."""
+
+
+def prompt_texts(request: ChatRequest) -> list[PromptText]:
+    """What the caller wrote that may reach a model, message by message.
+
+    These are the messages with the texts of their files and the arguments of their tool calls, and a prompt template
+    as a system message after them. Images have no text.
+    """
+    messages = request.messages[-1:] if request.single_turn else request.messages
+    said = [(message.role, _written(message)) for message in messages]
+    if template := request.overrides.prompt_template:
+        said.append((Role.SYSTEM, template))
+    return [PromptText(Place(Source.PROMPT, str(index), 0), role, text) for index, (role, text) in enumerate(said)]
+
+
+def prompt_buffer(texts: Sequence[PromptText], model: str) -> Buffer:
+    """A chat request with these messages."""
+    messages = [{"role": said.role.value, "content": said.text} for said in texts]
+    return _buffer(Source.PROMPT, {"model": model, "messages": messages})
+
+
+def answer_buffer(place: Place, text: str, answer_id: str, model: str, created: int) -> Buffer:
+    """A chunk that adds a piece to a text of the answer.
+
+    Args:
+        place: The text.
+        text: The piece.
+        answer_id: What all chunks of the answer share.
+        model: Who answers.
+        created: When the answer began, in Unix seconds.
+    """
+    choice = {"index": int(place.message_id), "delta": {"content": text}, "finish_reason": None}
+    chunk = {"id": answer_id, "object": "chat.completion.chunk", "created": created, "model": model}
+    return _buffer(Source.COMPLETION, {**chunk, "choices": [choice]})
+
+
+def _written(message: Message) -> str:
+    calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
+    return "\n\n".join(text for text in (message.text, *calls) if text)
+
+
+def _buffer(source: Source, payload: object) -> Buffer:
+    return Buffer(source, Api.CHAT_COMPLETION, msgspec.json.encode(payload).decode())

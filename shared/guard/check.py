@@ -1,0 +1,210 @@
+"""One session with the safety service under way: it sends what it is given, and keeps what comes back."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+
+from shared.chat_types import RequestContext
+from shared.core.running_turn import log_fault
+from shared.errors import SwitchboardError, TooSlow, Unavailable
+from shared.guard import Buffer, Completion, Place, SafetyEvent, SafetyService, SafetySession
+from shared.guard.chat_payloads import PromptText, answer_buffer, prompt_buffer
+from shared.guard.clearance import Clearance
+
+LONGEST_WAITING = 1_000_000
+"""Characters of answers that may wait for a service that takes nothing, before the check is given up."""
+_MARGIN_SECONDS = 0.5
+"""A check is given up this long before the turn's deadline, or a twentieth of the time that was left, so that what
+becomes of it still goes out in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """What is to be added to one text of an answer; more may join it as long as it waits."""
+
+    place: Place
+    pieces: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """These texts are complete."""
+
+    places: frozenset[Place]
+
+
+@dataclass(frozen=True, slots=True)
+class _Finish:
+    """Nothing more comes."""
+
+
+type _Step = Buffer | _Pieces | _Commit | _Finish
+
+
+class Check:
+    """A session in a task of its own. Whatever goes wrong becomes its `fault`; nothing here raises.
+
+    An answer of the service is due when a text is committed and not cleared, and at the end: then it may be silent for
+    `timeout` seconds. Before that it may wait for more text, as long as the model takes.
+    """
+
+    def __init__(
+        self, service: SafetyService, context: RequestContext, *, model: str, timeout: float, changed: asyncio.Event
+    ) -> None:
+        self.clearance = Clearance()
+        self.fault: SwitchboardError | None = None
+        """Why the service's word cannot be had."""
+        self.complete = False
+        """Whether the service has analysed everything and said so."""
+        self._service = service
+        self._context = context
+        self._model = model
+        self._created = int(time.time())
+        self._timeout = timeout
+        self._changed = changed
+        self._outbox: deque[_Step] = deque()
+        self._has_mail = asyncio.Event()
+        self._waiting = 0
+        self._uncommitted = False
+        self._due: frozenset[Place] = frozenset()
+        self._finishing = False
+        self._clock: asyncio.TimerHandle | None = None
+        loop = asyncio.get_running_loop()
+        left = context.deadline - loop.time()
+        self._end = loop.call_later(left - min(_MARGIN_SECONDS, left / 20), self._fail, _too_slow())
+        self._task = asyncio.create_task(self._guarded(self._run))
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing more will be known."""
+        return self.complete or self.fault is not None
+
+    def ask(self, texts: Sequence[PromptText]) -> None:
+        """Send what the caller wrote, all of it."""
+        for said in texts:
+            if said.text:
+                self.clearance.send(said.place, said.text)
+        self._put(prompt_buffer(texts, self._model))
+        self._put(_Commit(self.clearance.places))
+
+    def add(self, place: Place, text: str) -> None:
+        """Send the next piece of an answer's text."""
+        if not text or self.fault:
+            return
+        self.clearance.send(place, text)
+        self._uncommitted = True
+        self._waiting += len(text)
+        last = self._outbox[-1] if self._outbox else None
+        if self._waiting > LONGEST_WAITING:
+            self._fail(_too_slow())
+        elif isinstance(last, _Pieces) and last.place == place:
+            last.pieces.append(text)
+        else:
+            self._put(_Pieces(place, [text]))
+
+    def finish(self) -> None:
+        """Nothing more will be sent."""
+        if self._uncommitted:
+            self._put(_Commit(self.clearance.places))
+        self._put(_Finish())
+
+    def expect(self) -> None:
+        """Nothing more can be sent until something that was sent is cleared."""
+        self._due = self.clearance.places
+        if self._clock is None:
+            self._watch()
+
+    async def aclose(self) -> None:
+        """End the session, if it is not over."""
+        self._end.cancel()
+        if self._clock:
+            self._clock.cancel()
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    def _put(self, step: _Step) -> None:
+        if not self.fault:
+            self._outbox.append(step)
+            self._has_mail.set()
+
+    async def _run(self) -> None:
+        async with self._service.session(self._context) as session:
+            sending = asyncio.create_task(self._guarded(partial(self._send_all, session)))
+            try:
+                async with aclosing(session.events()) as events:
+                    async for event in events:
+                        self._see(event)
+                        if self.settled:
+                            return
+            finally:
+                sending.cancel()
+                await asyncio.gather(sending, return_exceptions=True)
+        raise Unavailable("The safety service ended its check early. Try again.")
+
+    async def _send_all(self, session: SafetySession) -> None:
+        while True:
+            while not self._outbox:
+                self._has_mail.clear()
+                await self._has_mail.wait()
+            match self._outbox.popleft():
+                case Buffer() as buffer:
+                    await session.send(buffer)
+                case _Pieces() as added:
+                    text = "".join(added.pieces)
+                    self._waiting -= len(text)
+                    answer_id = self._context.invocation_id
+                    await session.send(answer_buffer(added.place, text, answer_id, self._model, self._created))
+                case _Commit() as committed:
+                    await session.commit()
+                    self._due |= committed.places
+                    self._watch()
+                case _Finish():
+                    self._finishing = True
+                    await session.finish()
+                    self._watch()
+
+    def _see(self, event: SafetyEvent) -> None:
+        if isinstance(event, Completion):
+            self._conclude(event)
+        else:
+            self.clearance.see(event)
+        self._watch()
+        self._changed.set()
+
+    def _conclude(self, event: Completion) -> None:
+        decided = self.clearance.blocking or self.clearance.whole
+        if not (event.whole and self._finishing and decided):
+            raise Unavailable("The safety service could not check everything. Try again.")
+        self.complete = True
+
+    def _watch(self) -> None:
+        """Start the clock anew, if an answer is due."""
+        if self._clock:
+            self._clock.cancel()
+            self._clock = None
+        awaited = self._finishing or any(not self.clearance.is_clear(place) for place in self._due)
+        if awaited and not self.settled:
+            self._clock = asyncio.get_running_loop().call_later(self._timeout, self._fail, _too_slow())
+
+    def _fail(self, error: SwitchboardError) -> None:
+        if not self.settled:
+            self.fault = error
+        self._changed.set()
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do the work; make a fault of whatever it raises."""
+        try:
+            await work()
+        except SwitchboardError as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001 (a guard that fails must not let the text out: it is a fault like others)
+            log_fault(error, self._context.invocation_id)
+            self._fail(Unavailable("The safety check failed on our side. Try again, and report it if it stays."))
+
+
+def _too_slow() -> TooSlow:
+    return TooSlow("The safety service did not answer in time. Try again.")

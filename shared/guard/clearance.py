@@ -1,0 +1,95 @@
+"""What of a session's texts may be shown, by what the service has said of them so far. Offsets are UTF-8 bytes."""
+
+from collections.abc import Mapping
+
+from shared.errors import Unavailable
+from shared.guard import AnalysisResult, Finding, Place, Source, Watermark
+
+
+class Clearance:
+    """Counts what was sent against watermarks and results.
+
+    A watermark that goes back counts as the highest before it, and one for a text that was never sent counts as
+    nothing. What blocks a text ends at its first blocked byte; what blocks a text that was never sent blocks all.
+    """
+
+    def __init__(self) -> None:
+        self._sent: dict[Place, int] = {}
+        self._watermarks: dict[Place, int] = {}
+        self._blocked: dict[Place, int] = {}
+        self._stray_block = False
+        self._blocking: Source | None = None
+        self._worst: dict[tuple[Source, str, str], Finding] = {}
+
+    @property
+    def places(self) -> frozenset[Place]:
+        """The texts that were sent."""
+        return frozenset(self._sent)
+
+    @property
+    def blocking(self) -> Source | None:
+        """The side that was blocked first; None while nothing is."""
+        return self._blocking
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything that was sent may be shown."""
+        return all(self.is_clear(place) for place in self._sent)
+
+    def is_clear(self, place: Place) -> bool:
+        """Whether everything that was sent of a text may be shown."""
+        return self.shown(place) >= self._sent[place]
+
+    def shown(self, place: Place) -> int:
+        """How many bytes of a text may be shown."""
+        if self._stray_block:
+            return 0
+        watermark = self._watermarks.get(place, 0)
+        return min(watermark, self._blocked.get(place, watermark))
+
+    def findings(self, source: Source) -> Mapping[tuple[str, str], Finding]:
+        """The worst finding of each kind and category on one side."""
+        return {key[1:]: finding for key, finding in self._worst.items() if key[0] is source}
+
+    def send(self, place: Place, text: str) -> None:
+        """Count what is sent of a text; before it is sent, since the answer may be quick."""
+        self._sent[place] = self._sent.get(place, 0) + len(text.encode())
+
+    def see(self, event: AnalysisResult | Watermark) -> None:
+        """Take in what the service says.
+
+        Raises:
+            Unavailable: the service clears what it was never sent.
+        """
+        match event:
+            case Watermark():
+                self._see_watermark(event)
+            case AnalysisResult():
+                self._see_result(event)
+
+    def _see_watermark(self, event: Watermark) -> None:
+        sent = self._sent.get(event.place)
+        if sent is None:
+            return
+        if event.offset > sent:
+            raise Unavailable("The safety service cleared more than it was sent, so nothing more is shown. Try again.")
+        self._watermarks[event.place] = max(event.offset, self._watermarks.get(event.place, 0))
+
+    def _see_result(self, event: AnalysisResult) -> None:
+        for finding in event.findings:
+            key = (event.place.source, finding.kind, finding.category)
+            known = self._worst.get(key)
+            if finding.result == "OK" and (known is None or _badness(finding) > _badness(known)):
+                self._worst[key] = finding
+        if not event.blocking:
+            return
+        self._blocking = self._blocking or event.place.source
+        if event.place in self._sent:
+            start = max(event.start, 0)
+            self._blocked[event.place] = min(start, self._blocked.get(event.place, start))
+        else:
+            self._stray_block = True
+
+
+def _badness(finding: Finding) -> tuple[bool, bool, int]:
+    return finding.blocking, finding.detected, finding.severity

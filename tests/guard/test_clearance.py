@@ -1,0 +1,65 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.errors import Unavailable
+from shared.guard import AnalysisResult, Finding, Place, Source, Watermark
+from shared.guard.chat_payloads import ANSWER, MORE
+from shared.guard.clearance import Clearance
+from tests.guard.scripted_safety import blocks, harmless
+
+SIZE = 50
+
+
+@st.composite
+def events(draw: st.DrawFn) -> list[Watermark | AnalysisResult]:
+    places = st.sampled_from([ANSWER, MORE, Place(Source.PROMPT, "0", 0)])
+    marks = st.builds(Watermark, places, st.integers(-10, SIZE))
+    results = st.builds(blocks, places, st.integers(-10, SIZE + 10), st.integers(-10, SIZE + 10))
+    return draw(st.lists(marks | marks | marks | results | st.builds(harmless, places, st.just(SIZE)), max_size=15))
+
+
+@given(events())
+def test_what_may_be_shown_ends_at_the_highest_watermark_and_before_the_first_block(
+    said: list[Watermark | AnalysisResult],
+) -> None:
+    clearance = Clearance()
+    clearance.send(ANSWER, "x" * SIZE)
+    clearance.send(MORE, "x" * SIZE)
+    blocked: list[AnalysisResult] = []
+    highest = 0
+    for event in said:
+        clearance.see(event)
+        if isinstance(event, AnalysisResult) and event.blocking:
+            blocked.append(event)
+        if isinstance(event, Watermark) and event.place == ANSWER:
+            highest = max(highest, event.offset)
+        shown = clearance.shown(ANSWER)
+        assert shown <= highest
+        assert all(shown <= max(0, block.start) for block in blocked if block.place == ANSWER)
+        if any(block.place.source is Source.PROMPT for block in blocked):  # none was sent
+            assert shown == 0
+        elif not [block for block in blocked if block.place == ANSWER]:
+            assert shown == highest
+    assert bool(clearance.blocking) == bool(blocked)
+
+
+def test_a_watermark_beyond_what_was_sent_makes_no_sense() -> None:
+    clearance = Clearance()
+    clearance.send(ANSWER, "é€")
+    clearance.see(Watermark(ANSWER, 5))
+    assert clearance.is_clear(ANSWER)
+    with pytest.raises(Unavailable):
+        clearance.see(Watermark(ANSWER, 6))
+
+
+def test_the_worst_finding_of_a_category_is_kept_and_what_nothing_looked_at_is_none() -> None:
+    def result(severity: int, *, result: str = "OK") -> AnalysisResult:
+        finding = Finding("HARM_CATEGORY", "HATE", severity > 0, severity, "", blocking=False, result=result)
+        return AnalysisResult(ANSWER, 0, 1, (finding,))
+
+    clearance = Clearance()
+    for said in (result(1), result(4), result(2), result(7, result="NoModel")):
+        clearance.see(said)
+    assert [finding.severity for finding in clearance.findings(Source.COMPLETION).values()] == [4]
+    assert not clearance.findings(Source.PROMPT)

@@ -1,0 +1,96 @@
+"""What a service that errs, lies or falls silent means."""
+
+import asyncio
+
+import pytest
+
+from shared.errors import ContentFiltered, TooSlow, Unavailable
+from shared.events import Finished, Retrieved, TextDelta
+from shared.guard import Completion, Place, SafetyEvent, Source, Watermark
+from shared.guard.chat_payloads import ANSWER, MORE
+from tests.guard.guarding import ASKED, FOUND, STARTED, Turn, answer, rules, watched
+from tests.guard.scripted_safety import (
+    PLANTED,
+    WHOLE,
+    Script,
+    ScriptedSafety,
+    blocks,
+    broken,
+    ended,
+    fixed,
+    honest,
+    mute,
+    unreachable,
+)
+
+MISSING = Place(Source.COMPLETION, "7", 3)
+
+NEVER_CLEARED: dict[str, tuple[list[SafetyEvent], type[Exception]]] = {
+    "silence": ([], TooSlow),
+    "a watermark beyond what was sent": ([Watermark(ANSWER, 1_000)], Unavailable),
+    "a watermark that went back": ([Watermark(ANSWER, 2), Watermark(ANSWER, 0), Watermark(ANSWER, -9)], TooSlow),
+    "the watermark of another text": ([Watermark(MISSING, 4), Watermark(MORE, 4)], TooSlow),
+    "the watermark of the question, again": ([Watermark(ASKED, 2)], TooSlow),
+    "an end in good order that cleared nothing": ([WHOLE], Unavailable),
+    "an end with an error": ([Watermark(ANSWER, 2), Completion("END_REASON_ERROR", "Kaboom")], Unavailable),
+    "a whole end with an error": ([Completion(WHOLE.end_reason, "Kaboom")], Unavailable),
+    "a block of another text": ([Watermark(ANSWER, 2), blocks(MISSING, 0, 4)], ContentFiltered),
+    "a block of the question, late": ([blocks(ASKED, 0, 2)], ContentFiltered),
+    "a block that begins before the text": ([blocks(ANSWER, -5, 2)], ContentFiltered),
+    "a block beyond the text": ([blocks(ANSWER, 500, 900)], ContentFiltered),
+    "a block with a wild range": ([blocks(ANSWER, 3, 1)], ContentFiltered),
+}
+
+
+@pytest.mark.parametrize("name", NEVER_CLEARED)
+async def test_nothing_uncleared_goes_out_whatever_the_service_says(name: str) -> None:
+    says, error = NEVER_CLEARED[name]
+    service = ScriptedSafety(fixed(1, *says))
+    out = await watched(answer("Four", " more"), rules(service, timeout=0.2))
+    assert isinstance(out.error, error)
+    assert "Four".startswith(out.text)
+    assert len(out.text) <= 2
+    assert "Kaboom" not in str(out.error)
+    assert service.sessions[0].closed.is_set()
+
+
+@pytest.mark.parametrize("script", [ended, unreachable, broken, mute])
+async def test_a_fault_of_the_service_blocks_the_answer(script: Script, caplog: pytest.LogCaptureFixture) -> None:
+    turn = Turn([FOUND, STARTED, TextDelta("Four"), Finished("stop")])
+    out = await watched(turn, rules(ScriptedSafety(script), timeout=0.2))
+    assert isinstance(out.error, (Unavailable, TooSlow))
+    assert out.text == ""
+    assert turn.closed.is_set()
+    assert PLANTED not in caplog.text + out.error.message
+
+
+@pytest.mark.parametrize("script", [ended, unreachable, broken, mute])
+async def test_with_allow_a_fault_lets_the_rest_pass_and_is_told(script: Script) -> None:
+    service = ScriptedSafety(script)
+    parts = [Retrieved((), (), generated_query="Q"), *answer("Four", " more", followups=("Why?",))[1:]]
+    out = await watched(parts, rules(service, on_error="allow", timeout=0.2))
+    assert out.error is None
+    assert out.text == "Four more"
+    assert out.finished.followup_questions == ("Why?",)
+    assert str(out.safety.description).startswith("Not everything was checked.")
+
+
+async def test_with_allow_a_block_that_was_seen_stays_a_block() -> None:
+    says: list[SafetyEvent] = [Watermark(ANSWER, 2), blocks(ANSWER, 2, 4), Watermark(ANSWER, 9_999)]
+    out = await watched(answer("Four", " more"), rules(ScriptedSafety(fixed(1, *says)), on_error="allow"))
+    assert isinstance(out.error, ContentFiltered)
+    assert "Fo".startswith(out.text)
+
+
+async def test_a_check_is_given_up_before_the_deadline() -> None:
+    out = await watched(answer("Four"), rules(ScriptedSafety(mute), timeout=60), seconds=0.4)
+    assert isinstance(out.error, TooSlow)
+
+
+async def test_a_model_that_takes_its_time_is_no_fault_of_a_service_that_waits_for_more_text() -> None:
+    more = asyncio.Event()
+    turn = Turn([FOUND, STARTED, TextDelta("Fo"), more, TextDelta("ur"), Finished("stop")])
+    asyncio.get_running_loop().call_later(0.3, more.set)
+    out = await watched(turn, rules(ScriptedSafety(honest(lag=9)), timeout=0.1))
+    assert out.error is None
+    assert out.text == "Four"
