@@ -70,6 +70,29 @@ async def app(openai: OpenAIStandIn, data_dir: Path) -> AsyncGenerator[RunningHo
         yield host
 
 
+TEAM = """
+team: {pattern: concurrent}
+agents:
+  - {name: Alpha, instructions: Say what you think.}
+  - {name: Beta, instructions: Say what you think.}
+"""
+
+
+@pytest.fixture(scope="package")
+def concurrent(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The settings of a team of two who answer at the same time."""
+    file = tmp_path_factory.mktemp("team") / "agents.yaml"
+    file.write_text(TEAM, encoding="utf-8")
+    return {"AGENTS_FILE": str(file)}
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def team(openai: OpenAIStandIn, data_dir: Path, concurrent: dict[str, str]) -> AsyncGenerator[RunningHost]:
+    """That team in front of the scripted model."""
+    async with hosted(data_dir, openai.settings | NO_VECTORS | concurrent) as host:
+        yield host
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def http() -> AsyncGenerator[aiohttp.ClientSession]:
     """A caller."""
