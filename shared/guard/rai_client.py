@@ -18,6 +18,7 @@ from shared.guard import SafetySession
 from shared.guard.rai_channel import RaiAddress, open_channel
 from shared.guard.rai_session import RaiCall, RaiSession
 from shared.guard.rai_wire import PATH, InlinePolicy, MalformedPolicy, PolicyName, read_policy
+from shared.settings import Settings
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -67,6 +68,17 @@ class RaiService:
         self._health: PartHealth | None = None
         self._health_until = 0.0
         self._checking = asyncio.Lock()
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "RaiService":
+        """What the settings name.
+
+        Raises:
+            NotConfigured: a setting is missing or wrong; names it.
+        """
+        if not settings.rai_endpoint:
+            raise NotConfigured("RAI_ENDPOINT is missing: name the RAI service.")
+        return cls(settings.rai_endpoint, settings.rai_policy, settings.rai_timeout_seconds)
 
     @asynccontextmanager
     async def session(self, context: RequestContext) -> AsyncGenerator[SafetySession]:

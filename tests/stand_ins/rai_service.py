@@ -18,8 +18,9 @@ A script's steps are done in order; at its end the stream ends well, with no `Co
     grpc.StatusCode             ends the stream with this status, and details that nobody may see
 
 Sessions without a script answer for all that they are sent: watermarks `lag` bytes behind the text, and to its end when
-the source is committed or the client is done; results where a word of `find` is; `Completion` in the end. The app under
-test may run in the same loop or in another process.
+the source is committed or the client is done; results where a word of `find` is; `Completion` in the end. Each event
+comes `delay` seconds after the one before. A server that is `deaf` takes in nothing. The app under test may run in the
+same loop or in another process.
 """
 
 import asyncio
@@ -159,6 +160,7 @@ class RaiStandIn:
         self.sessions: list[Session] = []
         self.lag = 0
         self.delay = 0.0
+        self.deaf = False
         self.port = port
         self.words: dict[bytes, Finding] = {}
         self._credentials = credentials
@@ -217,7 +219,7 @@ class RaiStandIn:
         metadata = {key: str(value) for key, value in context.invocation_metadata() or ()}
         session = Session(metadata, context.peer())
         steps = self._scripts.popleft() if self._scripts else (cleared(), DONE)
-        receiving = asyncio.create_task(session.receive(requests))
+        receiving = asyncio.create_task(asyncio.Event().wait() if self.deaf else session.receive(requests))
         async with self._begun:
             self.sessions.append(session)
             self._begun.notify_all()
