@@ -31,11 +31,13 @@ class JsonReader:
     Args:
         limit: Bytes that it may have.
         example: Of what to send, in JSON.
+        list_key: The key of an object that a body which is a list counts as; None: it has to be an object.
     """
 
-    def __init__(self, limit: int = BODY_LIMIT, example: str = EXAMPLE) -> None:
+    def __init__(self, limit: int = BODY_LIMIT, example: str = EXAMPLE, list_key: str | None = None) -> None:
         self._limit = limit
         self._example = example
+        self._list_key = list_key
         self._read = bytearray()
 
     def feed(self, chunk: bytes) -> None:
@@ -54,15 +56,16 @@ class JsonReader:
         Raises:
             BadRequest: what is wrong and where.
         """
-        return Body(read_json_object(bytes(self._read), self._example))
+        return Body(read_json_object(bytes(self._read), self._example, self._list_key))
 
 
-def read_json_object(body: bytes, example: str = EXAMPLE) -> dict[str, Json]:
+def read_json_object(body: bytes, example: str = EXAMPLE, list_key: str | None = None) -> dict[str, Json]:
     """Parse a body that has to be one JSON object in UTF-8 (with or without a byte order mark).
 
     Args:
         body: As it was sent.
         example: Of what to send, in JSON.
+        list_key: The key of an object that a list counts as; None: it has to be an object.
 
     Raises:
         BadRequest: what is wrong and where; never quotes the body.
@@ -77,6 +80,8 @@ def read_json_object(body: bytes, example: str = EXAMPLE) -> dict[str, Json]:
         value = cast("Json", from_json(body.removeprefix(b"\xef\xbb\xbf"), allow_inf_nan=False))
     except ValueError as invalid:
         raise BadRequest(f"The body is not JSON that can be read: {invalid}.") from None
+    if list_key and isinstance(value, list):
+        return {list_key: value}
     if not isinstance(value, dict):
         raise BadRequest(f"The body is JSON, but no object. Send one such as {example}.")
     return value

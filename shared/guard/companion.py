@@ -1,0 +1,65 @@
+"""The companion function: payloads that a caller has, forwarded to the safety service, and what it says of them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from shared.chat_types import RequestContext
+from shared.errors import TooSlow, Unavailable
+from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent, SafetyService, SafetySession
+
+
+async def analyse(
+    buffers: Sequence[Buffer], service: SafetyService, context: RequestContext, silence: float
+) -> AsyncGenerator[SafetyEvent]:
+    """Have one conversation analysed, in one session, and yield the service's events as they come.
+
+    Args:
+        buffers: The payloads in their order. A source is complete when the other begins, and at the end.
+        service: What analyses.
+        context: The request's.
+        silence: Seconds that the service may be silent.
+
+    Raises:
+        SwitchboardError: what the session raises; TooSlow if the service is silent; Unavailable if it stops without
+            having blocked anything or analysed everything, for nobody may take that for harmless.
+    """
+    blocked = whole = False
+    async with service.session(context) as session:
+        sending = asyncio.create_task(_send(buffers, session))
+        try:
+            async with aclosing(session.events()) as events:
+                while event := await _next(events, sending, silence):
+                    blocked = blocked or (isinstance(event, AnalysisResult) and event.blocking)
+                    whole = whole or (isinstance(event, Completion) and event.whole)
+                    yield event
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+    if not blocked and not whole:
+        raise Unavailable("The safety service did not analyse everything. Try again.")
+
+
+async def _send(buffers: Sequence[Buffer], session: SafetySession) -> None:
+    for buffer, following in zip(buffers, [*buffers[1:], None], strict=True):
+        await session.send(buffer)
+        if following is None or following.source is not buffer.source:
+            await session.commit()
+    await session.finish()
+
+
+async def _next(events: AsyncGenerator[SafetyEvent], sending: asyncio.Task[None], silence: float) -> SafetyEvent | None:
+    """Wait for the next event, or for what went wrong with sending; None at the end."""
+    waiting = asyncio.ensure_future(anext(events, None))
+    try:
+        async with asyncio.timeout(silence):
+            if not sending.done():
+                await asyncio.wait({waiting, sending}, return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
+            return await waiting
+    except TimeoutError:
+        raise TooSlow("The safety service did not answer in time. Try again.") from None
+    finally:
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)

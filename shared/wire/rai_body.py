@@ -1,0 +1,156 @@
+"""The bodies and JSON shapes of the companion function.
+
+Source: rai-aoai-alignment-mode, 'Request Event' and 'Events Returned by the Service'.
+"""
+
+from typing import Annotated, Any, Literal, assert_never
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from shared.chat_types import Json
+from shared.errors import BadRequest
+from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, SafetyEvent, Source, Watermark
+from shared.wire.body_model import BodyModel
+from shared.wire.framing import Framing, encode_json
+
+EVENTS = "events"
+"""The key of a conversation; a body that is a list counts as an object with this key."""
+ANALYSIS_EXAMPLE = '{"text": "…", "sourceType": "PROMPT"}'
+ANALYSIS_LINES = Framing("application/json-lines", b"", b"\n", b"{}\n")
+"""The events as lines of JSON. The keep-alive is a line that says nothing."""
+
+_API_WORDS = {api.value.lower(): api.value for api in Api}
+
+
+def _source_word(value: object) -> object:
+    return value.upper() if isinstance(value, str) else value
+
+
+def _api_word(value: object) -> object:
+    return _API_WORDS.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def _said(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    return text
+
+
+def _payload(value: Json) -> str | dict[str, Json]:
+    if isinstance(value, str):
+        return _said(value)
+    if not isinstance(value, dict):
+        raise ValueError("should be a JSON object, or a string that holds one")  # noqa: TRY004 (pydantic wants this one)
+    return value
+
+
+type SourceWord = Annotated[Literal["PROMPT", "COMPLETION"], BeforeValidator(_source_word)]
+
+
+class TextBody(BodyModel):
+    """A text on its own."""
+
+    text: Annotated[str, AfterValidator(_said)] = Field(description="What to analyse.")
+    source_type: SourceWord = Field(
+        default="PROMPT", alias="sourceType", description="Whether a person or a model wrote it."
+    )
+
+
+class RequestEventBody(BodyModel):
+    """A payload as it goes to a model, or comes from it."""
+
+    source_type: SourceWord = Field(alias="sourceType", description="Whether it goes to a model or comes from it.")
+    api_name: Annotated[
+        Literal["Chatcompletion", "Realtime", "Completion", "Imagegeneration"], BeforeValidator(_api_word)
+    ] = Field(alias="apiName", description="The API that the payload is of.")
+    payload: Annotated[
+        Any, BeforeValidator(_payload), WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]})
+    ] = Field(description="The request or the answer, as JSON or as a string that holds it; forwarded as it is.")
+
+
+def parse_analysis(body: dict[str, Json]) -> list[Buffer]:
+    """The payloads of one conversation.
+
+    Args:
+        body: A text, an event, or a list of them under the key `EVENTS`.
+
+    Raises:
+        BadRequest: names each key that is wrong and what it accepts.
+    """
+    if EVENTS not in body:
+        return [_parse_event(body)]
+    items = body[EVENTS]
+    if not isinstance(items, list):
+        raise BadRequest(f"{EVENTS}: should be a list.")
+    if not items:
+        raise BadRequest("The list is empty. Send at least one event.")
+    return [_parse_item(number, item) for number, item in enumerate(items, 1)]
+
+
+def event_json(event: SafetyEvent) -> dict[str, Json]:
+    """An event of the service."""
+    match event:
+        case AnalysisResult(place, start, end, findings):
+            offset: Json = {**_place(place), "startOffset": start, "endOffset": end}
+            results: Json = [_finding(finding) for finding in findings]
+            return {"analysisResult": {"offset": offset, "harmCategoryTaskResults": results}}
+        case Watermark(place, offset):
+            return {"watermark": {**_place(place), "offset": offset}}
+        case Completion(end_reason, error_description):
+            return {"completion": {"end_reason": end_reason, "error_description": error_description}}
+        case _:
+            assert_never(event)
+
+
+def analysis_json(events: list[SafetyEvent]) -> dict[str, Json]:
+    """A whole analysis."""
+    blocked = any(isinstance(event, AnalysisResult) and event.blocking for event in events)
+    return {"blocked": blocked, "events": [event_json(event) for event in events]}
+
+
+def _parse_item(number: int, item: Json) -> Buffer:
+    if not isinstance(item, dict):
+        raise BadRequest(f"Event {number} of the list: should be an object.")
+    try:
+        return _parse_event(item)
+    except BadRequest as wrong:
+        raise BadRequest(f"Event {number} of the list: {wrong.message}") from None
+
+
+def _parse_event(body: dict[str, Json]) -> Buffer:
+    if "text" in body:
+        if "payload" in body:
+            raise BadRequest("text, payload: send one of the two.")
+        said = TextBody.read(body)
+        return _chat_buffer(Source(said.source_type), said.text)
+    event = RequestEventBody.read(body)
+    payload = event.payload if isinstance(event.payload, str) else encode_json(event.payload).decode()
+    return Buffer(Source(event.source_type), Api(event.api_name), payload)
+
+
+def _chat_buffer(source: Source, text: str) -> Buffer:
+    """A text as the only message of a conversation, or as the only choice of an answer."""
+    if source is Source.PROMPT:
+        payload: Json = {"messages": [{"role": "user", "content": text}]}
+    else:
+        payload = {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}
+    return Buffer(source, Api.CHAT_COMPLETION, encode_json(payload).decode())
+
+
+def _place(place: Place) -> dict[str, Json]:
+    return {"sourceType": place.source.value, "messageId": place.message_id, "contentIndex": place.content_index}
+
+
+def _finding(finding: Finding) -> Json:
+    result: Json = {
+        "harmCategory": finding.category,
+        "isDetected": finding.detected,
+        "severity": finding.severity,
+        "riskLevel": finding.risk_level,
+    }
+    return {
+        "result": finding.result,
+        "isBlocking": finding.blocking,
+        "kind": finding.kind,
+        "harmCategoryTaskResult": result,
+    }
