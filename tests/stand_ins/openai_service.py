@@ -3,6 +3,8 @@
     async with OpenAIStandIn() as service:
         service.reply("Hello", " world")          # for the next request, first come, first served
         service.fail(429, headers={"Retry-After": "1"})
+        with service.to("You are Critic"):        # for a prompt like this only
+            service.hang()
         ...point the app at service.base_url with service.api_key, service.model...
         assert service.requests[0].body["stream"]
 
@@ -13,7 +15,8 @@ test may run in the same loop or in another process.
 import asyncio
 import json
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -31,7 +34,7 @@ from tests.stand_ins.openai_answers import (
     models,
     vectors,
 )
-from tests.stand_ins.openai_requests import ChatBody, EmbeddingsBody, Refusal, check_chat, read_body
+from tests.stand_ins.openai_requests import ChatBody, EmbeddingsBody, Refusal, check_chat, read_body, text_of
 
 type Step = str | bytes | dict[str, Json] | asyncio.Event
 """A piece of an answer: text, raw bytes, a whole chunk, or an event to wait for."""
@@ -60,6 +63,7 @@ class Received:
 
 
 type Reply = Callable[["Exchange"], Awaitable[web.StreamResponse]]
+type Scripts = defaultdict[str, deque[Reply]]
 
 
 @dataclass(slots=True)
@@ -85,7 +89,8 @@ class OpenAIStandIn:
         self.requests: list[Received] = []
         self.base_url = ""
         self._prefix = prefix
-        self._scripts: defaultdict[str, deque[Reply]] = defaultdict(deque)
+        self._scripts: Scripts = defaultdict(deque)
+        self._scripts_by_prompt: dict[str, Scripts] = {}
         self._arrivals = asyncio.Condition()
         application = web.Application(client_max_size=64 * 1024 * 1024)
         application.router.add_route("*", "/{path:.*}", self._serve)
@@ -123,6 +128,15 @@ class OpenAIStandIn:
             await self._arrivals.wait_for(lambda: len(self.requests) >= count)
         return self.requests[count - 1]
 
+    @contextmanager
+    def to(self, words: str) -> Generator[None]:
+        """What is scripted inside is for chats whose system message has these words, and goes before all else."""
+        others, self._scripts = self._scripts, self._scripts_by_prompt.setdefault(words, defaultdict(deque))
+        try:
+            yield
+        finally:
+            self._scripts = others
+
     def reply(self, *steps: Step, finish_reason: str | None = "stop", usage: bool = True, done: bool = True) -> None:
         """Answer the next chat with these text deltas; a step may also be a chunk, bytes, or an event to await."""
 
@@ -142,9 +156,9 @@ class OpenAIStandIn:
         """A chunk as the service would send it."""
         return chunk(self.model, delta, finish_reason)
 
-    def call_tool(self, name: str, arguments: dict[str, Json], *, call_id: str = "call_1") -> None:
+    def call_tool(self, name: str, arguments: dict[str, Json] | str, *, call_id: str = "call_1") -> None:
         """Answer the next request with one tool call, its arguments in two pieces as OpenAI sends them."""
-        whole = json.dumps(arguments)
+        whole = arguments if isinstance(arguments, str) else json.dumps(arguments)
         pieces: list[Json] = [
             {"index": 0, "id": call_id, "type": "function", "function": {"name": name, "arguments": ""}},
             {"index": 0, "function": {"arguments": whole[: len(whole) // 2]}},
@@ -241,8 +255,13 @@ class OpenAIStandIn:
             check_chat(exchange.chat)
         if exchange.embeddings:
             self._check_model(exchange.embeddings.model, self.embedding_model)
-        script = self._scripts[path]
+        script = self._script(path, exchange.chat)
         return await (script.popleft() if script else self._reply_by_default)(exchange)
+
+    def _script(self, path: str, chat: ChatBody | None) -> deque[Reply]:
+        system = next((text_of(message) for message in chat.messages if message.role == "system"), "") if chat else ""
+        own = (scripts[path] for words, scripts in self._scripts_by_prompt.items() if words in system)
+        return next((script for script in own if script), self._scripts[path])
 
     async def _reply_by_default(self, exchange: Exchange) -> web.StreamResponse:
         if exchange.embeddings:
