@@ -6,7 +6,7 @@ Each is imported when it is chosen, so that a cold start pays for nothing that t
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shared.agents.definitions import AgentDefinition, Agents, load_agents
@@ -18,6 +18,7 @@ from shared.core.recorder import record
 from shared.core.turn import run_turn
 from shared.errors import NotConfigured
 from shared.events import ChatEvent
+from shared.guard import SafetyService
 from shared.history import HistoryStore
 from shared.openai_service.connection import OpenAIConnection
 from shared.openai_service.service import OpenAIService
@@ -41,6 +42,8 @@ class Service:
     """The team, and who is in it."""
     chat_agent: AgentDefinition | None
     """The one of them that answers single chat; None: the model itself does."""
+    safety: SafetyService | None
+    """What checks texts; None where none is configured."""
 
     @property
     def content_dir(self) -> Path:
@@ -53,11 +56,31 @@ class Service:
             events = agent_turn(request, context, self.chat_agent, self._agent_parts)
         else:
             events = run_turn(request, context, self.model, self.retriever)
-        return record(events, request, context, self.history)
+        return record(self._guarded(events, request, context), request, context, self.history)
 
     def team_turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """The events of a team's answer."""
-        return record(team_turn(request, context, self._agent_parts), request, context, self.history)
+        events = team_turn(request, context, self._agent_parts)
+        return record(self._guarded(events, request, context, team=True), request, context, self.history)
+
+    def _guarded(
+        self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, *, team: bool = False
+    ) -> AsyncGenerator[ChatEvent]:
+        settings = self.settings
+        if settings.rai_mode == "off" or self.safety is None:
+            return events
+        from shared.guard.rules import Rules
+        from shared.guard.stream_guard import guard
+
+        rules = Rules(
+            service=self.safety,
+            kind=settings.rai_backend,
+            model=settings.openai_chat_model or settings.azure_openai_chat_deployment or "extractive",
+            mode=settings.rai_mode,
+            on_error=settings.rai_on_error or "block",
+            timeout=settings.rai_timeout_seconds,
+        )
+        return guard(events, request, context, rules, team=team)
 
     @property
     def _agent_parts(self) -> AgentParts:
@@ -83,8 +106,21 @@ class Service:
 
     async def check(self) -> dict[str, PartHealth]:
         """The health of every part, by name."""
-        parts = {"model": self.model, "retrieval": self.retriever, "history": self.history}
-        return dict(zip(parts, await asyncio.gather(*(part.check() for part in parts.values())), strict=True))
+        checks = {
+            "model": self.model.check(),
+            "retrieval": self.retriever.check(),
+            "history": self.history.check(),
+            "safety": self._check_safety(),
+        }
+        return dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
+
+    async def _check_safety(self) -> PartHealth:
+        mode = self.settings.rai_mode
+        if self.safety is None:
+            return PartHealth("off", ok=True, detail="Nothing is checked (RAI_MODE).", needed=False)
+        health = await self.safety.check()
+        needed = mode == "enforce" and self.settings.rai_on_error != "allow"
+        return replace(health, facts={**health.facts, "mode": mode}, needed=needed)
 
 
 def content_dir(settings: Settings) -> Path:
@@ -121,6 +157,7 @@ def build_service(settings: Settings) -> Service:
         _HISTORY[settings.history_backend](settings),
         agents,
         _chat_agent(settings, agents),
+        _SAFETY[settings.rai_backend](settings),
     )
 
 
@@ -202,6 +239,24 @@ def _no_history(_settings: Settings) -> HistoryStore:
 
 _HISTORY = {"sqlite": _sqlite_history, "azure-table": _azure_table_history, "off": _no_history}
 """By `HISTORY_BACKEND`."""
+
+
+def _rai_service(settings: Settings) -> SafetyService | None:
+    if not settings.rai_endpoint:
+        return None
+    from shared.guard.rai_client import RaiService
+
+    return RaiService.from_settings(settings)
+
+
+def _content_safety(settings: Settings) -> SafetyService | None:
+    from shared.guard.content_safety import ContentSafety
+
+    return ContentSafety.from_settings(settings)
+
+
+_SAFETY = {"rai": _rai_service, "content-safety": _content_safety}
+"""By `RAI_BACKEND`. Built when it is configured even if `RAI_MODE` is off, for the companion function."""
 
 
 def _index_path(settings: Settings) -> Path:

@@ -15,6 +15,8 @@ WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
     "shared.chat_models.extractive.model",
     "shared.chat_models.openai_chat",
+    "shared.guard.content_safety",
+    "shared.guard.rai_client",
     "shared.history.azure_table_history",
     "shared.history.off",
     "shared.history.sqlite_history",
@@ -27,11 +29,13 @@ LATE = {
     "azure.data",
     "azure.identity",
     "azure.search",
+    "google.protobuf",
     "grpc",
     "agent_framework",
     "semantic_text_splitter",
     "shared.description.openapi",
     "shared.description.swagger",
+    "shared.guard.stream_guard",
     "shared.retrieval.ingestion",
     "tqdm",
 }

@@ -10,13 +10,15 @@ from functools import partial
 
 from shared.chat_types import RequestContext
 from shared.core.running_turn import log_fault
-from shared.errors import SwitchboardError, TooSlow, Unavailable
+from shared.errors import BadRequest, SwitchboardError, TooLarge, TooSlow, Unavailable
 from shared.guard import Buffer, Completion, Place, SafetyEvent, SafetyService, SafetySession
 from shared.guard.chat_payloads import PromptText, answer_buffer, prompt_buffer
 from shared.guard.clearance import Clearance
 
 LONGEST_WAITING = 1_000_000
 """Characters of answers that may wait for a service that takes nothing, before the check is given up."""
+LAST_WORDS_SECONDS = 1.0
+"""How long a session that takes nothing more may still say something, and why."""
 _MARGIN_SECONDS = 0.5
 """A check is given up this long before the turn's deadline, or a twentieth of the time that was left, so that what
 becomes of it still goes out in time."""
@@ -133,7 +135,7 @@ class Check:
 
     async def _run(self) -> None:
         async with self._service.session(self._context) as session:
-            sending = asyncio.create_task(self._guarded(partial(self._send_all, session)))
+            sending = asyncio.create_task(self._guarded(partial(self._deliver, session)))
             try:
                 async with aclosing(session.events()) as events:
                     async for event in events:
@@ -144,6 +146,15 @@ class Check:
                 sending.cancel()
                 await asyncio.gather(sending, return_exceptions=True)
         raise Unavailable("The safety service ended its check early. Try again.")
+
+    async def _deliver(self, session: SafetySession) -> None:
+        """Send what there is. A session that fails may have said something before, which is heard out."""
+        try:
+            await self._send_all(session)
+        except (BadRequest, TooLarge):
+            raise
+        except SwitchboardError as error:
+            asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, self._fail, error)
 
     async def _send_all(self, session: SafetySession) -> None:
         while True:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shared.chat_types import Json, RequestContext
+from shared.errors import BadRequest, SwitchboardError, TooLarge
 from shared.events import Thought
 from shared.guard import SafetyService, Source
 from shared.guard.check import Check
@@ -39,10 +40,14 @@ class Rules:
         """Whether what the policy forbids is held back."""
         return self.mode == "enforce"
 
-    @property
-    def lenient(self) -> bool:
-        """Whether a fault of the service lets things pass."""
-        return not self.enforced or self.on_error == "allow"
+    def forgives(self, fault: SwitchboardError) -> bool:
+        """Whether a text may pass without the service's word.
+
+        Never with `enforce` if the service was there and did not take the text: a caller could bring that about.
+        """
+        if not self.enforced:
+            return True
+        return self.on_error == "allow" and not isinstance(fault, BadRequest | TooLarge)
 
     def check(self, context: RequestContext, changed: asyncio.Event) -> Check:
         """Begin a check; `changed` is set whenever there is news of it."""
@@ -52,7 +57,7 @@ class Rules:
         """Whether what a check is of may go out now, whole."""
         if self.enforced and check.clearance.blocking:
             return False
-        return check.complete or (check.fault is not None and self.lenient)
+        return check.complete or (check.fault is not None and self.forgives(check.fault))
 
     def results(self, source: Source, *checks: Check) -> Results:
         """What was found on one side, in the shape of `content_filter_results`."""

@@ -168,9 +168,8 @@ class _GuardedTurn:
 
     def _is_open(self) -> bool:
         """Whether text goes out unseen."""
-        if not self._rules.enforced:
-            return True
-        return self._main.fault is not None and self._rules.lenient and not self._blocking()
+        fault = self._main.fault
+        return not self._rules.enforced or bool(fault and self._rules.forgives(fault) and not self._blocking())
 
     def _prompt_is_clear(self) -> bool:
         return all(self._main.clearance.is_clear(said.place) for said in self._prompt if said.text)
@@ -189,8 +188,9 @@ class _GuardedTurn:
         """Raise why the turn cannot go on, if it cannot."""
         if side := self._blocking():
             raise ContentFiltered(REFUSED[side], results=dict(self._rules.results(side, *self._checks)))
-        if not self._rules.lenient and (fault := next((check.fault for check in self._checks if check.fault), None)):
-            raise fault
+        for check in self._checks:
+            if check.fault and not self._rules.forgives(check.fault):
+                raise check.fault
 
     def _told(self, event: ChatEvent) -> Iterator[ChatEvent]:
         """The event with what was found."""

@@ -77,7 +77,7 @@ class GuardedMessages:
         results = self._rules.results(Source.COMPLETION, check)
         if self._rules.enforced and (side := check.clearance.blocking):
             return _replaced(message, ContentFiltered(REFUSED[side], results=dict(results)))
-        if check.fault and not self._rules.lenient:
+        if check.fault and not self._rules.forgives(check.fault):
             return _replaced(message, check.fault)
         thought = self._rules.thought({}, results, check)
         finished = message.finished
