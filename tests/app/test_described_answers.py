@@ -62,6 +62,16 @@ def records(framing: Framing, stream: bytes) -> list[dict[str, Any]]:
     return [json.loads(part.removeprefix(framing.before)) for part in parts]
 
 
+def undescribed(path: str, content_type: str, framing: Framing, answer: bytes) -> list[str]:
+    """What is wrong with a whole answer, or with the records of a stream."""
+    described = responses(path)["200"]
+    if content_type == "application/json":
+        return problems(described, content_type, json.loads(answer))
+    return [
+        text for line in records(framing, answer) for text in problems(described, content_type, line, "x-itemSchema")
+    ]
+
+
 def script(openai: OpenAIStandIn) -> None:
     """A whole answer of Azure OpenAI: filter results of the prompt and of the answer, and usage."""
     openai.call_tool("search_sources", {"search_query": "implants"})
@@ -135,7 +145,7 @@ async def test_a_stream_that_the_body_asks_for_is_as_described(
 
 
 @PINNED
-@pytest.mark.parametrize("route", ["chat", "chat/stream", "ask"])
+@pytest.mark.parametrize("route", ["chat", "chat/stream", "ask", "multi-agent-chat/batch", "multi-agent-chat/stream"])
 async def test_the_example_is_answered_as_described_with_nothing_configured(
     embedded: RunningHost, http: aiohttp.ClientSession, name: str, route: str
 ) -> None:
@@ -143,12 +153,37 @@ async def test_the_example_is_answered_as_described_with_nothing_configured(
     async with http.post(embedded.url + path, json=SHAPES[name].example) as response:
         answer = await response.read()
     assert response.status == 200
-    described = responses(path)["200"]
-    if response.content_type == "application/json":
-        assert not problems(described, response.content_type, json.loads(answer))
-    else:
-        sent = records(PROTOCOLS[name].framing, answer)
-        assert not [text for line in sent for text in problems(described, response.content_type, line, "x-itemSchema")]
+    assert not undescribed(path, response.content_type, PROTOCOLS[name].framing, answer)
+
+
+@PINNED
+@pytest.mark.parametrize("route", ["multi-agent-chat/batch", "multi-agent-chat/stream"])
+async def test_what_agents_say_and_what_they_fail_with_is_as_described(
+    team: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, name: str, route: str
+) -> None:
+    with openai.to("You are Alpha"):
+        openai.reply(
+            {**openai.chunk({}), "choices": [], "prompt_filter_results": [{"prompt_index": 0, **FILTERED}]},
+            "Alpha's.",
+            {**openai.chunk({}), "choices": [{"index": 0, "delta": {}, "content_filter_results": FILTERED}]},
+        )
+    with openai.to("You are Beta"):
+        openai.fail(400, code="content_filter")
+    path = f"/{name}/{route}"
+    async with http.post(team.url + path, json=SHAPES[name].example) as response:
+        answer = await response.read()
+    assert response.status == 200
+    assert not undescribed(path, response.content_type, PROTOCOLS[name].framing, answer)
+    assert b"Beta" in answer
+
+
+@pytest.mark.parametrize("path", ["/multi-agent-chat/batch", "/multi-agent-chat/stream"])
+async def test_what_agents_say_on_the_bare_routes_is_as_described(
+    embedded: RunningHost, http: aiohttp.ClientSession, path: str
+) -> None:
+    async with http.post(embedded.url + path, json=SHAPES["semantic-kernel"].example) as response:
+        answer = await response.read()
+    assert not undescribed(path, response.content_type, PROTOCOLS["semantic-kernel"].framing, answer)
 
 
 @PINNED

@@ -79,6 +79,17 @@ async def test_the_package_adds_up_a_stream(embedded: RunningHost, http: aiohttp
     assert {"id", "data_points", "thoughts", "followup_questions"} <= total["metadata"].keys()
 
 
+async def test_the_package_reads_each_agents_message_and_writes_the_same_bytes(
+    embedded: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    async with http.post(embedded.url + "/semantic-kernel-python/multi-agent-chat/stream", json=body()) as response:
+        sent = [event.removeprefix("data: ") for event in (await response.text()).split("\n\n") if event]
+    read = (await run("read.py", {"whole": sent}))["whole"]
+    assert [message["written"] for message in read] == sent
+    assert [json.loads(text)["name"] for text in sent] == ["Researcher", "Critic", "Writer"]
+    assert all(message["text"] for message in read)
+
+
 async def test_what_the_package_writes_is_understood_as_history(
     embedded: RunningHost, http: aiohttp.ClientSession
 ) -> None:
