@@ -99,6 +99,18 @@ async def delete_chat(req: Request) -> Response:
     return await http_entry.delete_chat(req)
 
 
+@app.route("rai/analyze", methods=["POST"])
+async def rai_analyze(req: Request) -> Response:
+    """What the safety service says of a text, a payload or a conversation."""
+    return await http_entry.rai_analyze(req)
+
+
+@app.route("rai/analyze/stream", methods=["POST"])
+async def rai_analyze_stream(req: Request) -> Response:
+    """The same, as the service says it."""
+    return await http_entry.rai_analyze_stream(req)
+
+
 @app.route("content/{*path}", methods=["GET", "HEAD"])
 async def content(req: Request) -> Response:
     """A source document that answers cite."""

@@ -26,6 +26,7 @@ PLUG_INS = {
 }
 LATE = {
     *SDKS - {"azure"},
+    "azure.ai",
     "azure.data",
     "azure.identity",
     "azure.search",

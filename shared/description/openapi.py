@@ -8,8 +8,9 @@ from pydantic.json_schema import models_json_schema
 
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
 from shared.description.protocol_shape import SHARED, Shape
+from shared.description.rai_routes import RAI_ROUTES, RAI_SCHEMAS
 from shared.description.routes import OWN_SCHEMAS, ROUTES, Answer, ChatRoute, ErrorType, PlainRoute, Route
-from shared.description.schemas import STRING, Schema, any_of, record, ref
+from shared.description.schemas import STRING, Schema, any_of, record, ref, untitled
 from shared.description.shapes import SHAPES
 from shared.errors import RateLimited, SwitchboardError
 from shared.wire.ai_chat import AI_CHAT
@@ -74,13 +75,14 @@ def _tags() -> Iterator[Schema]:
         names = f" Its other name in routes: {', '.join(protocol.aliases)}." if protocol.aliases else ""
         yield {"name": protocol.name, "description": f"{protocol.title}.{names}"}
     yield {"name": "history", "description": "The caller's chats."}
+    yield {"name": "safety", "description": "The safety service, for texts and payloads of other apps."}
     yield {"name": "documents", "description": "The documents that answers cite."}
     yield {"name": "service", "description": "The app itself."}
 
 
 def _operations() -> Iterator[tuple[str, str, Schema]]:
     """Path, method and operation of everything there is."""
-    for route in (*ROUTES, *HISTORY_ROUTES):
+    for route in (*ROUTES, *HISTORY_ROUTES, *RAI_ROUTES):
         path = "/" + route.template.replace("{*", "{")
         match route:
             case PlainRoute():
@@ -103,8 +105,11 @@ def _plain_operation(route: PlainRoute) -> Schema:
 
 
 def _plain_answer(answer: Answer) -> Schema:
-    content: Schema = {"content": {answer.media_type: {"schema": answer.schema}}} if answer.media_type else {}
-    return {"description": answer.description} | content
+    told: Schema = {"description": answer.description}
+    if answer.media_type:
+        content = _stream(answer.media_type, answer.schema) if answer.streams else {"schema": answer.schema}
+        told["content"] = {answer.media_type: content}
+    return told
 
 
 def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
@@ -188,7 +193,7 @@ def _schemas() -> Schema:
     parsed = _parsed_models()
     chat = parsed.pop(ChatBody.__name__)
     codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
-    schemas = parsed | SHARED | OWN_SCHEMAS | HISTORY_SCHEMAS | {"ErrorCode": codes}
+    schemas = parsed | SHARED | OWN_SCHEMAS | HISTORY_SCHEMAS | RAI_SCHEMAS | {"ErrorCode": codes}
     for name in PROTOCOLS:
         shape = SHAPES[name]
         schemas |= {f"{shape.name}Request": _request(chat, shape)} | shape.schemas()
@@ -196,16 +201,12 @@ def _schemas() -> Schema:
 
 
 def _parsed_models() -> dict[str, Schema]:
-    """The schemas of the models that parse requests, without the titles, which only repeat the names."""
+    """The schemas of the models that parse requests."""
     _, models = models_json_schema(
         [(model, "validation") for model in (ChatBody, NewChatBody, MessagesBody)],
         ref_template="#/components/schemas/{model}",
     )
-    parsed: dict[str, Schema] = models["$defs"]
-    for schema in parsed.values():
-        for titled in (schema, *schema["properties"].values()):
-            titled.pop("title", None)
-    return parsed
+    return {name: untitled(schema) for name, schema in models["$defs"].items()}
 
 
 def _request(chat: Schema, shape: Shape) -> Schema:

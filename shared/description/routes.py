@@ -81,6 +81,8 @@ class Answer:
     media_type: str | None = "application/json"
     """None: no body."""
     schema: Schema = field(default_factory=dict[str, object])
+    streams: bool = False
+    """Whether the schema is that of each record of a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,4 +269,4 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
     _document("openapi.json", "get_openapi", "OpenAPI 3.1", "openapi", "3.1.0"),
     _document("swagger.json", "get_swagger", "Swagger 2.0", "swagger", "2.0"),
 )
-"""Every route but those of the chat history, in the order of the documents."""
+"""Every route but those of the chat history and the companion, in the order of the documents."""

@@ -53,3 +53,13 @@ def record(required: dict[str, Schema], optional: dict[str, Schema] | None = Non
 def described(schema: Schema, description: str) -> Schema:
     """The same with a description."""
     return schema | {"description": description}
+
+
+def untitled(schema: Schema) -> Schema:
+    """A schema that pydantic made, without its titles, which only repeat the names."""
+    properties = {name: _without_title(value) for name, value in schema["properties"].items()}
+    return _without_title(schema) | {"properties": properties}
+
+
+def _without_title(schema: Schema) -> Schema:
+    return {key: value for key, value in schema.items() if key != "title"}

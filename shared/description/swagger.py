@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import reduce
 from itertools import chain
 
-from shared.description.schemas import NULL, Schema
+from shared.description.schemas import NULL, Schema, any_of
 
 _KEPT = frozenset(
     ["type", "format", "title", "description", "pattern", "required", "enum", "multipleOf", "minimum", "maximum"]
@@ -63,7 +63,7 @@ class _Converter:
         parameters = [self._parameter(parameter) for parameter in operation.get("parameters", ())]
         taken: Schema = operation.get("requestBody", {}).get("content", {})
         if _JSON_TYPE in taken:
-            schema = self.schema(taken[_JSON_TYPE]["schema"])
+            schema = self.schema(self._object(taken[_JSON_TYPE]["schema"]))
             parameters.append({"name": "body", "in": "body", "required": True, "schema": schema})
         responses: dict[str, Schema] = operation["responses"]
         given = chain.from_iterable(response.get("content", ()) for response in responses.values())
@@ -98,6 +98,11 @@ class _Converter:
         if "properties" in schema:
             kept["properties"] = {name: self._property(name, value) for name, value in schema["properties"].items()}
         return kept
+
+    def _object(self, schema: Schema) -> Schema:
+        """A body's schema without the lists among its alternatives: a designer offers the fields of objects."""
+        objects = [one for one in schema.get("anyOf", ()) if self._resolved(one).get("type") != "array"]
+        return any_of(objects) if objects else schema
 
     def _property(self, name: str, schema: Schema) -> Schema:
         converted = self.schema(schema)

@@ -1,6 +1,7 @@
 """Request in, response out: the only package that knows FastAPI. Each handler is what one trigger does."""
 
 from shared.http_entry.chat_history import chat_messages, delete_chat, list_chats, start_chat, update_chat
+from shared.http_entry.companion import rai_analyze, rai_analyze_stream
 from shared.http_entry.questions import ask, chat, chat_stream, team_batch, team_stream
 from shared.http_entry.service import content, health, openapi, swagger
 
@@ -14,6 +15,8 @@ __all__ = [
     "health",
     "list_chats",
     "openapi",
+    "rai_analyze",
+    "rai_analyze_stream",
     "start_chat",
     "swagger",
     "team_batch",

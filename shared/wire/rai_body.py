@@ -44,7 +44,7 @@ def _payload(value: Json) -> str | dict[str, Json]:
     return value
 
 
-type SourceWord = Annotated[Literal["PROMPT", "COMPLETION"], BeforeValidator(_source_word)]
+SourceWord = Annotated[Literal["PROMPT", "COMPLETION"], BeforeValidator(_source_word)]
 
 
 class TextBody(BodyModel):

@@ -1,0 +1,127 @@
+"""The routes of the companion function, as data."""
+
+from shared.description.routes import Answer, ErrorType, PlainRoute
+from shared.description.schemas import (
+    BOOLEAN,
+    INTEGER,
+    STRING,
+    Schema,
+    any_of,
+    described,
+    list_of,
+    record,
+    ref,
+    untitled,
+)
+from shared.errors import BadRequest, InternalError, NotConfigured, RateLimited, TooLarge, TooSlow, Unavailable
+from shared.guard import Source
+from shared.wire.rai_body import ANALYSIS_LINES, EVENTS, RequestEventBody, TextBody
+
+_PLACE: dict[str, Schema] = {
+    "sourceType": {"type": "string", "enum": [source.value for source in Source]},
+    "messageId": described(STRING, "The message of a prompt, the choice of an answer, or the realtime item."),
+    "contentIndex": described(INTEGER, "Which content of it."),
+}
+_BYTES = "In UTF-8 bytes of that text."
+_FINDING = record(
+    {
+        "result": described(STRING, "'OK', or 'NoModel' where nothing looked."),
+        "isBlocking": described(BOOLEAN, "Whether the policy forbids it."),
+        "kind": described(STRING, "The kind of task, such as 'HARM_CATEGORY'."),
+        "harmCategoryTaskResult": record(
+            {
+                "harmCategory": described(STRING, "What was looked for, such as 'HATE'."),
+                "isDetected": BOOLEAN,
+                "severity": described(INTEGER, "0 to 7."),
+                "riskLevel": described(STRING, "'LOW', 'MEDIUM' or 'HIGH'."),
+            }
+        ),
+    }
+)
+_RESULT = record(
+    {
+        "offset": record(
+            _PLACE | {"startOffset": described(INTEGER, _BYTES), "endOffset": described(INTEGER, _BYTES)},
+            description="The range that was analysed.",
+        ),
+        "harmCategoryTaskResults": list_of(_FINDING),
+    },
+    description="What was found in a range of a text.",
+)
+_WATERMARK = record(
+    _PLACE | {"offset": described(INTEGER, _BYTES)}, description="A text is analysed and safe up to here."
+)
+_COMPLETION = record(
+    {
+        "end_reason": described(STRING, "'END_REASON_END_OF_STREAM' when all was analysed."),
+        "error_description": described(STRING, "What went wrong; empty if nothing did."),
+    },
+    description="The analysis is over.",
+)
+_EVENT = record(
+    {},
+    {"analysisResult": _RESULT, "watermark": _WATERMARK, "completion": _COMPLETION},
+    "What the safety service says: one of these. None is a keep-alive of a stream.",
+)
+_ANALYSIS = record(
+    {
+        "blocked": described(BOOLEAN, "Whether the policy forbids anything of it. False only if all was analysed."),
+        "events": list_of(ref("SafetyEvent")),
+    }
+)
+RAI_SCHEMAS: dict[str, Schema] = {"SafetyEvent": _EVENT, "SafetyAnalysis": _ANALYSIS}
+"""Schemas of what these routes answer, by name."""
+
+_TEXT, _REQUEST_EVENT = (untitled(model.model_json_schema()) for model in (TextBody, RequestEventBody))
+_ITEMS = list_of(any_of([_TEXT, _REQUEST_EVENT])) | {"minItems": 1}
+_BODY = any_of(
+    [
+        _TEXT,
+        _REQUEST_EVENT,
+        record({EVENTS: _ITEMS}, description="One conversation, in its order."),
+        _ITEMS,
+    ]
+)
+_ERRORS: tuple[ErrorType, ...] = (
+    BadRequest,
+    TooLarge,
+    RateLimited,
+    InternalError,
+    Unavailable,
+    NotConfigured,
+    TooSlow,
+)
+
+RAI_ROUTES: tuple[PlainRoute, ...] = (
+    PlainRoute(
+        "rai/analyze",
+        "post",
+        "analyze_safety",
+        "safety",
+        "Analyze a text or a conversation for harm",
+        "Forwards it to the safety service, and returns whether anything is blocked, with all that was found.",
+        _ERRORS,
+        answers={200: Answer("The analysis.", schema=ref("SafetyAnalysis"))},
+        body=_BODY,
+    ),
+    PlainRoute(
+        "rai/analyze/stream",
+        "post",
+        "analyze_safety_stream",
+        "safety",
+        "Stream an analysis for harm",
+        "The events of the safety service as they come. A failure after the first is told by a last record.",
+        _ERRORS,
+        visible=False,
+        answers={
+            200: Answer(
+                "The events.",
+                ANALYSIS_LINES.content_type,
+                any_of([ref("SafetyEvent"), ref("ErrorText")]),
+                streams=True,
+            )
+        },
+        body=_BODY,
+    ),
+)
+"""In the order of the documents."""
