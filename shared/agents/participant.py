@@ -10,7 +10,7 @@ from agent_framework import AgentContext, AgentMiddleware
 
 from shared.agents.chat_client import HANDOFF, AgentChatClient
 from shared.agents.discussion import Discussion, Outcome
-from shared.agents.search_tool import failure_behind
+from shared.agents.search_tool import cause_of
 from shared.agents.searches import Searches
 from shared.agents.speech import Speech
 from shared.core.running_turn import log_fault
@@ -73,9 +73,10 @@ class Participant(AgentMiddleware):
         except Exception as error:  # noqa: BLE001 (the edge of one agent: the others go on)
             if deadline.expired():
                 return self._late(speech)
-            if failure := failure_behind(error):
-                return failure
-            log_fault(error, self._invocation_id)
+            cause = cause_of(error)
+            if isinstance(cause, SwitchboardError):
+                return cause
+            log_fault(cause, self._invocation_id)
             return InternalError()
         return None
 

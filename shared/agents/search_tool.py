@@ -4,7 +4,6 @@ import agent_framework as af
 from agent_framework import MiddlewareFailure
 
 from shared.agents.searches import SEARCH_TOOL, Searches
-from shared.errors import SwitchboardError
 
 
 def search_tool(searches: Searches) -> af.FunctionTool:
@@ -22,7 +21,6 @@ def search_tool(searches: Searches) -> af.FunctionTool:
     )
 
 
-def failure_behind(error: Exception) -> SwitchboardError | None:
-    """What an agent failed with, if it is one of ours."""
-    cause = error.__cause__ if isinstance(error, MiddlewareFailure) else error
-    return cause if isinstance(cause, SwitchboardError) else None
+def cause_of(error: Exception) -> Exception:
+    """What an agent failed with, without what it took to get it through the framework."""
+    return error.__cause__ if isinstance(error, MiddlewareFailure) and isinstance(error.__cause__, Exception) else error

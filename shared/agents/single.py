@@ -7,12 +7,13 @@ from dataclasses import replace
 from functools import partial
 
 import agent_framework as af
+from agent_framework import MiddlewareFailure
 
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition
 from shared.agents.instructions import single_instructions
 from shared.agents.producing import produced
-from shared.agents.search_tool import failure_behind, search_tool
+from shared.agents.search_tool import cause_of, search_tool
 from shared.agents.searches import Searches
 from shared.agents.turns import AgentParts
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
@@ -100,10 +101,8 @@ class _Turn:
         )
         try:
             await agent.run(af.Message("user", [self._request.question]))
-        except Exception as error:
-            if failure := failure_behind(error):
-                raise failure from error
-            raise
+        except MiddlewareFailure as error:
+            raise cause_of(error) from error
         await self._open(put)
         if finished := client.speech.finished:
             await put(replace(finished, usage=client.speech.usage))

@@ -4,15 +4,17 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from shared.agents import team as _imported_early
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
 from shared.agents.turns import AgentParts, team_turn
 from shared.chat_models import ChatModel
 from shared.chat_types import Caller, ChatRequest, Json, Message, Overrides, RequestContext, Role
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished
 from shared.retrieval import Retriever
-from tests.stand_ins.openai_service import OpenAIStandIn
+from tests.stand_ins.openai_service import OpenAIStandIn, Received
 
 QUESTION = "What does the plan pay for dental care?"
+assert _imported_early  # it takes a while, which the short deadlines of some tests do not have
 type Tools = tuple[Literal["search"], ...]
 
 
@@ -68,9 +70,13 @@ class Office:
         assert said[-1].total_usage == last.usage
         return said
 
+    def chats(self, name: str) -> list[Received]:
+        """The requests of the agent's model."""
+        return [chat for chat in self.service.chats if f"Be {name}." in str(chat.body["messages"])]
+
     def prompts(self, name: str) -> list[list[str]]:
         """What the agent's model was sent each time: `role: text`, without the instructions."""
-        return [shown(chat.body) for chat in self.service.chats if f"Be {name}." in str(chat.body["messages"])]
+        return [shown(chat.body) for chat in self.chats(name)]
 
 
 def shown(body: dict[str, Json]) -> list[str]:
