@@ -39,7 +39,7 @@ def main() -> int:
         faults = read_faults(arguments.faults)
         policies = [load_policy(path) for path in arguments.policy or [SAMPLE_POLICY]]
         asyncio.run(_serve(policies, faults, arguments.port, until_stdin_closes=arguments.until_stdin_closes))
-    except (MalformedFaults, MalformedPolicy, CannotListen, OverflowError) as wrong:
+    except (MalformedFaults, MalformedPolicy, CannotListen) as wrong:
         print(wrong, file=sys.stderr, flush=True)
         return 1
     return 0

@@ -30,6 +30,7 @@ WHAT_IT_IS = (("x-rai-service", "reference stand-in"),)
 """Initial metadata of every session, so that nobody takes it for the real service."""
 LOOPBACK = "127.0.0.1"
 _GRACE_SECONDS = 0.5
+_LAST_PORT = 65_535
 _GARBAGE = b"\xff\xff\xff\xff"
 
 _log = logging.getLogger("switchboard.rai_reference")
@@ -161,6 +162,8 @@ async def serving(policies: Sequence[Policy], *, faults: Faults = NONE, port: in
     Raises:
         CannotListen: the port cannot be used.
     """
+    if not 0 <= port <= _LAST_PORT:
+        raise CannotListen(f"The port should be a number from 0 to {_LAST_PORT}, not {port}.")
     service = ReferenceService(policies, faults)
     # Without the option two services could listen on one port, and take turns.
     server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
