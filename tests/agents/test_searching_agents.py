@@ -1,0 +1,199 @@
+"""The search of an agent: the same as single chat's, however the model calls it."""
+
+from typing import Any
+
+import pytest
+
+from shared.agents.definitions import Agents, Pattern
+from shared.chat_types import Caller, Json, RetrievalMode
+from shared.errors import BadRequest, NotSignedIn, Unavailable
+from shared.events import AgentMessage, Usage
+from tests.agents.teams import QUESTION, Office, agent, agents, asked
+
+ALONE = agents(Pattern.CONCURRENT, agent("Ada", ("search",)))
+PLAN = "plan.pdf#page=3: The Standard plan pays 80 % of dental care."
+IMPLANTS = "dental.md: Dental implants are paid after two years."
+
+
+async def message_of(office: Office, team: Agents = ALONE, **overrides: Any) -> AgentMessage:
+    (message,) = await office.messages(team, asked(**overrides))
+    return message
+
+
+def titles(message: AgentMessage) -> list[str]:
+    return [thought.title for thought in message.thoughts]
+
+
+async def test_a_model_searches_over_several_rounds_and_then_answers(office: Office) -> None:
+    office.service.call_tool("search", {"query": "Standard plan"}, call_id="a")
+    office.service.call_tool("search", {"query": " dental implants "}, call_id="b")
+    office.service.reply("80 % [plan.pdf#page=3], implants later [dental.md].")
+    message = await message_of(office, top=1)
+    assert message.text == "80 % [plan.pdf#page=3], implants later [dental.md]."
+    assert message.data_points == (PLAN, IMPLANTS)
+    assert message.generated_queries == ("Standard plan", "dental implants")
+    assert titles(message) == ["Generated search query", "Results"] * 2
+    assert message.finished
+    assert (message.finished.reason, message.finished.usage) == ("stop", Usage(21, 15))
+    assert office.prompts("Ada")[-1][-1] == f"tool: {IMPLANTS}"
+    assert "square brackets" in str(office.service.chats[0].body["messages"])
+
+
+async def test_several_searches_of_one_round_are_all_done_and_a_source_is_shown_once(office: Office) -> None:
+    calls: list[Json] = [
+        {"index": place, "id": f"call-{place}", "function": {"name": "search", "arguments": f'{{"query":"{query}"}}'}}
+        for place, query in enumerate(("dental", "dental implants"))
+    ]
+    office.service.reply(office.service.chunk({"tool_calls": calls}), finish_reason="tool_calls")
+    office.service.reply("Well.")
+    message = await message_of(office)
+    assert sorted(message.data_points) == [IMPLANTS, PLAN]
+    assert message.generated_queries == ("dental", "dental implants")
+
+
+async def test_text_before_a_search_is_part_of_the_message(office: Office) -> None:
+    call: Json = {"index": 0, "id": "1", "function": {"name": "search", "arguments": '{"query":"dental"}'}}
+    office.service.reply("Let me look.", office.service.chunk({"tool_calls": [call]}), finish_reason="tool_calls")
+    office.service.reply("80 %.")
+    assert (await message_of(office)).text == "Let me look.\n\n80 %."
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "",
+        "{",
+        "null",
+        "[]",
+        '"dental"',
+        "[" * 5_000,
+        '{"a":' * 5_000,
+        "{}",
+        '{"query": 5}',
+        '{"search": "x"}',
+        "\\ud800",
+    ],
+)
+async def test_arguments_that_make_no_sense_are_told_to_the_model_which_can_do_better(
+    office: Office, arguments: str
+) -> None:
+    office.service.call_tool("search", arguments, call_id="a")
+    office.service.call_tool("search", {"query": "dental"}, call_id="b")
+    office.service.reply("80 %.")
+    message = await message_of(office)
+    assert (message.text, message.error) == ("80 %.", None)
+    assert message.generated_queries == ("dental",)
+    told = office.prompts("Ada")[1][-1]
+    assert told.startswith("tool: Error")
+    assert "query" in told or "search" in told
+
+
+@pytest.mark.parametrize(("query", "told"), [("", "empty"), (" \n", "empty"), ("y" * 1_001, "too long")])
+async def test_a_query_without_words_or_end_is_told_to_the_model(office: Office, query: str, told: str) -> None:
+    office.service.call_tool("search", {"query": query})
+    office.service.reply("80 %.")
+    message = await message_of(office)
+    assert (message.text, message.generated_queries) == ("80 %.", ())
+    assert office.prompts("Ada")[1][-1].startswith(f"tool: Error: the query is {told}")
+
+
+async def test_a_function_that_nobody_offered_is_told_to_the_model(office: Office) -> None:
+    office.service.call_tool("launch", {})
+    office.service.reply("80 %.")
+    assert (await message_of(office)).text == "80 %."
+    assert office.prompts("Ada")[1][-1] == 'tool: Error: Requested function "launch" not found.'
+
+
+async def test_an_agent_without_tools_is_offered_none_and_cannot_search(office: Office) -> None:
+    office.service.call_tool("search", {"query": "dental"})
+    office.service.reply("80 %.")
+    first, second = await office.messages(agents(Pattern.SEQUENTIAL, "Ada", "Ben"))
+    assert isinstance(first.error, Unavailable)
+    assert (second.text, second.data_points) == ("80 %.", ())
+    assert not any("tools" in chat.body for chat in office.service.chats)
+
+
+async def test_a_model_that_never_stops_calling_has_to_answer(office: Office) -> None:
+    for number in range(6):
+        office.service.call_tool("search", {"query": f"dental {number}"}, call_id=f"call-{number}")
+    office.service.reply("80 %.")
+    assert (await message_of(office)).text == "80 %."
+    assert ["tools" in chat.body for chat in office.service.chats] == [True] * 6 + [False]
+
+
+async def test_many_searches_of_one_round_have_an_end(office: Office) -> None:
+    calls: list[Json] = [
+        {"index": place, "id": f"call-{place}", "function": {"name": "search", "arguments": f'{{"query":"a{place}"}}'}}
+        for place in range(30)
+    ]
+    office.service.reply(office.service.chunk({"tool_calls": calls}), finish_reason="tool_calls")
+    office.service.reply("80 %.")
+    message = await message_of(office)
+    assert len(message.generated_queries) == 20
+    assert office.prompts("Ada")[1][-1] == "tool: Error: too many searches. Answer with what was found."
+
+
+async def test_overrides_reach_the_search(office: Office) -> None:
+    office.service.call_tool("search", {"query": "dental vacation"})
+    office.service.reply("30 days.")
+    message = await message_of(office, include_category="leave", top=1)
+    assert message.data_points == ("leave.md: Vacation is 30 days a year.",)
+    props = message.thoughts[0].props
+    assert props
+    assert props["top"] == 1
+
+
+@pytest.mark.parametrize(("caller", "found"), [(Caller("me"), 1), (Caller("you", ("staff",)), 1), (Caller("you"), 0)])
+async def test_an_agent_finds_only_what_its_user_may_see(office: Office, caller: Caller, found: int) -> None:
+    office.service.call_tool("search", {"query": "dental vacation"})
+    office.service.reply("Well.")
+    filters = asked(use_oid_security_filter=True, use_groups_security_filter=True)
+    (message,) = await office.messages(ALONE, filters, caller=caller)
+    assert len(message.data_points) == found
+    assert office.prompts("Ada")[1][-1] == (
+        "tool: leave.md: Vacation is 30 days a year." if found else "tool: (nothing was found)"
+    )
+
+
+async def test_a_security_filter_without_a_user_is_the_agents_failure(office: Office) -> None:
+    with office.service.to("Be Ada."):
+        office.service.call_tool("search", {"query": "dental"})
+    office.service.reply("80 %.")
+    team = agents(Pattern.SEQUENTIAL, agent("Ada", ("search",)), "Ben")
+    ada, ben = await office.messages(team, asked(use_oid_security_filter=True))
+    assert isinstance(ada.error, NotSignedIn)
+    assert ben.error is None
+
+
+async def test_a_search_that_cannot_be_done_as_asked_is_the_requests_error_when_nobody_else_answers(
+    office: Office,
+) -> None:
+    office.service.call_tool("search", {"query": "dental"})
+    with pytest.raises(BadRequest):
+        await office.events(ALONE, asked(retrieval_mode=RetrievalMode.VECTORS))
+
+
+async def test_a_message_shows_the_sources_that_it_cites_of_what_others_found(office: Office) -> None:
+    with office.service.to("Be Ada."):
+        office.service.call_tool("search", {"query": QUESTION})
+        office.service.reply("80 % [plan.pdf#page=3], and later more [dental.md].")
+    with office.service.to("Be Ben."):
+        office.service.reply("80 % [plan.pdf#page=3], says [invented.pdf].")
+    ada, ben = await office.messages(agents(Pattern.SEQUENTIAL, agent("Ada", ("search",)), "Ben"))
+    assert set(ada.data_points) == {PLAN, IMPLANTS}
+    assert ben.data_points == (PLAN,)
+    assert titles(ben) == ["Unverified citations"]
+    assert ben.thoughts[0].description == ["invented.pdf"]
+
+
+async def test_what_an_agent_found_earlier_in_a_discussion_stays_its_source(office: Office) -> None:
+    with office.service.to("Be Ada."):
+        office.service.call_tool("search", {"query": "Standard plan"})
+        office.service.reply("80 % [plan.pdf#page=3].")
+        office.service.reply("As I said [plan.pdf#page=3].\n[[DONE]]")
+    office.service.reply("Are you sure?")
+    team = agents(Pattern.GROUP_CHAT, agent("Ada", ("search",)), "Ben")
+    first, _, last = await office.messages(team, asked(top=1))
+    assert first.data_points == last.data_points == (PLAN,)
+    assert (titles(first), titles(last)) == (["Generated search query", "Results"], [])
+    assert (last.generated_queries, len(office.prompts("Ada")[-1])) == ((), 5)
