@@ -1,4 +1,4 @@
-"""What stands in on a laptop for the cloud: here, the host that runs the Function App.
+"""What stands in on a laptop for the cloud: the host that runs the Function App, and a reference RAI service.
 
 `python -m local` serves `function_app.py` through Microsoft's own Python worker library, so indexing, invocation and
 streaming are those of Azure; only the front (routes, CORS, the log) is ours, and follows the Functions host.
