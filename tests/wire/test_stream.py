@@ -26,6 +26,12 @@ async def test_a_batch_is_one_piece_and_silence_is_a_record_that_adds_nothing(na
     ]
 
 
+async def test_silence_in_server_sent_events_is_a_comment() -> None:
+    assert [piece async for piece in stream_bytes(PROTOCOLS["semantic-kernel"], REQUEST, batches([]))] == [
+        b": keep-alive\n\n"
+    ]
+
+
 async def test_events_that_a_protocol_does_not_tell_make_no_bytes() -> None:
     events = batches([TEAM], [AgentMessage("Critic", 0, "Well.")], [Finished("stop")])
     (piece,) = [piece async for piece in stream_bytes(PROTOCOLS["semantic-kernel"], REQUEST, events)]
