@@ -8,8 +8,8 @@
         ...point the app at service.base_url with service.api_key, service.model...
         assert service.requests[0].body["stream"]
 
-Without a script it cites the first source of the prompt, and calls the first tool that it is offered. The app under
-test may run in the same loop or in another process.
+Without a script it calls the first tool that it is offered, once, and cites the first source of the prompt. The app
+under test may run in the same loop or in another process.
 """
 
 import asyncio
@@ -268,7 +268,8 @@ class OpenAIStandIn:
             return web.json_response(vectors(exchange.embeddings, self.dimensions))
         if exchange.chat is None:
             return web.json_response(models(self.model, self.embedding_model))
-        if exchange.chat.tools and exchange.chat.tool_choice != "none":
+        has_results = exchange.chat.messages[-1].role == "tool"
+        if exchange.chat.tools and exchange.chat.tool_choice != "none" and not has_results:
             self.call_tool(exchange.chat.tools[0].function.name, default_arguments(exchange.chat))
         else:
             self.reply(*default_text(exchange.chat))
