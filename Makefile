@@ -4,7 +4,7 @@ DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
 export PORT
 
-.PHONY: run index test check format requirements proto setup
+.PHONY: run index test bench check format requirements proto setup
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
 run: setup
@@ -20,6 +20,10 @@ index: setup
 
 test: setup
 	@$(PYTHON) -m pytest
+
+# With BENCH=team only that one.
+bench: setup
+	@$(PYTHON) -m bench $(BENCH)
 
 check: setup
 	@.venv/bin/ruff check .

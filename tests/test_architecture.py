@@ -33,12 +33,14 @@ LATE = {
     "google.protobuf",
     "grpc",
     "agent_framework",
+    "agent_framework_orchestrations",
     "semantic_text_splitter",
     "shared.description.openapi",
     "shared.description.swagger",
     "shared.guard.stream_guard",
     "shared.retrieval.ingestion",
     "tqdm",
+    "yaml",
 }
 
 
@@ -75,6 +77,12 @@ def test_types_know_only_types(name: str) -> None:
 def test_one_package_knows_the_web_and_none_knows_azure_functions() -> None:
     assert {file.parent.name for file in modules(".") if tops(imports_of(file)) & WEB} == {"http_entry"}
     assert not [file for file in modules(".") if any(name.startswith("azure.functions") for name in imports_of(file))]
+
+
+def test_one_package_knows_the_agents_framework() -> None:
+    knowing = {file for file in modules(".") if tops(imports_of(file)) & {"agent_framework"}}
+    assert {file.parent.name for file in knowing} == {"agents"}
+    assert not knowing & {SHARED / "agents" / "definitions.py", SHARED / "agents" / "turns.py"}
 
 
 def test_one_module_names_the_plug_ins() -> None:
