@@ -63,6 +63,8 @@ class Protocol:
 
     def team_answer(self, request: ChatRequest, answer: Answer) -> list[Json]:
         """A team's whole answer: one array with the document of each agent's part, or what that is an array of."""
-        asked = replace(request, conversation_id=request.conversation_id or answer.completion.id)
-        parts = [self.answer(asked, agent_answer(message, answer.completion)) for message in answer.messages]
+        turn, late = answer.completion, answer.finished.prompt_filter_results
+        turn = replace(turn, prompt_filter_results=turn.prompt_filter_results or late)
+        asked = replace(request, conversation_id=request.conversation_id or turn.id)
+        parts = [self.answer(asked, agent_answer(message, turn)) for message in answer.messages]
         return [item for part in parts for item in (part if isinstance(part, list) else [part])]

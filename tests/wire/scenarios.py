@@ -98,6 +98,7 @@ TEAM_SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
         AgentMessage("Critic", 1, "Refused.", error=ContentFiltered("Refused.", results=VIOLENT)),
         Finished("stop"),
     ),
+    "team_annotated": (TEAM, RESEARCHER, Finished("stop", prompt_filter_results=PROMPT_FOUND)),
     "team_cut_off": (TEAM, RESEARCHER, Failed(RateLimited("Too many.", retry_after=7), "id-1")),
 }
 """The same of teams' answers."""
