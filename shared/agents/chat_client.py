@@ -142,7 +142,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
                 prompt.extend(_results(message))
             elif author := self._calls.names.get(message.author_name or ""):
                 prompt.append(Message(Role.USER, message.text, author=author))
-            else:
+            elif message.contents:
                 prompt.append(Message(Role.ASSISTANT, message.text, tool_calls=tuple(_tool_calls(message))))
         return tuple(prompt)
 

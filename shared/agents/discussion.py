@@ -56,7 +56,6 @@ class Discussion:
         self._begun = 0
         self._usages: list[Usage | None] = []
         self._found: dict[str, Passage] = {}
-        """By what citations call them."""
         self._handoffs: list[Thought] = []
 
     @property
@@ -72,7 +71,7 @@ class Discussion:
     def take(self, outcome: Outcome) -> AgentMessage | None:
         """An agent is done: its message, but for one that only passes the user on."""
         self._usages.append(outcome.speech.usage)
-        self._found.update({passage.sourcepage: passage for passage in outcome.searches.passages})
+        self._found.update({passage.id: passage for passage in outcome.searches.passages})
         text, says_done = self._text(outcome)
         handoffs, self._handoffs = self._handoffs, []
         if outcome.handed_to:
@@ -115,7 +114,8 @@ class Discussion:
         error, speech, searches = outcome.error, outcome.speech, outcome.searches
         in_order = self._team.pattern is Pattern.CONCURRENT
         thoughts = [*handoffs, *searches.thoughts]
-        if error is None and (doubt := unverified(text, {*self._found, *self._files})):
+        known = {passage.sourcepage for passage in self._found.values()} | self._files
+        if error is None and (doubt := unverified(text, known)):
             thoughts.append(doubt)
         return AgentMessage(
             agent=outcome.agent,
@@ -133,7 +133,7 @@ class Discussion:
     def _data_points(self, searches: Searches, text: str) -> tuple[str, ...]:
         """What the agent found, and what it cites of what others found."""
         own = searches.passages
-        cited = (passage for name, passage in self._found.items() if f"[{name}]" in text)
+        cited = (passage for passage in self._found.values() if f"[{passage.sourcepage}]" in text)
         return tuple(source_line(passage) for passage in {each.id: each for each in (*own, *cited)}.values())
 
 

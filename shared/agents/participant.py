@@ -49,12 +49,12 @@ class Participant(AgentMiddleware):
         self._client.may_hand_over = self._discussion.begin()
         context.messages = heard = [*self._unheard, *context.messages]
         error = await self._error_of(call_next, speech)
+        self._unheard = heard if error else []
         # A model may call a function that it was not offered.
         may_hand_over = error is None and self._client.may_hand_over
         handed_to = _handed_to(context.result) if may_hand_over else None
         if error is None and handed_to is None and not speech.text:
             error = self._silence(speech)
-        self._unheard = heard if error else []
         message = self._discussion.take(Outcome(self._name, speech, self._searches, error, handed_to))
         if message:
             await self._put(message)

@@ -127,8 +127,9 @@ async def test_a_group_is_done_when_an_agent_repeats_itself(office: Office) -> N
     assert len(await office.messages(agents(Pattern.GROUP_CHAT, "Ada", "Ben"))) == 3
 
 
-async def test_an_agent_of_a_group_that_failed_hears_all_the_next_time(office: Office) -> None:
-    office.service.fail(429)
+@pytest.mark.parametrize("says_nothing", [True, False])
+async def test_an_agent_of_a_group_that_failed_hears_all_the_next_time(office: Office, says_nothing: bool) -> None:
+    office.service.reply() if says_nothing else office.service.fail(429)
     office.service.reply("Two.")
     office.service.reply("Three.\n[[DONE]]")
     messages = await office.messages(agents(Pattern.GROUP_CHAT, "Ada", "Ben"))
@@ -150,9 +151,10 @@ async def test_a_group_may_have_as_many_rounds_as_can_be_set(office: Office) -> 
     assert len(await office.messages(agents(Pattern.GROUP_CHAT, "Ada", "Ben", max_rounds=50))) == 50
 
 
-async def test_who_hands_over_has_no_message_and_the_next_one_answers(office: Office) -> None:
+@pytest.mark.parametrize("arguments", ["", "{}", '{"reason": "Ben knows."}', "{"])
+async def test_who_hands_over_has_no_message_and_the_next_one_answers(office: Office, arguments: str) -> None:
     with office.service.to("Be Ada."):
-        office.service.call_tool("handoff_to_Ben_B", {})
+        office.service.call_tool("handoff_to_Ben_B", arguments)
     with office.service.to("Be Ben B."):
         office.service.reply("80 %.")
     (message,) = await office.messages(agents(Pattern.HANDOFF, "Ada", "Ben B", "Cleo"))
