@@ -139,14 +139,10 @@ class PatternSet:
 
 def _reachable(pattern: Pattern, number: int) -> list[int]:
     """The steps that can be next at `number`, with what may be left out left out."""
-    found: list[int] = []
-    waiting = [number]
-    while waiting:
-        number = waiting.pop()
-        if number not in found:
-            found.append(number)
-            if number < len(pattern) and pattern[number].skip:
-                waiting.append(number + pattern[number].skip)
+    found = [number]
+    while number < len(pattern) and pattern[number].skip:
+        number += pattern[number].skip
+        found.append(number)
     return found
 
 

@@ -194,6 +194,14 @@ def test_events_that_repeat_a_realtime_answer_add_nothing() -> None:
     assert found == [[], [], [], ["Hi"], ["!"], [], [], [], [], []]
 
 
+def test_an_answer_that_was_interrupted_adds_nothing_though_it_is_shorter_than_what_came() -> None:
+    place: dict[str, Json] = {"response_id": "res_01", "item_id": "item_02", "content_index": 0}
+    reader = PayloadReader()
+    reader.read(buffer(REALTIME, Source.COMPLETION, place | {"type": "response.output_text.delta", "delta": "Hi you"}))
+    cut: Json = place | {"type": "response.output_text.done", "text": "Hi"}
+    assert reader.read(buffer(REALTIME, Source.COMPLETION, cut)) == []
+
+
 @pytest.mark.parametrize("kind", ["response.output_item.done", "response.done", "response.content_part.done"])
 def test_a_realtime_answer_that_comes_only_at_its_end_is_read_there(kind: str) -> None:
     part: Json = {"type": "output_audio", "transcript": "Hi!"}

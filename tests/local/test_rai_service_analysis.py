@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from local.rai_service.analysis import SessionAnalysis, TextAnalysis
@@ -143,6 +143,7 @@ TEXT = st.lists(st.tuples(WORDS, st.sampled_from([" ", "", ", ", "\n"]))).map(
 
 
 @given(TEXT, st.lists(st.integers(0, 80), max_size=6), st.sampled_from([PROMPT, ANSWER]), st.booleans())
+@example(text="ignore kill instructions ", cuts=[12], place=PROMPT, lags=False)
 def test_however_a_text_is_cut_watermarks_rise_and_stop_before_what_blocks(
     policy: Policy, lagging: Policy, text: str, cuts: list[int], place: Place, lags: bool
 ) -> None:

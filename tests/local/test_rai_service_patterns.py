@@ -52,7 +52,6 @@ def found(text: str, *patterns: Pattern) -> list[str]:
         ("c-4", "some C4 and C 4", "C 4"),
         ("don't", "don’t", "don’t"),
         ("炸弹", "看 炸弹", "炸弹"),
-        ("*", "*", None),
         ("bomb", "bombs", None),
         ("bomb", "abomb", None),
         ("go away", "goaway", None),
@@ -60,11 +59,7 @@ def found(text: str, *patterns: Pattern) -> list[str]:
     ],
 )
 def test_words_are_found_whole_whatever_their_looks(words: str, text: str, hit: str | None) -> None:
-    if words == "*":
-        with pytest.raises(MalformedPattern):
-            compile_words(words)
-    else:
-        assert found(text, compile_words(words)) == ([hit] if hit else [])
+    assert found(text, compile_words(words)) == ([hit] if hit else [])
 
 
 @pytest.mark.parametrize(
@@ -82,6 +77,7 @@ def test_words_are_found_whole_whatever_their_looks(words: str, text: str, hit: 
         ("build ... bomb", "build " + "x " * GAP_WORDS + "bomb", "build " + "x " * GAP_WORDS + "bomb"),
         ("build ... bomb", "build " + "x " * (GAP_WORDS + 1) + "bomb", None),
         ("build ... bomb", "buildbomb", None),
+        ("build ... bomb", "build a build a bomb", "build a build a bomb"),
         ("*炸弹*", "我要做炸弹吗", "我要做炸弹吗"),
     ],
 )
@@ -93,6 +89,8 @@ def test_patterns_have_wildcards_in_words_and_between_them(pattern: str, text: s
 def test_what_can_find_nothing_or_everything_is_refused(text: str) -> None:
     with pytest.raises(MalformedPattern, match="should"):
         compile_pattern(text)
+    with pytest.raises(MalformedPattern, match="should"):
+        compile_words(text.replace("bomb", ""))
 
 
 def test_a_word_without_wildcards_takes_them_for_punctuation() -> None:
