@@ -1,6 +1,7 @@
 """Every trigger of the app: the map of what it offers. What each does is in `shared/http_entry/`."""
 
 import azure.functions as func
+from azure.functions.warmup import WarmUpContext
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import http_entry
@@ -115,6 +116,12 @@ async def rai_analyze_stream(req: Request) -> Response:
 async def content(req: Request) -> Response:
     """A source document that answers cite."""
     return await http_entry.content(req)
+
+
+@app.warm_up_trigger("context")  # pyright: ignore[reportUnknownMemberType, reportUntypedFunctionDecorator] (no types)
+async def warmup(context: WarmUpContext) -> None:  # noqa: ARG001 (the worker passes it by this name)
+    """What Azure runs on a new instance before it sends it requests; this name tells it which function that is."""
+    await http_entry.warm_up()
 
 
 @app.route("health", methods=["GET"])

@@ -5,8 +5,9 @@ Each is imported when it is chosen, so that a cold start pays for nothing that t
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 from shared.agents.definitions import AgentDefinition, Agents, load_agents
@@ -114,6 +115,11 @@ class Service:
         }
         return dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
 
+    def load(self) -> None:
+        """Import what the settings ask for and requests import late. Takes a while: call it in a thread."""
+        for module in _late_modules(self.settings):
+            import_module(module)
+
     async def _check_safety(self) -> PartHealth:
         mode = self.settings.rai_mode
         if self.safety is None:
@@ -121,6 +127,16 @@ class Service:
         health = await self.safety.check()
         needed = mode == "enforce" and self.settings.rai_on_error != "allow"
         return replace(health, facts={**health.facts, "mode": mode}, needed=needed)
+
+
+def _late_modules(settings: Settings) -> Iterator[str]:
+    """Those that belong to no part, which open what they need themselves."""
+    if settings.rai_mode != "off":
+        yield from ("shared.guard.rules", "shared.guard.stream_guard")
+    if settings.chat_agent:
+        yield from ("shared.agents.single", "shared.agents.framework")
+    if settings.agents_file:
+        yield from ("shared.agents.team", "shared.agents.framework")
 
 
 def content_dir(settings: Settings) -> Path:

@@ -4,6 +4,7 @@ from shared.http_entry.chat_history import chat_messages, delete_chat, list_chat
 from shared.http_entry.companion import rai_analyze, rai_analyze_stream
 from shared.http_entry.questions import ask, chat, chat_stream, team_batch, team_stream
 from shared.http_entry.service import content, health, openapi, swagger
+from shared.http_entry.warm_up import warm_up
 
 __all__ = [
     "ask",
@@ -22,4 +23,5 @@ __all__ = [
     "team_batch",
     "team_stream",
     "update_chat",
+    "warm_up",
 ]

@@ -10,6 +10,7 @@ from shared.content import find_document
 from shared.description.documents import openapi_json, swagger_json
 from shared.errors import NotConfigured
 from shared.http_entry.answering import answering, json_response
+from shared.http_entry.warm_up import warm_up_soon
 from shared.wire.table import PROTOCOLS
 
 
@@ -30,6 +31,7 @@ async def health(_request: Request) -> Response:
     except NotConfigured as error:
         return json_response({"status": "unavailable", "error": error.message, "parts": {}}, status=error.status)
     parts = await service.check()
+    warm_up_soon()
     usable = all(part.ok for part in parts.values() if part.needed)
     whole = all(part.ok for part in parts.values())
     body: dict[str, Json] = {
