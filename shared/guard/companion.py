@@ -5,8 +5,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from shared.chat_types import RequestContext
-from shared.errors import TooSlow, Unavailable
+from shared.errors import RateLimited, TooSlow, Unavailable
 from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent, SafetyService, SafetySession
+
+_SESSION_OVER = (RateLimited, TooSlow, Unavailable)
+"""Whoever sends may be the first to see these; the session's events end with them too, after what came before."""
 
 
 async def analyse(
@@ -55,8 +58,9 @@ async def _next(events: AsyncGenerator[SafetyEvent], sending: asyncio.Task[None]
         async with asyncio.timeout(silence):
             if not sending.done():
                 await asyncio.wait({waiting, sending}, return_when=asyncio.FIRST_COMPLETED)
-            if sending.done():
-                sending.result()
+            failure = sending.exception() if sending.done() else None
+            if failure and not isinstance(failure, _SESSION_OVER):
+                raise failure
             return await waiting
     except TimeoutError:
         raise TooSlow("The safety service did not answer in time. Try again.") from None

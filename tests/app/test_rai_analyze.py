@@ -36,6 +36,12 @@ EVENT: dict[str, Json] = {
     "payload": '{ "model": "gpt-4o", "messages": [{"role": "user", "content": "Hello!"}] }',
 }
 END = {"completion": {"end_reason": "END_REASON_END_OF_STREAM", "error_description": ""}}
+
+
+def all_received(session: Session) -> bool:
+    return session.half_closed
+
+
 ROUTES = pytest.mark.parametrize("path", ["/rai/analyze", "/rai/analyze/stream"])
 
 
@@ -212,7 +218,7 @@ async def test_a_stream_and_a_whole_answer_say_the_same(reference: RunningHost, 
 async def test_a_fault_inside_a_stream_is_its_last_line(
     scripted: RunningHost, rai: RaiStandIn, http: aiohttp.ClientSession
 ) -> None:
-    rai.script(Watermark(PLACE, 3), grpc.StatusCode.UNAVAILABLE)
+    rai.script(all_received, Watermark(PLACE, 3), grpc.StatusCode.UNAVAILABLE)
     async with http.post(scripted.url + "/rai/analyze/stream", json=EVENT) as response:
         assert response.status == 200
         *events, last = records(ANALYSIS_LINES, await response.read())
@@ -238,7 +244,7 @@ async def test_a_fault_inside_a_stream_is_its_last_line(
 async def test_a_fault_before_the_first_event_keeps_its_status(
     scripted: RunningHost, rai: RaiStandIn, http: aiohttp.ClientSession, path: str, step: Any, status: int
 ) -> None:
-    rai.script(step)
+    rai.script(all_received, step)
     async with http.post(scripted.url + path, json=EVENT) as response:
         error = await response.json()
     assert (response.status, response.content_type) == (status, "application/json")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -91,6 +92,35 @@ async def test_a_silent_service_is_too_slow() -> None:
 async def test_a_fault_of_the_session_comes_through() -> None:
     with pytest.raises(BadRequest, match="ours"):
         await analysed(ScriptedSafety(script(BadRequest("ours"))), PROMPT)
+
+
+class OverAtOnce(ScriptedSession):
+    """A session that takes nothing any more."""
+
+    async def send(self, buffer: Buffer) -> None:
+        await super().send(buffer)
+        raise Unavailable("It is over.")
+
+
+class OverAtOnceSafety(ScriptedSafety):
+    @asynccontextmanager
+    async def session(self, context: RequestContext) -> AsyncGenerator[ScriptedSession]:
+        async with super().session(context) as session:
+            yield OverAtOnce(session.script)
+
+
+async def test_what_came_before_a_fault_comes_before_its_error() -> None:
+    async def say(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
+        await session.next()
+        yield Watermark(PLACE, 3)
+        await asyncio.sleep(0)
+        yield blocks(PLACE, 3, 5)
+        raise Unavailable("It is over.")
+
+    events = analyse([PROMPT], OverAtOnceSafety(say), context(), 10)
+    assert [await anext(events), await anext(events)] == [Watermark(PLACE, 3), blocks(PLACE, 3, 5)]
+    with pytest.raises(Unavailable, match="It is over"):
+        await anext(events)
 
 
 async def test_leaving_ends_the_session() -> None:
