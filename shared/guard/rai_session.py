@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing, suppress
+from typing import Protocol, cast
 
 import grpc
 import grpc.aio
@@ -16,7 +18,18 @@ from shared.guard.rai_wire import ClientMessage, Commit, MalformedMessage, decod
 
 _log = logging.getLogger("switchboard.rai")
 
+_STATUS_PATIENCE = 0.5
+"""Seconds to wait for the status of a stream that has ended."""
+
 type RaiCall = grpc.aio.StreamStreamCall[bytes, bytes]
+
+
+class _Core(Protocol):
+    async def send_serialized_message(self, message: bytes) -> None: ...
+
+
+class _CallInside(Protocol):
+    _cython_call: _Core
 
 
 class RaiSession:
@@ -73,13 +86,14 @@ class RaiSession:
         await self._write(encode_request(Commit()))
 
     async def finish(self) -> None:
-        """Say that nothing more will be sent.
+        """Say that nothing more will be sent; of no interest to a service that has ended the stream already.
 
         Raises:
             SwitchboardError: by the table in `rai_errors`.
         """
         async with self._sending:
-            await self._bounded(self._call.done_writing())
+            with suppress(grpc.aio.InternalError):
+                await self._bounded(self._call.done_writing())
 
     async def events(self) -> AsyncGenerator[SafetyEvent]:
         """Yield the results as they come; what had come before a fault comes before its error.
@@ -87,14 +101,16 @@ class RaiSession:
         Raises:
             SwitchboardError: by the table in `rai_errors`.
         """
-        while (data := await self._translated(self._call.read())) is not grpc.aio.EOF:
-            try:
-                event = decode_response(data if isinstance(data, bytes) else b"")
-            except MalformedMessage:
-                raise self._failed(NONSENSE.error()) from None
-            yield event
-            if isinstance(event, Completion):
-                return
+        # Not `call.read`, which gives nothing more once the status is there, though results may be waiting.
+        async with aclosing(cast("AsyncGenerator[bytes]", aiter(self._call))) as responses:
+            while (data := await self._translated(anext(responses, None))) is not None:
+                try:
+                    event = decode_response(data)
+                except MalformedMessage:
+                    raise self._failed(NONSENSE.error()) from None
+                yield event
+                if isinstance(event, Completion):
+                    return
 
     async def service_name(self) -> str:
         """What the service calls itself, if it does; asked after it has answered."""
@@ -103,7 +119,29 @@ class RaiSession:
 
     async def _write(self, data: bytes, late: Telling = TOO_SLOW) -> None:
         async with self._sending:
-            await self._bounded(self._call.write(data), late)
+            try:
+                await self._bounded(self._put(data), late)
+            except grpc.aio.InternalError:
+                status = await self._status()
+                raise self._failed(ERRORS[status].error(), status) from None
+
+    async def _status(self) -> grpc.StatusCode:
+        """Why the stream has ended. That is known only when all results are read, and nobody may be reading them."""
+        try:
+            async with asyncio.timeout(_STATUS_PATIENCE):
+                return await self._translated(self._call.code())
+        except TimeoutError:
+            return grpc.StatusCode.OK
+
+    async def _put(self, data: bytes) -> None:
+        """Send a message as `call.write` does, which would replace the stream's status by INTERNAL if it has ended."""
+        await self._call.wait_for_connection()
+        core = cast("_CallInside", self._call)._cython_call  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        try:
+            await core.send_serialized_message(data)
+        except asyncio.CancelledError:
+            self._call.cancel()
+            raise
 
     async def _bounded(self, waiting: Awaitable[None], late: Telling = TOO_SLOW) -> None:
         try:
@@ -119,11 +157,6 @@ class RaiSession:
         except grpc.aio.AioRpcError as exc:
             # Without the cause: its text is the service's and may quote what was said.
             raise self._failed(ERRORS[exc.code()].error(), exc.code()) from None
-        except asyncio.InvalidStateError:
-            if not self._call.done():
-                raise
-            status = await self._call.code()
-            raise self._failed(ERRORS[status].error(), status) from None
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task and task.cancelling():

@@ -49,7 +49,7 @@ async def collect(session: SafetySession, seen: list[SafetyEvent] | None = None)
     """All events, in a list that keeps those before a fault."""
     seen = [] if seen is None else seen
     async for event in session.events():
-        seen.append(event)  # noqa: PERF401 (they count although the stream fails)
+        seen.append(event)
     return seen
 
 
@@ -208,6 +208,26 @@ async def test_a_status_becomes_its_error_after_what_came_before_and_its_details
     assert "Hello" not in caplog.text
 
 
+async def test_a_refusal_keeps_its_status_whenever_it_comes(rai: RaiStandIn, service: RaiService) -> None:
+    for _ in range(200):
+        rai.script(grpc.StatusCode.NOT_FOUND)
+    refusals = await asyncio.gather(*(say_nothing(service) for _ in range(200)), return_exceptions=True)
+    assert {type(refusal) for refusal in refusals} == {NotConfigured}
+
+
+async def test_what_came_before_a_status_is_not_lost_when_sending_fails(rai: RaiStandIn, service: RaiService) -> None:
+    rai.script(has_text, *(Watermark(said(0), offset) for offset in range(1, 6)), grpc.StatusCode.ABORTED)
+    async with service.session(CONTEXT) as session:
+        await session.send(prompt("Hello"))
+        await (await rai.session_number(1)).ended.wait()
+        with pytest.raises(Unavailable):
+            await send_until_it_fails(session)
+        seen: list[SafetyEvent] = []
+        with pytest.raises(Unavailable):
+            await collect(session, seen)
+    assert seen == [Watermark(said(0), offset) for offset in range(1, 6)]
+
+
 @pytest.mark.parametrize("garbage", [b"", b"garbage", b"\xff" * 100, b"\x12\x00"])
 async def test_garbage_is_a_fault_after_what_came_before(rai: RaiStandIn, service: RaiService, garbage: bytes) -> None:
     rai.script(has_text, Watermark(said(0), 1), garbage, Watermark(said(0), 5), SILENCE())
@@ -270,8 +290,8 @@ async def test_leaving_early_ends_the_call_and_leaves_nothing_behind(rai: RaiSta
         await left.ended.wait()
         assert left.left
     async with asyncio.timeout(10):
-        while len(asyncio.all_tasks()) > before:
-            await asyncio.sleep(0)  # noqa: ASYNC110 (the tasks are those of gRPC, and tell nobody)
+        while len(asyncio.all_tasks()) > before:  # noqa: ASYNC110 (they are tasks of gRPC, which tell nobody)
+            await asyncio.sleep(0)
 
 
 async def test_who_is_cancelled_while_waiting_is_cancelled_and_the_call_ends(
