@@ -9,17 +9,20 @@ is left out of them, and why:
 - `unsupported_method`: the host answers a wrong method with a 404, as Azure's does.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import jsonschema_rs
+import pytest_asyncio
 import schemathesis
 from schemathesis import Case
 from schemathesis.config import SchemathesisConfig
 
 from shared.description.openapi import build_openapi
 from shared.description.swagger import to_swagger
+from tests.app.conftest import hosted
 from tests.local.running_host import RunningHost
 
 EXAMPLES = 6
@@ -32,9 +35,17 @@ COVERED = (
     "/openapi.json",
     "/chat-history",
     "/chat-history/{id}",
+    "/rai/analyze",
 )
 """Where the limits of the schema are tried one by one too; other routes read their requests with the same code."""
 OPENAPI = build_openapi()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def checked(data_dir: Path) -> AsyncGenerator[RunningHost]:
+    """The app with nothing configured but safety checks, for which the host starts the reference service."""
+    async with hosted(data_dir, {"RAI_MODE": "annotate"}) as host:
+        yield host
 
 
 def config(covered: Sequence[str]) -> SchemathesisConfig:
@@ -81,10 +92,10 @@ def check(case: Case, host: RunningHost) -> None:
 
 
 @openapi.parametrize()
-def test_a_request_made_of_the_openapi_document_is_handled_as_described(case: Case, embedded: RunningHost) -> None:
-    check(case, embedded)
+def test_a_request_made_of_the_openapi_document_is_handled_as_described(case: Case, checked: RunningHost) -> None:
+    check(case, checked)
 
 
 @swagger.parametrize()
-def test_a_request_made_of_the_swagger_document_is_handled_as_described(case: Case, embedded: RunningHost) -> None:
-    check(case, embedded)
+def test_a_request_made_of_the_swagger_document_is_handled_as_described(case: Case, checked: RunningHost) -> None:
+    check(case, checked)

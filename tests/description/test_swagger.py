@@ -70,3 +70,21 @@ def test_a_property_that_is_called_like_a_keyword_is_kept() -> None:
 def test_a_propertys_name_is_its_title_in_a_designer() -> None:
     properties = converted(record({"followup_questions": STRING, "AuthorName": STRING}))["properties"]
     assert [value["x-ms-summary"] for value in properties.values()] == ["Followup Questions", "AuthorName"]
+
+
+def test_of_a_body_that_may_be_a_list_the_object_is_told_whose_fields_a_designer_offers() -> None:
+    item = record({"text": STRING})
+    body = any_of([item, record({"events": list_of(item)}), list_of(item)])
+    operation: Schema = {
+        "requestBody": {"content": {"application/json": {"schema": body}}},
+        "responses": {},
+    }
+    document: Schema = {
+        "info": {"title": "t", "version": "1"},
+        "servers": [{"url": "/"}],
+        "tags": [],
+        "paths": {"/": {"post": operation}},
+        "components": {"schemas": {}},
+    }
+    [parameter] = to_swagger(document)["paths"]["/"]["post"]["parameters"]
+    assert (parameter["schema"]["type"], set(parameter["schema"]["properties"])) == ("object", {"text", "events"})
