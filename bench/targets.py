@@ -1,0 +1,117 @@
+"""What can be asked for a streamed answer: our app in its protocols, what it is compared with, and the model itself."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+from bench.caller import Answer, Connection
+from bench.processes import OTHER_CORE, SERVER_CORE, Child, running
+from shared.chat_types import Passage
+from shared.retrieval.sqlite_index import SqliteIndex
+
+OURS = "ours"
+PROTOCOLS = {"ai-chat": 1, "ai-chat-2024-01-28": 1, "semantic-kernel": 2, "semantic-kernel-python": 1}
+"""Those that are measured, and how often each says a token in its record."""
+
+_QUESTION = "Does the Standard plan cover eye exams?"
+_BODY = json.dumps({"messages": [{"role": "user", "content": _QUESTION}]}).encode()
+_PASSAGES = (
+    Passage("1", "The Standard plan pays for one eye exam in each plan year.", "plan.pdf#page=3", "plan.pdf"),
+    Passage("2", "Glasses are paid after two years of membership.", "glasses.md", "glasses.md"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Something that streams an answer."""
+
+    server: Child
+    """Its process."""
+    path: str
+    """Where its answers are."""
+    marks: int = 1
+    """How often it says each token."""
+    invocation: str = ""
+    """The function that the worker invokes for a request, and the route's parameter; empty where there is no worker."""
+
+    async def connect(self) -> Connection:
+        """A new connection."""
+        return await Connection.to(self.server.address)
+
+    async def ask(self, connection: Connection) -> Answer:
+        """Ask once; the answer has one arrival a token."""
+        invocation_id = str(uuid4())
+        if self.invocation:
+            self.server.tell(f"invoke {invocation_id} {self.invocation}")
+        head = (
+            f"POST {self.path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+            f"x-ms-invocation-id: {invocation_id}\r\ncontent-length: {len(_BODY)}\r\n\r\n"
+        )
+        answer = await connection.ask(head.encode() + _BODY)
+        answer.arrivals = answer.arrivals[:: self.marks]
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """All that runs while streams are measured."""
+
+    upstream: Child
+    """The model."""
+    direct: Target
+    """The model itself."""
+    relay: Target
+    """Bytes passed through unread."""
+    baseline: Target
+    """The SDK's typed stream."""
+    ours: dict[str, Target]
+    """Our app by protocol."""
+
+    def plan(self, tokens: int, gap: float = 0.0) -> None:
+        """Say what the model's next answers are: how many tokens, and the seconds between two."""
+        self.upstream.tell(f"plan {tokens} {gap}")
+
+
+@asynccontextmanager
+async def field() -> AsyncGenerator[Field]:
+    """Start everything: the servers share one core, one of them at work at a time."""
+    async with AsyncExitStack() as stack:
+        upstream = await stack.enter_async_context(running("bench.upstream", core=OTHER_CORE))
+        env = model_settings(upstream)
+        data = stack.enter_context(TemporaryDirectory())
+        await _make_index(Path(data) / "index.sqlite")
+        relay = await stack.enter_async_context(running("bench.relay", env, core=SERVER_CORE))
+        baseline = await stack.enter_async_context(running("bench.baseline", env, core=SERVER_CORE))
+        ours = await stack.enter_async_context(
+            running("bench.worker_server", env | {"DATA_DIR": data, "HISTORY_BACKEND": "off"}, core=SERVER_CORE)
+        )
+        yield Field(
+            upstream,
+            Target(upstream, "/v1/chat/completions"),
+            Target(relay, "/chat/stream"),
+            Target(baseline, "/chat/stream"),
+            {
+                name: Target(ours, f"/api/{name}/chat/stream", marks, f"pinned_chat_stream {name}")
+                for name, marks in PROTOCOLS.items()
+            },
+        )
+
+
+def model_settings(upstream: Child) -> dict[str, str]:
+    """The environment that points an app at the model."""
+    return {
+        "OPENAI_BASE_URL": f"{upstream.address}/v1",
+        "OPENAI_API_KEY": "sk-bench-0123456789",
+        "OPENAI_CHAT_MODEL": "gpt-4o",
+    }
+
+
+async def _make_index(path: Path) -> None:
+    index = SqliteIndex(path)
+    for passage in _PASSAGES:
+        await index.replace(passage.sourcefile, "1", [passage], None)
+    await index.aclose()

@@ -1,0 +1,33 @@
+"""Our app on Microsoft's worker library, without the local host's proxy in front: in Azure that is not Python.
+
+Callers talk to the worker's own HTTP server. The invocation of each request comes beside it, from the parent:
+`invoke ID FUNCTION [PROTOCOL]`.
+"""
+
+import asyncio
+
+from bench.child import obey
+from bench.processes import ROOT
+from local.logs import set_up_logs
+from local.worker import Call, Worker
+
+
+async def main() -> None:
+    """Serve until the parent hangs up."""
+    set_up_logs()
+    worker = Worker()
+    app = await worker.start(ROOT)
+    functions = {function.name: function for function in app.functions}
+
+    def told(words: list[str]) -> None:
+        _, invocation_id, function, *protocol = words
+        parameters = {"protocol": protocol[0]} if protocol else {}
+        call = Call(invocation_id, functions[function], "POST", "/", parameters, trace_parent="", trace_state="")
+        worker.invoke(call)
+
+    await obey(app.http_uri or "", told)
+    await worker.stop()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
