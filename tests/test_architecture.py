@@ -34,11 +34,15 @@ LATE = {
     "grpc",
     "agent_framework",
     "agent_framework_orchestrations",
+    "bs4",
+    "chardet",
     "semantic_text_splitter",
     "shared.description.openapi",
     "shared.description.swagger",
+    "shared.agents.framework",
     "shared.guard.stream_guard",
     "shared.retrieval.ingestion",
+    "snowballstemmer",
     "tqdm",
     "yaml",
 }
@@ -90,14 +94,20 @@ def test_one_module_names_the_plug_ins() -> None:
     assert namers == {"app.py"}
 
 
+EARLY = {"msgspec"}
+"""Everything else that is imported with the app comes with Azure Functions and its streaming extension."""
+
 IMPORT_ALONE = """
 import sys
 def forbid(event, args):
     if event in ("socket.connect", "socket.getaddrinfo"):
         raise RuntimeError(event)
 sys.addaudithook(forbid)
+import azure.functions, azurefunctions.extensions.http.fastapi
+platform = set(sys.modules)
 import function_app
 print(*sys.modules)
+print(*sys.modules.keys() - platform)
 """
 
 
@@ -105,6 +115,7 @@ def test_importing_the_app_needs_no_environment_no_network_and_nothing_that_can_
     command = [sys.executable, "-W", "error", "-c", IMPORT_ALONE]
     done = subprocess.run(command, cwd=ROOT, env={}, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-    loaded = set(done.stdout.split())
+    loaded, ours = (set(line.split()) for line in done.stdout.splitlines())
     assert "shared.http_entry" in loaded
     assert not loaded & LATE
+    assert tops(ours) - sys.stdlib_module_names == {"function_app", "shared", *EARLY}
