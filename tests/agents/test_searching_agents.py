@@ -88,6 +88,14 @@ async def test_arguments_that_make_no_sense_are_told_to_the_model_which_can_do_b
     assert "query" in told or "search" in told
 
 
+@pytest.mark.parametrize("arguments", [*NO_ARGUMENTS, "[" * 100_000])
+async def test_arguments_that_are_no_object_are_not_repeated_to_the_service(office: Office, arguments: str) -> None:
+    office.service.call_tool("search", arguments)
+    office.service.reply("80 %.")
+    assert (await message_of(office)).text == "80 %."
+    assert "'arguments': '{}'" in office.prompts("Ada")[1][-2]
+
+
 @pytest.mark.parametrize(("query", "told"), [("", "empty"), (" \n", "empty"), ("y" * 1_001, "too long")])
 async def test_a_query_without_words_or_end_is_told_to_the_model(office: Office, query: str, told: str) -> None:
     office.service.call_tool("search", {"query": query})
