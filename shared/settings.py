@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -237,16 +238,25 @@ def _half_configured_safety(settings: Settings) -> list[str]:
         endpoint
         and not endpoint.startswith("https://")
         and not settings.rai_allow_plaintext
-        and not _loopback(endpoint)
+        and not _loopback(endpoint.rpartition(":")[0].strip("[]"))
     ):
         problems.append(
             "RAI_ENDPOINT is another machine without TLS: use https://…, or set RAI_ALLOW_PLAINTEXT to true."
         )
+    address = settings.content_safety_endpoint or ""
+    if address.startswith("http://") and not _loopback(_host(address)):
+        problems.append("CONTENT_SAFETY_ENDPOINT is another machine without TLS: use https://….")
     return problems
 
 
-def _loopback(endpoint: str) -> bool:
-    host = endpoint.rpartition(":")[0].strip("[]")
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

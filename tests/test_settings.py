@@ -44,6 +44,11 @@ def test_nothing_configured_is_complete() -> None:
         ({"RAI_ENDPOINT": "rai.example:50051"}, "RAI_ENDPOINT is another machine without TLS.*RAI_ALLOW_PLAINTEXT"),
         ({"RAI_ENDPOINT": "127.0.0.1.example:50051"}, "RAI_ENDPOINT is another machine"),
         ({"RAI_BACKEND": "content-safety"}, "CONTENT_SAFETY_ENDPOINT is missing"),
+        (
+            {"CONTENT_SAFETY_ENDPOINT": "http://safety.example"},
+            "CONTENT_SAFETY_ENDPOINT is another machine without TLS",
+        ),
+        ({"CONTENT_SAFETY_ENDPOINT": "http://["}, "CONTENT_SAFETY_ENDPOINT is another machine without TLS"),
         ({"AGENTS_DEADLINE_SECONDS": "0"}, "AGENTS_DEADLINE_SECONDS: "),
         ({"AUTH_MODE": "easy-auth"}, "AUTH_MODE: "),
         ({"HISTORY_BACKEND": "cosmos"}, "HISTORY_BACKEND: .*'azure-table'"),
