@@ -58,22 +58,11 @@ async def test_text_before_a_search_is_part_of_the_message(office: Office) -> No
     assert (await message_of(office)).text == "Let me look.\n\n80 %."
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "",
-        "{",
-        "null",
-        "[]",
-        '"dental"',
-        "[" * 5_000,
-        '{"a":' * 5_000,
-        "{}",
-        '{"query": 5}',
-        '{"search": "x"}',
-        "\\ud800",
-    ],
-)
+NO_ARGUMENTS = ("", "{", "null", "[]", '"dental"', "[" * 5_000, '{"a":' * 5_000)
+WRONG_ARGUMENTS = ("{}", '{"query": 5}', '{"search": "x"}', '{"query": "x", "top": 50}', '{"query": "\\ud800"}')
+
+
+@pytest.mark.parametrize("arguments", [*NO_ARGUMENTS, *WRONG_ARGUMENTS])
 async def test_arguments_that_make_no_sense_are_told_to_the_model_which_can_do_better(
     office: Office, arguments: str
 ) -> None:
