@@ -173,7 +173,7 @@ class TextAnalyzer:
             attempt += 1
 
     async def knows_us(self, *, seconds: float) -> None:
-        """Whether the service is there and takes the credentials. An empty text, which it refuses, costs nothing.
+        """Whether the service is there and takes the credentials: it refuses an empty text without an analysis.
 
         Raises:
             Unavailable, RateLimited, TooSlow: it is not, or does not; says what to do.
