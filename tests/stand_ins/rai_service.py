@@ -26,7 +26,6 @@ same loop or in another process.
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Self, assert_never
@@ -231,10 +230,10 @@ class RaiStandIn:
             session.left = True
             raise
         finally:
-            receiving.cancel()
-            with suppress(asyncio.CancelledError):
-                await receiving
             session.ended.set()
+            receiving.cancel()
+            # What it raises when the stream is over is of no interest.
+            await asyncio.gather(receiving, return_exceptions=True)
 
     async def _do(self, step: Step, session: Session, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
         match step:
