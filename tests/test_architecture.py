@@ -89,6 +89,12 @@ def test_one_package_knows_the_agents_framework() -> None:
     assert not knowing & {SHARED / "agents" / "definitions.py", SHARED / "agents" / "turns.py"}
 
 
+def test_one_module_knows_protobuf() -> None:
+    knowing = {file.name for file in modules(".") if any(name.startswith("google.") for name in imports_of(file))}
+    naming = {file.name for file in modules(".") if "rai_pb2" in file.read_text()}
+    assert knowing | naming == {"rai_pb2.py", "rai_wire.py"}
+
+
 def test_one_module_names_the_plug_ins() -> None:
     namers = {file.relative_to(SHARED).as_posix() for file in modules(".") if imports_of(file) & PLUG_INS}
     assert namers == {"app.py"}
