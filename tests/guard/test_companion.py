@@ -94,19 +94,44 @@ async def test_a_fault_of_the_session_comes_through() -> None:
         await analysed(ScriptedSafety(script(BadRequest("ours"))), PROMPT)
 
 
-class OverAtOnce(ScriptedSession):
-    """A session that takes nothing any more."""
+class Refusing(ScriptedSession):
+    """A session that takes nothing: it raises, or keeps whoever sends waiting."""
+
+    refusal: Exception | None = None
 
     async def send(self, buffer: Buffer) -> None:
         await super().send(buffer)
-        raise Unavailable("It is over.")
+        if self.refusal:
+            raise self.refusal
+        await asyncio.Event().wait()
 
 
-class OverAtOnceSafety(ScriptedSafety):
+class RefusingSafety(ScriptedSafety):
+    def __init__(self, refusal: Exception | None, script: Script) -> None:
+        super().__init__(script)
+        self.refusal = refusal
+
     @asynccontextmanager
     async def session(self, context: RequestContext) -> AsyncGenerator[ScriptedSession]:
         async with super().session(context) as session:
-            yield OverAtOnce(session.script)
+            refusing = Refusing(session.script)
+            refusing.refusal = self.refusal
+            yield refusing
+
+
+async def test_a_payload_that_is_refused_is_told_though_the_service_says_nothing() -> None:
+    with pytest.raises(BadRequest, match="ours"):
+        await analysed(RefusingSafety(BadRequest("ours"), script(None)), PROMPT)
+
+
+async def test_leaving_does_not_wait_for_a_service_that_takes_nothing() -> None:
+    async def say(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
+        await session.next()
+        yield Watermark(PLACE, 1)
+
+    events = analyse([PROMPT], RefusingSafety(None, say), context(), 10)
+    assert await anext(events) == Watermark(PLACE, 1)
+    await events.aclose()
 
 
 async def test_what_came_before_a_fault_comes_before_its_error() -> None:
@@ -117,7 +142,7 @@ async def test_what_came_before_a_fault_comes_before_its_error() -> None:
         yield blocks(PLACE, 3, 5)
         raise Unavailable("It is over.")
 
-    events = analyse([PROMPT], OverAtOnceSafety(say), context(), 10)
+    events = analyse([PROMPT], RefusingSafety(Unavailable("It is over."), say), context(), 10)
     assert [await anext(events), await anext(events)] == [Watermark(PLACE, 3), blocks(PLACE, 3, 5)]
     with pytest.raises(Unavailable, match="It is over"):
         await anext(events)

@@ -211,6 +211,31 @@ async def test_what_is_sent_after_a_commit_is_another_text(safety: ContentSafety
     assert events[-1] == DONE
 
 
+async def test_results_of_two_texts_of_a_place_do_not_mix(safety: ContentSafety, service: ContentSafetyStandIn) -> None:
+    gate = service.holds("Hello")
+    async with safety.session(context()) as session:
+        await session.send(prompt("Hello"))
+        await session.commit()
+        await session.send(prompt("Another"))
+        await session.finish()
+        await service.wait_for(1)
+        await analysed(safety, prompt("Of another session"))
+        gate.set()
+        events = [event async for event in session.events()]
+    assert watermarks(events, Place(Source.PROMPT, "0", 0)) == [5, 7]
+
+
+async def test_a_commit_is_of_the_source_that_was_sent_last(
+    safety: ContentSafety, service: ContentSafetyStandIn
+) -> None:
+    async with safety.session(context()) as session:
+        await session.send(prompt("A prompt"))
+        await session.send(delta("No end"))
+        await session.commit()
+        await upto(session, 6)
+        assert service.texts == ["No end"]
+
+
 async def test_a_session_with_nothing_in_it_is_done_at_once(safety: ContentSafety) -> None:
     assert await analysed(safety) == [DONE]
 
@@ -247,7 +272,7 @@ async def test_sessions_at_the_same_time_do_not_mix(safety: ContentSafety) -> No
         (403, None, Unavailable, "CONTENT_SAFETY_API_KEY"),
         (404, None, Unavailable, "CONTENT_SAFETY_ENDPOINT"),
         (400, None, Unavailable, "not accept"),
-        (302, None, Unavailable, "no result"),
+        (307, None, Unavailable, "no result"),
         (200, "<html>", Unavailable, "no result"),
         (200, "{}", Unavailable, "no result"),
         (200, "[]", Unavailable, "no result"),
@@ -264,7 +289,7 @@ async def test_each_refusal_has_a_sentence_of_ours(
     kind: type[SwitchboardError],
     says: str,
 ) -> None:
-    service.fail(status, {"Location": "http://127.0.0.1:9/"} if status == 302 else None, body)
+    service.fail(status, {"Location": "http://127.0.0.1:9/"} if status == 307 else None, body)
     with pytest.raises(kind, match=says) as caught:
         await analysed(safety, prompt("Hello"))
     assert "a message" not in str(caught.value)
