@@ -7,6 +7,7 @@ as the user's with their author, since a model must neither take them for its ow
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,10 @@ HANDOFF = "handoff_to_"
 """How the framework begins the names of the functions that pass the user on."""
 _MOST_ROUNDS = 6
 """Of calls of functions in one message; then the model has to answer with what it has."""
+_LONGEST_ID = 40
+"""Characters of a call's id that OpenAI takes back."""
+_LONGEST_NAME = 64
+"""Characters of a function's name that services take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +106,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
             speech.is_waiting = False
             text, calls = await self._call(request)
         contents = [af.Content.from_text(text)] if text else []
-        contents += [
-            af.Content.from_function_call(call.id or uuid4().hex, call.name, arguments=_object(call.arguments))
-            for call in calls
-        ]
+        contents += _repeatable(calls)
         return af.ChatResponse(messages=[af.Message("assistant", contents)])
 
     async def _call(self, request: ModelRequest) -> tuple[str, list[ToolCall]]:
@@ -169,11 +171,22 @@ def _tool_calls(message: af.Message) -> Iterator[ToolCall]:
             yield ToolCall(content.call_id or "", content.name or "", str(content.arguments or "{}"))
 
 
-def _object(arguments: str) -> str:
-    """The arguments, if they are a JSON object; else an empty one, for the framework to say what is missing.
+def _repeatable(calls: Sequence[ToolCall]) -> Iterator[af.Content]:
+    """The calls of one round, as the model's next call may show them.
 
-    Services refuse a conversation that holds broken arguments, so the model's next call must not show them.
+    Services refuse a conversation that holds broken arguments, a name with a dot in it, a long id, or one id twice.
     """
+    ids: set[str] = set()
+    for call in calls:
+        is_own = call.id not in ids and 0 < len(call.id) <= _LONGEST_ID
+        call_id = call.id if is_own else uuid4().hex
+        ids.add(call_id)
+        name = re.sub(r"[^a-zA-Z0-9_-]", "_", call.name)[:_LONGEST_NAME]
+        yield af.Content.from_function_call(call_id, name, arguments=_object(call.arguments))
+
+
+def _object(arguments: str) -> str:
+    """The arguments, if they are a JSON object; else an empty one, for the framework to say what is missing."""
     try:
         msgspec.json.decode(arguments, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeError, RecursionError):

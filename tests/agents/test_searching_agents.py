@@ -94,11 +94,31 @@ async def test_a_query_without_words_or_end_is_told_to_the_model(office: Office,
     assert office.prompts("Ada")[1][-1].startswith(f"tool: Error: the query is {told}")
 
 
-async def test_a_function_that_nobody_offered_is_told_to_the_model(office: Office) -> None:
-    office.service.call_tool("launch", {})
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("launch", "launch"), ("functions.search", "functions_search"), ("søk 🙂", "s_k__"), ("x" * 5_000, "x" * 64)],
+    ids=["unknown", "dotted", "unicode", "long"],
+)
+async def test_a_function_that_nobody_offered_is_told_to_the_model_by_a_name_that_services_take(
+    office: Office, name: str, shown: str
+) -> None:
+    office.service.call_tool(name, {})
     office.service.reply("80 %.")
     assert (await message_of(office)).text == "80 %."
-    assert office.prompts("Ada")[1][-1] == 'tool: Error: Requested function "launch" not found.'
+    assert office.prompts("Ada")[1][-1] == f'tool: Error: Requested function "{shown}" not found.'
+
+
+@pytest.mark.parametrize("call_id", ["same", "", None, "i" * 41])
+async def test_calls_get_ids_that_services_take_and_that_tell_them_apart(office: Office, call_id: str | None) -> None:
+    calls: list[Json] = [
+        {"index": place, "id": call_id, "function": {"name": "search", "arguments": f'{{"query":"{query}"}}'}}
+        for place, query in enumerate(("Standard", "implants"))
+    ]
+    office.service.reply(office.service.chunk({"tool_calls": calls}), finish_reason="tool_calls")
+    office.service.reply("Well.")
+    message = await message_of(office, top=1)
+    assert (message.text, message.generated_queries) == ("Well.", ("Standard", "implants"))
+    assert office.prompts("Ada")[1][-2:] == [f"tool: {PLAN}", f"tool: {IMPLANTS}"]
 
 
 async def test_an_agent_without_tools_is_offered_none_and_cannot_search(office: Office) -> None:

@@ -178,6 +178,19 @@ async def test_who_says_something_and_hands_over_is_heard_too(office: Office) ->
     assert office.prompts("Ben") == [[f"user: {QUESTION}", "user: Ada: Ben knows."]]
 
 
+async def test_who_searches_and_hands_over_in_calls_of_one_id_hands_over(office: Office) -> None:
+    calls: list[Json] = [
+        {"index": place, "id": "same", "function": {"name": name, "arguments": '{"query": "dental"}'}}
+        for place, name in enumerate(("search", "handoff_to_Ben"))
+    ]
+    with office.service.to("Be Ada."):
+        office.service.reply(office.service.chunk({"tool_calls": calls}), finish_reason="tool_calls")
+    with office.service.to("Be Ben."):
+        office.service.reply("80 %.")
+    messages = await office.messages(agents(Pattern.HANDOFF, agent("Ada", ("search",)), "Ben"))
+    assert texts(messages) == [("Ben", "80 %.")]
+
+
 async def test_who_comes_last_is_not_offered_to_hand_over(office: Office) -> None:
     office.service.call_tool("handoff_to_Ben", {}, call_id="a")
     office.service.call_tool("handoff_to_Ada", {}, call_id="b")
