@@ -16,15 +16,19 @@ type Ranking = Sequence[tuple[int, float]]
 
 
 def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> Ranking:
-    """The passages that have words of the query, by BM25. Scores are above 0 and have no upper end."""
+    """The passages that have words of the query, by BM25. Scores are above 0 and have no upper end.
+
+    On a draw the one that was indexed first comes first.
+    """
     match = match_expression(query.text)
     if match is None:
         return ()
     condition, values = _filter(query)
     source = "passage_terms JOIN passages ON passages.rowid = passage_terms.rowid" if condition else "passage_terms"
+    # By `rank` itself FTS5 would sort all that match; by an expression SQLite keeps the best, in half the time.
     rows = db.execute(
         f"SELECT passage_terms.rowid, -rank FROM {source} "  # noqa: S608 (the parts are ours)
-        f"WHERE passage_terms MATCH :match {condition} ORDER BY rank LIMIT :limit",
+        f"WHERE passage_terms MATCH :match {condition} ORDER BY +rank, passage_terms.rowid LIMIT :limit",
         {**values, "match": match, "limit": limit},
     )
     return msgspec.convert(rows.fetchall(), list[tuple[int, float]])

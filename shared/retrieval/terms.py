@@ -19,6 +19,8 @@ import snowballstemmer
 
 _LONGEST_TERM = 64
 """Characters; the longest real words are shorter, and base64 is not worth more."""
+_KNOWN_STEMS = 65_536
+"""Words whose stems are kept. Stemming is most of the work of indexing; full, they take some 16 MB."""
 _PREFIX_AT_LEAST = 5
 """Characters of a stem that may also be the beginning of a longer word; shorter ones begin too many."""
 _ELISION = re.compile(r"[^\W\d_]{1,2}['’](?=\w{3})")
@@ -55,7 +57,7 @@ def fold(word: str) -> str:
     return folded[:_LONGEST_TERM]
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=_KNOWN_STEMS)
 def stems(word: str) -> tuple[str, ...]:
     """The terms that stand for a word: its English and its German stem, one if they agree."""
     spellings = [fold(word)]
