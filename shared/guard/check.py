@@ -74,8 +74,9 @@ class Check:
         self._uncommitted = False
         self._due: frozenset[Place] = frozenset()
         self._finishing = False
-        self._clock: asyncio.TimerHandle | None = None
         loop = asyncio.get_running_loop()
+        # the service has its own limit for opening a session, and its own words for what is wrong
+        self._clock: asyncio.TimerHandle | None = loop.call_later(2 * timeout, self._fail, _too_slow())
         left = context.deadline - loop.time()
         self._end = loop.call_later(left - min(_MARGIN_SECONDS, left / 20), self._fail, _too_slow())
         self._task = asyncio.create_task(self._guarded(self._run))
@@ -135,16 +136,20 @@ class Check:
 
     async def _run(self) -> None:
         async with self._service.session(self._context) as session:
+            self._watch()
             sending = asyncio.create_task(self._guarded(partial(self._deliver, session)))
             try:
-                async with aclosing(session.events()) as events:
-                    async for event in events:
-                        self._see(event)
-                        if self.settled:
-                            return
+                await self._guarded(partial(self._hear, session))
             finally:
                 sending.cancel()
                 await asyncio.gather(sending, return_exceptions=True)
+
+    async def _hear(self, session: SafetySession) -> None:
+        async with aclosing(session.events()) as events:
+            async for event in events:
+                self._see(event)
+                if self.settled:
+                    return
         raise Unavailable("The safety service ended its check early. Try again.")
 
     async def _deliver(self, session: SafetySession) -> None:

@@ -67,10 +67,11 @@ class Rules:
     def thought(self, prompt: Results, answer: Results, *checks: Check) -> Thought:
         """What the caller may know of the checks."""
         fault = next((check.fault for check in checks if check.fault), None)
-        if fault:
+        if any(check.clearance.blocking for check in checks):
+            told = "Something was found that the policy forbids: "
+            told += "it is not shown." if self.enforced else "nothing is held back (RAI_MODE)."
+        elif fault:
             told = f"Not everything was checked. {fault.message}"
-        elif any(check.clearance.blocking for check in checks):
-            told = "Something was found that the policy forbids; nothing is held back (RAI_MODE)."
         else:
             told = "Checked, and nothing was found that the policy forbids."
         props: dict[str, Json] = {"mode": self.mode, "service": self.kind}

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from shared.errors import ContentFiltered, SwitchboardError
-from shared.events import AgentMessage, Usage
+from shared.events import AgentMessage, Thought, Usage
 from shared.guard import Source
 from shared.guard.chat_payloads import ANSWER, MORE
 from shared.guard.check import Check
@@ -75,11 +75,11 @@ class GuardedMessages:
 
     def _judged(self, message: AgentMessage, check: Check) -> AgentMessage:
         results = self._rules.results(Source.COMPLETION, check)
-        if self._rules.enforced and (side := check.clearance.blocking):
-            return _replaced(message, ContentFiltered(REFUSED[side], results=dict(results)))
-        if check.fault and not self._rules.forgives(check.fault):
-            return _replaced(message, check.fault)
         thought = self._rules.thought({}, results, check)
+        if self._rules.enforced and (side := check.clearance.blocking):
+            return _replaced(message, ContentFiltered(REFUSED[side], results=dict(results)), thought)
+        if check.fault and not self._rules.forgives(check.fault):
+            return _replaced(message, check.fault, thought)
         finished = message.finished
         if finished:
             results = merged(results, finished.content_filter_results)
@@ -87,6 +87,6 @@ class GuardedMessages:
         return replace(message, finished=finished, thoughts=(*message.thoughts, thought))
 
 
-def _replaced(message: AgentMessage, error: SwitchboardError) -> AgentMessage:
+def _replaced(message: AgentMessage, error: SwitchboardError, thought: Thought) -> AgentMessage:
     """The message of an agent that failed, with nothing of what it said or found."""
-    return AgentMessage(message.agent, message.position, error.message, error=error)
+    return AgentMessage(message.agent, message.position, error.message, error=error, thoughts=(thought,))
