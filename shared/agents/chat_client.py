@@ -19,6 +19,7 @@ import msgspec
 from agent_framework import BaseChatClient, ChatMiddlewareLayer, FunctionInvocationLayer
 
 from shared.agents.definitions import AgentDefinition
+from shared.agents.metrics import drop_unread_metrics
 from shared.agents.searches import Searches
 from shared.agents.speech import Speech
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, Tool
@@ -27,6 +28,7 @@ from shared.errors import Unavailable
 from shared.events import CompletionStarted, Usage
 
 logging.getLogger("agent_framework").setLevel(logging.WARNING)  # it tells of each step, and below that of what was said
+drop_unread_metrics()
 
 HANDOFF = "handoff_to_"
 """How the framework begins the names of the functions that pass the user on."""
