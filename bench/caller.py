@@ -20,7 +20,7 @@ class Answer:
 
     begun: float
     """When it was sent."""
-    arrivals: list[float] = field(default_factory=list)
+    arrivals: list[float] = field(default_factory=list[float])
     """When each mark came; those that came together have the same time."""
 
 
@@ -39,7 +39,7 @@ class Connection(asyncio.Protocol):
     async def to(cls, address: str) -> Self:
         """Connect to the server at a URL."""
         url = urlsplit(address)
-        _, connection = await asyncio.get_running_loop().create_connection(cls, url.hostname, url.port)
+        _, connection = await asyncio.get_running_loop().create_connection(cls, str(url.hostname), url.port or 80)
         return connection
 
     async def ask(self, request: bytes) -> Answer:

@@ -54,7 +54,7 @@ async def running(module: str, env: Mapping[str, str] | None = None, *, core: in
         *(sys.executable, "-m", module),
         cwd=ROOT,
         env=inherited | dict(env or {}),
-        stdin=childs,
+        stdin=childs.fileno(),
         stdout=asyncio.subprocess.DEVNULL,
     )
     childs.close()
