@@ -36,9 +36,7 @@ def _framed(data: bytes) -> bytes:
 _ROLE = _event({"role": "assistant", "content": ""})
 _TOKEN = _event({"content": f" word{MARK.decode()}"})
 _USAGE = {"prompt_tokens": 900, "completion_tokens": 500, "total_tokens": 1400}
-_END = b"".join(
-    [_event({}, "stop"), _event({}, choices=[], usage=_USAGE), _framed(b"data: [DONE]\n\n"), b"0\r\n\r\n"]
-)
+_END = b"".join([_event({}, "stop"), _event({}, choices=[], usage=_USAGE), _framed(b"data: [DONE]\n\n"), b"0\r\n\r\n"])
 
 
 class _Plan:
