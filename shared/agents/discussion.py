@@ -87,9 +87,10 @@ class Discussion:
     def _text(self, outcome: Outcome) -> tuple[str, bool]:
         """The message without the marker, and whether the agent says that the group is done."""
         text = outcome.speech.text
-        if outcome.error or self._team.pattern is not Pattern.GROUP_CHAT or not text.endswith(DONE):
+        if outcome.error or self._team.pattern is not Pattern.GROUP_CHAT:
             return text, False
-        return text.removesuffix(DONE).rstrip() or _NOTHING_TO_ADD, True
+        said = _without_marker(text)
+        return said or (_NOTHING_TO_ADD if text else ""), said != text
 
     def _is_last(self, outcome: Outcome, text: str) -> bool:
         match self._team.pattern:
@@ -135,6 +136,19 @@ class Discussion:
         own = searches.passages
         cited = (passage for passage in self._found.values() if f"[{passage.sourcepage}]" in text)
         return tuple(source_line(passage) for passage in {each.id: each for each in (*own, *cited)}.values())
+
+
+def _without_marker(text: str) -> str:
+    """What comes before the marker that ends a message, or a line that is nothing else, however a model dresses it."""
+    while text:
+        before, _, last = text.rpartition("\n")
+        if last.strip(" *_`.").upper() == DONE:
+            text = before.rstrip()
+        elif text.endswith(DONE):
+            text = text.removesuffix(DONE).rstrip()
+        else:
+            break
+    return text
 
 
 def _finished(speech: Speech) -> Finished | None:

@@ -110,7 +110,15 @@ async def test_a_group_takes_turns_in_order_and_everyone_hears_everyone(office: 
 
 
 @pytest.mark.parametrize(
-    ("last", "shown"), [("Two.\n[[DONE]]", "Two."), ("Two. [[DONE]]\n", "Two."), ("[[DONE]]", "(nothing to add)")]
+    ("last", "shown"),
+    [
+        ("Two.\n[[DONE]]", "Two."),
+        ("Two. [[DONE]]\n", "Two."),
+        ("Two.\n\n**[[DONE]]**", "Two."),
+        ("**Two**\n`[[done]]`.", "**Two**"),
+        ("Two.\n[[DONE]]\n\n[[DONE]]", "Two."),
+        ("[[DONE]]", "(nothing to add)"),
+    ],
 )
 async def test_a_group_is_done_when_an_agent_says_so_and_nobody_sees_the_marker(
     office: Office, last: str, shown: str
