@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 _INHERITED = ("HOME", "LANG", "PATH", "TMPDIR")
@@ -18,6 +19,17 @@ SERVER_CORE = _CORES[0] if len(_CORES) > 1 else None
 """Where servers are measured, one at a time; None: the machine cannot keep one apart."""
 OTHER_CORE = _CORES[-1] if len(_CORES) > 1 else None
 """Where their callers and the model are."""
+
+
+class Memory(NamedTuple):
+    """What a process holds, after a garbage collection."""
+
+    resident: int
+    """Bytes."""
+    peak: int
+    """The most bytes so far."""
+    objects: int
+    """Small objects of Python."""
 
 
 class Child:
@@ -37,6 +49,11 @@ class Child:
         """How long all of its threads have worked so far."""
         self.tell("cpu")
         return float(await self._reader.readline())
+
+    async def memory(self) -> Memory:
+        """What it holds now."""
+        self.tell("memory")
+        return Memory(*map(int, (await self._reader.readline()).split()))
 
 
 @asynccontextmanager

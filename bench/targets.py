@@ -83,7 +83,7 @@ async def field() -> AsyncGenerator[Field]:
         upstream = await stack.enter_async_context(running("bench.upstream", core=OTHER_CORE))
         env = model_settings(upstream)
         data = stack.enter_context(TemporaryDirectory())
-        await _make_index(Path(data) / "index.sqlite")
+        await make_index(Path(data) / "index.sqlite")
         relay = await stack.enter_async_context(running("bench.relay", env, core=SERVER_CORE))
         baseline = await stack.enter_async_context(running("bench.baseline", env, core=SERVER_CORE))
         ours = await stack.enter_async_context(
@@ -110,7 +110,8 @@ def model_settings(upstream: Child) -> dict[str, str]:
     }
 
 
-async def _make_index(path: Path) -> None:
+async def make_index(path: Path) -> None:
+    """Write the two passages that are searched."""
     index = SqliteIndex(path)
     for passage in _PASSAGES:
         await index.replace(passage.sourcefile, "1", [passage], None)

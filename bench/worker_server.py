@@ -1,10 +1,12 @@
 """Our app on Microsoft's worker library, without the local host's proxy in front: in Azure that is not Python.
 
 Callers talk to the worker's own HTTP server. The invocation of each request comes beside it, from the parent:
-`invoke ID FUNCTION [PROTOCOL]`.
+`invoke ID FUNCTION [PROTOCOL]`. `APP` names the directory of another app.
 """
 
 import asyncio
+import os
+from pathlib import Path
 
 from bench.child import obey
 from bench.processes import ROOT
@@ -16,7 +18,7 @@ async def main() -> None:
     """Serve until the parent hangs up."""
     set_up_logs()
     worker = Worker()
-    app = await worker.start(ROOT)
+    app = await worker.start(Path(os.environ.get("APP", ROOT)))
     functions = {function.name: function for function in app.functions}
 
     def told(words: list[str]) -> None:

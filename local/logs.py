@@ -4,7 +4,6 @@ import logging
 import sys
 from types import TracebackType
 
-from aiohttp.http_exceptions import HttpProcessingError
 from uvicorn.config import LOGGING_CONFIG
 
 _LOUD = ("local", "switchboard")
@@ -32,6 +31,8 @@ def show_worker_warnings() -> None:
 
 def _is_our_fault(record: logging.LogRecord) -> bool:
     """Drop what aiohttp reports of a caller's malformed bytes (the caller gets its 400) and lost connections."""
+    from aiohttp.http_exceptions import HttpProcessingError  # late: benchmarks set up logs where no aiohttp is
+
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError | ConnectionError))
 
 
