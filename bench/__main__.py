@@ -3,11 +3,12 @@
 import argparse
 import asyncio
 
-from bench import first_import, team
+from bench import first_import, guard, team
 
 BENCHES = {
     "team": team,
     "first-import": first_import,
+    "guard": guard,
 }
 
 

@@ -1,0 +1,130 @@
+"""What `RAI_MODE=enforce` adds to a streamed answer: a guarded turn against the same turn alone.
+
+The model takes 300 ms to its first token, and 20 ms for each of 60. The safety service is the reference service in a
+process of its own, which answers at once or 50 ms later; its watermarks stay a few words behind, as its policy says.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from statistics import median
+
+from bench.side_by_side import compared
+from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
+from shared.chat_types import ChatRequest, Message, PartHealth, RequestContext, RetrievalMode, Role
+from shared.core.turn import run_turn
+from shared.events import ChatEvent, CompletionStarted, TextDelta, Usage
+from shared.guard.rai_client import RaiService
+from shared.guard.rules import Rules
+from shared.guard.stream_guard import guard
+from shared.retrieval import SearchQuery, SearchResult
+
+_ROUNDS = 7
+_LAGS = {"that answers at once": 0.0, "that lags 50 ms": 0.05}
+_TOKENS = [f"word{number} " for number in range(60)]
+_REQUEST = ChatRequest((Message(Role.USER, "Does the Standard plan cover eye exams?"),))
+_ROOT = Path(__file__).parent.parent
+
+type _Turn = Callable[[], AsyncGenerator[ChatEvent]]
+
+
+class _Model:
+    takes_images = False
+
+    async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
+        del request, context
+        await asyncio.sleep(0.3)
+        yield CompletionStarted("bench", 0, "bench")
+        for token in _TOKENS:
+            yield ModelText(token)
+            await asyncio.sleep(0.02)
+        yield ModelFinished("stop", Usage(1, 1))
+
+    async def check(self) -> PartHealth:
+        return PartHealth("bench", ok=True, detail="")
+
+    async def aclose(self) -> None:
+        return
+
+
+class _EmptyRetriever:
+    async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
+        del query, context
+        return SearchResult((), RetrievalMode.TEXT)
+
+    async def check(self) -> PartHealth:
+        return PartHealth("bench", ok=True, detail="")
+
+    async def aclose(self) -> None:
+        return
+
+
+def _context() -> RequestContext:
+    return RequestContext("bench", asyncio.get_running_loop().time() + 60)
+
+
+def _alone() -> AsyncGenerator[ChatEvent]:
+    return run_turn(_REQUEST, _context(), _Model(), _EmptyRetriever())
+
+
+async def _timed(turn: _Turn) -> tuple[float, float]:
+    """Seconds to the first text, and to the end."""
+    begun = time.perf_counter()
+    first = 0.0
+    async with aclosing(turn()) as events:
+        async for event in events:
+            if isinstance(event, TextDelta) and not first:
+                first = time.perf_counter() - begun
+    return first, time.perf_counter() - begun
+
+
+@asynccontextmanager
+async def _service(delay: float) -> AsyncGenerator[RaiService]:
+    arguments = ("-m", "local.rai_service", "--port", "0", "--until-stdin-closes", "--faults", f"delay={delay}")
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=_ROOT, stdin=pipe, stdout=pipe)
+    if not (process.stdin and process.stdout):
+        raise RuntimeError
+    endpoint = (await process.stdout.readline()).decode().split()[-1]
+    service = RaiService(endpoint, "default", timeout=10)
+    try:
+        yield service
+    finally:
+        await service.aclose()
+        process.stdin.close()
+        await process.wait()
+
+
+async def _lines(name: str, service: RaiService) -> list[str]:
+    rules = Rules(service, kind="rai", model="bench", mode="enforce", on_error="block", timeout=10)
+
+    def guarded() -> AsyncGenerator[ChatEvent]:
+        return guard(_alone(), _REQUEST, _context(), rules)
+
+    times: dict[_Turn, list[tuple[float, float]]] = {guarded: [], _alone: []}
+    for number in range(_ROUNDS + 1):
+        for turn, taken in times.items():
+            timed = await _timed(turn)
+            if number:  # the first round opens the connection
+                taken.append(timed)
+    return [
+        compared(
+            f"{what}, guarded by a service {name}",
+            median(taken[place] for taken in times[guarded]),
+            "alone",
+            median(taken[place] for taken in times[_alone]),
+        )
+        for place, what in enumerate(("first text", "whole answer"))
+    ]
+
+
+async def report() -> list[str]:
+    """Run it; the lines that tell what came out."""
+    lines: list[str] = []
+    for name, delay in _LAGS.items():
+        async with _service(delay) as service:
+            lines += await _lines(name, service)
+    return lines
