@@ -88,6 +88,10 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         self.may_hand_over = True
         """Whether the model is offered to pass the user on, where the team does that."""
 
+    def name_of(self, framework_name: str) -> str | None:
+        """The name of another agent, of what the framework calls it."""
+        return self._calls.names.get(framework_name)
+
     def _inner_get_response(
         self, *, messages: Sequence[af.Message], stream: bool, options: Mapping[str, Any], **_: object
     ) -> Awaitable[af.ChatResponse]:
@@ -144,7 +148,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
                 prompt.extend(self._calls.request.messages)
             elif message.role == "tool":
                 prompt.extend(_results(message))
-            elif author := self._calls.names.get(message.author_name or ""):
+            elif author := self.name_of(message.author_name or ""):
                 prompt.append(Message(Role.USER, message.text, author=author))
             elif message.contents:
                 prompt.append(Message(Role.ASSISTANT, message.text, tool_calls=tuple(_tool_calls(message))))

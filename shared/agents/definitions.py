@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
+from unicodedata import normalize
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
@@ -232,12 +233,11 @@ def _twins(content: dict[str, Json], lines: dict[_Place, int]) -> Iterator[tuple
         name = agent.get("name") if isinstance(agent, dict) else None
         if not isinstance(name, str):
             continue
-        # Services take only these characters in the name of the tool that hands over to an agent.
-        identifier = re.sub(r"[^a-z0-9]", "_", name.casefold())
-        if identifier in seen:
-            what = "`name` is an earlier agent's or too much like it; names should differ in letters a to z or digits"
+        letters = re.sub(r"[ _-]", "_", normalize("NFKC", name).casefold())
+        if letters in seen:
+            what = "`name` is an earlier agent's or too much like it; names should differ in letters or digits"
             yield lines["agents", index, "name"], what
-        seen.add(identifier)
+        seen.add(letters)
 
 
 def _told(path: Path, faults: Sequence[tuple[int, str]]) -> str:

@@ -52,7 +52,7 @@ class Participant(AgentMiddleware):
         self._unheard = heard if error else []
         # A model may call a function that it was not offered.
         may_hand_over = error is None and self._client.may_hand_over
-        handed_to = _handed_to(context.result) if may_hand_over else None
+        handed_to = self._client.name_of(_handed_to(context.result) or "") if may_hand_over else None
         if error is None and handed_to is None and not speech.text:
             error = self._silence(speech)
         message = self._discussion.take(Outcome(self._name, speech, self._searches, error, handed_to))
@@ -92,7 +92,7 @@ class Participant(AgentMiddleware):
 
 
 def _handed_to(response: object) -> str | None:
-    """Whom the agent passed the user on to; the framework ends its run with the result of that call."""
+    """What the framework calls whom the agent passed the user on to; it ends the run with the result of that call."""
     if not (isinstance(response, af.AgentResponse) and response.messages):
         return None
     messages: list[af.Message] = response.messages

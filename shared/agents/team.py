@@ -19,7 +19,7 @@ from shared.agents.producing import produced
 from shared.agents.search_tool import search_tool
 from shared.agents.searches import Searches
 from shared.agents.turns import AgentParts
-from shared.agents.workflows import framework_name, workflow_of
+from shared.agents.workflows import framework_names, workflow_of
 from shared.chat_types import ChatRequest, RequestContext
 from shared.core.context_window import fit_history
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished
@@ -64,6 +64,7 @@ class _Turn:
         self._context = replace(context, deadline=context.deadline - margin)
         self._parts = parts
         self._agents = _as_team(parts.agents)
+        self._names = framework_names(self._agents.team.pattern, [agent.name for agent in self._agents.agents])
         self._conversation = (*history, request.messages[-1])
         self._slots = asyncio.Semaphore(parts.concurrent_calls)
         files = frozenset(file.name for message in self._conversation for file in message.files)
@@ -92,9 +93,7 @@ class _Turn:
                 request=model_request(agent, self._request, self._conversation),
                 searches=searches,
                 slots=self._slots,
-                names={
-                    framework_name(pattern, one.name): one.name for one in self._agents.agents if one.name != agent.name
-                },
+                names={called: name for name, called in self._names.items() if name != agent.name},
             )
         )
         attached = any(message.files or message.images for message in self._conversation)
@@ -102,7 +101,7 @@ class _Turn:
         return af.Agent(
             client,
             team_instructions(agent, self._agents, self._request, attached=attached),
-            name=framework_name(pattern, agent.name),
+            name=self._names[agent.name],
             description=_description(agent),
             tools=[search_tool(searches)] if agent.tools else None,
             middleware=[Participant(agent.name, invocation_id, client, searches, self.discussion, put)],

@@ -22,12 +22,17 @@ def workflow_of(pattern: Pattern, agents: Sequence[Agent], is_over: Callable[[],
     return _BUILDERS[pattern](agents, is_over)
 
 
-def framework_name(pattern: Pattern, name: str) -> str:
-    """What an agent is called in the workflow: its name where others hand over to it by that.
+def framework_names(pattern: Pattern, names: Sequence[str]) -> dict[str, str]:
+    """What agents are called in the workflow, by their names: as none of the framework's own executors is.
 
-    Else one that none of the framework's own executors has.
+    In a handoff it names the functions that hand over, and of other letters than a to z the framework leaves nothing
+    there. So the names of a team that has such have their place in front.
     """
-    return name if pattern is Pattern.HANDOFF else f"agent {name}"
+    if pattern is not Pattern.HANDOFF:
+        return {name: f"agent {name}" for name in names}
+    if all(name.isascii() for name in names):
+        return {name: name for name in names}
+    return {name: f"{place} {name}" for place, name in enumerate(names, 1)}
 
 
 def _concurrent(agents: Sequence[Agent], _is_over: Callable[[], bool]) -> af.Workflow:

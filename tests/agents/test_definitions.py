@@ -223,7 +223,7 @@ def test_what_is_not_accepted_is_named_with_its_line_and_what_is(
 
 
 @pytest.mark.parametrize(
-    "names", [("One", "One"), ("One", "one"), ("Team lead", "Team-Lead"), ("Straße", "STRASSE"), ("Präfer", "Prüfer")]
+    "names", [("One", "One"), ("One", "one"), ("Team lead", "Team-Lead"), ("Straße", "STRASSE"), ("Café", "Cafe\u0301")]
 )
 def test_two_agents_whose_names_are_too_much_alike_are_refused(
     written: Callable[[str], Path], names: tuple[str, str]
@@ -231,8 +231,14 @@ def test_two_agents_whose_names_are_too_much_alike_are_refused(
     content = TEAM + "agents:\n" + "".join(f"- name: {name}\n  instructions: Answer.\n" for name in names)
     assert faults_of(written(content)) == (
         "agents.yaml, line 5: `name` is an earlier agent's or too much like it; "
-        "names should differ in letters a to z or digits."
+        "names should differ in letters or digits."
     )
+
+
+def test_names_may_be_in_any_script(written: Callable[[str], Path]) -> None:
+    names = ["Аналитик", "Редактор", "研究者", "評論家", "शोधकर्ता", "ผู้วิจัย", "Präfer", "Prüfer"]
+    content = TEAM + "agents:\n" + "".join(f"- name: {name}\n  instructions: Answer.\n" for name in names)
+    assert [agent.name for agent in load_agents(written(content)).agents] == names
 
 
 def test_all_faults_are_told_in_the_order_of_the_file(written: Callable[[str], Path]) -> None:

@@ -177,6 +177,18 @@ async def test_who_hands_over_has_no_message_and_the_next_one_answers(office: Of
     assert "Be Cleo." in str(offered)
 
 
+async def test_users_are_passed_on_to_names_of_any_script(office: Office) -> None:
+    for function in ("handoff_to_2_________", "handoff_to_3____"):
+        office.service.call_tool(function, {})
+    office.service.reply("80 %.")
+    (message,) = await office.messages(agents(Pattern.HANDOFF, "Аналитик", "Редактор", "評論家"))
+    assert message.agent == "評論家"
+    assert [thought.description for thought in message.thoughts] == [
+        "Аналитик handed over to Редактор.",
+        "Редактор handed over to 評論家.",
+    ]
+
+
 async def test_who_says_something_and_hands_over_is_heard_too(office: Office) -> None:
     call: Json = {"index": 0, "id": "1", "function": {"name": "handoff_to_Ben", "arguments": "{}"}}
     office.service.reply("Ben knows.", office.service.chunk({"tool_calls": [call]}), finish_reason="tool_calls")
