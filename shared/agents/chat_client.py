@@ -27,7 +27,7 @@ from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCa
 from shared.errors import Unavailable
 from shared.events import CompletionStarted, Usage
 
-logging.getLogger("agent_framework").setLevel(logging.WARNING)  # it tells of each step, and below that of what was said
+logging.getLogger("agent_framework").setLevel(logging.CRITICAL)  # what fails comes to us, and we log what is a fault
 drop_unread_metrics()
 
 HANDOFF = "handoff_to_"

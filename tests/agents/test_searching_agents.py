@@ -172,7 +172,9 @@ async def test_an_agent_finds_only_what_its_user_may_see(office: Office, caller:
     )
 
 
-async def test_a_security_filter_without_a_user_is_the_agents_failure(office: Office) -> None:
+async def test_a_security_filter_without_a_user_is_the_agents_failure_and_no_fault_in_the_log(
+    office: Office, caplog: pytest.LogCaptureFixture
+) -> None:
     with office.service.to("Be Ada."):
         office.service.call_tool("search", {"query": "dental"})
     office.service.reply("80 %.")
@@ -180,6 +182,7 @@ async def test_a_security_filter_without_a_user_is_the_agents_failure(office: Of
     ada, ben = await office.messages(team, asked(use_oid_security_filter=True))
     assert isinstance(ada.error, NotSignedIn)
     assert ben.error is None
+    assert not caplog.records
 
 
 async def test_a_search_that_cannot_be_done_as_asked_is_the_requests_error_when_nobody_else_answers(
