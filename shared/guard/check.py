@@ -11,7 +11,7 @@ from functools import partial
 from shared.chat_types import RequestContext
 from shared.core.running_turn import log_fault
 from shared.errors import BadRequest, SwitchboardError, TooLarge, TooSlow, Unavailable
-from shared.guard import Buffer, Completion, Place, SafetyEvent, SafetyService, SafetySession
+from shared.guard import Completion, Place, SafetyEvent, SafetyService, SafetySession
 from shared.guard.chat_payloads import PromptText, answer_buffer, prompt_buffer
 from shared.guard.clearance import Clearance
 
@@ -22,6 +22,13 @@ LAST_WORDS_SECONDS = 1.0
 _MARGIN_SECONDS = 0.5
 """A check is given up this long before the turn's deadline, or a twentieth of the time that was left, so that what
 becomes of it still goes out in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """What the caller wrote."""
+
+    texts: Sequence[PromptText]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +51,7 @@ class _Finish:
     """Nothing more comes."""
 
 
-type _Step = Buffer | _Pieces | _Commit | _Finish
+type _Step = _Prompt | _Pieces | _Commit | _Finish
 
 
 class Check:
@@ -75,10 +82,10 @@ class Check:
         self._due: frozenset[Place] = frozenset()
         self._finishing = False
         loop = asyncio.get_running_loop()
-        # the service has its own limit for opening a session, and its own words for what is wrong
-        self._clock: asyncio.TimerHandle | None = loop.call_later(2 * timeout, self._fail, _too_slow())
         left = context.deadline - loop.time()
-        self._end = loop.call_later(left - min(_MARGIN_SECONDS, left / 20), self._fail, _too_slow())
+        self._end = context.deadline - min(_MARGIN_SECONDS, left / 20)
+        # the service has its own limit for opening a session, and its own words for what is wrong
+        self._clock: asyncio.TimerHandle | None = self._give_up_after(2 * timeout)
         self._task = asyncio.create_task(self._guarded(self._run))
 
     @property
@@ -90,21 +97,22 @@ class Check:
         """Send what the caller wrote, all of it."""
         for said in texts:
             if said.text:
-                self.clearance.send(said.place, said.text)
-        self._put(prompt_buffer(texts, self._model))
+                self.clearance.expect(said.place, said.text)
+        self._put(_Prompt(texts))
         self._put(_Commit(self.clearance.places))
 
     def add(self, place: Place, text: str) -> None:
         """Send the next piece of an answer's text."""
         if not text or self.fault:
             return
-        self.clearance.send(place, text)
+        if self._waiting > LONGEST_WAITING:
+            self._fail(_too_slow())
+            return
+        self.clearance.expect(place, text)
         self._uncommitted = True
         self._waiting += len(text)
         last = self._outbox[-1] if self._outbox else None
-        if self._waiting > LONGEST_WAITING:
-            self._fail(_too_slow())
-        elif isinstance(last, _Pieces) and last.place == place:
+        if isinstance(last, _Pieces) and last.place == place:
             last.pieces.append(text)
         else:
             self._put(_Pieces(place, [text]))
@@ -123,7 +131,6 @@ class Check:
 
     async def aclose(self) -> None:
         """End the session, if it is not over."""
-        self._end.cancel()
         if self._clock:
             self._clock.cancel()
         self._task.cancel()
@@ -167,11 +174,15 @@ class Check:
                 self._has_mail.clear()
                 await self._has_mail.wait()
             match self._outbox.popleft():
-                case Buffer() as buffer:
-                    await session.send(buffer)
+                case _Prompt() as asked:
+                    for said in asked.texts:
+                        if said.text:
+                            self.clearance.send(said.place, said.text)
+                    await session.send(prompt_buffer(asked.texts, self._model))
                 case _Pieces() as added:
                     text = "".join(added.pieces)
                     self._waiting -= len(text)
+                    self.clearance.send(added.place, text)
                     answer_id = self._context.invocation_id
                     await session.send(answer_buffer(added.place, text, answer_id, self._model, self._created))
                 case _Commit() as committed:
@@ -204,7 +215,11 @@ class Check:
             self._clock = None
         awaited = self._finishing or any(not self.clearance.is_clear(place) for place in self._due)
         if awaited and not self.settled:
-            self._clock = asyncio.get_running_loop().call_later(self._timeout, self._fail, _too_slow())
+            self._clock = self._give_up_after(self._timeout)
+
+    def _give_up_after(self, seconds: float) -> asyncio.TimerHandle:
+        loop = asyncio.get_running_loop()
+        return loop.call_later(min(seconds, self._end - loop.time()), self._fail, _too_slow())
 
     def _fail(self, error: SwitchboardError) -> None:
         if not self.settled:

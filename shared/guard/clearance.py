@@ -14,6 +14,7 @@ class Clearance:
     """
 
     def __init__(self) -> None:
+        self._expected: dict[Place, int] = {}
         self._sent: dict[Place, int] = {}
         self._watermarks: dict[Place, int] = {}
         self._blocked: dict[Place, int] = {}
@@ -23,8 +24,8 @@ class Clearance:
 
     @property
     def places(self) -> frozenset[Place]:
-        """The texts that were sent."""
-        return frozenset(self._sent)
+        """The texts that have to be cleared."""
+        return frozenset(self._expected)
 
     @property
     def blocking(self) -> Source | None:
@@ -33,12 +34,12 @@ class Clearance:
 
     @property
     def whole(self) -> bool:
-        """Whether everything that was sent may be shown."""
-        return all(self.is_clear(place) for place in self._sent)
+        """Whether everything may be shown."""
+        return all(self.is_clear(place) for place in self._expected)
 
     def is_clear(self, place: Place) -> bool:
-        """Whether everything that was sent of a text may be shown."""
-        return self.shown(place) >= self._sent[place]
+        """Whether everything that is there of a text may be shown."""
+        return self.shown(place) >= self._expected[place]
 
     def shown(self, place: Place) -> int:
         """How many bytes of a text may be shown."""
@@ -50,6 +51,10 @@ class Clearance:
     def findings(self, source: Source) -> Mapping[tuple[str, str], Finding]:
         """The worst finding of each kind and category on one side."""
         return {key[1:]: finding for key, finding in self._worst.items() if key[0] is source}
+
+    def expect(self, place: Place, text: str) -> None:
+        """Count the next piece of a text, which has to be cleared; it may still wait to be sent."""
+        self._expected[place] = self._expected.get(place, 0) + len(text.encode())
 
     def send(self, place: Place, text: str) -> None:
         """Count what is sent of a text; before it is sent, since the answer may be quick."""

@@ -77,15 +77,16 @@ class ScriptedSession:
 class ScriptedSafety:
     """The service: sessions take the scripts in turn, and the last one stays."""
 
-    def __init__(self, *scripts: Script) -> None:
+    def __init__(self, *scripts: Script, kind: type[ScriptedSession] = ScriptedSession) -> None:
         self.sessions: list[ScriptedSession] = []
         self._scripts = scripts
+        self._kind = kind
 
     @asynccontextmanager
     async def session(self, context: RequestContext) -> AsyncGenerator[ScriptedSession]:
         del context
         script = self._scripts[min(len(self.sessions), len(self._scripts) - 1)]
-        session = ScriptedSession(script)
+        session = self._kind(script)
         self.sessions.append(session)
         try:
             yield session

@@ -1,21 +1,25 @@
 """What a service that errs, lies or falls silent means."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 
 import pytest
 
 from shared.errors import ContentFiltered, TooSlow, Unavailable
 from shared.events import Finished, Retrieved, TextDelta
-from shared.guard import Completion, Place, SafetyEvent, Source, Watermark
+from shared.guard import Buffer, Completion, Place, SafetyEvent, Source, Watermark
 from shared.guard.chat_payloads import ANSWER, MORE
-from tests.guard.guarding import ASKED, FOUND, STARTED, Turn, answer, rules, watched
+from shared.guard.check import LONGEST_WAITING
+from tests.guard.guarding import ASKED, FOUND, STARTED, Outcome, Part, Turn, answer, rules, watched
 from tests.guard.scripted_safety import (
     PLANTED,
     WHOLE,
     Script,
     ScriptedSafety,
+    ScriptedSession,
     blocks,
     broken,
+    cleared,
     ended,
     fixed,
     honest,
@@ -82,9 +86,53 @@ async def test_with_allow_a_block_that_was_seen_stays_a_block() -> None:
     assert "Fo".startswith(out.text)
 
 
+class TakesOnePiece(ScriptedSession):
+    """Takes the first piece of an answer, and no more."""
+
+    async def send(self, buffer: Buffer) -> None:
+        if ANSWER in self.texts:
+            await asyncio.Event().wait()
+        await super().send(buffer)
+
+
+async def test_what_still_waits_to_be_sent_cannot_have_been_cleared() -> None:
+    taken = asyncio.Event()
+    turn = Turn([FOUND, STARTED, TextDelta("Fo"), taken, TextDelta("ur"), Finished("stop")])
+
+    async def script(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
+        while await session.next() != "commit":
+            pass
+        for event in cleared(session.texts):
+            yield event
+        await session.next()
+        taken.set()
+        await turn.reached(5)
+        yield Watermark(ANSWER, 4)
+
+    out = await watched(turn, rules(ScriptedSafety(script, kind=TakesOnePiece)))
+    assert isinstance(out.error, Unavailable)
+    assert out.text == ""
+
+
+async def test_an_answer_that_comes_in_one_large_piece_is_checked() -> None:
+    text = "x" * (LONGEST_WAITING + 1)
+    out = await watched(answer(text), rules(ScriptedSafety(honest())))
+    assert out.error is None
+    assert out.text == text
+
+
 async def test_a_check_is_given_up_before_the_deadline() -> None:
     out = await watched(answer("Four"), rules(ScriptedSafety(mute), timeout=60), seconds=0.4)
     assert isinstance(out.error, TooSlow)
+
+
+async def test_a_model_that_is_slow_to_the_deadline_is_no_fault_of_the_service() -> None:
+    never, out = asyncio.Event(), Outcome()
+    parts: list[Part] = [FOUND, STARTED, TextDelta("Four"), never]
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.4):
+            await watched(parts, rules(ScriptedSafety(honest(lag=9)), on_error="allow"), seconds=0.4, into=out)
+    assert out.text == ""
 
 
 async def test_a_model_that_takes_its_time_is_no_fault_of_a_service_that_waits_for_more_text() -> None:
