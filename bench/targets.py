@@ -44,6 +44,12 @@ class Target:
 
     async def ask(self, connection: Connection) -> Answer:
         """Ask once; the answer has one arrival a token."""
+        answer = await connection.ask(self.request())
+        answer.arrivals = answer.arrivals[:: self.marks]
+        return answer
+
+    def request(self) -> bytes:
+        """A request to send at once: its invocation is on the way."""
         invocation_id = str(uuid4())
         if self.invocation:
             self.server.tell(f"invoke {invocation_id} {self.invocation}")
@@ -51,9 +57,7 @@ class Target:
             f"POST {self.path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
             f"x-ms-invocation-id: {invocation_id}\r\ncontent-length: {len(_BODY)}\r\n\r\n"
         )
-        answer = await connection.ask(head.encode() + _BODY)
-        answer.arrivals = answer.arrivals[:: self.marks]
-        return answer
+        return head.encode() + _BODY
 
 
 @dataclass(frozen=True, slots=True)
