@@ -26,7 +26,7 @@ from azure.core.exceptions import (
 from pydantic import SecretStr
 
 from shared.chat_types import Json
-from shared.errors import RateLimited, SwitchboardError, TooSlow, Unavailable
+from shared.errors import BadRequest, RateLimited, SwitchboardError, TooSlow, Unavailable
 
 _log = logging.getLogger("switchboard.safety")
 
@@ -82,7 +82,10 @@ SENTENCES: dict[Reason, tuple[type[SwitchboardError], str]] = {
         Unavailable,
         "What is at CONTENT_SAFETY_ENDPOINT sent something that is no result of Azure AI Content Safety.",
     ),
-    Reason.NOT_ACCEPTED: (Unavailable, "Azure AI Content Safety does not accept this text."),
+    Reason.NOT_ACCEPTED: (
+        BadRequest,
+        "Azure AI Content Safety does not accept a text of this conversation. Ask in other words.",
+    ),
     Reason.RATE: (RateLimited, "Azure AI Content Safety is busy. Try again in a moment."),
     Reason.BROKEN: (Unavailable, "Azure AI Content Safety has a fault of its own. Try again later."),
 }
@@ -154,7 +157,7 @@ class TextAnalyzer:
             invocation_id: For the log.
 
         Raises:
-            Unavailable, RateLimited, TooSlow: there is no result; says what to do.
+            BadRequest, Unavailable, RateLimited, TooSlow: there is no result; says what to do.
         """
         attempt = 0
         while True:
@@ -173,7 +176,7 @@ class TextAnalyzer:
             attempt += 1
 
     async def knows_us(self, *, seconds: float) -> None:
-        """Whether the service is there and takes the credentials: it refuses an empty text without an analysis.
+        """Whether the service is there and takes the credentials: an empty text, which it refuses, tells that.
 
         Raises:
             Unavailable, RateLimited, TooSlow: it is not, or does not; says what to do.

@@ -112,7 +112,7 @@ class ContentSafetySession:
         """Yield the results as they come.
 
         Raises:
-            Unavailable, RateLimited, TooSlow: a chunk could not be analysed.
+            BadRequest, Unavailable, RateLimited, TooSlow: a chunk could not be analysed.
         """
         while True:
             found = await self._found.get()

@@ -1,7 +1,7 @@
 """Which severities block, for a service that only tells them: read from `RAI_POLICY`.
 
-`default` blocks from severity 4, as Azure's own content filters do unless told otherwise. A JSON file has the shape of
-the RAI service's inline policy:
+`default` blocks from severity 4, which Azure calls medium. A JSON file has the shape of the RAI service's inline
+policy:
 
     {"taskSettings": [{"settingEnabled": true, "kind": "harmCategory", "appliedFor": [{"source": "prompt"}],
       "harmCategoryTaskSetting": {"harmCategory": "hate"},
@@ -23,7 +23,7 @@ from shared.guard import Source
 CATEGORIES = ("HATE", "SELF_HARM", "SEXUAL", "VIOLENCE")
 """What Azure AI Content Safety looks for, in the words of our findings."""
 DEFAULT_ALLOWED = 3
-"""The highest severity that `default` lets pass: safe and low, and the lower half of what Azure calls medium."""
+"""The highest severity that `default` lets pass: what Azure calls safe and low."""
 _BY_NAME = {category.replace("_", "").lower(): category for category in CATEGORIES}
 _SOURCES = {source.value.lower(): source for source in Source}
 _MOST_BYTES = 1_000_000

@@ -18,10 +18,9 @@ from shared.events import (
     ThoughtsAdded,
     Usage,
 )
-from shared.guard import Place, Source
+from shared.guard import Place, SafetyService, Source
 from shared.guard.rules import Rules
 from shared.guard.stream_guard import guard
-from tests.guard.scripted_safety import ScriptedSafety
 
 ASKED = Place(Source.PROMPT, "0", 0)
 STARTED = CompletionStarted("id", 1, "model")
@@ -31,7 +30,7 @@ type Part = ChatEvent | SwitchboardError | asyncio.Event
 """A part of a turn: an event, what it fails with, or what it waits for."""
 
 
-def rules(service: ScriptedSafety, *, mode: str = "enforce", on_error: str = "block", timeout: float = 5) -> Rules:
+def rules(service: SafetyService, *, mode: str = "enforce", on_error: str = "block", timeout: float = 5) -> Rules:
     return Rules(
         service,
         kind="rai",

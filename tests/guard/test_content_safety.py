@@ -24,7 +24,9 @@ from shared.guard import (
 from shared.guard.content_safety import ContentSafety
 from shared.guard.content_safety_session import AT_ONCE
 from shared.guard.severity_policy import DEFAULT_POLICY
+from shared.guard.stream_guard import guard
 from shared.settings import Settings
+from tests.guard.guarding import Turn, answer, request, rules
 from tests.guard.safety_contract import SafetyContract, blocks, prompt, watermarks
 from tests.guard.safety_contract import chunk as delta
 from tests.stand_ins.content_safety import ContentSafetyStandIn
@@ -271,7 +273,7 @@ async def test_sessions_at_the_same_time_do_not_mix(safety: ContentSafety) -> No
         (401, None, Unavailable, "CONTENT_SAFETY_API_KEY"),
         (403, None, Unavailable, "CONTENT_SAFETY_API_KEY"),
         (404, None, Unavailable, "CONTENT_SAFETY_ENDPOINT"),
-        (400, None, Unavailable, "not accept"),
+        (400, None, BadRequest, "not accept"),
         (307, None, Unavailable, "no result"),
         (200, "<html>", Unavailable, "no result"),
         (200, "{}", Unavailable, "no result"),
@@ -293,6 +295,15 @@ async def test_each_refusal_has_a_sentence_of_ours(
     with pytest.raises(kind, match=says) as caught:
         await analysed(safety, prompt("Hello"))
     assert "a message" not in str(caught.value)
+
+
+async def test_a_text_that_the_service_does_not_take_does_not_pass_as_a_fault_of_it(
+    safety: ContentSafety, service: ContentSafetyStandIn
+) -> None:
+    service.fail(400)
+    turn = guard(Turn(answer("Four")).events(), request(), context(), rules(safety, on_error="allow"))
+    with pytest.raises(BadRequest):
+        await anext(turn)
 
 
 async def test_html_instead_of_a_result_is_told(safety: ContentSafety, service: ContentSafetyStandIn) -> None:
@@ -373,7 +384,7 @@ async def test_neither_texts_nor_keys_are_logged(
     caplog.set_level(logging.INFO)
     service.fail(500, {"Retry-After": "0"}, "a secret text of the service")
     service.fail(400, body="a secret text of the service")
-    with pytest.raises(Unavailable):
+    with pytest.raises(BadRequest):
         await analysed(safety, prompt("a secret text"))
     assert "invocation-1" in caplog.text
     assert "secret" not in caplog.text
