@@ -1,4 +1,4 @@
-"""What a new instance costs: importing the app, and the time until it streams.
+"""What a new instance costs: importing the app, the time until it streams, and what of that a health check takes off.
 
 The import is compared with that of what every Functions app that streams imports. Its clock is the process's CPU time.
 The first byte counts from the start of the process, in front of the embedded parts and in front of a model that
@@ -7,7 +7,9 @@ answers at once; the baseline has only the model.
 
 import asyncio
 import sys
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +19,25 @@ from bench.processes import OTHER_CORE, ROOT, SERVER_CORE, pin, running
 from bench.rounds import Comparison, by_turns
 from bench.targets import Target, make_index, model_settings
 
-_ROUNDS = 7
+_ROUNDS = 5
+_UNIT = "milliseconds"
 _PLATFORM = "azurefunctions.extensions.http.fastapi, azure.functions"
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """What is started."""
+
+    module: str
+    """Serves."""
+    path: str
+    """Where its answers are streamed."""
+    function: str = ""
+    """What the worker invokes for them."""
+
+
+_BASELINE = _Server("bench.baseline", "/chat/stream")
+_OURS = _Server("bench.worker_server", "/api/chat/stream", "chat_stream")
 _TIMED = """
 import time
 begun = time.process_time()
@@ -30,30 +49,39 @@ print(time.process_time() - begun)
 async def report(rounds: int = _ROUNDS) -> list[Comparison]:
     """Compare the imports, then the first bytes."""
     pin(0, OTHER_CORE)
-    return [await compare_imports(rounds), await compare_first_bytes(rounds)]
+    return [await compare_imports(rounds), *await compare_first_bytes(rounds)]
 
 
 async def compare_imports(rounds: int) -> Comparison:
     """The app against the platform's own part of it."""
     measures = {"platform": partial(_import, _PLATFORM), "function_app": partial(_import, "function_app")}
-    return Comparison("CPU time of the import", "milliseconds", await by_turns(measures, rounds), ("platform",))
+    return Comparison("CPU time of the import", _UNIT, await by_turns(measures, rounds), ("platform",))
 
 
-async def compare_first_bytes(rounds: int) -> Comparison:
-    """Our app with the embedded parts and with a model, against the baseline with that model."""
+async def compare_first_bytes(rounds: int) -> list[Comparison]:
+    """Our app with the embedded parts and with a model, against the baseline with that model; then the first request.
+
+    The first request is that of a process that already serves: with and without a health check before it.
+    """
     async with running("bench.upstream", core=OTHER_CORE) as upstream:
         with TemporaryDirectory() as data:
             await make_index(Path(data) / "index.sqlite")
             embedded = {"DATA_DIR": data, "HISTORY_BACKEND": "off"}
             model = model_settings(upstream)
-            ours = partial(_first_byte, "bench.worker_server", "/api/chat/stream", "chat_stream")
-            measures = {
-                "baseline": partial(_first_byte, "bench.baseline", "/chat/stream", "", model),
-                "ours, embedded": partial(ours, embedded),
-                "ours, with the model": partial(ours, embedded | model),
+            starts = {
+                "baseline": partial(_first_byte, _BASELINE, model),
+                "ours, embedded": partial(_first_byte, _OURS, embedded),
+                "ours, with the model": partial(_first_byte, _OURS, embedded | model),
             }
-            values = await by_turns(measures, rounds)
-    return Comparison("From the start of the process to the first streamed byte", "milliseconds", values, ("baseline",))
+            firsts = {
+                "at once": partial(_first_request, _OURS, embedded | model, checked=False),
+                "after a health check": partial(_first_request, _OURS, embedded | model, checked=True),
+            }
+            of_starts, of_firsts = await by_turns(starts, rounds), await by_turns(firsts, rounds)
+    return [
+        Comparison("From the start of the process to the first streamed byte", _UNIT, of_starts, ("baseline",)),
+        Comparison("First byte of the first request, with the model", _UNIT, of_firsts, ("at once",)),
+    ]
 
 
 async def _import(modules: str) -> float:
@@ -65,19 +93,33 @@ async def _import(modules: str) -> float:
     return float(printed) * 1000
 
 
-async def _first_byte(module: str, path: str, invocation: str, env: Mapping[str, str]) -> float:
-    """Milliseconds until the first byte of the first answer's body."""
-    loop = asyncio.get_running_loop()
-    begun = loop.time()
-    async with running(module, env, core=SERVER_CORE) as server:
-        address = urlsplit(server.address)
-        reader, writer = await asyncio.open_connection(address.hostname, address.port)
-        writer.write(Target(server, path, invocation=invocation).request())
-        head = await reader.readuntil(b"\r\n\r\n")
-        if not head.startswith(b"HTTP/1.1 200"):
-            raise ConnectionError(head.decode())
+async def _first_byte(server: _Server, env: Mapping[str, str]) -> float:
+    """Milliseconds from the start of the process."""
+    begun = time.perf_counter()
+    async with running(server.module, env, core=SERVER_CORE) as child:
+        await _body_begins(Target(child, server.path, invocation=server.function))
+        return (time.perf_counter() - begun) * 1000
+
+
+async def _first_request(server: _Server, env: Mapping[str, str], *, checked: bool) -> float:
+    """Milliseconds from the request."""
+    async with running(server.module, env, core=SERVER_CORE) as child:
+        if checked:
+            await _body_begins(Target(child, "/api/health", invocation="health"))
+        begun = time.perf_counter()
+        await _body_begins(Target(child, server.path, invocation=server.function))
+        return (time.perf_counter() - begun) * 1000
+
+
+async def _body_begins(target: Target) -> None:
+    """Ask, and wait for the first byte of the answer's body."""
+    address = urlsplit(target.server.address)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    writer.write(target.request())
+    head = await reader.readuntil(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/1.1 200"):
+        raise ConnectionError(head.decode())
+    if b"chunked" in head:
         await reader.readuntil(b"\r\n")  # the size of the first chunk
-        await reader.readexactly(1)
-        taken = loop.time() - begun
-        writer.close()
-    return taken * 1000
+    await reader.readexactly(1)
+    writer.close()
