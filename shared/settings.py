@@ -234,6 +234,8 @@ def _half_configured_safety(settings: Settings) -> list[str]:
         problems.append("RAI_ENDPOINT is missing: name the RAI service, or set RAI_MODE to off.")
     if settings.rai_backend == "content-safety" and not settings.content_safety_endpoint:
         problems.append("CONTENT_SAFETY_ENDPOINT is missing: name the resource, or set RAI_BACKEND to rai.")
+    if settings.rai_backend == "rai" and settings.content_safety_endpoint:
+        problems.append("CONTENT_SAFETY_ENDPOINT is set: set RAI_BACKEND to content-safety, or unset it.")
     if (
         endpoint
         and not endpoint.startswith("https://")

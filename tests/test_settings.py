@@ -44,6 +44,7 @@ def test_nothing_configured_is_complete() -> None:
         ({"RAI_ENDPOINT": "rai.example:50051"}, "RAI_ENDPOINT is another machine without TLS.*RAI_ALLOW_PLAINTEXT"),
         ({"RAI_ENDPOINT": "127.0.0.1.example:50051"}, "RAI_ENDPOINT is another machine"),
         ({"RAI_BACKEND": "content-safety"}, "CONTENT_SAFETY_ENDPOINT is missing"),
+        ({"CONTENT_SAFETY_ENDPOINT": "https://x"}, "set RAI_BACKEND to content-safety"),
         (
             {"CONTENT_SAFETY_ENDPOINT": "http://safety.example"},
             "CONTENT_SAFETY_ENDPOINT is another machine without TLS",

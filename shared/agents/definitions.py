@@ -104,7 +104,8 @@ def load_agents(path: Path) -> Agents:
     """Read the team that a file defines.
 
     Raises:
-        NotConfigured: the file cannot be read or is no such definition; a sentence for each fault.
+        NotConfigured: the file cannot be read or is no such definition; a sentence for each fault, which callers read:
+            it names the file, and not where on the machine it is.
     """
     file = _DefinitionFile(path)
     content = file.read()
@@ -149,9 +150,9 @@ class _DefinitionFile:
             what = "this is not YAML; look at the indentation, colons, dashes and quotes here and above"
             raise self._broken(mark.line if mark else 0, what) from exc
         except RecursionError as exc:
-            raise NotConfigured(f"{self._path}: the values are nested too deeply.") from exc
+            raise NotConfigured(f"{self._path.name}: the values are nested too deeply.") from exc
         if root is None:
-            raise NotConfigured(f"{self._path} is empty: it should hold `team` and `agents`.")
+            raise NotConfigured(f"{self._path.name} is empty: it should hold `team` and `agents`.")
         if not isinstance(content, dict):
             raise self._broken(root.start_mark.line, "the file should be a mapping with `team` and `agents`")
         return content
@@ -161,13 +162,13 @@ class _DefinitionFile:
             with self._path.open("rb") as file:
                 data = file.read(_MOST_BYTES + 1)
         except FileNotFoundError as exc:
-            raise NotConfigured(f"{self._path}: there is no such file; AGENTS_FILE should name one.") from exc
+            raise NotConfigured(f"{self._path.name}: there is no such file; AGENTS_FILE should name one.") from exc
         except OSError as exc:
             raise NotConfigured(
-                f"{self._path} cannot be read; AGENTS_FILE should name a file that the app may read."
+                f"{self._path.name} cannot be read; AGENTS_FILE should name a file that the app may read."
             ) from exc
         if len(data) > _MOST_BYTES:
-            raise NotConfigured(f"{self._path} is too large: at most {_MOST_BYTES:,} bytes are accepted.")
+            raise NotConfigured(f"{self._path.name} is too large: at most {_MOST_BYTES:,} bytes are accepted.")
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as exc:
@@ -241,7 +242,7 @@ def _twins(content: dict[str, Json], lines: dict[_Place, int]) -> Iterator[tuple
 
 
 def _told(path: Path, faults: Sequence[tuple[int, str]]) -> str:
-    sentences = [f"{path}, line {line}: {what}." for line, what in faults[:_MOST_FAULTS]]
+    sentences = [f"{path.name}, line {line}: {what}." for line, what in faults[:_MOST_FAULTS]]
     if more := len(faults) - len(sentences):
-        sentences.append(f"{path} has {more} more faults.")
+        sentences.append(f"{path.name} has {more} more faults.")
     return " ".join(sentences)
