@@ -12,13 +12,12 @@ from shared.chat_types import Json, PartHealth, RequestContext
 from shared.errors import NotConfigured, SwitchboardError
 from shared.guard.content_safety_session import ContentSafetySession
 from shared.guard.severity_policy import SeverityPolicy, read_severity_policy
+from shared.kept_health import KeptHealth
 from shared.settings import Settings
 
 if TYPE_CHECKING:
     from shared.guard.content_safety_client import TextAnalyzer
 
-_CHECK_AGE = 30.0
-"""Seconds for which a health check holds."""
 _CHECK_SECONDS = 3.0
 """How long it may take."""
 
@@ -40,9 +39,7 @@ class ContentSafety:
         self._timeout = timeout
         self._opening = asyncio.Lock()
         self._analyzer: TextAnalyzer | None = None
-        self._checking = asyncio.Lock()
-        self._health: PartHealth | None = None
-        self._health_until = 0.0
+        self._health = KeptHealth(self._ask_health)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "ContentSafety":
@@ -69,12 +66,7 @@ class ContentSafety:
 
     async def check(self) -> PartHealth:
         """Whether the service answers and takes our credentials; asked at most every 30 seconds."""
-        async with self._checking:
-            now = asyncio.get_running_loop().time()
-            if self._health is None or now >= self._health_until:
-                self._health = await self._ask_health()
-                self._health_until = now + _CHECK_AGE
-            return self._health
+        return await self._health.latest()
 
     async def aclose(self) -> None:
         """Close the connections; a later session would open new ones."""

@@ -18,6 +18,7 @@ from shared.guard import SafetySession
 from shared.guard.rai_channel import RaiAddress, open_channel
 from shared.guard.rai_session import RaiCall, RaiSession
 from shared.guard.rai_wire import PATH, InlinePolicy, MalformedPolicy, PolicyName, read_policy
+from shared.kept_health import KeptHealth
 from shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ STAND_IN = "reference stand-in"
 """What the reference service calls itself in its answers' metadata, under `x-rai-service`."""
 
 _KIND = "rai"
-_CHECK_AGE = 30.0
-"""Seconds for which a health check holds."""
 _CHECK_PATIENCE = 3.0
 """Seconds that one waits for a connection, and as long again for an answer."""
 
@@ -65,9 +64,7 @@ class RaiService:
         self._root_certificates = root_certificates
         self._tokens = _tokens(credential) if self._address.secure else None
         self._channel: grpc.aio.Channel | None = None
-        self._health: PartHealth | None = None
-        self._health_until = 0.0
-        self._checking = asyncio.Lock()
+        self._health = KeptHealth(self._ask_health)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "RaiService":
@@ -92,12 +89,7 @@ class RaiService:
 
     async def check(self) -> PartHealth:
         """Whether the service answers, knows the app and knows the policy; asked at most every 30 seconds."""
-        async with self._checking:
-            now = asyncio.get_running_loop().time()
-            if self._health is None or now >= self._health_until:
-                self._health = await self._ask_health()
-                self._health_until = now + _CHECK_AGE
-            return self._health
+        return await self._health.latest()
 
     async def aclose(self) -> None:
         """Close the channel and end what goes on in it; a later session would open another."""
