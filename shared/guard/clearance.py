@@ -46,7 +46,7 @@ class Clearance:
         if self._stray_block:
             return 0
         watermark = self._watermarks.get(place, 0)
-        return min(watermark, self._blocked.get(place, watermark))
+        return max(0, min(watermark, self._blocked.get(place, watermark)))
 
     def findings(self, source: Source) -> Mapping[tuple[str, str], Finding]:
         """The worst finding of each kind and category on one side."""
@@ -90,8 +90,7 @@ class Clearance:
             return
         self._blocking = self._blocking or event.place.source
         if event.place in self._sent:
-            start = max(event.start, 0)
-            self._blocked[event.place] = min(start, self._blocked.get(event.place, start))
+            self._blocked[event.place] = min(event.start, self._blocked.get(event.place, event.start))
         else:
             self._stray_block = True
 

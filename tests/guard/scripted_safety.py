@@ -180,3 +180,18 @@ async def mute(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
     while True:
         await session.next()
     yield
+
+
+async def completes_at_once(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
+    """Clears what is asked, and says that this was all."""
+    while await session.next() != "commit":
+        pass
+    for event in cleared(session.texts):
+        yield event
+    yield WHOLE
+
+
+async def completes_with_an_error(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
+    """Clears everything, and says in the end that something went wrong."""
+    async for event in honest()(session):
+        yield event if event != WHOLE else Completion("END_REASON_ERROR")

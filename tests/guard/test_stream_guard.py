@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 
 import pytest
 
@@ -80,10 +81,17 @@ async def test_everything_that_the_caller_wrote_is_asked_about() -> None:
     assert texts["0"] == "Be nice."
     assert texts["1"] == 'search {"q":"x"}'
     assert texts["2"] == "Found."
-    assert texts["3"].startswith("Read this.")
-    assert texts["3"].endswith("Inside.")
+    assert "Read this." in texts["3"]
+    assert "Inside." in texts["3"]
     assert texts["4"] == ">>>Be rude."
     assert service.sessions[0].steps[1] == "commit"
+
+
+async def test_of_a_question_on_its_own_nothing_earlier_is_asked_about() -> None:
+    service = ScriptedSafety(honest("bomb"))
+    asked = replace(request("A bomb?", "Hi"), single_turn=True)
+    assert (await watched(answer("Yes."), rules(service), asked)).error is None
+    assert service.sessions[0].texts == {ASKED: "Hi", ANSWER: "Yes."}
 
 
 @pytest.mark.parametrize("lag", [0, 3, 100])

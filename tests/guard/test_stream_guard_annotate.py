@@ -6,8 +6,18 @@ import pytest
 
 from shared.errors import RateLimited
 from shared.events import Finished, TextDelta
+from shared.guard import Buffer
 from tests.guard.guarding import FOUND, STARTED, Outcome, Turn, answer, request, rules, watched
-from tests.guard.scripted_safety import Script, ScriptedSafety, broken, ended, honest, mute, unreachable
+from tests.guard.scripted_safety import (
+    Script,
+    ScriptedSafety,
+    ScriptedSession,
+    broken,
+    ended,
+    honest,
+    mute,
+    unreachable,
+)
 
 
 async def test_text_goes_out_before_anything_is_known_of_it() -> None:
@@ -54,3 +64,20 @@ async def test_what_the_turn_fails_with_is_passed_on() -> None:
     out = await watched([FOUND, RateLimited("Later.")], rules(ScriptedSafety(honest()), mode="annotate"))
     assert out.events == [FOUND]
     assert isinstance(out.error, RateLimited)
+
+
+class Deaf(ScriptedSession):
+    """Takes nothing."""
+
+    async def send(self, buffer: Buffer) -> None:
+        del buffer
+        await asyncio.Event().wait()
+
+
+async def test_a_service_that_takes_nothing_does_not_fill_the_memory() -> None:
+    by = rules(ScriptedSafety(mute, kind=Deaf), mode="annotate", timeout=60)
+    turn = Turn([FOUND, STARTED, *[TextDelta("x" * 100_000)] * 12, Finished("stop")])
+    async with asyncio.timeout(10):
+        out = await watched(turn, by)
+    assert len(out.text) == 1_200_000
+    assert str(out.safety.description).startswith("Not everything was checked.")

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from shared.errors import ContentFiltered, TooSlow, Unavailable
+from shared.errors import ContentFiltered, TooLarge, TooSlow, Unavailable
 from shared.events import Finished, Retrieved, TextDelta
 from shared.guard import Buffer, Completion, Place, SafetyEvent, Source, Watermark
 from shared.guard.chat_payloads import ANSWER, MORE
@@ -20,6 +20,8 @@ from tests.guard.scripted_safety import (
     blocks,
     broken,
     cleared,
+    completes_at_once,
+    completes_with_an_error,
     ended,
     fixed,
     honest,
@@ -58,14 +60,74 @@ async def test_nothing_uncleared_goes_out_whatever_the_service_says(name: str) -
     assert service.sessions[0].closed.is_set()
 
 
-@pytest.mark.parametrize("script", [ended, unreachable, broken, mute])
-async def test_a_fault_of_the_service_blocks_the_answer(script: Script, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        (ended, Unavailable),
+        (unreachable, Unavailable),
+        (broken, Unavailable),
+        (mute, TooSlow),
+        (completes_at_once, Unavailable),
+    ],
+)
+async def test_a_fault_of_the_service_blocks_the_answer(
+    script: Script, error: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
     turn = Turn([FOUND, STARTED, TextDelta("Four"), Finished("stop")])
     out = await watched(turn, rules(ScriptedSafety(script), timeout=0.2))
-    assert isinstance(out.error, (Unavailable, TooSlow))
+    assert isinstance(out.error, error)
     assert out.text == ""
     assert turn.closed.is_set()
     assert PLANTED not in caplog.text + out.error.message
+
+
+async def test_an_answer_that_was_cleared_does_not_end_well_if_the_check_does_not() -> None:
+    out = await watched(answer("Four"), rules(ScriptedSafety(completes_with_an_error)))
+    assert isinstance(out.error, Unavailable)
+    assert not any(isinstance(event, Finished) for event in out.events)
+
+
+async def test_silence_after_the_question_is_found_while_the_model_works() -> None:
+    turn = Turn([FOUND, STARTED, TextDelta("Four"), asyncio.Event()])
+    out = await watched(turn, rules(ScriptedSafety(mute), timeout=0.1))
+    assert isinstance(out.error, TooSlow)
+    assert out.events == []
+
+
+class DoesNotTakeIt(ScriptedSession):
+    """Takes no payload."""
+
+    async def send(self, buffer: Buffer) -> None:
+        del buffer
+        raise TooLarge("Too large.")
+
+
+class Gone(ScriptedSession):
+    """Has broken off."""
+
+    async def send(self, buffer: Buffer) -> None:
+        del buffer
+        raise Unavailable("Gone.")
+
+
+@pytest.mark.parametrize("on_error", ["block", "allow"])
+async def test_a_text_that_the_service_does_not_take_is_refused_whatever_the_setting(on_error: str) -> None:
+    service = ScriptedSafety(mute, kind=DoesNotTakeIt)
+    out = await watched(answer("Four"), rules(service, on_error=on_error, timeout=60))
+    assert isinstance(out.error, TooLarge)
+    assert out.events == []
+
+
+async def test_what_a_broken_session_still_says_is_heard() -> None:
+    async def last_words(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
+        del session
+        await asyncio.sleep(0)
+        yield blocks(ASKED, 0, 2)
+        raise Unavailable("Gone.")
+
+    service = ScriptedSafety(last_words, kind=Gone)
+    out = await watched(answer("Four"), rules(service, on_error="allow"))
+    assert isinstance(out.error, ContentFiltered)
 
 
 @pytest.mark.parametrize("script", [ended, unreachable, broken, mute])

@@ -10,7 +10,7 @@ from shared.events import AgentMessage, CompletionStarted, Finished, Thought, Us
 from shared.guard import SafetyEvent
 from shared.guard.chat_payloads import ANSWER, MORE
 from tests.guard.guarding import STARTED, Outcome, Part, Turn, request, rules, watched
-from tests.guard.scripted_safety import ScriptedSafety, ScriptedSession, honest, unreachable
+from tests.guard.scripted_safety import ScriptedSafety, ScriptedSession, blocks, honest, unreachable
 
 END = Finished("stop", Usage(10, 20))
 
@@ -142,3 +142,16 @@ async def test_annotated_messages_pass_with_what_was_found() -> None:
     assert message.finished
     assert message.finished.content_filter_results == {"violence": {"filtered": False, "severity": "high"}}
     assert totals(out) == [True]
+
+
+async def test_a_forbidden_message_is_told_at_once_though_the_service_says_no_more() -> None:
+    async def no_more(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
+        while await session.next() != "finish":
+            pass
+        yield blocks(ANSWER, 0, 1)
+        await asyncio.Event().wait()
+
+    parts: list[Part] = [STARTED, said("A", 0, "One."), said("B", 1, "Two."), END]
+    async with asyncio.timeout(10):
+        out = await watched(parts, rules(ScriptedSafety(honest(), no_more, honest()), timeout=60), team=True)
+    assert [message.error is None for message in sorted(out.messages, key=lambda said: said.position)] == [False, True]
