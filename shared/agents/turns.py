@@ -1,4 +1,4 @@
-"""The turns of agents, by a framework that takes a second to import: in a thread, when the first request needs it."""
+"""The turns of agents, by a framework that takes long to import: in a thread, when the first request needs it."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
