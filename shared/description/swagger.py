@@ -15,6 +15,8 @@ _KEPT = frozenset(
     + [f"{bound}{of}" for bound in ("min", "max") for of in ("Length", "Items", "Properties")]
 )
 """The keywords that mean the same in both, beside `default`, which may not be null."""
+_JOINED = ("enum", "description")
+"""The keywords that two alternatives have in common where they say the same."""
 _JSON_TYPE = "application/json"
 _LOCAL = ("localhost", "127.0.0.1")
 
@@ -127,7 +129,8 @@ class _Converter:
         kind = left.get("type")
         if kind is None or kind != right.get("type"):
             return {}
-        joined: Schema = {"type": kind}
+        said = {key: left[key] for key in _JOINED if key in left and left[key] == right.get(key)}
+        joined: Schema = {"type": kind} | said
         if kind == "array":
             joined["items"] = self._join(left["items"], right["items"])
         elif kind == "object":

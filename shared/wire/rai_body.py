@@ -1,6 +1,7 @@
 """The bodies and JSON shapes of the companion function.
 
-Source: rai-aoai-alignment-mode, 'Request Event' and 'Events Returned by the Service'.
+Source: rai-aoai-alignment-mode, 'Request Event' and 'Events Returned by the Service'. A key that is null or the empty
+string counts as left out: workflow designers send so what nobody filled in.
 """
 
 from typing import Annotated, Any, Literal, assert_never
@@ -52,7 +53,7 @@ class TextBody(BodyModel):
 
     text: Annotated[str, AfterValidator(_said)] = Field(description="What to analyse.")
     source_type: SourceWord = Field(
-        default="PROMPT", alias="sourceType", description="Whether a person or a model wrote it."
+        default="PROMPT", alias="sourceType", description="Whether it goes to a model or comes from it."
     )
 
 
@@ -77,14 +78,16 @@ def parse_analysis(body: dict[str, Json]) -> list[Buffer]:
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
     """
-    if EVENTS not in body:
+    items = body.get(EVENTS)
+    if items in (None, ""):
         return [_parse_event(body)]
-    items = body[EVENTS]
     if not isinstance(items, list):
         raise BadRequest(f"{EVENTS}: should be a list.")
     if not items:
         raise BadRequest("The list is empty. Send at least one event.")
-    return [_parse_item(number, item) for number, item in enumerate(items, 1)]
+    buffers = [_parse_item(number, item) for number, item in enumerate(items, 1)]
+    _refuse_second_text(items, buffers)
+    return buffers
 
 
 def event_json(event: SafetyEvent) -> dict[str, Json]:
@@ -117,13 +120,27 @@ def _parse_item(number: int, item: Json) -> Buffer:
         raise BadRequest(f"Event {number} of the list: {wrong.message}") from None
 
 
+def _refuse_second_text(items: list[Json], buffers: list[Buffer]) -> None:
+    """Two plain texts would be the same message of the same conversation."""
+    plain = [isinstance(item, dict) and item.get("text") not in (None, "") for item in items]
+    for number in range(1, len(items)):
+        if plain[number - 1] and plain[number] and buffers[number - 1].source is buffers[number].source:
+            raise BadRequest(
+                f"Event {number + 1} of the list: two texts of one side follow each other. Send each in a request of "
+                "its own, or both as the messages of one payload."
+            )
+
+
 def _parse_event(body: dict[str, Json]) -> Buffer:
-    if "text" in body:
-        if "payload" in body:
+    given = {key: value for key, value in body.items() if value not in (None, "")}
+    if "text" in given:
+        if "payload" in given:
             raise BadRequest("text, payload: send one of the two.")
-        said = TextBody.read(body)
+        said = TextBody.read(given)
         return _chat_buffer(Source(said.source_type), said.text)
-    event = RequestEventBody.read(body)
+    if "payload" not in given and "apiName" not in given:
+        raise BadRequest("text: is missing or empty. Send one, or an event with sourceType, apiName and payload.")
+    event = RequestEventBody.read(given)
     payload = event.payload if isinstance(event.payload, str) else encode_json(event.payload).decode()
     return Buffer(Source(event.source_type), Api(event.api_name), payload)
 

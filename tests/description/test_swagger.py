@@ -62,6 +62,14 @@ def test_alternative_objects_become_one_that_holds_for_each() -> None:
     }
 
 
+def test_what_alternatives_say_alike_is_kept() -> None:
+    side: Schema = {"type": "string", "description": "Whose.", "enum": ["A", "B"]}
+    other: Schema = side | {"default": "A", "description": "Of whom."}
+    told = converted(any_of([record({"a": side, "b": side}), record({"a": side, "b": other})]))
+    assert told["properties"]["a"] == {"x-ms-summary": "A", **side}
+    assert told["properties"]["b"] == {"x-ms-summary": "B", "type": "string", "enum": ["A", "B"]}
+
+
 def test_a_property_that_is_called_like_a_keyword_is_kept() -> None:
     properties = converted(record({"title": STRING, "anyOf": STRING, "examples": STRING}))["properties"]
     assert set(properties) == {"title", "anyOf", "examples"}

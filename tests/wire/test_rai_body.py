@@ -52,6 +52,12 @@ def test_a_plain_text_is_a_prompt_unless_told() -> None:
     )
 
 
+def test_what_a_designer_leaves_blank_is_left_out() -> None:
+    blank: dict[str, Json] = {"sourceType": "", "apiName": None, "payload": None, "events": None}
+    assert parse_analysis(blank | {"text": "Hi"}) == parse_analysis({"text": "Hi"})
+    assert parse_analysis({"text": "", "events": "", **EVENT}) == parse_analysis(EVENT)
+
+
 def test_a_list_is_one_conversation_in_its_order() -> None:
     buffers = parse_analysis({"events": [EVENT, {"text": "Hi", "sourceType": "COMPLETION"}]})
     assert [buffer.source for buffer in buffers] == [Source.PROMPT, Source.COMPLETION]
@@ -60,7 +66,8 @@ def test_a_list_is_one_conversation_in_its_order() -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ({}, r"^sourceType: is missing. apiName: is missing. payload: is missing.$"),
+        ({}, "^text: is missing or empty. Send one, or an event with sourceType, apiName and payload.$"),
+        ({"payload": {}}, "^sourceType: is missing. apiName: is missing.$"),
         (EVENT | {"sourceType": "BOTH"}, "^sourceType: should be 'PROMPT' or 'COMPLETION'.$"),
         (
             EVENT | {"apiName": "Chat"},
@@ -68,15 +75,20 @@ def test_a_list_is_one_conversation_in_its_order() -> None:
         ),
         (EVENT | {"apiName": 1}, "^apiName: should be 'Chatcompletion'"),
         (EVENT | {"payload": []}, "^payload: should be a JSON object, or a string that holds one.$"),
-        (EVENT | {"payload": None}, "^payload: should be"),
+        (EVENT | {"payload": None}, "^payload: is missing.$"),
+        (EVENT | {"apiName": ""}, "^apiName: is missing.$"),
         (EVENT | {"payload": " "}, "^payload: is empty.$"),
-        ({"text": ""}, "^text: is empty.$"),
+        ({"text": ""}, "^text: is missing or empty."),
         ({"text": " \n"}, "^text: is empty.$"),
-        ({"text": None}, "^text: should be a valid string.$"),
+        ({"text": None, "sourceType": "PROMPT"}, "^text: is missing or empty."),
         ({"text": 1, "sourceType": "X"}, "^text: should be a valid string. sourceType: should be"),
         ({"text": "a", "payload": "{}"}, "one of the two"),
         ({"events": []}, "^The list is empty."),
         ({"events": {}}, "^events: should be a list.$"),
+        (
+            {"events": [EVENT, {"text": "Hi"}, {"text": "Ho"}]},
+            "^Event 3 of the list: two texts of one side follow",
+        ),
         ({"events": [EVENT, 1]}, "^Event 2 of the list: should be an object.$"),
         ({"events": [EVENT | {"apiName": "x"}]}, "^Event 1 of the list: apiName: should be"),
         ({"events": [[EVENT]]}, "^Event 1 of the list: should be an object.$"),
