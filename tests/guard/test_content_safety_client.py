@@ -3,23 +3,17 @@
 import asyncio
 import importlib
 import ssl
-import time
 from collections.abc import AsyncGenerator, Iterator
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 from azure.core.exceptions import AzureError, HttpResponseError
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from shared.errors import Unavailable
 from shared.guard.content_safety_client import BY_CLASS, BY_STATUS, SENTENCES, Reason, TextAnalyzer, reason_of
+from tests.stand_ins.certificates import self_signed
 from tests.stand_ins.content_safety import ContentSafetyStandIn
+from tests.stand_ins.identity_endpoint import identity_endpoint
 
 OF_A_STATUS = {
     "HttpResponseError",
@@ -79,27 +73,11 @@ def test_each_reason_has_an_error_and_a_whole_sentence(reason: Reason) -> None:
 @pytest.fixture
 def tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
     """A server's side of TLS for localhost, and the certificate that a client has to trust."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(names, critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
+    key, certificate = self_signed()
     trusted = tmp_path / "trusted.pem"
-    trusted.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    trusted.write_bytes(certificate)
     secret = tmp_path / "key.pem"
-    encoding, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    secret.write_bytes(key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, plain))
+    secret.write_bytes(key)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(trusted, secret)
     return context, trusted
@@ -107,24 +85,11 @@ def tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
 
 @pytest.fixture
 async def scopes(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[list[str]]:
-    """What an identity endpoint, as App Service and Functions offer it, is asked for."""
-    asked: list[str] = []
-
-    async def answer(request: web.Request) -> web.Response:
-        asked.append(request.query["resource"])
-        expires = str(int(time.time()) + 3600)
-        token = {"access_token": ContentSafetyStandIn.token, "expires_on": expires, "token_type": "Bearer"}
-        return web.json_response(token | {"resource": request.query["resource"]})
-
-    application = web.Application()
-    application.router.add_get("/msi/token", answer)
-    runner = web.AppRunner(application, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    monkeypatch.setenv("IDENTITY_ENDPOINT", f"http://127.0.0.1:{runner.addresses[0][1]}/msi/token")
-    monkeypatch.setenv("IDENTITY_HEADER", "header")
-    yield asked
-    await runner.cleanup()
+    """What an identity endpoint is asked for."""
+    async with identity_endpoint(ContentSafetyStandIn.token) as (environment, asked):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        yield asked
 
 
 async def test_without_a_key_the_apps_identity_signs_in_once(

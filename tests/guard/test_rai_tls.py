@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,14 +13,11 @@ import grpc
 import pytest
 from azure.core.credentials import AccessToken
 from azure.core.exceptions import ClientAuthenticationError
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from shared.errors import Unavailable
 from shared.guard.rai_client import RaiService
 from tests.guard.safety_contract import CONTEXT
+from tests.stand_ins.certificates import self_signed
 from tests.stand_ins.rai_service import DONE, RaiStandIn
 
 HOUR = 3600
@@ -58,28 +54,6 @@ class Credential:
         traceback: TracebackType | None = None,
     ) -> None:
         await self.close()
-
-
-def self_signed() -> tuple[bytes, bytes]:
-    """A key, and a certificate for localhost that vouches for itself, both PEM."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    encoding = serialization.Encoding.PEM
-    private = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return private, certificate.public_bytes(encoding)
 
 
 KEY, CERTIFICATE = self_signed()

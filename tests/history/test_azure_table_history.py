@@ -1,12 +1,10 @@
 """History in a table of Azurite, the real service's emulator: the contract, the limits, and the service's faults."""
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_asyncio
-from aiohttp import web
 from azure.data.tables import TableEntity
 from azure.data.tables.aio import TableClient
 
@@ -16,6 +14,7 @@ from shared.history.azure_table import TABLE, HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
 from tests.history.history_contract import HistoryContract, new_owner, said
 from tests.stand_ins.azurite import KEY, Azurite
+from tests.stand_ins.identity_endpoint import identity_endpoint
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -112,25 +111,13 @@ async def test_a_key_that_is_not_the_accounts_is_named(azurite: Azurite) -> None
 
 
 async def test_an_address_is_used_with_the_apps_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    async def answer(request: web.Request) -> web.Response:
-        asked.append(request.query["resource"])
-        expires = str(int(time.time()) + 3600)
-        return web.json_response({"access_token": "t", "expires_on": expires, "token_type": "Bearer", "resource": "x"})
-
-    application = web.Application()
-    application.router.add_get("/msi/token", answer)
-    runner = web.AppRunner(application, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    monkeypatch.setenv("IDENTITY_ENDPOINT", f"http://127.0.0.1:{runner.addresses[0][1]}/msi/token")
-    monkeypatch.setenv("IDENTITY_HEADER", "header")
-    history = AzureTableHistory(HistoryTable.at("https://127.0.0.1:9"))
-    with pytest.raises(Unavailable, match="cannot be reached"):
-        await history.conversations("o")
-    await history.aclose()
-    await runner.cleanup()
+    async with identity_endpoint("token") as (environment, asked):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        history = AzureTableHistory(HistoryTable.at("https://127.0.0.1:9"))
+        with pytest.raises(Unavailable, match="cannot be reached"):
+            await history.conversations("o")
+        await history.aclose()
     assert asked == ["https://storage.azure.com"]
 
 
