@@ -112,7 +112,8 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
             speech.is_waiting = False
             text, calls = await self._call(request)
         contents = [af.Content.from_text(text)] if text else []
-        contents += _repeatable(calls)
+        if request.tools:  # calls of a model that was offered none get no results, and would stand open for ever
+            contents += _repeatable(calls)
         return af.ChatResponse(messages=[af.Message("assistant", contents)])
 
     async def _call(self, request: ModelRequest) -> tuple[str, list[ToolCall]]:

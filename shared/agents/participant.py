@@ -1,11 +1,12 @@
 """One agent of a team: what goes wrong with it stays with it, and becomes its message."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import agent_framework as af
+import msgspec
 from agent_framework import AgentContext, AgentMiddleware
 
 from shared.agents.chat_client import HANDOFF, AgentChatClient
@@ -91,6 +92,10 @@ class Participant(AgentMiddleware):
         return Unavailable(f"{self._name} answered nothing. Try again, or ask in other words.")
 
 
+class _HandoffResult(msgspec.Struct):
+    handoff_to: str
+
+
 def _handed_to(response: object) -> str | None:
     """What the framework calls whom the agent passed the user on to; it ends the run with the result of that call."""
     if not (isinstance(response, af.AgentResponse) and response.messages):
@@ -104,5 +109,6 @@ def _handed_to(response: object) -> str | None:
     }
     for content in messages[-1].contents:
         if content.type == "function_result" and content.call_id in handoffs:
-            return str(json.loads(str(content.result))[HANDOFF.removesuffix("_")])
+            with suppress(msgspec.DecodeError):  # one that does not exist has an error for its result
+                return msgspec.json.decode(str(content.result), type=_HandoffResult).handoff_to
     return None

@@ -211,6 +211,27 @@ async def test_who_searches_and_hands_over_in_calls_of_one_id_hands_over(office:
     assert texts(messages) == [("Ben", "80 %.")]
 
 
+async def test_who_also_hands_over_to_nobody_hands_over(office: Office) -> None:
+    calls: list[Json] = [
+        {"index": place, "id": f"call-{place}", "function": {"name": name, "arguments": "{}"}}
+        for place, name in enumerate(("handoff_to_Nobody", "handoff_to_Ben"))
+    ]
+    with office.service.to("Be Ada."):
+        office.service.reply(office.service.chunk({"tool_calls": calls}), finish_reason="tool_calls")
+    with office.service.to("Be Ben."):
+        office.service.reply("80 %.")
+    assert texts(await office.messages(agents(Pattern.HANDOFF, "Ada", "Ben"))) == [("Ben", "80 %.")]
+
+
+async def test_who_calls_what_it_was_not_offered_can_speak_again(office: Office) -> None:
+    call: Json = {"index": 0, "id": "1", "function": {"name": "search", "arguments": '{"query": "dental"}'}}
+    office.service.reply("One.", office.service.chunk({"tool_calls": [call]}), finish_reason="tool_calls")
+    for text in ("Two.", "Three."):
+        office.service.reply(text)
+    messages = await office.messages(agents(Pattern.GROUP_CHAT, "Ada", "Ben", max_rounds=3))
+    assert texts(messages) == [("Ada", "One."), ("Ben", "Two."), ("Ada", "Three.")]
+
+
 async def test_who_comes_last_is_not_offered_to_hand_over(office: Office) -> None:
     office.service.call_tool("handoff_to_Ben", {}, call_id="a")
     office.service.call_tool("handoff_to_Ada", {}, call_id="b")
