@@ -7,6 +7,7 @@ that they go out in one write.
 
 import asyncio
 import logging
+import math
 import time
 import traceback
 from collections.abc import AsyncGenerator, Callable
@@ -15,6 +16,7 @@ from contextlib import aclosing
 from shared.chat_types import RequestContext
 from shared.errors import InternalError, SwitchboardError, TooSlow
 from shared.events import AgentMessage, ChatEvent, Failed, Finished, TextDelta
+from shared.waits import Waits
 
 logger = logging.getLogger("switchboard.turn")
 
@@ -80,20 +82,21 @@ class RunningTurn[Event = ChatEvent]:
         Args:
             heartbeat: After so many silent seconds comes an empty batch; None: never.
         """
-        while True:
-            if self._waiting:
-                batch, self._waiting = self._waiting, []
-                self._taken.set()
-                yield batch
-            elif self._task.done():
-                return
-            else:
-                self._changed.clear()
-                try:
-                    async with asyncio.timeout(heartbeat):
-                        await self._changed.wait()
-                except TimeoutError:
-                    yield []
+        silence, now = math.inf if heartbeat is None else heartbeat, asyncio.get_running_loop().time
+        with Waits() as waits:
+            while True:
+                if self._waiting:
+                    batch, self._waiting = self._waiting, []
+                    self._taken.set()
+                    yield batch
+                elif self._task.done():
+                    return
+                else:
+                    self._changed.clear()
+                    try:
+                        await waits.until(now() + silence, self._changed.wait())
+                    except TimeoutError:
+                        yield []
 
     async def events(self) -> AsyncGenerator[Event | Failed]:
         """Yield the events one by one."""

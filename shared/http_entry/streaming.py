@@ -23,23 +23,20 @@ class TurnResponse[Event](StreamingResponse):
         self._turn = turn
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream."""
+        """Send the stream; when the caller leaves, the turn ends, and with it the stream."""
+        del scope
+        watcher = asyncio.create_task(_cancel_when_caller_leaves(receive, self._turn))
         try:
-            await super().__call__(scope, receive, send)
+            await self.stream_response(send)
         finally:
+            watcher.cancel()
             self._turn.cancel()
 
 
 @asynccontextmanager
 async def cancelled_when_caller_leaves[Event](request: Request, turn: RunningTurn[Event]) -> AsyncGenerator[None]:
     """Until the response takes over, nobody else sees the caller go."""
-
-    async def watch() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        turn.cancel()
-
-    watcher = asyncio.create_task(watch())
+    watcher = asyncio.create_task(_cancel_when_caller_leaves(request.receive, turn))
     try:
         yield
     except BaseException:
@@ -47,3 +44,9 @@ async def cancelled_when_caller_leaves[Event](request: Request, turn: RunningTur
         raise
     finally:
         watcher.cancel()
+
+
+async def _cancel_when_caller_leaves[Event](receive: Receive, turn: RunningTurn[Event]) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    turn.cancel()

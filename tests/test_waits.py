@@ -1,0 +1,84 @@
+"""Waits share a timer, and each keeps its own limit."""
+
+import asyncio
+import math
+
+import pytest
+
+from shared.waits import Waits
+
+
+def in_seconds(seconds: float) -> float:
+    return asyncio.get_running_loop().time() + seconds
+
+
+async def test_what_comes_in_time_is_returned() -> None:
+    with Waits() as waits:
+        assert await waits.until(in_seconds(60), asyncio.sleep(0, "here")) == "here"
+
+
+async def test_a_wait_over_its_limit_ends() -> None:
+    with Waits() as waits, pytest.raises(TimeoutError):
+        await waits.until(in_seconds(0.01), asyncio.Event().wait())
+
+
+async def test_a_limit_that_was_over_before_the_wait_ends_it() -> None:
+    with Waits() as waits, pytest.raises(TimeoutError):
+        await waits.until(in_seconds(-1), asyncio.Event().wait())
+
+
+async def test_a_wait_may_last_past_the_limits_of_those_before_it() -> None:
+    with Waits() as waits:
+        await waits.until(in_seconds(0.01), asyncio.sleep(0))
+        assert await waits.until(in_seconds(60), asyncio.sleep(0.03, "late")) == "late"
+
+
+async def test_a_wait_may_have_less_time_than_those_before_it() -> None:
+    with Waits() as waits:
+        await waits.until(in_seconds(60), asyncio.sleep(0))
+        with pytest.raises(TimeoutError):
+            await waits.until(in_seconds(0.01), asyncio.Event().wait())
+
+
+async def test_the_time_between_two_waits_is_nobodys() -> None:
+    with Waits() as waits:
+        await waits.until(in_seconds(0.01), asyncio.sleep(0))
+        await asyncio.sleep(0.03)
+        assert await waits.until(in_seconds(60), asyncio.sleep(0, "here")) == "here"
+
+
+async def test_after_one_that_took_too_long_others_can_be_waited_for() -> None:
+    with Waits() as waits:
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                await waits.until(in_seconds(0.01), asyncio.Event().wait())
+        assert await waits.until(in_seconds(60), asyncio.sleep(0.01, "here")) == "here"
+
+
+async def test_without_a_limit_a_wait_has_all_the_time() -> None:
+    with Waits() as waits:
+        await waits.until(in_seconds(0.01), asyncio.sleep(0))
+        assert await waits.until(math.inf, asyncio.sleep(0.03, "late")) == "late"
+
+
+async def test_who_is_cancelled_while_waiting_is_cancelled() -> None:
+    waiting = asyncio.Event()
+
+    async def wait() -> None:
+        with Waits() as waits:
+            waiting.set()
+            await waits.until(in_seconds(60), asyncio.Event().wait())
+
+    task = asyncio.create_task(wait())
+    await waiting.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_what_a_wait_raises_is_raised() -> None:
+    async def fail() -> None:
+        raise ValueError
+
+    with Waits() as waits, pytest.raises(ValueError):  # noqa: PT011 (its type alone is meant)
+        await waits.until(in_seconds(60), fail())
