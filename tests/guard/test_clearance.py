@@ -36,7 +36,7 @@ def test_what_may_be_shown_ends_at_the_highest_watermark_and_before_the_first_bl
         if isinstance(event, Watermark) and event.place == ANSWER:
             highest = max(highest, event.offset)
         shown = clearance.shown(ANSWER)
-        assert shown <= highest
+        assert 0 <= shown <= highest
         assert all(shown <= max(0, block.start) for block in blocked if block.place == ANSWER)
         if any(block.place.source is Source.PROMPT for block in blocked):  # none was sent
             assert shown == 0

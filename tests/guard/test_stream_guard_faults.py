@@ -87,6 +87,23 @@ async def test_an_answer_that_was_cleared_does_not_end_well_if_the_check_does_no
     assert not any(isinstance(event, Finished) for event in out.events)
 
 
+async def test_text_that_comes_after_the_service_has_ended_does_not_go_out() -> None:
+    over = asyncio.Event()
+
+    async def script(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
+        try:
+            async for event in completes_at_once(session):
+                yield event
+        finally:
+            over.set()
+
+    turn = Turn([FOUND, STARTED, over, TextDelta("Four"), Finished("stop")])
+    async with asyncio.timeout(10):
+        out = await watched(turn, rules(ScriptedSafety(script)))
+    assert isinstance(out.error, Unavailable)
+    assert out.text == ""
+
+
 async def test_silence_after_the_question_is_found_while_the_model_works() -> None:
     turn = Turn([FOUND, STARTED, TextDelta("Four"), asyncio.Event()])
     out = await watched(turn, rules(ScriptedSafety(mute), timeout=0.1))
@@ -106,7 +123,7 @@ class Gone(ScriptedSession):
     """Has broken off."""
 
     async def send(self, buffer: Buffer) -> None:
-        del buffer
+        await super().send(buffer)
         raise Unavailable("Gone.")
 
 
@@ -120,8 +137,9 @@ async def test_a_text_that_the_service_does_not_take_is_refused_whatever_the_set
 
 async def test_what_a_broken_session_still_says_is_heard() -> None:
     async def last_words(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
-        del session
-        await asyncio.sleep(0)
+        await session.next()
+        for _ in range(5):  # whoever is told that sending failed has heard it by now
+            await asyncio.sleep(0)
         yield blocks(ASKED, 0, 2)
         raise Unavailable("Gone.")
 
