@@ -102,7 +102,7 @@ class ReferenceService:
             elif analysis is None:
                 raise _Refused(grpc.StatusCode.INVALID_ARGUMENT, "The first message should be a policy.")
             else:
-                for event in _analyzed(analysis, message):
+                for event in _analysed(analysis, message):
                     yield event
         for event in analysis.finish() if analysis else ():
             yield event
@@ -140,7 +140,7 @@ def _decoded(data: bytes) -> PolicyName | InlinePolicy | Buffer | Commit | Stop:
         raise _Refused(grpc.StatusCode.INVALID_ARGUMENT, str(exc)) from exc
 
 
-def _analyzed(analysis: SessionAnalysis, message: Buffer | Commit) -> Iterator[SafetyEvent]:
+def _analysed(analysis: SessionAnalysis, message: Buffer | Commit) -> Iterator[SafetyEvent]:
     if isinstance(message, Commit):
         yield from analysis.commit()
         return

@@ -16,7 +16,7 @@ from shared.kept_health import KeptHealth
 from shared.settings import Settings
 
 if TYPE_CHECKING:
-    from shared.guard.content_safety_client import TextAnalyzer
+    from shared.guard.content_safety_client import TextAnalyser
 
 _CHECK_SECONDS = 3.0
 """How long it may take."""
@@ -38,7 +38,7 @@ class ContentSafety:
         self._policy = policy
         self._timeout = timeout
         self._opening = asyncio.Lock()
-        self._analyzer: TextAnalyzer | None = None
+        self._analyser: TextAnalyser | None = None
         self._health = KeptHealth(self._ask_health)
 
     @classmethod
@@ -70,9 +70,9 @@ class ContentSafety:
 
     async def aclose(self) -> None:
         """Close the connections; a later session would open new ones."""
-        analyzer, self._analyzer = self._analyzer, None
-        if analyzer is not None:
-            await analyzer.aclose()
+        analyser, self._analyser = self._analyser, None
+        if analyser is not None:
+            await analyser.aclose()
 
     async def _ask_health(self) -> PartHealth:
         host = _host(self._endpoint)
@@ -83,12 +83,12 @@ class ContentSafety:
             return PartHealth("content-safety", ok=False, detail=error.message, facts=facts)
         return PartHealth("content-safety", ok=True, detail=f"Azure AI Content Safety at {host}", facts=facts)
 
-    async def _opened(self) -> "TextAnalyzer":
+    async def _opened(self) -> "TextAnalyser":
         """Make the client, at the first call. Importing the SDK takes a while, so a thread does that."""
         async with self._opening:
-            if self._analyzer is None:
-                self._analyzer = await asyncio.to_thread(_make_analyzer, self._endpoint, self._key)
-            return self._analyzer
+            if self._analyser is None:
+                self._analyser = await asyncio.to_thread(_make_analyser, self._endpoint, self._key)
+            return self._analyser
 
 
 def _host(endpoint: str) -> str:
@@ -102,7 +102,7 @@ def _host(endpoint: str) -> str:
     return f"{host}:{port}" if host and port else host
 
 
-def _make_analyzer(endpoint: str, key: SecretStr | None) -> "TextAnalyzer":
-    from shared.guard.content_safety_client import TextAnalyzer
+def _make_analyser(endpoint: str, key: SecretStr | None) -> "TextAnalyser":
+    from shared.guard.content_safety_client import TextAnalyser
 
-    return TextAnalyzer.at(endpoint, key)
+    return TextAnalyser.at(endpoint, key)

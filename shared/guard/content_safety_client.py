@@ -119,7 +119,7 @@ _MAY_PASS = frozenset({Reason.UNREACHABLE, Reason.RATE, Reason.BROKEN})
 """What a second try may mend."""
 
 
-class TextAnalyzer:
+class TextAnalyser:
     """One SDK client with its connections.
 
     Args:
@@ -132,7 +132,7 @@ class TextAnalyzer:
         self._credential = credential
 
     @classmethod
-    def at(cls, endpoint: str, key: SecretStr | None, **options: Any) -> "TextAnalyzer":  # noqa: ANN401 (the SDK's own)
+    def at(cls, endpoint: str, key: SecretStr | None, **options: Any) -> "TextAnalyser":  # noqa: ANN401 (the SDK's own)
         """For a resource, with its key or else with the app's identity.
 
         Args:

@@ -18,7 +18,7 @@ from shared.guard.payloads import PayloadReader
 from shared.guard.severity_policy import SeverityPolicy
 
 if TYPE_CHECKING:
-    from shared.guard.content_safety_client import TextAnalyzer
+    from shared.guard.content_safety_client import TextAnalyser
 
 LONGEST_TEXT = 10_000
 """Characters that the service analyses at once."""
@@ -66,16 +66,16 @@ class ContentSafetySession:
     """A `SafetySession`.
 
     Args:
-        analyzer: Calls the service.
+        analyser: Calls the service.
         policy: Which severities block.
         timeout: Seconds that the analysis of a chunk may take.
         context: The request's.
     """
 
     def __init__(
-        self, analyzer: "TextAnalyzer", policy: SeverityPolicy, timeout: float, context: RequestContext
+        self, analyser: "TextAnalyser", policy: SeverityPolicy, timeout: float, context: RequestContext
     ) -> None:
-        self._analyzer = analyzer
+        self._analyser = analyser
         self._policy = policy
         self._timeout = timeout
         self._context = context
@@ -182,7 +182,7 @@ class ContentSafetySession:
 
     async def _analyse(self, source: Source, chunk: Chunk) -> tuple[Finding, ...]:
         deadline = min(asyncio.get_running_loop().time() + self._timeout, self._context.deadline)
-        severities = await self._analyzer.severities(
+        severities = await self._analyser.severities(
             chunk.window, deadline=deadline, invocation_id=self._context.invocation_id
         )
         return tuple(

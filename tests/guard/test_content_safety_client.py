@@ -10,7 +10,7 @@ import pytest
 from azure.core.exceptions import AzureError, HttpResponseError
 
 from shared.errors import Unavailable
-from shared.guard.content_safety_client import BY_CLASS, BY_STATUS, SENTENCES, Reason, TextAnalyzer, reason_of
+from shared.guard.content_safety_client import BY_CLASS, BY_STATUS, SENTENCES, Reason, TextAnalyser, reason_of
 from tests.stand_ins.certificates import self_signed
 from tests.stand_ins.content_safety import ContentSafetyStandIn
 from tests.stand_ins.identity_endpoint import identity_endpoint
@@ -98,13 +98,13 @@ async def test_without_a_key_the_apps_identity_signs_in_once(
     context, trusted = tls
     async with ContentSafetyStandIn(context) as service:
         service.finds("knife", "Violence", 7)
-        analyzer = TextAnalyzer.at(service.endpoint, None, connection_verify=str(trusted))
+        analyser = TextAnalyser.at(service.endpoint, None, connection_verify=str(trusted))
         deadline = asyncio.get_running_loop().time() + 30
         for text in ("Hello", "a knife"):
-            found = await analyzer.severities(text, deadline=deadline, invocation_id="i")
+            found = await analyser.severities(text, deadline=deadline, invocation_id="i")
         assert found == {"HATE": 0, "SELF_HARM": 0, "SEXUAL": 0, "VIOLENCE": 7}
-        await analyzer.knows_us(seconds=10)
-        await analyzer.aclose()
+        await analyser.knows_us(seconds=10)
+        await analyser.aclose()
     assert scopes == ["https://cognitiveservices.azure.com"]
 
 
@@ -114,19 +114,19 @@ async def test_no_identity_is_an_unavailable_service(
     monkeypatch.setenv("AZURE_TOKEN_CREDENTIALS", "EnvironmentCredential")
     context, trusted = tls
     async with ContentSafetyStandIn(context) as service:
-        analyzer = TextAnalyzer.at(service.endpoint, None, connection_verify=str(trusted))
+        analyser = TextAnalyser.at(service.endpoint, None, connection_verify=str(trusted))
         with pytest.raises(Unavailable, match="role"):
-            await analyzer.severities("Hello", deadline=asyncio.get_running_loop().time() + 30, invocation_id="i")
-        await analyzer.aclose()
+            await analyser.severities("Hello", deadline=asyncio.get_running_loop().time() + 30, invocation_id="i")
+        await analyser.aclose()
 
 
 async def test_a_certificate_that_nobody_vouches_for_is_an_unavailable_service(
     tls: tuple[ssl.SSLContext, Path], scopes: list[str]
 ) -> None:
     async with ContentSafetyStandIn(tls[0]) as service:
-        analyzer = TextAnalyzer.at(service.endpoint, None)
+        analyser = TextAnalyser.at(service.endpoint, None)
         with pytest.raises(Unavailable, match="CONTENT_SAFETY_ENDPOINT"):
-            await analyzer.knows_us(seconds=10)
-        await analyzer.aclose()
+            await analyser.knows_us(seconds=10)
+        await analyser.aclose()
     assert len(scopes) <= 1
     assert not service.texts
