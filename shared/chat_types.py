@@ -87,9 +87,12 @@ class Message:
 
     @property
     def text(self) -> str:
-        """What was said, after its author's name, and below it the text of its files."""
+        """What was said, after its author's name, and above it the text of its files.
+
+        The files come first as they stay the same, whatever follows what was said: a prompt cache can serve them.
+        """
         said = f"{self.author}: {self.content}" if self.author else self.content
-        return "\n\n".join([said, *map(str, self.files)])
+        return "\n\n".join([*map(str, self.files), said])
 
 
 @dataclass(frozen=True, slots=True)

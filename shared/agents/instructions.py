@@ -40,10 +40,10 @@ def team_instructions(agent: AgentDefinition, agents: Agents, request: ChatReque
             f"You are {agent.name}, one of a team that answers a user together: {names}. "
             f"{_IN_TEAM[agents.team.pattern]} Write only your own message, without your name in front."
         )
-    if attached:
-        parts.append(FILES_INSTRUCTIONS)
     if request.overrides.language:
         parts.append(LANGUAGE_INSTRUCTIONS.format(language=request.overrides.language))
+    if attached:
+        parts.append(FILES_INSTRUCTIONS)
     return "\n\n".join(parts)
 
 

@@ -10,15 +10,15 @@ from shared.chat_models import ModelEvent, ModelRequest
 from shared.chat_models.chunk_reader import ChunkReader
 from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
+from shared.kept_health import KeptHealth
 from shared.openai_service.connection import ServedModel
 from shared.openai_service.reasons import Fault, Reason, ServiceFault
 from shared.openai_service.service import OpenAIService
+from shared.waits import Waits
 
 if TYPE_CHECKING:
     import httpx2
 
-_CHECK_AGE = 30.0
-"""Seconds for which a health check holds: probes come often, and each would cost the service a request."""
 _SETTING_OF_OTHERS = "`model` in AGENTS_FILE"
 """Where a model that is not the configured one is named."""
 
@@ -33,9 +33,7 @@ class OpenAIChatModel:
         self._connection = service.connection
         self._model = service.connection.chat_model
         self._takes_stream_options = True
-        self._health: PartHealth | None = None
-        self._health_until = 0.0
-        self._checking = asyncio.Lock()
+        self._health = KeptHealth(self._ask_health)
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield the answer as it comes: all that one network read brought without suspending in between.
@@ -54,9 +52,12 @@ class OpenAIChatModel:
             try:
                 reader = ChunkReader(model.name, framing=_framing(response))
                 async with aclosing(response.aiter_bytes()) as received:
-                    while not reader.is_done and (data := await self._read(received, reader, begun, context)):
-                        for event in reader.feed(data):
-                            yield event
+                    with Waits() as waits:
+                        while not reader.is_done and (
+                            data := await self._read(received, reader, waits, self._limit(reader, begun, context))
+                        ):
+                            for event in reader.feed(data):
+                                yield event
                     for event in reader.finish():
                         yield event
                     await self._drain(received)
@@ -65,12 +66,7 @@ class OpenAIChatModel:
 
     async def check(self) -> PartHealth:
         """Whether the service answers and takes our credentials; asked at most every 30 seconds."""
-        async with self._checking:
-            now = asyncio.get_running_loop().time()
-            if self._health is None or now >= self._health_until:
-                self._health = await self._ask_health()
-                self._health_until = now + _CHECK_AGE
-            return self._health
+        return await self._health.latest()
 
     async def aclose(self) -> None:
         """Close the service, which an embedder may share."""
@@ -94,20 +90,21 @@ class OpenAIChatModel:
         self._takes_stream_options = False
         return response
 
-    async def _read(
-        self, received: AsyncGenerator[bytes], reader: ChunkReader, begun: float, context: RequestContext
-    ) -> bytes:
-        """Wait for the next bytes, as long as is fair at this point of the answer; empty at its end."""
-        import httpx2
-
+    def _limit(self, reader: ChunkReader, begun: float, context: RequestContext) -> float:
+        """Until when to wait for the next bytes, as is fair at this point of the answer."""
         now, patience = asyncio.get_running_loop().time(), self._service.patience
         if reader.is_complete:
             limit = now + patience.ending
         else:
             limit = now + patience.between if reader.has_content else begun + patience.first
+        return min(limit, context.deadline)
+
+    async def _read(self, received: AsyncGenerator[bytes], reader: ChunkReader, waits: Waits, limit: float) -> bytes:
+        """Wait for the next bytes; empty at the end of the answer."""
+        import httpx2
+
         try:
-            async with asyncio.timeout_at(min(limit, context.deadline)):
-                return await anext(received, b"")
+            return await waits.until(limit, anext(received, b""))
         except (httpx2.HTTPError, TimeoutError):
             # The answer is whole once its finish reason is there, however the connection ends.
             if reader.is_complete:
@@ -173,7 +170,7 @@ def _message(message: Message) -> Json:
     wire: dict[str, Json] = {"role": message.role.value, "content": message.text}
     if message.images:
         images: list[Json] = [{"type": "image_url", "image_url": {"url": _data_url(image)}} for image in message.images]
-        wire["content"] = [{"type": "text", "text": message.text}, *images]
+        wire["content"] = [*images, {"type": "text", "text": message.text}]
     if message.tool_calls:
         wire["content"] = message.content or None
         wire["tool_calls"] = [

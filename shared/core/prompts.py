@@ -70,7 +70,11 @@ def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Me
 
 
 def answer_instructions(request: ChatRequest, rules: str, *, attached: bool) -> str:
-    """The system prompt: the rules, which a request may replace or extend, and what else it asks for."""
+    """The system prompt: the rules, which a request may replace or extend, and what else it asks for.
+
+    What more requests have in common comes earlier: follow-ups are a front end's wish, the language a user's, and files
+    come with a question.
+    """
     overrides = request.overrides
     template = overrides.prompt_template
     if template is None:
@@ -79,10 +83,10 @@ def answer_instructions(request: ChatRequest, rules: str, *, attached: bool) -> 
         parts = [rules, template.removeprefix(">>>").strip()]
     else:
         parts = [template]
-    if attached:
-        parts.append(FILES_INSTRUCTIONS)
-    if overrides.language:
-        parts.append(LANGUAGE_INSTRUCTIONS.format(language=overrides.language))
     if overrides.suggest_followup_questions:
         parts.append(FOLLOWUP_INSTRUCTIONS)
+    if overrides.language:
+        parts.append(LANGUAGE_INSTRUCTIONS.format(language=overrides.language))
+    if attached:
+        parts.append(FILES_INSTRUCTIONS)
     return "\n\n".join(parts)

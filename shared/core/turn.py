@@ -64,4 +64,4 @@ async def run_turn(
 
 def _shown(message: Message) -> str:
     """A message of the prompt for people to read: an image is named, not spelled out."""
-    return "\n".join([message.text, *map(str, message.images)])
+    return "\n".join([*map(str, message.images), message.text])

@@ -61,13 +61,13 @@ async def test_microsofts_client_sends_an_image_and_a_text(app: RunningHost, ope
     said = outcome.records[0] if kind == "answer" else outcome.records[1]
     assert said["message" if kind == "answer" else "delta"]["content"] == "A pumpkin."
     assert outcome.records[0]["sessionState"] == {"id": 1}
-    text, image = content_of(openai)
-    assert text["text"].startswith(f"{QUESTION}\n\nSources:\nplan.pdf#page=3: ")
-    assert text["text"].endswith(f"\n\nFile notes.txt:\n{NOTES}")
+    image, text = content_of(openai)
+    told = f"File notes.txt:\n{NOTES}\n\n{QUESTION}\n\nSources:\nplan.pdf#page=3: "
+    assert text["text"].startswith(told)
     scheme, _, data = image["image_url"]["url"].partition(",")
     assert (scheme, b64decode(data)) == ("data:image/png;base64", PNG)
     thoughts = {thought["title"]: thought["description"] for thought in outcome.records[0]["context"]["thoughts"]}
-    assert thoughts["Prompt"][-1]["content"].endswith("[image: image/png, 1 kB]")
+    assert thoughts["Prompt"][-1]["content"].startswith(f"[image: image/png, 1 kB]\n{told}")
     assert "base64" not in json.dumps(outcome.records)
     assert [file.get("file") or file["image"] for file in thoughts["Attached files"]] == ["notes.txt", "image/png"]
 
@@ -82,7 +82,8 @@ async def test_files_stay_with_their_messages_and_out_of_the_search(app: Running
     rewriting, answering = (json.dumps(request.body["messages"]) for request in openai.chats[-2:])
     assert "a.pdf" not in rewriting
     told, _, later = answering.partition("I did.")
-    assert r"Look.\n\nFile a.pdf:\n(page 1)\n" in told
+    assert r"File a.pdf:\n(page 1)\n" in told
+    assert r"\n\nLook." in told
     assert "a.pdf" not in later
 
 

@@ -27,7 +27,7 @@ async def test_an_answer_is_text_then_how_it_ended(service: OpenAIStandIn, model
     }
 
 
-async def test_files_are_text_below_the_message_and_images_are_parts_of_it(
+async def test_images_and_the_text_of_files_come_before_what_was_said(
     service: OpenAIStandIn, model: OpenAIChatModel
 ) -> None:
     images = (ImagePart("image/png", b"\x89PNG"), ImagePart("image/webp", b"RIFF"))
@@ -38,14 +38,14 @@ async def test_files_are_text_below_the_message_and_images_are_parts_of_it(
         {
             "role": "user",
             "content": [
-                {"type": "text", "text": "What is it?\n\nFile a.txt:\nText."},
                 {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}},
                 {"type": "image_url", "image_url": {"url": "data:image/webp;base64,UklGRg=="}},
+                {"type": "text", "text": "File a.txt:\nText.\n\nWhat is it?"},
             ],
         },
         {
             "role": "user",
-            "content": "And this?\n\nFile b.txt:\nLong te\n[cut here: 1,234 more characters of the file are left out]",
+            "content": "File b.txt:\nLong te\n[cut here: 1,234 more characters of the file are left out]\n\nAnd this?",
         },
     ]
 
