@@ -59,7 +59,7 @@ class RaiService:
     ) -> None:
         self._address = RaiAddress.read(endpoint)
         self._policy = _policy(policy)
-        self._policy_setting = policy
+        self._policy_name = policy if isinstance(self._policy, PolicyName) else Path(policy).name
         self._timeout = timeout
         self._root_certificates = root_certificates
         self._tokens = _tokens(credential) if self._address.secure else None
@@ -123,7 +123,7 @@ class RaiService:
 
     async def _ask_health(self) -> PartHealth:
         """Open a session with nothing in it."""
-        facts: dict[str, Json] = {"host": self._address.host, "policy": self._policy_setting}
+        facts: dict[str, Json] = {"host": self._address.host, "policy": self._policy_name}
         context = RequestContext("health check", asyncio.get_running_loop().time() + 2 * _CHECK_PATIENCE)
         name = ""
         try:
@@ -143,14 +143,15 @@ class RaiService:
 
 
 def _policy(setting: str) -> PolicyName | InlinePolicy:
-    if not setting.endswith(".json"):
+    file = Path(setting)
+    if file.suffix.lower() != ".json":
         return PolicyName(setting)
     try:
-        return read_policy(Path(setting).read_bytes())
+        return read_policy(file.read_bytes())
     except OSError:
-        raise NotConfigured(f"RAI_POLICY names {setting}, which cannot be read.") from None
+        raise NotConfigured(f"RAI_POLICY names {file.name}, which cannot be read.") from None
     except MalformedPolicy as malformed:
-        raise NotConfigured(f"RAI_POLICY names {setting}, which is no policy: {malformed}.") from None
+        raise NotConfigured(f"RAI_POLICY names {file.name}, which is no policy: {malformed}.") from None
 
 
 def _tokens(credential: "AsyncTokenCredential | None") -> "RaiTokens":

@@ -85,21 +85,22 @@ def read_severity_policy(name: str) -> SeverityPolicy:
     """
     if name == "default":
         return DEFAULT_POLICY
-    if not name.lower().endswith(".json"):
+    file = Path(name)
+    if file.suffix.lower() != ".json":
         raise NotConfigured(
             "RAI_POLICY: Azure AI Content Safety knows only `default` and JSON files (ending in .json)."
         )
     try:
-        policy = _Policy.model_validate_json(_read(Path(name)))
+        policy = _Policy.model_validate_json(_read(file))
     except OSError:
-        raise NotConfigured(f"RAI_POLICY: {name} cannot be read.") from None
+        raise NotConfigured(f"RAI_POLICY names {file.name}, which cannot be read.") from None
     except ValidationError as invalid:
         first = invalid.errors()[0]
         key = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise NotConfigured(f"RAI_POLICY: {name}: {key}: {first['msg']}.") from None
+        raise NotConfigured(f"RAI_POLICY names {file.name}, which is no policy: {key}: {first['msg']}.") from None
     allowed: dict[tuple[Source, str], int] = {}
     for index, task in enumerate(policy.task_settings):
-        place = f"RAI_POLICY: {name}: taskSettings.{index}"
+        place = f"RAI_POLICY names {file.name}, which is no policy: taskSettings.{index}"
         category = _category(task, place)
         criteria = task.blocking_criteria
         if task.setting_enabled and criteria and criteria.enabled:

@@ -86,7 +86,9 @@ def test_a_file_that_is_no_policy_is_named_with_its_key(file: Path, text: str, s
         read_severity_policy(str(file))
 
 
-@pytest.mark.parametrize(("name", "says"), [("strict", "default"), ("missing.json", "missing.json cannot be read")])
+@pytest.mark.parametrize(
+    ("name", "says"), [("strict", "default"), ("folder/missing.json", "names missing.json, which cannot be read")]
+)
 def test_a_policy_that_is_not_there_is_named(name: str, says: str) -> None:
     with pytest.raises(NotConfigured, match=f"RAI_POLICY.*{says}"):
         read_severity_policy(name)
