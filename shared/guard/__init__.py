@@ -1,8 +1,8 @@
 """The boundary to safety services, and the guard that lets out only what they clear.
 
-A `SafetyService` opens a `SafetySession` for each turn. Two implementations: `rai_client` for the RAI service over
-gRPC, and `content_safety` for Azure AI Content Safety. What goes in and what comes back has the shapes and words of
-rai-aoai-alignment-mode. All offsets are UTF-8 bytes.
+A `SafetyService` opens a `SafetySession` for each conversation that is checked. Two implementations: `rai_client` for
+the RAI service over gRPC, and `content_safety` for Azure AI Content Safety. What goes in and what comes back has the
+shapes and words of rai-aoai-alignment-mode. All offsets are UTF-8 bytes.
 """
 
 from collections.abc import AsyncGenerator
