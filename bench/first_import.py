@@ -2,13 +2,11 @@
 
 import asyncio
 import sys
-from pathlib import Path
-from statistics import median
 
-from bench.side_by_side import compared
+from bench.processes import ROOT
+from bench.rounds import Comparison
 
 _ROUNDS = 5
-_ROOT = Path(__file__).parent.parent
 _TIMED = """
 import time
 begun = time.perf_counter()
@@ -19,16 +17,16 @@ print(app - begun, time.perf_counter() - app)
 """
 
 
-async def report() -> list[str]:
-    """Import both in fresh processes; the line that tells what came out."""
+async def report() -> list[Comparison]:
+    """Import both in fresh processes."""
     app: list[float] = []
     agents: list[float] = []
     for _ in range(_ROUNDS):
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", _TIMED, cwd=_ROOT, stdout=asyncio.subprocess.PIPE
+            sys.executable, "-c", _TIMED, cwd=ROOT, stdout=asyncio.subprocess.PIPE
         )
         printed, _ = await process.communicate()
         of_app, of_agents = map(float, printed.split())
-        app.append(of_app)
-        agents.append(of_agents)
-    return [compared("importing the agents' framework", median(agents), "importing the app", median(app))]
+        app.append(of_app * 1000)
+        agents.append(of_agents * 1000)
+    return [Comparison("An import", "milliseconds", {"the app": app, "the agents' framework": agents}, ("the app",))]

@@ -10,9 +10,8 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from statistics import median
 
-from bench.side_by_side import compared
+from bench.rounds import Comparison
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import ChatRequest, Message, PartHealth, RequestContext, RetrievalMode, Role
 from shared.core.turn import run_turn
@@ -98,7 +97,7 @@ async def _service(delay: float) -> AsyncGenerator[RaiService]:
         await process.wait()
 
 
-async def _lines(name: str, service: RaiService) -> list[str]:
+async def _compared(name: str, service: RaiService) -> list[Comparison]:
     rules = Rules(service, kind="rai", model="bench", mode="enforce", on_error="block", timeout=10)
 
     def guarded() -> AsyncGenerator[ChatEvent]:
@@ -110,21 +109,22 @@ async def _lines(name: str, service: RaiService) -> list[str]:
             timed = await _timed(turn)
             if number:  # the first round opens the connection
                 taken.append(timed)
+    names = {_alone: "alone", guarded: "guarded"}
     return [
-        compared(
+        Comparison(
             f"{what}, guarded by a service {name}",
-            median(taken[place] for taken in times[guarded]),
-            "alone",
-            median(taken[place] for taken in times[_alone]),
+            "milliseconds",
+            {names[turn]: [taken[place] * 1000 for taken in times[turn]] for turn in names},
+            ("alone",),
         )
-        for place, what in enumerate(("first text", "whole answer"))
+        for place, what in enumerate(("First text", "Whole answer"))
     ]
 
 
-async def report() -> list[str]:
-    """Run it; the lines that tell what came out."""
-    lines: list[str] = []
+async def report() -> list[Comparison]:
+    """Compare with each service."""
+    comparisons: list[Comparison] = []
     for name, delay in _LAGS.items():
         async with _service(delay) as service:
-            lines += await _lines(name, service)
-    return lines
+            comparisons += await _compared(name, service)
+    return comparisons

@@ -1,9 +1,11 @@
 """A concurrent team of five with a model that takes 300 ms, against one call of that model."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 
-from bench.side_by_side import compared, medians
+from bench.rounds import Comparison, by_turns
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
 from shared.agents.turns import AgentParts, team_turn
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
@@ -63,7 +65,17 @@ async def _call() -> None:
         pass
 
 
-async def report() -> list[str]:
-    """Run it; the lines that tell what came out."""
-    times = await medians({"team": _team, "call": _call}, _ROUNDS)
-    return [compared("a concurrent team of five", times["team"], "one model call", times["call"])]
+async def _milliseconds(work: Callable[[], Awaitable[None]]) -> float:
+    begun = time.perf_counter()
+    await work()
+    return (time.perf_counter() - begun) * 1000
+
+
+async def report() -> list[Comparison]:
+    """Compare the whole answers."""
+    measures = {
+        "one model call": partial(_milliseconds, _call),
+        "a concurrent team of five": partial(_milliseconds, _team),
+    }
+    values = await by_turns(measures, _ROUNDS)
+    return [Comparison("A whole answer", "milliseconds", values, ("one model call",))]
