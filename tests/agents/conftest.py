@@ -4,29 +4,17 @@ from pathlib import Path
 import pytest
 
 from shared.chat_models.openai_chat import OpenAIChatModel
-from shared.chat_types import Passage
-from shared.retrieval.sqlite_index import SqliteIndex
 from shared.retrieval.sqlite_retriever import SqliteRetriever
 from tests.agents.teams import Office
+from tests.small_index import small_index
 from tests.stand_ins.openai_connected import connection_to, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
-
-PASSAGES = (
-    Passage("1", "The Standard plan pays 80 % of dental care.", "plan.pdf#page=3", "plan.pdf", "health"),
-    Passage("2", "Dental implants are paid after two years.", "dental.md", "dental.md", "health"),
-    Passage("3", "Vacation is 30 days a year.", "leave.md", "leave.md", "leave", oids=("me",), groups=("staff",)),
-)
 
 
 @pytest.fixture
 async def retriever(tmp_path: Path) -> AsyncGenerator[SqliteRetriever]:
-    index = SqliteIndex(tmp_path / "index.sqlite")
-    for passage in PASSAGES:
-        await index.replace(passage.sourcefile, "1", [passage], None)
-    await index.aclose()
-    retriever = SqliteRetriever(tmp_path / "index.sqlite", None)
-    yield retriever
-    await retriever.aclose()
+    async with small_index(tmp_path) as retriever:
+        yield retriever
 
 
 @pytest.fixture

@@ -10,35 +10,25 @@ from typing import Any
 import pytest
 
 from shared.chat_models.openai_chat import OpenAIChatModel
-from shared.chat_types import Caller, ChatRequest, Json, Message, Overrides, Passage, RequestContext, Role
+from shared.chat_types import Caller, ChatRequest, Json, Message, Overrides, RequestContext, Role
 from shared.core.fold import Answer, fold
 from shared.core.turn import run_turn
 from shared.errors import NotSignedIn, RateLimited, Unavailable
 from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Usage
 from shared.openai_service.connection import OpenAIConnection
 from shared.openai_service.service import OpenAIService, Patience
-from shared.retrieval.sqlite_index import SqliteIndex
 from shared.retrieval.sqlite_retriever import SqliteRetriever
 from shared.settings import Settings
+from tests.small_index import small_index
 from tests.stand_ins.openai_service import OpenAIStandIn
 
-PASSAGES = (
-    Passage("1", "The Standard plan pays 80 % of dental care.", "plan.pdf#page=3", "plan.pdf", "health"),
-    Passage("2", "Dental implants are paid after two years.", "dental.md", "dental.md", "health"),
-    Passage("3", "Vacation is 30 days a year.", "leave.md", "leave.md", "leave", oids=("me",), groups=("staff",)),
-)
 QUESTION = "What does the plan pay for dental care?"
 
 
 @pytest.fixture
 async def retriever(tmp_path: Path) -> AsyncGenerator[SqliteRetriever]:
-    index = SqliteIndex(tmp_path / "index.sqlite")
-    for passage in PASSAGES:
-        await index.replace(passage.sourcefile, "1", [passage], None)
-    await index.aclose()
-    retriever = SqliteRetriever(tmp_path / "index.sqlite", None)
-    yield retriever
-    await retriever.aclose()
+    async with small_index(tmp_path) as retriever:
+        yield retriever
 
 
 @pytest.fixture
