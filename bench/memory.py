@@ -20,8 +20,8 @@ _ROUNDS = 2
 _MEGABYTE = 1_000_000
 _AT_ONCE = 8
 _OPEN = 200
-_TOKENS, _GAP = 50, 0.05
-"""Of the open streams: each lasts longer than it takes to open them all."""
+_GAP = 0.05
+"""Seconds between two tokens of the open streams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class Plan:
     """Requests at the end of the leak check."""
     streams: int = _OPEN
     """Open at the same time."""
+    tokens: int = 50
+    """Of each of them: it lasts longer than it takes to open them all."""
     seconds: float = 50.0
     """When the leak check of one server ends at the latest."""
 
@@ -91,8 +93,8 @@ async def _held(target: Target, upstream: Child, plan: Plan) -> _Held:
     idle = await target.server.memory()
     await ask_at_once(target, _AT_ONCE, plan.warm // _AT_ONCE, 1)
     asked = await target.server.memory()
-    upstream.tell(f"plan {_TOKENS} {_GAP}")
-    await ask_at_once(target, plan.streams, 1, _TOKENS)
+    upstream.tell(f"plan {plan.tokens} {_GAP}")
+    await ask_at_once(target, plan.streams, 1, plan.tokens)
     return _Held(idle, asked, await target.server.memory())
 
 

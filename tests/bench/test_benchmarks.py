@@ -1,0 +1,49 @@
+"""The benchmarks run, at a size that says nothing: what they measure is for people to read."""
+
+import json
+from itertools import islice
+from pathlib import Path
+
+from bench.__main__ import write
+from bench.cold_start import compare_imports
+from bench.memory import Plan
+from bench.memory import report as report_memory
+from bench.passages import questions
+from bench.retrieval import compare as compare_retrieval
+from bench.rounds import Comparison
+from shared.retrieval.fts_query import match_expression
+
+
+def names(comparisons: list[Comparison]) -> list[list[str]]:
+    return [list(comparison.values) for comparison in comparisons]
+
+
+async def test_retrieval_compares_each_size_and_shows_the_growth(tmp_path: Path) -> None:
+    comparisons = await compare_retrieval(tmp_path, (50, 200), rounds=1)
+    both = ["ours", "plain apsw"]
+    assert names(comparisons) == [both, both, both, both, ["50 passages", "200 passages"]]
+
+
+async def test_memory_compares_peaks_and_growth() -> None:
+    comparisons = await report_memory(Plan(rounds=1, warm=8, until=24, streams=4, tokens=2))
+    both = ["baseline", "ours"]
+    assert names(comparisons) == [both, both, both, ["trivial function", "ours"], ["trivial function", "ours"]]
+
+
+async def test_the_import_is_compared_with_the_platforms() -> None:
+    assert list((await compare_imports(rounds=1)).values) == ["platform", "function_app"]
+
+
+def test_the_questions_are_the_same_every_time_and_have_words_to_search_for() -> None:
+    some = list(islice(questions(), 20))
+    assert some == list(islice(questions(), 20))
+    assert all(match_expression(question) for question in some)
+
+
+def test_what_came_out_is_a_json_file_with_every_round(tmp_path: Path) -> None:
+    comparison = Comparison("A search", "milliseconds", {"ours": [3.0, 6.0], "plain": [2.0, 3.0]}, ("plain",))
+    written = json.loads(write("some", [comparison], tmp_path / "new").read_text())
+    assert written["benchmark"] == "some"
+    (one,) = written["comparisons"]
+    assert one["results"]["ours"]["rounds"] == [3.0, 6.0]
+    assert one["results"]["ours"]["ratios"]["plain"]["median"] == 1.75
