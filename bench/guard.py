@@ -12,53 +12,21 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 from bench.rounds import Comparison
-from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
-from shared.chat_types import ChatRequest, Message, PartHealth, RequestContext, RetrievalMode, Role
+from bench.timed_parts import EmptyRetriever, TimedModel
+from shared.chat_types import ChatRequest, Message, RequestContext, Role
 from shared.core.turn import run_turn
-from shared.events import ChatEvent, CompletionStarted, TextDelta, Usage
+from shared.events import ChatEvent, TextDelta
 from shared.guard.rai_client import RaiService
 from shared.guard.rules import Rules
 from shared.guard.stream_guard import guard
-from shared.retrieval import SearchQuery, SearchResult
 
 _ROUNDS = 7
 _LAGS = {"that answers at once": 0.0, "that lags 50 ms": 0.05}
-_TOKENS = [f"word{number} " for number in range(60)]
+_MODEL = TimedModel([f"word{number} " for number in range(60)], gap=0.02)
 _REQUEST = ChatRequest((Message(Role.USER, "Does the Standard plan cover eye exams?"),))
 _ROOT = Path(__file__).parent.parent
 
 type _Turn = Callable[[], AsyncGenerator[ChatEvent]]
-
-
-class _Model:
-    takes_images = False
-
-    async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        del request, context
-        await asyncio.sleep(0.3)
-        yield CompletionStarted("bench", 0, "bench")
-        for token in _TOKENS:
-            yield ModelText(token)
-            await asyncio.sleep(0.02)
-        yield ModelFinished("stop", Usage(1, 1))
-
-    async def check(self) -> PartHealth:
-        return PartHealth("bench", ok=True, detail="")
-
-    async def aclose(self) -> None:
-        return
-
-
-class _EmptyRetriever:
-    async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
-        del query, context
-        return SearchResult((), RetrievalMode.TEXT)
-
-    async def check(self) -> PartHealth:
-        return PartHealth("bench", ok=True, detail="")
-
-    async def aclose(self) -> None:
-        return
 
 
 def _context() -> RequestContext:
@@ -66,7 +34,7 @@ def _context() -> RequestContext:
 
 
 def _alone() -> AsyncGenerator[ChatEvent]:
-    return run_turn(_REQUEST, _context(), _Model(), _EmptyRetriever())
+    return run_turn(_REQUEST, _context(), _MODEL, EmptyRetriever())
 
 
 async def _timed(turn: _Turn) -> tuple[float, float]:

@@ -2,50 +2,21 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from bench.rounds import Comparison, by_turns
+from bench.timed_parts import EmptyRetriever, TimedModel
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
 from shared.agents.turns import AgentParts, team_turn
-from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
-from shared.chat_types import ChatRequest, Message, PartHealth, RequestContext, RetrievalMode, Role
-from shared.events import CompletionStarted, Usage
-from shared.retrieval import SearchQuery, SearchResult
+from shared.chat_models import ModelRequest
+from shared.chat_types import ChatRequest, Message, RequestContext, Role
 
 _ROUNDS = 9
 _QUESTION = "Does the Standard plan cover eye exams?"
 _AGENTS = tuple(AgentDefinition(name=f"Agent {number}", instructions="Answer.") for number in range(1, 6))
+_MODEL = TimedModel(["One exam in each plan year."])
 _TEAM = Agents(team=Team(pattern=Pattern.CONCURRENT), agents=_AGENTS)
-
-
-class _SlowModel:
-    takes_images = False
-
-    async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        del request, context
-        yield CompletionStarted("bench", 0, "bench")
-        await asyncio.sleep(0.3)
-        yield ModelText("One exam in each plan year.")
-        yield ModelFinished("stop", Usage(1, 1))
-
-    async def check(self) -> PartHealth:
-        return PartHealth("bench", ok=True, detail="")
-
-    async def aclose(self) -> None:
-        return
-
-
-class _EmptyRetriever:
-    async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
-        del query, context
-        return SearchResult((), RetrievalMode.TEXT)
-
-    async def check(self) -> PartHealth:
-        return PartHealth("bench", ok=True, detail="")
-
-    async def aclose(self) -> None:
-        return
 
 
 def _context() -> RequestContext:
@@ -53,7 +24,7 @@ def _context() -> RequestContext:
 
 
 async def _team() -> None:
-    parts = AgentParts(_TEAM, _SlowModel(), _EmptyRetriever(), concurrent_calls=8)
+    parts = AgentParts(_TEAM, _MODEL, EmptyRetriever(), concurrent_calls=8)
     request = ChatRequest((Message(Role.USER, _QUESTION),))
     async for _ in team_turn(request, _context(), parts):
         pass
@@ -61,7 +32,7 @@ async def _team() -> None:
 
 async def _call() -> None:
     request = ModelRequest((Message(Role.USER, _QUESTION),), _QUESTION)
-    async for _ in _SlowModel().stream(request, _context()):
+    async for _ in _MODEL.stream(request, _context()):
         pass
 
 

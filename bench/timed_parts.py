@@ -1,0 +1,56 @@
+"""Parts that take their time by the clock and no work, so that what stands around them is measured."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+
+from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
+from shared.chat_types import PartHealth, RequestContext, RetrievalMode
+from shared.events import CompletionStarted, Usage
+from shared.retrieval import SearchQuery, SearchResult
+
+
+class TimedModel:
+    """Says the same to everything.
+
+    Args:
+        tokens: What it says.
+        first: Seconds to the first token.
+        gap: Seconds after each token.
+    """
+
+    takes_images = False
+
+    def __init__(self, tokens: Sequence[str], *, first: float = 0.3, gap: float = 0) -> None:
+        self._tokens = tokens
+        self._first = first
+        self._gap = gap
+
+    async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
+        """Yield the tokens in time."""
+        del request, context
+        await asyncio.sleep(self._first)
+        yield CompletionStarted("bench", 0, "bench")
+        for token in self._tokens:
+            yield ModelText(token)
+            await asyncio.sleep(self._gap)
+        yield ModelFinished("stop", Usage(1, 1))
+
+    async def check(self) -> PartHealth:
+        return PartHealth("bench", ok=True, detail="")
+
+    async def aclose(self) -> None:
+        return
+
+
+class EmptyRetriever:
+    """Finds nothing at once."""
+
+    async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
+        del query, context
+        return SearchResult((), RetrievalMode.TEXT)
+
+    async def check(self) -> PartHealth:
+        return PartHealth("bench", ok=True, detail="")
+
+    async def aclose(self) -> None:
+        return
