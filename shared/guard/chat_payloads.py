@@ -29,13 +29,14 @@ class PromptText:
 def prompt_texts(request: ChatRequest) -> list[PromptText]:
     """What the caller wrote that may reach a model, message by message.
 
-    These are the messages with the texts of their files and the arguments of their tool calls, and a prompt template
-    as a system message after them. Images have no text.
+    These are the messages with the texts of their files and all of their tool calls, and after them the prompt template
+    and the language as a system message. Images have no text.
     """
     messages = request.messages[-1:] if request.single_turn else request.messages
     said = [(message.role, _written(message)) for message in messages]
-    if template := request.overrides.prompt_template:
-        said.append((Role.SYSTEM, template))
+    overrides = request.overrides
+    if wishes := "\n\n".join(wish for wish in (overrides.prompt_template, overrides.language) if wish):
+        said.append((Role.SYSTEM, wishes))
     return [PromptText(Place(Source.PROMPT, str(index), 0), role, text) for index, (role, text) in enumerate(said)]
 
 
@@ -61,8 +62,8 @@ def answer_buffer(place: Place, text: str, answer_id: str, model: str, created: 
 
 
 def _written(message: Message) -> str:
-    calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
-    return "\n\n".join(text for text in (message.text, *calls) if text)
+    calls = [f"{call.id} {call.name} {call.arguments}" for call in message.tool_calls]
+    return "\n\n".join(text for text in (message.text, message.tool_call_id, *calls) if text)
 
 
 def _buffer(source: Source, payload: object) -> Buffer:

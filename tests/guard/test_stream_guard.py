@@ -69,21 +69,21 @@ async def test_everything_that_the_caller_wrote_is_asked_about() -> None:
     asked = ChatRequest(
         (
             Message(Role.SYSTEM, "Be nice."),
-            Message(Role.ASSISTANT, "", tool_calls=(ToolCall("1", "search", '{"q":"x"}'),)),
-            Message(Role.TOOL, "Found.", tool_call_id="1"),
+            Message(Role.ASSISTANT, "", tool_calls=(ToolCall("c-1", "search", '{"q":"x"}'),)),
+            Message(Role.TOOL, "Found.", tool_call_id="c-1"),
             Message(Role.USER, "Read this.", files=(FileText("a.txt", "Inside."),)),
         ),
-        Overrides(prompt_template=">>>Be rude."),
+        Overrides(prompt_template=">>>Be rude.", language="en-GB"),
     )
     service = ScriptedSafety(honest())
     assert (await watched(answer("Yes."), rules(service), asked)).error is None
     texts = {place.message_id: text for place, text in service.sessions[0].texts.items() if place.source == "PROMPT"}
     assert texts["0"] == "Be nice."
-    assert texts["1"] == 'search {"q":"x"}'
-    assert texts["2"] == "Found."
+    assert texts["1"] == 'c-1 search {"q":"x"}'
+    assert texts["2"] == "Found.\n\nc-1"
     assert "Read this." in texts["3"]
     assert "Inside." in texts["3"]
-    assert texts["4"] == ">>>Be rude."
+    assert texts["4"] == ">>>Be rude.\n\nen-GB"
     assert service.sessions[0].steps[1] == "commit"
 
 
