@@ -18,6 +18,7 @@ from bench import (
     streaming,
     streaming_first_token,
     streaming_gaps,
+    streaming_host,
     team,
 )
 from bench.processes import ROOT
@@ -27,6 +28,7 @@ BENCHES = {
     "streaming": streaming,
     "first-token": streaming_first_token,
     "gaps": streaming_gaps,
+    "local-host": streaming_host,
     "cold-start": cold_start,
     "memory": memory,
     "retrieval": retrieval,

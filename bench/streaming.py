@@ -15,7 +15,7 @@ from bench.targets import Field, Target, field
 TOKENS = 300
 """Of an answer: a long paragraph."""
 _ROUNDS = 5
-_REQUESTS = {1: 4, 16: 1, 64: 1}
+REQUESTS = {1: 4, 16: 1, 64: 1}
 """By how many streams there are at once: how many answers each connection brings, one after the other."""
 
 
@@ -23,7 +23,7 @@ async def report() -> list[Comparison]:
     """Compare, for each number of streams at once."""
     pin(0, OTHER_CORE)
     async with field() as running:
-        return [await compare(running, streams, _ROUNDS) for streams in _REQUESTS]
+        return [await compare(running, streams, _ROUNDS) for streams in REQUESTS]
 
 
 async def compare(running: Field, streams: int, rounds: int, tokens: int = TOKENS) -> Comparison:
@@ -31,7 +31,7 @@ async def compare(running: Field, streams: int, rounds: int, tokens: int = TOKEN
     running.plan(tokens)
     targets = {"relay": running.relay, "baseline": running.baseline, **running.ours}
     measures = {
-        name: partial(cpu_per_token, target, streams, _REQUESTS[streams], tokens) for name, target in targets.items()
+        name: partial(cpu_per_token, target, streams, REQUESTS[streams], tokens) for name, target in targets.items()
     }
     values = await by_turns(measures, rounds)
     what = f"CPU time per streamed token, {streams} at once, {tokens} tokens an answer"

@@ -74,6 +74,8 @@ class Field:
     """The SDK's typed stream."""
     ours: dict[str, Target]
     """Our app by protocol."""
+    settings: dict[str, str]
+    """The environment that our app runs with."""
 
     def plan(self, tokens: int, gap: float = 0.0) -> None:
         """Say what the model's next answers are: how many tokens, and the seconds between two."""
@@ -90,9 +92,8 @@ async def field() -> AsyncGenerator[Field]:
         await make_index(Path(data) / "index.sqlite")
         relay = await stack.enter_async_context(running("bench.relay", env, core=SERVER_CORE))
         baseline = await stack.enter_async_context(running("bench.baseline", env, core=SERVER_CORE))
-        ours = await stack.enter_async_context(
-            running("bench.worker_server", env | {"DATA_DIR": data, "HISTORY_BACKEND": "off"}, core=SERVER_CORE)
-        )
+        settings = env | {"DATA_DIR": data, "HISTORY_BACKEND": "off"}
+        ours = await stack.enter_async_context(running("bench.worker_server", settings, core=SERVER_CORE))
         yield Field(
             upstream,
             Target(upstream, "/v1/chat/completions"),
@@ -102,6 +103,7 @@ async def field() -> AsyncGenerator[Field]:
                 name: Target(ours, f"/api/{name}/chat/stream", marks, f"pinned_chat_stream {name}")
                 for name, marks in PROTOCOLS.items()
             },
+            settings,
         )
 
 

@@ -1,0 +1,41 @@
+"""What the local host's proxy adds to a streamed token: the same app with it, and at the worker's own HTTP server.
+
+On a laptop both run in one process. In Azure the proxy in front is not Python and not in the app's process.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from bench.processes import OTHER_CORE, SERVER_CORE, pin, running
+from bench.rounds import Comparison, by_turns
+from bench.streaming import REQUESTS, TOKENS, cpu_per_token
+from bench.targets import Field, Target, field
+
+_ROUNDS = 5
+
+
+async def report() -> list[Comparison]:
+    """Compare, for each number of streams at once."""
+    pin(0, OTHER_CORE)
+    async with field() as others, hosted(others) as host:
+        return [await compare(others, host, streams, TOKENS, _ROUNDS) for streams in REQUESTS]
+
+
+@asynccontextmanager
+async def hosted(others: Field) -> AsyncGenerator[Target]:
+    """Start our app on the local host, beside the others."""
+    async with running("bench.local_host", others.settings, core=SERVER_CORE) as server:
+        yield Target(server, others.ours["ai-chat"].path)
+
+
+async def compare(others: Field, host: Target, streams: int, tokens: int, rounds: int) -> Comparison:
+    """Compare with so many streams at once, each so long."""
+    others.plan(tokens)
+    targets = {"worker": others.ours["ai-chat"], "worker and proxy": host}
+    measures = {
+        name: partial(cpu_per_token, target, streams, REQUESTS[streams], tokens) for name, target in targets.items()
+    }
+    values = await by_turns(measures, rounds)
+    what = f"CPU time per streamed token, {streams} at once, {tokens} tokens an answer"
+    return Comparison(what, "microseconds", values, ("worker",))
