@@ -25,6 +25,12 @@ def chunks_of(pieces: list[str], *, complete: bool = True) -> list[Chunk]:
     return found
 
 
+def sentences(pieces: list[str]) -> set[str]:
+    """The text up to the end of each chunk, without what may come late: spaces and brackets behind a full stop."""
+    whole = "".join(pieces).encode()
+    return {whole[: chunk.end].decode().rstrip().rstrip("」』”’）") for chunk in chunks_of(pieces)}
+
+
 def texts(*pieces: str, complete: bool = False) -> list[str]:
     return [chunk.text for chunk in chunks_of([*pieces], complete=complete)]
 
@@ -45,12 +51,25 @@ def test_the_chunks_are_the_text_with_offsets_in_bytes(pieces: list[str]) -> Non
     assert end == len(whole)
 
 
-@given(TEXTS, st.data())
-def test_it_does_not_matter_how_a_text_of_whole_sentences_is_split(pieces: list[str], data: st.DataObject) -> None:
-    whole = "".join(piece.encode("utf-8", "ignore").decode() for piece in pieces)[:LIMIT]
-    at = data.draw(st.integers(0, len(whole)))
-    ends = {chunk.end for chunk in chunks_of([whole[:at], whole[at:]])}
-    assert {chunk.end for chunk in chunks_of([whole])} <= ends | {0}
+SENTENCES = st.lists(
+    st.builds(
+        str.__add__, st.text("ab é😀", max_size=30).map("c{}c".format), st.sampled_from([". ", "?! ", "。", "\n"])
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(SENTENCES, st.data())
+def test_however_sentences_are_split_each_is_taken_whole_and_at_once(sentences: list[str], data: st.DataObject) -> None:
+    whole = "".join(sentences)
+    ends = [len("".join(sentences[: count + 1]).encode()) for count in range(len(sentences))]
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)))))
+    pieces = [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    found = [chunk.end for chunk in chunks_of(pieces, complete=False)]
+    assert set(found) <= set(ends)
+    assert found[-1] == ends[-1]
+    assert [chunk.end for chunk in chunks_of([*whole], complete=False)] == ends
 
 
 def test_a_sentence_waits_until_it_is_whole() -> None:
