@@ -25,12 +25,6 @@ def chunks_of(pieces: list[str], *, complete: bool = True) -> list[Chunk]:
     return found
 
 
-def sentences(pieces: list[str]) -> set[str]:
-    """The text up to the end of each chunk, without what may come late: spaces and brackets behind a full stop."""
-    whole = "".join(pieces).encode()
-    return {whole[: chunk.end].decode().rstrip().rstrip("」』”’）") for chunk in chunks_of(pieces)}
-
-
 def texts(*pieces: str, complete: bool = False) -> list[str]:
     return [chunk.text for chunk in chunks_of([*pieces], complete=complete)]
 
