@@ -101,7 +101,8 @@ class Settings(BaseModel):
     )
     rai_policy: str = Field(
         default="default",
-        description="The RAI service's policy: its name, or the path of a JSON file (ending in `.json`) with one.",
+        description="What is looked for: the name of a policy of the RAI service (Azure AI Content Safety knows "
+        "`default`), or the path of a JSON file (ending in `.json`) with one.",
     )
     rai_on_error: Literal["block", "allow"] | None = Field(
         default=None,
