@@ -8,8 +8,6 @@ import asyncio
 import logging
 import time
 
-from starlette.concurrency import run_in_threadpool
-
 from shared import app
 from shared.errors import SwitchboardError
 
@@ -23,8 +21,7 @@ async def warm_up() -> None:
     started = time.monotonic()
     try:
         service = await app.get_service()
-        # Not `asyncio.to_thread`: this way the web framework also loads what it needs to stream.
-        await asyncio.gather(run_in_threadpool(service.load), service.check())
+        await asyncio.gather(asyncio.to_thread(service.load), service.check())
     except SwitchboardError as error:
         _log.warning("not warmed up: %s", error.message)
     except Exception as error:  # noqa: BLE001 (nobody waits for this; a request meets the same fault and answers it)
