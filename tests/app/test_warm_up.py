@@ -149,7 +149,7 @@ async def test_the_trigger_warms_up_and_its_faults_come_back_at_the_request(
 ) -> None:
     async with probed(tmp_path, data_dir, openai.settings | NO_VECTORS | NOT_YET) as host:
         assert await warm_up(host, http) == {"name": "warmup", "status": "success"}
-        assert "not warmed up: HISTORY_BACKEND" in host.log()
+        await asyncio.to_thread(host.wait_for, "not warmed up: HISTORY_BACKEND")
         assert "openai" not in await modules(host, http)
         status, answer = await ask(host, http)
         assert status == 503
