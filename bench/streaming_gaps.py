@@ -1,7 +1,7 @@
 """Whether tokens keep their pace: 200 streams at once, a token every 20 ms each, from a server on one core.
 
 The gaps are counted while all streams are under way. What the machine does beside the benchmark shows in the 99th
-percentile: it says something only next to the relay's.
+percentile: it says something only next to the relay's. The SDK's typed stream is left out: it does not keep up.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class _Pace:
 
 
 async def report() -> list[Comparison]:
-    """Compare our app and the SDK's typed stream with the relay."""
+    """Compare our app with the relay."""
     pin(0, OTHER_CORE)
     async with field() as running:
         return await compare(running, _STREAMS, _TOKENS, _ROUNDS)
@@ -43,7 +43,7 @@ async def report() -> list[Comparison]:
 
 async def compare(running: Field, streams: int, tokens: int, rounds: int) -> list[Comparison]:
     """Compare with so many streams at once, each so long."""
-    targets = {"relay": running.relay, "baseline": running.baseline, "ai-chat": running.ours["ai-chat"]}
+    targets = {"relay": running.relay, "ai-chat": running.ours["ai-chat"]}
     running.plan(1)
     for target in targets.values():
         await ask_at_once(target, 1, 1, 1)
