@@ -17,7 +17,8 @@ class Waits:
         self._loop = asyncio.get_running_loop()
         self._limit = math.inf
         self._timer: asyncio.TimerHandle | None = None
-        self._timeout: asyncio.Timeout | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._is_over = False
 
     def __enter__(self) -> Self:
         return self
@@ -36,15 +37,24 @@ class Waits:
         Raises:
             TimeoutError: the limit was over first.
         """
-        self._limit = limit
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("Only a task can wait with a limit.")
+        self._limit, self._is_over = limit, False
         if self._timer is None or limit < self._timer.when():
             self._set_timer()
-        async with asyncio.timeout(None) as timeout:
-            self._timeout = timeout
-            try:
-                return await what
-            finally:
-                self._timeout = None
+        self._task, cancelled_before = task, task.cancelling()
+        try:
+            return await what
+        except asyncio.CancelledError as exc:
+            # As in `asyncio.Timeout`: who is cancelled by others as well is cancelled.
+            if self._is_over and task.cancelling() - 1 <= cancelled_before:
+                raise TimeoutError from exc
+            raise
+        finally:
+            self._task = None
+            if self._is_over:
+                task.uncancel()
 
     def _set_timer(self) -> None:
         if self._timer:
@@ -54,9 +64,10 @@ class Waits:
     def _look(self) -> None:
         """The timer may have been set for an earlier wait: then it is set again, for the one at hand."""
         self._timer = None
-        if self._timeout is None:
+        if self._task is None:
             return
         if self._loop.time() < self._limit:
             self._set_timer()
         else:
-            self._timeout.reschedule(self._limit)
+            self._is_over = True
+            self._task.cancel()

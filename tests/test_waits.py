@@ -82,3 +82,40 @@ async def test_what_a_wait_raises_is_raised() -> None:
 
     with Waits() as waits, pytest.raises(ValueError):  # noqa: PT011 (its type alone is meant)
         await waits.until(in_seconds(60), fail())
+
+
+async def test_who_is_cancelled_in_the_moment_that_the_limit_is_over_is_cancelled() -> None:
+    ended = asyncio.Event()
+
+    async def end_late() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+            await asyncio.sleep(0)
+
+    async def wait() -> None:
+        with Waits() as waits:
+            await waits.until(in_seconds(0.01), end_late())
+
+    task = asyncio.create_task(wait())
+    await ended.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_what_comes_although_the_limit_is_over_leaves_nothing_cancelled() -> None:
+    async def come_late() -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "late"
+        return ""
+
+    with Waits() as waits:
+        assert await waits.until(in_seconds(0.01), come_late()) == "late"
+        assert await waits.until(in_seconds(60), asyncio.sleep(0, "here")) == "here"
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0
