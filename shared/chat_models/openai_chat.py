@@ -51,7 +51,7 @@ class OpenAIChatModel:
             response = await self._request(body, min(begun + self._service.patience.first, context.deadline))
             try:
                 reader = ChunkReader(model.name, framing=_framing(response))
-                async with aclosing(response.aiter_bytes()) as received:
+                async with aclosing(_unpacked(response)) as received:
                     with Waits() as waits:
                         while not reader.is_done and (
                             data := await self._read(received, reader, waits, self._limit(reader, begun, context))
@@ -133,6 +133,11 @@ class OpenAIChatModel:
             return PartHealth(self._connection.kind, ok=False, detail=error.message, facts=facts)
         detail = f"{self._model.name} at {self._connection.host}"
         return PartHealth(self._connection.kind, ok=True, detail=detail, facts=facts)
+
+
+def _unpacked(response: "httpx2.Response") -> AsyncGenerator[bytes]:
+    """The answer's bytes. Most answers come as they are, and are spared what unpacking does with each token."""
+    return response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
 
 
 def _framing(response: "httpx2.Response") -> Literal["sse", "json"]:

@@ -29,14 +29,27 @@ _MARGIN_SECONDS = 0.5
 """The store is given up this long before the turn's deadline, so that the complete answer still goes out in time."""
 
 
-async def record(
+def record(
     events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, history: HistoryStore
 ) -> AsyncGenerator[ChatEvent]:
     """Pass on a turn's events as they come, and record the turn before the last of them.
 
-    Yields:
-        The events; before `Finished` a thought 'History' if the turn could not be recorded.
+    Returns:
+        The events; before `Finished` a thought 'History' if the turn could not be recorded. A turn of no conversation
+        is not recorded: its events are those that were given.
     """
+    if request.conversation_id is None:
+        return events
+    return _recording(request.conversation_id, events, request, context, history)
+
+
+async def _recording(
+    conversation_id: str,
+    events: AsyncGenerator[ChatEvent],
+    request: ChatRequest,
+    context: RequestContext,
+    history: HistoryStore,
+) -> AsyncGenerator[ChatEvent]:
     question = StoredMessage(str(uuid4()), Role.USER, request.question, _now())
     answer: list[str] = []
     agents: list[tuple[int, StoredMessage]] = []
@@ -46,10 +59,10 @@ async def record(
                 answer.append(event.text)
             if isinstance(event, AgentMessage):
                 agents.append((event.position, _of_agent(event)))
-            if isinstance(event, Finished) and request.conversation_id is not None:
+            if isinstance(event, Finished):
                 said = [message for _, message in sorted(agents, key=itemgetter(0))]
                 messages = (question, *(said or [_answered("".join(answer), event.reason)]))
-                if problem := await _recorded(history, context, request.conversation_id, messages):
+                if problem := await _recorded(history, context, conversation_id, messages):
                     yield ThoughtsAdded((Thought("History", problem),))
             yield event
 

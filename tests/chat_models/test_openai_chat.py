@@ -1,6 +1,7 @@
 """The chat model against a real local server: requests, answers, and leaving early."""
 
 import asyncio
+import gzip
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.chat_types import FileText, ImagePart, Message, Role, ToolCall
 from shared.errors import Unavailable
 from shared.events import CompletionStarted, Usage
+from tests.stand_ins.openai_answers import event
 from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, error_of, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -48,6 +50,16 @@ async def test_images_and_the_text_of_files_come_before_what_was_said(
             "content": "File b.txt:\nLong te\n[cut here: 1,234 more characters of the file are left out]\n\nAnd this?",
         },
     ]
+
+
+async def test_a_packed_answer_is_read_as_the_same_answer_unpacked(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    answer = b"".join(map(event, [service.chunk({"content": "Héllo"}), service.chunk({}, "stop")]))
+    packed = gzip.compress(answer)
+    service.reply_raw(answer)
+    service.reply_raw(packed[:20], packed[20:], encoding="gzip")
+    assert await ask(model) == await ask(model) == [ModelText("Héllo"), ModelFinished("stop")]
 
 
 async def test_text_arrives_while_the_service_is_still_answering(

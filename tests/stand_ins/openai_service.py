@@ -170,13 +170,14 @@ class OpenAIStandIn:
         self,
         *steps: bytes | asyncio.Event,
         content_type: str = "text/event-stream",
+        encoding: str = "identity",
         cut: bool = False,
         on: str = CHAT,
     ) -> None:
         """Answer the next request with these very bytes, each written on its own; `cut` breaks the connection off."""
 
         async def send(exchange: Exchange) -> web.StreamResponse:
-            return await self._stream(exchange, steps, content_type=content_type, cut=cut)
+            return await self._stream(exchange, steps, content_type=content_type, encoding=encoding, cut=cut)
 
         self._scripts[on].append(send)
 
@@ -285,9 +286,12 @@ class OpenAIStandIn:
         steps: Sequence[Step],
         *,
         content_type: str = "text/event-stream",
+        encoding: str = "identity",
         cut: bool = False,
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": content_type, "x-request-id": "req_stand_in"})
+        if encoding != "identity":
+            response.headers["Content-Encoding"] = encoding
         await response.prepare(exchange.request)
         for step in steps:
             match step:
