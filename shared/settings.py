@@ -175,6 +175,8 @@ _PLATFORMS_OWN = {"azure_web_jobs_storage": "AzureWebJobsStorage"}
 
 _PROBLEMS = {
     "bool_parsing": "should be true or false",
+    "float_parsing": "should be a number",
+    "int_parsing": "should be a whole number",
     "string_pattern_mismatch": "should be a URL with its scheme, such as https://example.com",
 }
 """What to do, by pydantic's type of error, where its own words do not say; the patterns are of URLs but for one."""
