@@ -12,6 +12,9 @@ run: setup
 ifneq ($(and $(filter func,$(HOST)),$(shell command -v func)),)
 	@. .venv/bin/activate && func start --port $(or $(PORT),7071)
 else
+ifeq ($(HOST),func)
+	@echo "Azure Functions Core Tools (func) are not installed: the local host runs the app instead."
+endif
 	@$(PYTHON) -m local --try "$(QUESTION)"
 endif
 
