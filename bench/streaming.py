@@ -45,7 +45,9 @@ async def cpu_per_token(target: Target, streams: int, requests: int, tokens: int
     return (await target.server.cpu_seconds() - before) / (streams * requests * tokens) * 1e6
 
 
-async def ask_at_once(target: Target, streams: int, requests: int, tokens: int, *, apart: float = 0.0) -> list[Answer]:
+async def ask_at_once(
+    target: Target, streams: int, requests: int, tokens: int, *, apart: float = 0.0, pause: float = 0.0
+) -> list[Answer]:
     """Ask on so many connections at once.
 
     Args:
@@ -54,6 +56,7 @@ async def ask_at_once(target: Target, streams: int, requests: int, tokens: int, 
         requests: How often each asks, one after the other.
         tokens: How many each answer must have.
         apart: Seconds between the beginnings of two streams.
+        pause: Seconds that each waits before it asks, so that the server is done with what it asked before.
 
     Raises:
         ConnectionError: an answer is not whole.
@@ -62,7 +65,11 @@ async def ask_at_once(target: Target, streams: int, requests: int, tokens: int, 
 
     async def ask(number: int) -> list[Answer]:
         await asyncio.sleep(number * apart)
-        return [await target.ask(connections[number]) for _ in range(requests)]
+        answers: list[Answer] = []
+        for _ in range(requests):
+            await asyncio.sleep(pause)
+            answers.append(await target.ask(connections[number]))
+        return answers
 
     try:
         answers = [answer for some in await asyncio.gather(*map(ask, range(streams))) for answer in some]

@@ -14,11 +14,11 @@ from bench.rounds import Comparison
 from bench.streaming import ask_at_once
 from bench.targets import Field, Target, field
 
-_ROUNDS = 5
+_ROUNDS = 4
 _STREAMS = 200
-_TOKENS = 150
+_TOKENS = 200
 _GAP = 0.02
-_APART = 0.005
+_APART = 0.01
 """Seconds between the beginnings of two streams."""
 
 
