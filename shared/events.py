@@ -21,6 +21,8 @@ class Thought:
     """What it took or gave."""
     props: dict[str, Json] | None = None
     """Details of how."""
+    quotes: tuple[str, ...] = ()
+    """The sources that it shows anything of, each as `sourcepage: text`: it goes where they may go."""
 
 
 @dataclass(frozen=True, slots=True)

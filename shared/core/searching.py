@@ -1,6 +1,7 @@
 """A search of a turn: what it may look among, and what the debug display shows of it."""
 
 from shared.chat_types import ChatRequest, Json, Overrides, Passage, RequestContext, RetrievalMode
+from shared.core.prompts import source_line
 from shared.errors import NotSignedIn
 from shared.events import Thought
 from shared.retrieval import SearchQuery, SearchResult
@@ -41,7 +42,11 @@ def search_thoughts(search: SearchQuery, found: SearchResult, overrides: Overrid
     """What was searched for, and what was found."""
     return (
         Thought("Generated search query", search.text, _props(overrides, search, found)),
-        Thought("Results", [_result(passage) for passage in found.passages]),
+        Thought(
+            "Results",
+            [_result(passage) for passage in found.passages],
+            quotes=tuple(map(source_line, found.passages)),
+        ),
     )
 
 

@@ -42,7 +42,11 @@ async def run_turn(
             Thought("Original user query", request.question),
             *attached_thoughts(request),
             *search_thoughts(search, found, overrides),
-            Thought("Prompt", [{"role": message.role.value, "content": _shown(message)} for message in prompt]),
+            Thought(
+                "Prompt",
+                [{"role": message.role.value, "content": _shown(message)} for message in prompt],
+                quotes=lines,
+            ),
         ),
         generated_query=query if query != request.question else None,
     )

@@ -2,7 +2,8 @@
 
 With `enforce` nothing at all goes out before everything that the caller wrote is cleared, text goes out up to the
 service's watermark, and what stands behind text waits for it; search queries and follow-up questions, which are a
-model's words too, wait until they are cleared. With `annotate` nothing waits but the end, for the results.
+model's words too, wait until they are cleared, and of the sources only those go out that are. With `annotate` nothing
+waits but the end, for the results.
 """
 
 import asyncio
@@ -31,6 +32,7 @@ from shared.guard.check import Check
 from shared.guard.filter_results import Results, merged, merged_prompt
 from shared.guard.release import Line
 from shared.guard.rules import REFUSED, Rules
+from shared.guard.source_guard import GuardedSources
 from shared.guard.team_guard import GuardedMessages
 
 logger = logging.getLogger("switchboard.safety")
@@ -88,7 +90,9 @@ class _GuardedTurn:
         self._prompt = prompt_texts(request)
         self._main = rules.check(context, self._changed)
         self._checks = [self._main]
-        self._messages = GuardedMessages(rules, partial(rules.check, context, self._changed))
+        new_check = partial(rules.check, context, self._changed)
+        self._sources = GuardedSources(rules, new_check)
+        self._messages = GuardedMessages(rules, new_check)
         self._told_of_prompt: Results = {}
 
     async def events(self, turn: AsyncGenerator[ChatEvent]) -> AsyncGenerator[ChatEvent]:
@@ -111,7 +115,7 @@ class _GuardedTurn:
                 await self._changed.wait()
         finally:
             pulling.cancel()
-            checks = [*self._checks, *self._messages.checks]
+            checks = [*self._checks, *self._sources.checks, *self._messages.checks]
             await asyncio.gather(pulling, *(check.aclose() for check in checks), return_exceptions=True)
 
     async def _pull(self, turn: AsyncGenerator[ChatEvent]) -> None:
@@ -132,14 +136,16 @@ class _GuardedTurn:
                 self._main.add(ANSWER, event.text)
             case AgentMessage():
                 self._messages.take_in(event)
-            case Retrieved(generated_query=str() as query):
-                self._line.hold(_Held(event, self._check_alone(query)))
+            case Retrieved():
+                self._sources.take_in(event)
+                query = event.generated_query
+                self._line.hold(_Held(event, self._check_alone(query) if query else None))
             case Finished():
                 self._main.add(MORE, "\n".join(event.followup_questions or ()))
                 if not self._is_team:
                     self._main.finish()
                 self._line.hold(_Held(event))
-            case Retrieved() | CompletionStarted() | ThoughtsAdded() | Failed():
+            case CompletionStarted() | ThoughtsAdded() | Failed():
                 self._line.hold(_Held(event))
             case _:
                 assert_never(event)
@@ -177,7 +183,12 @@ class _GuardedTurn:
     def _may_go(self, held: _Held) -> bool:
         if isinstance(held.event, Finished):
             return not self._messages.waiting and all(map(self._rules.passes, self._checks))
+        if self._waits_for_sources(held):
+            return False
         return held.check is None or not self._rules.enforced or self._rules.passes(held.check)
+
+    def _waits_for_sources(self, held: _Held | None) -> bool:
+        return held is not None and isinstance(held.event, Retrieved) and not self._sources.decided(held.event)
 
     def _blocking(self) -> Source | None:
         """The side on which something was found that ends the turn."""
@@ -186,7 +197,10 @@ class _GuardedTurn:
 
     def _refuse(self) -> None:
         """Raise why the turn cannot go on, if it cannot."""
-        if side := self._blocking():
+        side = self._blocking()
+        if side is Source.COMPLETION and self._waits_for_sources(self._line.item):
+            return  # what is cleared of the answer goes out behind them
+        if side:
             raise ContentFiltered(REFUSED[side], results=dict(self._rules.results(side, *self._checks)))
         for check in self._checks:
             if check.fault and not self._rules.forgives(check.fault):
@@ -199,6 +213,8 @@ class _GuardedTurn:
                 self._told_of_prompt = self._rules.results(Source.PROMPT, self._main)
                 results = merged_prompt(self._told_of_prompt, event.prompt_filter_results)
                 yield replace(event, prompt_filter_results=results)
+            case Retrieved():
+                yield self._sources.shown(event)
             case Finished():
                 yield from self._told_at_end(event)
             case _:
@@ -209,7 +225,8 @@ class _GuardedTurn:
             raise failure
         prompt = self._rules.results(Source.PROMPT, self._main)
         answer = self._rules.results(Source.COMPLETION, *self._checks)
-        if fault := next((check.fault for check in self._checks if check.fault), None):
+        checks = (*self._checks, *self._sources.checks)
+        if fault := next((check.fault for check in checks if check.fault), None):
             logger.warning("invocation %s: not everything was checked: %s", self._context.invocation_id, fault.message)
         if not self._is_team:
             yield ThoughtsAdded((self._rules.thought(prompt, answer, *self._checks),))

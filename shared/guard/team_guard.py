@@ -10,6 +10,7 @@ from shared.guard.chat_payloads import ANSWER, MORE
 from shared.guard.check import Check
 from shared.guard.filter_results import merged
 from shared.guard.rules import REFUSED, Rules
+from shared.guard.source_guard import GuardedSources
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class _Waiting:
     message: AgentMessage
     check: Check | None
     """None where no model wrote anything of it."""
+    sources: GuardedSources
+    """What it shows of sources."""
 
 
 class GuardedMessages:
@@ -45,35 +48,46 @@ class GuardedMessages:
         return None if self._answered else self._error
 
     def take_in(self, message: AgentMessage) -> None:
-        """Have a message checked: its text, and what its model searched for."""
+        """Have a message checked: its text, what its model searched for, and its sources."""
         self._total = message.total_usage or self._total
         text = "" if message.error else message.text
         queries = "\n".join(message.generated_queries)
         check = None
         if text or queries:
-            check = self._new_check()
-            self.checks.append(check)
+            check = self._begun()
             check.add(ANSWER, text)
             check.add(MORE, queries)
             check.finish()
-        self._waiting.append(_Waiting(replace(message, total_usage=None), check))
+        sources = GuardedSources(self._rules, self._begun)
+        sources.take_in(message)
+        self._waiting.append(_Waiting(replace(message, total_usage=None), check, sources))
 
     def take(self) -> AgentMessage | None:
         """The next message that may go out, as it may; None if each has to wait."""
-        found = next((waiting for waiting in self._waiting if self._is_decided(waiting.check)), None)
+        found = next((waiting for waiting in self._waiting if self._is_decided(waiting)), None)
         if found is None:
             return None
         self._waiting.remove(found)
-        message = self._judged(found.message, found.check) if found.check else found.message
+        message = self._judged(found)
         self._answered = self._answered or message.error is None
         self._error = self._error or message.error
         # the one that brought the total was the last of the turn, so nothing comes after those that wait with it
         return message if self._waiting else replace(message, total_usage=self._total)
 
-    def _is_decided(self, check: Check | None) -> bool:
-        return check is None or check.settled or (self._rules.enforced and check.clearance.blocking is not None)
+    def _begun(self) -> Check:
+        self.checks.append(self._new_check())
+        return self.checks[-1]
 
-    def _judged(self, message: AgentMessage, check: Check) -> AgentMessage:
+    def _is_decided(self, waiting: _Waiting) -> bool:
+        check = waiting.check
+        if check and self._rules.enforced and check.clearance.blocking:
+            return True
+        return (check is None or check.settled) and waiting.sources.decided(waiting.message)
+
+    def _judged(self, waiting: _Waiting) -> AgentMessage:
+        message, check = waiting.message, waiting.check
+        if check is None:
+            return waiting.sources.shown(message)
         results = self._rules.results(Source.COMPLETION, check)
         thought = self._rules.thought({}, results, check)
         if self._rules.enforced and (side := check.clearance.blocking):
@@ -84,6 +98,7 @@ class GuardedMessages:
         if finished:
             results = merged(results, finished.content_filter_results)
             finished = replace(finished, content_filter_results=results or None)
+        message = waiting.sources.shown(message)
         return replace(message, finished=finished, thoughts=(*message.thoughts, thought))
 
 

@@ -19,6 +19,8 @@ BAD = "Zebrafish"
 """The word that the safety service blocks."""
 NOTED = "sighing"
 """The word that it reports."""
+NOTHING_FOUND = "Hello?"
+"""No source has words of this question, so that its turn has one session with the safety service."""
 PROTOCOLS = ["ai-chat", "ai-chat-2024-05-29", "ai-chat-2024-01-28", "semantic-kernel", "semantic-kernel-python"]
 
 
@@ -31,7 +33,7 @@ class Guarded:
     openai: OpenAIStandIn
     http: aiohttp.ClientSession
 
-    async def post(self, path: str, question: str = "What is paid?", **more: Any) -> tuple[int, str]:
+    async def post(self, path: str, question: str = NOTHING_FOUND, **more: Any) -> tuple[int, str]:
         """Ask; return the status and the whole of what came back."""
         async with self.http.post(self.host.url + path, json=body(question, **more)) as response:
             return response.status, await response.text()

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from shared.guard import Place, Source
 from shared.guard.chat_payloads import ANSWER, MORE
-from tests.app.guarded import BAD, NOTED, PROTOCOLS, Guarded, guarded, records
+from tests.app.guarded import BAD, NOTED, NOTHING_FOUND, PROTOCOLS, Guarded, guarded, records
 from tests.app.test_answers import body
 from tests.app.test_history import Chats
 from tests.app.test_protocols import text_of
@@ -131,7 +131,7 @@ async def test_a_search_query_of_the_models_is_shown_when_it_is_cleared(safe: Gu
     async with safe.http.post(safe.host.url + "/chat/stream", json={"messages": CONVERSATION}) as response:
         answer = await response.text()
     assert "dental implants" in answer
-    assert {ANSWER: "dental implants"} in [session.texts for session in safe.rai.sessions[-2:]]
+    assert {ANSWER: "dental implants"} in [session.texts for session in safe.rai.sessions[-3:]]
     asked = [session.texts for session in safe.rai.sessions if Place(Source.PROMPT, "2", 0) in session.texts][-1]
     assert [asked[Place(Source.PROMPT, str(index), 0)] for index in range(3)] == [
         message["content"] for message in CONVERSATION
@@ -155,7 +155,7 @@ async def test_what_was_refused_is_in_no_history_and_no_log(safe: Guarded) -> No
 async def test_a_caller_who_leaves_ends_the_check_and_the_models_work(safe: Guarded) -> None:
     never = asyncio.Event()
     safe.openai.reply("First this. ", never)
-    async with safe.http.post(safe.host.url + "/chat/stream", json=body()) as response:
+    async with safe.http.post(safe.host.url + "/chat/stream", json=body(NOTHING_FOUND)) as response:
         await response.content.readline()
     response.close()
     session = safe.rai.sessions[-1]
