@@ -1,7 +1,8 @@
 """What `RAI_MODE=enforce` adds to a streamed answer: a guarded turn against the same turn alone.
 
-The model takes 300 ms to its first token, and 20 ms for each of 60. The safety service is the reference service in a
-process of its own, which answers at once or 50 ms later; its watermarks stay a few words behind, as its policy says.
+Three sources of a thousand characters are found at once. The model takes 300 ms to its first token, and 20 ms for each
+of 60. The safety service is the reference service in a process of its own, which answers at once or 50 ms later; its
+watermarks stay a few words behind, as its policy says.
 """
 
 import asyncio
@@ -12,8 +13,8 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 from bench.rounds import Comparison
-from bench.timed_parts import EmptyRetriever, TimedModel
-from shared.chat_types import ChatRequest, Message, RequestContext, Role
+from bench.timed_parts import InstantRetriever, TimedModel
+from shared.chat_types import ChatRequest, Message, Passage, RequestContext, Role
 from shared.core.turn import run_turn
 from shared.events import ChatEvent, TextDelta
 from shared.guard.rai_client import RaiService
@@ -23,6 +24,10 @@ from shared.guard.stream_guard import guard
 _ROUNDS = 7
 _LAGS = {"that answers at once": 0.0, "that lags 50 ms": 0.05}
 _MODEL = TimedModel([f"word{number} " for number in range(60)], gap=0.02)
+_TEXT = "In the Standard plan an eye exam is paid once in each plan year, after the deductible. " * 11
+_RETRIEVER = InstantRetriever(
+    *(Passage(str(page), f"{page}. {_TEXT}", f"plan.pdf#page={page}", "plan.pdf") for page in (1, 2, 3))
+)
 _REQUEST = ChatRequest((Message(Role.USER, "Does the Standard plan cover eye exams?"),))
 _ROOT = Path(__file__).parent.parent
 
@@ -34,7 +39,7 @@ def _context() -> RequestContext:
 
 
 def _alone() -> AsyncGenerator[ChatEvent]:
-    return run_turn(_REQUEST, _context(), _MODEL, EmptyRetriever())
+    return run_turn(_REQUEST, _context(), _MODEL, _RETRIEVER)
 
 
 async def _timed(turn: _Turn) -> tuple[float, float]:

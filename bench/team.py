@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from bench.rounds import Comparison, by_turns
-from bench.timed_parts import EmptyRetriever, TimedModel
+from bench.timed_parts import InstantRetriever, TimedModel
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
 from shared.agents.turns import AgentParts, team_turn
 from shared.chat_models import ModelRequest
@@ -24,7 +24,7 @@ def _context() -> RequestContext:
 
 
 async def _team() -> None:
-    parts = AgentParts(_TEAM, _MODEL, EmptyRetriever(), concurrent_calls=8)
+    parts = AgentParts(_TEAM, _MODEL, InstantRetriever(), concurrent_calls=8)
     request = ChatRequest((Message(Role.USER, _QUESTION),))
     async for _ in team_turn(request, _context(), parts):
         pass

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
-from shared.chat_types import PartHealth, RequestContext, RetrievalMode
+from shared.chat_types import PartHealth, Passage, RequestContext, RetrievalMode
 from shared.events import CompletionStarted, Usage
 from shared.retrieval import SearchQuery, SearchResult
 
@@ -42,12 +42,19 @@ class TimedModel:
         return
 
 
-class EmptyRetriever:
-    """Finds nothing at once."""
+class InstantRetriever:
+    """Finds the same for everything, at once.
+
+    Args:
+        passages: What it finds.
+    """
+
+    def __init__(self, *passages: Passage) -> None:
+        self._passages = passages
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         del query, context
-        return SearchResult((), RetrievalMode.TEXT)
+        return SearchResult(self._passages, RetrievalMode.TEXT)
 
     async def check(self) -> PartHealth:
         return PartHealth("bench", ok=True, detail="")
