@@ -88,12 +88,12 @@ async def serving(name: str, upstream: Child) -> AsyncGenerator[Target]:
 
 
 async def _held(target: Target, upstream: Child, plan: Plan) -> _Held:
-    upstream.tell("plan 1 0")
+    await upstream.order("plan 1 0")
     await ask_at_once(target, 1, 1, 1)
     idle = await target.server.memory()
     await ask_at_once(target, _AT_ONCE, plan.warm // _AT_ONCE, 1)
     asked = await target.server.memory()
-    upstream.tell(f"plan {plan.tokens} {_GAP}")
+    await upstream.order(f"plan {plan.tokens} {_GAP}")
     await ask_at_once(target, plan.streams, 1, plan.tokens)
     return _Held(idle, asked, await target.server.memory())
 
@@ -119,7 +119,7 @@ def _peaks(held: dict[str, list[_Held]], plan: Plan) -> list[Comparison]:
 
 async def _grown(name: str, upstream: Child, plan: Plan) -> tuple[float, float]:
     """Bytes and objects a request, from the warm state on."""
-    upstream.tell("plan 1 0")
+    await upstream.order("plan 1 0")
     async with serving(name, upstream) as target:
         await ask_at_once(target, _AT_ONCE, plan.warm // _AT_ONCE, 1)
         before = await target.server.memory()

@@ -45,6 +45,11 @@ class Child:
         """Send it a line."""
         self._writer.write(f"{line}\n".encode())
 
+    async def order(self, line: str) -> None:
+        """Send it a line, and wait until it has done what that says."""
+        self.tell(line)
+        await self.cpu_seconds()  # lines are taken one after the other
+
     async def cpu_seconds(self) -> float:
         """How long all of its threads have worked so far."""
         self.tell("cpu")

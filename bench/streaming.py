@@ -28,7 +28,7 @@ async def report() -> list[Comparison]:
 
 async def compare(running: Field, streams: int, rounds: int, tokens: int = TOKENS) -> Comparison:
     """Compare all with so many streams at once."""
-    running.plan(tokens)
+    await running.plan(tokens)
     targets = {"relay": running.relay, "baseline": running.baseline, **running.ours}
     measures = {
         name: partial(cpu_per_token, target, streams, REQUESTS[streams], tokens) for name, target in targets.items()

@@ -28,7 +28,7 @@ async def report() -> list[Comparison]:
 
 async def compare(running: Field, streams: int, rounds: int) -> Comparison:
     """Compare with so many callers at once."""
-    running.plan(_TOKENS, _GAP)
+    await running.plan(_TOKENS, _GAP)
     targets = {
         _DIRECT: running.direct,
         "relay": running.relay,

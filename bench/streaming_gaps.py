@@ -44,10 +44,10 @@ async def report() -> list[Comparison]:
 async def compare(running: Field, streams: int, tokens: int, rounds: int) -> list[Comparison]:
     """Compare with so many streams at once, each so long."""
     targets = {"relay": running.relay, "ai-chat": running.ours["ai-chat"]}
-    running.plan(1)
+    await running.plan(1)
     for target in targets.values():
         await ask_at_once(target, 1, 1, 1)
-    running.plan(tokens, _GAP)
+    await running.plan(tokens, _GAP)
     runs: dict[str, list[_Pace]] = {name: [] for name in targets}
     for _ in range(rounds):
         for name, target in targets.items():

@@ -31,7 +31,7 @@ async def hosted(others: Field) -> AsyncGenerator[Target]:
 
 async def compare(others: Field, host: Target, streams: int, tokens: int, rounds: int) -> Comparison:
     """Compare with so many streams at once, each so long."""
-    others.plan(tokens)
+    await others.plan(tokens)
     targets = {"worker": others.ours["ai-chat"], "worker and proxy": host}
     measures = {
         name: partial(cpu_per_token, target, streams, REQUESTS[streams], tokens) for name, target in targets.items()

@@ -77,9 +77,9 @@ class Field:
     settings: dict[str, str]
     """The environment that our app runs with."""
 
-    def plan(self, tokens: int, gap: float = 0.0) -> None:
+    async def plan(self, tokens: int, gap: float = 0.0) -> None:
         """Say what the model's next answers are: how many tokens, and the seconds between two."""
-        self.upstream.tell(f"plan {tokens} {gap}")
+        await self.upstream.order(f"plan {tokens} {gap}")
 
 
 @asynccontextmanager

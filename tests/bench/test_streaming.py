@@ -42,7 +42,7 @@ async def test_the_local_host_is_compared_with_the_worker_alone(servers: Field) 
 
 
 async def test_an_answer_that_is_not_whole_ends_the_benchmark(servers: Field) -> None:
-    servers.plan(3)
+    await servers.plan(3)
     with pytest.raises(ConnectionError, match="3 of 4 tokens"):
         await streaming.ask_at_once(servers.ours["ai-chat"], streams=1, requests=1, tokens=4)
 
