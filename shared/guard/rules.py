@@ -73,6 +73,6 @@ class Rules:
         elif fault:
             told = f"Not everything was checked. {fault.message}"
         else:
-            told = "Checked, and nothing was found that the policy forbids."
+            told = "The question and the answer are checked, and nothing was found that the policy forbids."
         props: dict[str, Json] = {"mode": self.mode, "service": self.kind}
         return Thought("Safety", told, {**props, "prompt_filter_results": prompt, "content_filter_results": answer})

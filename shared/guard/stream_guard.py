@@ -92,7 +92,7 @@ class _GuardedTurn:
         self._checks = [self._main]
         new_check = partial(rules.check, context, self._changed)
         self._sources = GuardedSources(rules, new_check)
-        self._messages = GuardedMessages(rules, new_check)
+        self._messages = GuardedMessages(rules, self._main, new_check)
         self._told_of_prompt: Results = {}
 
     async def events(self, turn: AsyncGenerator[ChatEvent]) -> AsyncGenerator[ChatEvent]:

@@ -27,8 +27,9 @@ class _Waiting:
 class GuardedMessages:
     """Messages go out in the order in which their checks end. What all cost together goes out on the last one."""
 
-    def __init__(self, rules: Rules, new_check: Callable[[], Check]) -> None:
+    def __init__(self, rules: Rules, asked: Check, new_check: Callable[[], Check]) -> None:
         self._rules = rules
+        self._asked = asked
         self._new_check = new_check
         self._waiting: list[_Waiting] = []
         self._total: Usage | None = None
@@ -82,14 +83,17 @@ class GuardedMessages:
         check = waiting.check
         if check and self._rules.enforced and check.clearance.blocking:
             return True
-        return (check is None or check.settled) and waiting.sources.decided(waiting.message)
+        # with `enforce` nothing is shown before the question is cleared; else its results are told with the message's
+        asked = self._rules.enforced or self._asked.settled
+        return asked and (check is None or check.settled) and waiting.sources.decided(waiting.message)
 
     def _judged(self, waiting: _Waiting) -> AgentMessage:
         message, check = waiting.message, waiting.check
         if check is None:
             return waiting.sources.shown(message)
         results = self._rules.results(Source.COMPLETION, check)
-        thought = self._rules.thought({}, results, check)
+        asked = self._rules.results(Source.PROMPT, self._asked)
+        thought = self._rules.thought(asked, results, self._asked, check)
         if self._rules.enforced and (side := check.clearance.blocking):
             return _replaced(message, ContentFiltered(REFUSED[side], results=dict(results)), thought)
         if check.fault and not self._rules.forgives(check.fault):

@@ -80,7 +80,10 @@ async def test_a_forbidden_source_is_withheld_with_the_steps_that_quote_it_and_t
     }
     assert "bomb" not in repr(out.events)
     assert out.finished.content_filter_results is None
-    assert out.safety.description == "Checked, and nothing was found that the policy forbids."
+    assert (
+        out.safety.description
+        == "The question and the answer are checked, and nothing was found that the policy forbids."
+    )
 
 
 async def test_a_step_is_withheld_even_if_nothing_else_shows_what_it_quotes() -> None:
@@ -235,7 +238,10 @@ async def test_a_message_goes_out_without_its_forbidden_sources(failed: bool) ->
     assert told(message).startswith("1 of 2 sources is withheld")
     assert "bomb" not in repr(out.events)
     if not failed:
-        assert message.thoughts[-1].description == "Checked, and nothing was found that the policy forbids."
+        assert (
+            message.thoughts[-1].description
+            == "The question and the answer are checked, and nothing was found that the policy forbids."
+        )
 
 
 async def test_a_message_whose_sources_cannot_be_checked_goes_out_without_them() -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from shared.errors import RateLimited
-from shared.events import Finished, TextDelta
+from shared.events import AgentMessage, Finished, TextDelta
 from shared.guard import Buffer
 from tests.guard.guarding import FOUND, STARTED, Outcome, Turn, answer, request, rules, watched
 from tests.guard.scripted_safety import (
@@ -81,3 +81,15 @@ async def test_a_service_that_takes_nothing_does_not_fill_the_memory() -> None:
         out = await watched(turn, by)
     assert len(out.text) == 1_200_000
     assert str(out.safety.description).startswith("Not everything was checked.")
+
+
+async def test_each_message_of_a_team_tells_what_was_found_in_the_question() -> None:
+    message = AgentMessage("A", 0, "Fine.", STARTED, Finished("stop"))
+    by = rules(ScriptedSafety(honest("bomb")), mode="annotate")
+    out = await watched([STARTED, message, Finished("stop")], by, request("What bomb?"), team=True)
+    assert out.error is None
+    assert out.messages[0].text == "Fine."
+    safety = out.messages[0].thoughts[-1]
+    assert "forbids: nothing is held back" in str(safety.description)
+    assert safety.props
+    assert safety.props["prompt_filter_results"] == {"violence": {"filtered": False, "severity": "high"}}

@@ -47,7 +47,10 @@ async def test_each_message_is_checked_in_a_session_of_its_own_and_passes_whole_
     for message in out.messages:
         assert message.finished
         assert message.finished.content_filter_results == {"hate": {"filtered": False, "severity": "safe"}}
-        assert message.thoughts[-1].title == "Safety"
+        safety = message.thoughts[-1]
+        assert safety.title == "Safety"
+        assert safety.props
+        assert safety.props["prompt_filter_results"] == {"hate": {"filtered": False, "severity": "safe"}}
         assert message.data_points
     assert service.sessions[0].steps[1:] == ["commit", "finish"]
     texts = [session.texts for session in service.sessions[1:]]
