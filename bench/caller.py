@@ -1,6 +1,6 @@
 """A caller that only counts: when each token of a streamed answer came, over a connection that is kept.
 
-It reads raw bytes, so that it costs a fraction of the servers and twenty of it go beside a model on one core.
+It reads raw bytes, so that it costs a fraction of what the servers do, and shares a core with the model.
 """
 
 import asyncio

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
-from bench.processes import OTHER_CORE, ROOT, SERVER_CORE, pin, running
+from bench.processes import OTHER_CORE, ROOT, SERVER_CORE, running
 from bench.rounds import Comparison, by_turns
 from bench.targets import Target, make_index, model_settings
 
@@ -48,7 +48,6 @@ print(time.process_time() - begun)
 
 async def report(rounds: int = _ROUNDS) -> list[Comparison]:
     """Compare the imports, then the first bytes."""
-    pin(0, OTHER_CORE)
     return [await compare_imports(rounds), *await compare_first_bytes(rounds)]
 
 

@@ -10,8 +10,8 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager
-from pathlib import Path
 
+from bench.processes import ROOT
 from bench.rounds import Comparison
 from bench.timed_parts import InstantRetriever, TimedModel
 from shared.chat_types import ChatRequest, Message, Passage, RequestContext, Role
@@ -29,7 +29,6 @@ _RETRIEVER = InstantRetriever(
     *(Passage(str(page), f"{page}. {_TEXT}", f"plan.pdf#page={page}", "plan.pdf") for page in (1, 2, 3))
 )
 _REQUEST = ChatRequest((Message(Role.USER, "Does the Standard plan cover eye exams?"),))
-_ROOT = Path(__file__).parent.parent
 
 type _Turn = Callable[[], AsyncGenerator[ChatEvent]]
 
@@ -57,7 +56,7 @@ async def _timed(turn: _Turn) -> tuple[float, float]:
 async def _service(delay: float) -> AsyncGenerator[RaiService]:
     arguments = ("-m", "local.rai_service", "--port", "0", "--until-stdin-closes", "--faults", f"delay={delay}")
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=_ROOT, stdin=pipe, stdout=pipe)
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=ROOT, stdin=pipe, stdout=pipe)
     if not (process.stdin and process.stdout):
         raise RuntimeError
     endpoint = (await process.stdout.readline()).decode().split()[-1]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.processes import OTHER_CORE, ROOT, SERVER_CORE, Child, Memory, pin, running
+from bench.processes import OTHER_CORE, ROOT, SERVER_CORE, Child, Memory, running
 from bench.rounds import Comparison
 from bench.streaming import ask_at_once
 from bench.targets import Target, make_index, model_settings
@@ -57,7 +57,6 @@ class _Held:
 async def report(plan: Plan | None = None) -> list[Comparison]:
     """Compare the peaks, then the growth."""
     plan = plan or Plan()
-    pin(0, OTHER_CORE)
     async with running("bench.upstream", core=OTHER_CORE) as upstream:
         held: dict[str, list[_Held]] = {"baseline": [], "ours": []}
         for _ in range(plan.rounds):
@@ -134,7 +133,8 @@ async def _grown(name: str, upstream: Child, plan: Plan) -> tuple[float, float]:
 
 
 def _growth(grown: dict[str, tuple[float, float]], plan: Plan) -> list[Comparison]:
-    requests = f"Growth per request, from request {plan.warm:,} to {plan.until:,}"
+    limit = f"{plan.until:,}, or as far as {plan.seconds:.0f} seconds go"
+    requests = f"Growth per request, from request {plan.warm:,} to {limit}"
     of_bytes = {name: [grew[0]] for name, grew in grown.items()}
     of_objects = {name: [grew[1]] for name, grew in grown.items()}
     return [

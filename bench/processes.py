@@ -18,7 +18,7 @@ _CORES = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 SERVER_CORE = _CORES[0] if len(_CORES) > 1 else None
 """Where servers are measured, one at a time; None: the machine cannot keep one apart."""
 OTHER_CORE = _CORES[-1] if len(_CORES) > 1 else None
-"""Where their callers and the model are."""
+"""Where their callers, the model and what runs in the benchmark's own process are."""
 
 
 class Memory(NamedTuple):

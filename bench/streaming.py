@@ -8,7 +8,6 @@ import asyncio
 from functools import partial
 
 from bench.caller import Answer
-from bench.processes import OTHER_CORE, pin
 from bench.rounds import Comparison, by_turns
 from bench.targets import Field, Target, field
 
@@ -21,7 +20,6 @@ REQUESTS = {1: 4, 16: 1, 64: 1}
 
 async def report() -> list[Comparison]:
     """Compare, for each number of streams at once."""
-    pin(0, OTHER_CORE)
     async with field() as running:
         return [await compare(running, streams, _ROUNDS) for streams in REQUESTS]
 

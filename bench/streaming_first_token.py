@@ -6,7 +6,6 @@ As many callers ask in the same moment, each on a connection that is open. An an
 from functools import partial
 from statistics import median
 
-from bench.processes import OTHER_CORE, pin
 from bench.rounds import Comparison, by_turns
 from bench.streaming import ask_at_once
 from bench.targets import Field, Target, field
@@ -21,7 +20,6 @@ _DIRECT = "the model"
 
 async def report() -> list[Comparison]:
     """Compare, for each number of callers at once."""
-    pin(0, OTHER_CORE)
     async with field() as running:
         return [await compare(running, streams, _ROUNDS) for streams in _REQUESTS]
 

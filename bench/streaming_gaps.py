@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from statistics import quantiles
 
 from bench.caller import Answer
-from bench.processes import OTHER_CORE, pin
 from bench.rounds import Comparison
 from bench.streaming import ask_at_once
 from bench.targets import Field, Target, field
@@ -36,7 +35,6 @@ class _Pace:
 
 async def report() -> list[Comparison]:
     """Compare our app with the relay."""
-    pin(0, OTHER_CORE)
     async with field() as running:
         return await compare(running, _STREAMS, _TOKENS, _ROUNDS)
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from bench.processes import OTHER_CORE, SERVER_CORE, pin, running
+from bench.processes import SERVER_CORE, running
 from bench.rounds import Comparison, by_turns
 from bench.streaming import REQUESTS, TOKENS, cpu_per_token
 from bench.targets import Field, Target, field
@@ -17,7 +17,6 @@ _ROUNDS = 5
 
 async def report() -> list[Comparison]:
     """Compare, for each number of streams at once."""
-    pin(0, OTHER_CORE)
     async with field() as others, hosted(others) as host:
         return [await compare(others, host, streams, TOKENS, _ROUNDS) for streams in REQUESTS]
 
