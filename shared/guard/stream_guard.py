@@ -225,7 +225,7 @@ class _GuardedTurn:
             raise failure
         prompt = self._rules.results(Source.PROMPT, self._main)
         answer = self._rules.results(Source.COMPLETION, *self._checks)
-        checks = (*self._checks, *self._sources.checks)
+        checks = (*self._checks, *self._sources.checks, *self._messages.checks)
         if fault := next((check.fault for check in checks if check.fault), None):
             logger.warning("invocation %s: not everything was checked: %s", self._context.invocation_id, fault.message)
         if not self._is_team:

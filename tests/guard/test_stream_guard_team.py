@@ -126,7 +126,9 @@ async def test_a_failed_agents_sentence_needs_no_check_and_the_turns_own_error_c
 
 
 @pytest.mark.parametrize("on_error", ["block", "allow"])
-async def test_a_check_that_fails_is_that_messages_matter(on_error: str) -> None:
+async def test_a_check_that_fails_is_that_messages_matter_and_in_the_log(
+    on_error: str, caplog: pytest.LogCaptureFixture
+) -> None:
     service = ScriptedSafety(honest(), unreachable, honest())
     parts: list[Part] = [STARTED, said("A", 0, "One."), said("B", 1, "Two.", last=True), END]
     out = await watched(parts, rules(service, on_error=on_error), team=True)
@@ -140,6 +142,7 @@ async def test_a_check_that_fails_is_that_messages_matter(on_error: str) -> None
         assert by_agent["A"].text == "One."
         assert str(by_agent["A"].thoughts[-1].description).startswith("Not everything was checked.")
     assert totals(out) == [False, True]
+    assert "invocation: not everything was checked: The safety service cannot be reached." in caplog.text
 
 
 async def test_annotated_messages_pass_with_what_was_found() -> None:
