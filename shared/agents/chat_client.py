@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, assert_never, cast
 from uuid import uuid4
 
 import agent_framework as af
@@ -134,6 +134,8 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
                     case ModelFinished():
                         speech.finished = event
                         speech.usage = Usage.total(speech.usage, event.usage)
+                    case _:
+                        assert_never(event)
                 if self._hear:
                     await self._hear(event)
         if speech.finished is None:

@@ -244,5 +244,5 @@ def _twins(content: dict[str, Json], lines: dict[_Place, int]) -> Iterator[tuple
 def _told(path: Path, faults: Sequence[tuple[int, str]]) -> str:
     sentences = [f"{path.name}, line {line}: {what}." for line, what in faults[:_MOST_FAULTS]]
     if more := len(faults) - len(sentences):
-        sentences.append(f"{path.name} has {more} more faults.")
+        sentences.append(f"{path.name} has {more} more {'fault' if more == 1 else 'faults'}.")
     return " ".join(sentences)

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
+from typing import assert_never
 
 import agent_framework as af
 from agent_framework import MiddlewareFailure
@@ -121,6 +122,8 @@ class _Turn:
                 await put(event)
             case ToolCall() | ModelFinished():
                 pass  # the framework sees to the calls, and only the last end is the answer's
+            case _:
+                assert_never(event)
 
     async def _open(self, put: _Put) -> None:
         """Say where the answer comes from, before its text or when that has changed, and that it has begun."""

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import aclosing
+from typing import assert_never
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import Json, ToolCall
@@ -45,6 +46,8 @@ async def answered(
                     finished = event
                 case ToolCall():
                     pass  # none was offered, so there is nothing to call
+                case _:
+                    assert_never(event)
     if parser and (rest := parser.flush()):
         answer.append(rest)
         yield TextDelta(rest)

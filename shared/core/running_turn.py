@@ -82,7 +82,8 @@ class RunningTurn[Event = ChatEvent]:
         Args:
             heartbeat: After so many silent seconds comes an empty batch; None: never.
         """
-        silence, now = math.inf if heartbeat is None else heartbeat, asyncio.get_running_loop().time
+        silence = math.inf if heartbeat is None else heartbeat
+        now = asyncio.get_running_loop().time
         with Waits() as waits:
             while True:
                 if self._waiting:

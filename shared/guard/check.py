@@ -20,8 +20,8 @@ LONGEST_WAITING = 1_000_000
 LAST_WORDS_SECONDS = 1.0
 """How long a session that takes nothing more may still say something, and why."""
 _MARGIN_SECONDS = 0.5
-"""A check is given up this long before the turn's deadline, or a twentieth of the time that was left, so that what
-becomes of it still goes out in time."""
+"""A check is given up this long before the turn's deadline, or a twentieth of the time that was left if that is less,
+so that what becomes of it still goes out in time."""
 
 
 @dataclass(frozen=True, slots=True)

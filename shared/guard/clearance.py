@@ -1,6 +1,7 @@
 """What of a session's texts may be shown, by what the service has said of them so far. Offsets are UTF-8 bytes."""
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from shared.errors import Unavailable
 from shared.guard import AnalysisResult, Finding, Place, Source, Watermark
@@ -71,6 +72,8 @@ class Clearance:
                 self._see_watermark(event)
             case AnalysisResult():
                 self._see_result(event)
+            case _:
+                assert_never(event)
 
     def _see_watermark(self, event: Watermark) -> None:
         sent = self._sent.get(event.place)

@@ -268,6 +268,7 @@ def test_of_very_many_faults_the_first_are_told_and_the_others_counted(written: 
     assert "`key9`" in told
     assert "`key10`" not in told
     assert told.endswith(" agents.yaml has 990 more faults.")
+    assert faults_of(written(ONE + "".join(f"key{number}: 1\n" for number in range(11)))).endswith(" 1 more fault.")
 
 
 def test_aliases_that_would_grow_without_end_are_not_followed(written: Callable[[str], Path]) -> None:
