@@ -39,8 +39,8 @@ class Clearance:
         return all(self.is_clear(place) for place in self._expected)
 
     def is_clear(self, place: Place) -> bool:
-        """Whether everything that is there of a text may be shown."""
-        return self.shown(place) >= self._expected[place]
+        """Whether everything that is there of a text may be shown; never of one that is not known."""
+        return place in self._expected and self.shown(place) >= self._expected[place]
 
     def shown(self, place: Place) -> int:
         """How many bytes of a text may be shown."""

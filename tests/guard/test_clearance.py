@@ -66,3 +66,7 @@ def test_the_worst_finding_of_a_category_is_kept_and_what_nothing_looked_at_is_n
         clearance.see(said)
     assert [finding.severity for finding in clearance.findings(Source.COMPLETION).values()] == [4]
     assert not clearance.findings(Source.PROMPT)
+
+
+def test_a_text_that_was_never_there_is_not_clear() -> None:
+    assert not Clearance().is_clear(ANSWER)
