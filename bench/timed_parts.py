@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
-from shared.chat_types import PartHealth, Passage, RequestContext, RetrievalMode
+from shared.chat_types import Access, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.events import CompletionStarted, Usage
 from shared.retrieval import SearchQuery, SearchResult
 
@@ -55,6 +55,9 @@ class InstantRetriever:
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         del query, context
         return SearchResult(self._passages, RetrievalMode.TEXT)
+
+    async def may_see(self, document: str, access: Access) -> bool:
+        return True
 
     async def check(self) -> PartHealth:
         return PartHealth("bench", ok=True, detail="")

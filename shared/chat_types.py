@@ -96,13 +96,23 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Caption:
+    """What the semantic ranker found to be the point of a passage."""
+
+    text: str
+    """The passage's own words."""
+    highlights: str
+    """The same with the words that count in `<em>`; empty where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A piece of a source document, with the fields of the azure-search-openai-demo index."""
 
     id: str
     """Unique in the index, and the same for the same place of the same file."""
     content: str
-    """The text."""
+    """The text; what was found by `semantic_captions` has its captions here, and nothing else of the text."""
     sourcepage: str
     """What an answer cites: the file, with `#page=N` where it has pages."""
     sourcefile: str
@@ -115,6 +125,10 @@ class Passage:
     """Groups whose members may see it under `use_groups_security_filter`."""
     score: float | None = None
     """The retriever's score for the query at hand, higher is better."""
+    reranker_score: float | None = None
+    """The semantic ranker's, 0 to 4."""
+    captions: tuple[Caption, ...] = ()
+    """The semantic ranker's, if they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +204,20 @@ class Caller:
 
     oid: str | None = None
     """The user's object id in the directory."""
-    groups: tuple[str, ...] = ()
-    """The object ids of the user's groups."""
+    groups: tuple[str, ...] | None = ()
+    """The object ids of the user's groups; None: there are more than a token has room for, so they are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a caller may see: documents that name the user or one of the groups. Both None: none at all."""
+
+    oid: str | None = None
+    """Documents whose `oids` have this user."""
+    groups: tuple[str, ...] | None = None
+    """Documents whose `groups` have one of these; empty: no document by its groups."""
+    open_documents: bool = False
+    """Documents that name nobody, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +230,10 @@ class RequestContext:
     """When the answer must be complete, on the event loop's clock, in seconds."""
     caller: Caller = field(default_factory=Caller)
     """Who is calling."""
+    access: Access | None = None
+    """What the answer may be made from: see `identity.access`; None: everything."""
+    trace_parent: str = ""
+    """The `traceparent` that came with the request (W3C Trace Context), or empty."""
 
 
 @dataclass(frozen=True, slots=True)

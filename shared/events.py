@@ -7,7 +7,7 @@ done, then one `Finished`. A turn that fails raises; the outer edge makes one `F
 
 from dataclasses import dataclass
 
-from shared.chat_types import Json
+from shared.chat_types import ImagePart, Json
 from shared.errors import SwitchboardError
 
 
@@ -52,6 +52,16 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceImage:
+    """An image of a source, such as a page: it goes where its data point may go."""
+
+    data_point: str
+    """The source, as `Retrieved.data_points` has it."""
+    image: ImagePart
+    """What it looks like."""
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieved:
     """What the answer is made from; the first event of a turn. A later one has more, and replaces it."""
 
@@ -61,6 +71,8 @@ class Retrieved:
     """The steps so far."""
     generated_query: str | None = None
     """The search query, if a model wrote it: it has to be cleared like what else a model writes."""
+    images: tuple[SourceImage, ...] = ()
+    """What a model that sees was shown of the sources."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,23 @@ name them all.
 """
 
 from collections.abc import Mapping
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal
-from urllib.parse import urlsplit
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from shared.errors import NotConfigured
+from shared.settings_rules import half_configured
+
+_UUID = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+
+
+def _read_names(value: object) -> object:
+    """`a=b, c=d` as a mapping; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    pairs = [pair.partition("=") for pair in value.split(",") if pair.strip()]
+    return {name.strip(): called.strip() for name, _, called in pairs}
 
 
 class Settings(BaseModel):
@@ -66,6 +75,10 @@ class Settings(BaseModel):
         gt=0,
         le=1800,
         description="How long an answer may take. Azure cuts an HTTP response that stays idle for 230 seconds.",
+    )
+    chat_reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = Field(
+        default=None,
+        description="How long a reasoning model may think. Absent: as the model does by itself.",
     )
     chat_agent: str | None = Field(
         default=None, description="The agent of `AGENTS_FILE` that answers single chat. Absent: the model itself does."
@@ -121,8 +134,123 @@ class Settings(BaseModel):
     content_safety_api_key: SecretStr | None = Field(
         default=None, description="Key of that resource. Absent: managed identity, or who is signed in locally."
     )
-    auth_mode: Literal["none"] = Field(
-        default="none", description="How callers sign in; this version knows only `none`."
+    azure_search_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Azure AI Search, such as `https://contoso.search.windows.net`. Absent: the embedded index.",
+    )
+    azure_search_index: str | None = Field(default=None, description="The index that is searched, and written to.")
+    azure_search_api_key: SecretStr | None = Field(
+        default=None, description="Key of the service. Absent: managed identity, or who is signed in locally."
+    )
+    azure_search_fields: Annotated[Mapping[str, str], BeforeValidator(_read_names)] = Field(
+        default_factory=dict[str, str],
+        description="What the index calls its fields where it is not as azure-search-openai-demo does: "
+        "`content=chunk, sourcepage=title`.",
+    )
+    azure_search_semantic_configuration: str | None = Field(
+        default=None, description="The index's semantic configuration. Absent: its default one."
+    )
+    azure_search_vectorizer: bool = Field(
+        default=False,
+        description="Whether the index makes the vector of a query itself, instead of the embedding model here.",
+    )
+    azure_search_knowledge_base: str | None = Field(
+        default=None, description="A knowledge base of the service: it plans and does the searches (agentic retrieval)."
+    )
+    azure_vision_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Azure AI Vision, which makes vectors of page images. Absent: images are not searched.",
+    )
+    azure_vision_api_key: SecretStr | None = Field(
+        default=None, description="Key of that resource. Absent: managed identity, or who is signed in locally."
+    )
+    document_intelligence_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Azure AI Document Intelligence, which reads scanned pages. Absent: they hold no text.",
+    )
+    document_intelligence_api_key: SecretStr | None = Field(
+        default=None, description="Key of that resource. Absent: managed identity, or who is signed in locally."
+    )
+    page_images: bool = Field(
+        default=False,
+        description="Whether ingestion keeps an image of each page of a PDF, for models that see (`use_gpt4v`).",
+    )
+    content_storage: SecretStr | None = Field(
+        default=None,
+        description="Connection string of the storage account that keeps the documents, such as Azurite's. Absent, "
+        "with `CONTENT_STORAGE__blobServiceUri` too: they are kept in `DATA_DIR`.",
+    )
+    content_storage_blobs: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Address of that account's blobs, such as `https://contoso.blob.core.windows.net`, for the app's "
+        "identity.",
+    )
+    content_storage_queues: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Address of that account's queues, for the trigger that reads `CONTENT_EVENTS_QUEUE`.",
+    )
+    content_container: str = Field(
+        default="content",
+        pattern=r"^[a-z0-9](-?[a-z0-9]){2,56}$",
+        description="The container of the documents. Images of their pages are in another, `…-pages`.",
+    )
+    content_trigger: Literal["event-queue", "blob"] = Field(
+        default="event-queue",
+        description="What tells of documents that come and go: Event Grid's events in a queue, or a blob trigger, "
+        "which is told of those that come only.",
+    )
+    content_events_queue: str = Field(
+        default="content-events",
+        pattern=r"^[a-z0-9](-?[a-z0-9]){2,56}$",
+        description="The queue that Event Grid writes the container's events to.",
+    )
+    auth_mode: Literal["none", "easy-auth", "bearer"] = Field(
+        default="none",
+        description="How callers sign in: not at all; by App Service Authentication in front of the app; or with an "
+        "Entra ID token that the app checks.",
+    )
+    auth_tenant_id: str | None = Field(
+        default=None, pattern=_UUID, description="The tenant whose tokens `bearer` takes; `easy-auth` checks it if set."
+    )
+    auth_client_id: str | None = Field(
+        default=None, pattern=_UUID, description="The app registration that the tokens of `bearer` have to be for."
+    )
+    auth_authority: str = Field(
+        default="https://login.microsoftonline.com",
+        pattern=r"^https?://\S+$",
+        description="Where the tenant's signing keys are; another one in national clouds.",
+    )
+    website_auth_enabled: bool = Field(
+        default=False, description="Set by the platform where App Service Authentication is in front of the app."
+    )
+    access_control: Literal["on-request", "enforced"] = Field(
+        default="on-request",
+        description="Whether callers see only the documents that name them or one of their groups: where a request "
+        "asks for it with a security filter, or always.",
+    )
+    access_control_open_documents: bool = Field(
+        default=False, description="With `enforced`: whether documents that name nobody are for all who are signed in."
+    )
+    telemetry_content: bool = Field(
+        default=False, description="Whether traces carry the text of questions and answers."
+    )
+    applicationinsights_connection_string: SecretStr | None = Field(
+        default=None, description="Application Insights, for traces. Absent, with the next: there are none."
+    )
+    applicationinsights_authentication_string: str | None = Field(
+        default=None,
+        description="`Authorization=AAD`, with `;ClientId=…` for a user-assigned identity: sign in to Application "
+        "Insights with the app's identity.",
+    )
+    otel_exporter_otlp_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Any OpenTelemetry collector, such as `http://localhost:4318`, for traces.",
     )
     history_backend: Literal["sqlite", "azure-table", "off"] = Field(
         default="sqlite",
@@ -159,19 +287,18 @@ class Settings(BaseModel):
                 f"{_PROBLEMS_OF.get(field) or _PROBLEMS.get(error['type'], error['msg'])}."
                 for error in invalid.errors()
             ]
-            raise NotConfigured(" ".join([*problems, *_unsupported(environment)])) from None
-        problems = [*_half_configured(settings), *_unsupported(environment)]
-        if problems:
+            raise NotConfigured(" ".join(problems)) from None
+        if problems := half_configured(settings):
             raise NotConfigured(" ".join(problems))
         return settings
 
 
-_NOT_YET = ("AZURE_SEARCH_ENDPOINT",)
-"""Settings of parts to come: to ignore one would be a silent fall-back to an embedded part."""
-
-
-_PLATFORMS_OWN = {"azure_web_jobs_storage": "AzureWebJobsStorage"}
-"""Variables that the Functions platform has named."""
+_PLATFORMS_OWN = {
+    "azure_web_jobs_storage": "AzureWebJobsStorage",
+    "content_storage_blobs": "CONTENT_STORAGE__blobServiceUri",
+    "content_storage_queues": "CONTENT_STORAGE__queueServiceUri",
+}
+"""Variables that the Functions platform has named; the triggers read them too."""
 
 _PROBLEMS = {
     "bool_parsing": "should be true or false",
@@ -179,90 +306,18 @@ _PROBLEMS = {
     "int_parsing": "should be a whole number",
     "string_pattern_mismatch": "should be a URL with its scheme, such as https://example.com",
 }
-"""What to do, by pydantic's type of error, where its own words do not say; the patterns are of URLs but for one."""
+"""What to do, by pydantic's type of error, where its own words do not say; most patterns are of URLs."""
 
-_PROBLEMS_OF = {"rai_endpoint": "should be https://… or host:port"}
-"""The same for a field whose pattern is its own."""
+_PROBLEMS_OF = {
+    "rai_endpoint": "should be https://… or host:port",
+    "auth_tenant_id": "should be a UUID",
+    "auth_client_id": "should be a UUID",
+    "content_container": "should be a container's name: 3 to 57 lower-case letters, digits and single hyphens",
+    "content_events_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
+}
+"""The same for fields whose patterns are their own."""
 
 
 def variable(field: str) -> str:
     """The environment variable of a field."""
     return _PLATFORMS_OWN.get(field, field.upper())
-
-
-def _unsupported(environment: Mapping[str, str]) -> list[str]:
-    return [
-        f"{name} is set, and this version cannot use it yet: unset it." for name in _NOT_YET if environment.get(name)
-    ]
-
-
-def _half_configured(settings: Settings) -> list[str]:
-    problems: list[str] = []
-    openai = settings.openai_base_url or settings.openai_api_key
-    azure = settings.azure_openai_endpoint
-    if openai and azure:
-        problems.append(
-            "OPENAI_BASE_URL or OPENAI_API_KEY, and AZURE_OPENAI_ENDPOINT are set: unset one of the two services."
-        )
-    if openai and not settings.openai_chat_model:
-        problems.append("OPENAI_CHAT_MODEL is missing: name the model that answers, such as gpt-4o-mini.")
-    if azure and not settings.azure_openai_chat_deployment:
-        problems.append("AZURE_OPENAI_CHAT_DEPLOYMENT is missing: name the deployment that answers.")
-    if not openai and (settings.openai_chat_model or settings.openai_embedding_model):
-        problems.append("OPENAI_API_KEY or OPENAI_BASE_URL is missing, though a model of OpenAI is named.")
-    azure_parts = (
-        settings.azure_openai_chat_deployment,
-        settings.azure_openai_embedding_deployment,
-        settings.azure_openai_api_key,
-    )
-    if not azure and any(azure_parts):
-        problems.append("AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set.")
-    return [*problems, *_half_configured_history(settings), *_half_configured_safety(settings)]
-
-
-def _half_configured_history(settings: Settings) -> list[str]:
-    in_table = settings.history_backend == "azure-table"
-    if in_table and not (settings.history_table_endpoint or settings.azure_web_jobs_storage):
-        return ["HISTORY_TABLE_ENDPOINT is missing: name it, or set AzureWebJobsStorage to a connection string."]
-    if settings.history_table_endpoint and not in_table:
-        return ["HISTORY_TABLE_ENDPOINT is set: set HISTORY_BACKEND to azure-table, or unset it."]
-    return []
-
-
-def _half_configured_safety(settings: Settings) -> list[str]:
-    checks = settings.rai_mode != "off"
-    endpoint = settings.rai_endpoint
-    problems: list[str] = []
-    if checks and settings.rai_backend == "rai" and not endpoint:
-        problems.append("RAI_ENDPOINT is missing: name the RAI service, or set RAI_MODE to off.")
-    if settings.rai_backend == "content-safety" and not settings.content_safety_endpoint:
-        problems.append("CONTENT_SAFETY_ENDPOINT is missing: name the resource, or set RAI_BACKEND to rai.")
-    if settings.rai_backend == "rai" and settings.content_safety_endpoint:
-        problems.append("CONTENT_SAFETY_ENDPOINT is set: set RAI_BACKEND to content-safety, or unset it.")
-    if (
-        endpoint
-        and not endpoint.startswith("https://")
-        and not settings.rai_allow_plaintext
-        and not _loopback(endpoint.rpartition(":")[0].strip("[]"))
-    ):
-        problems.append(
-            "RAI_ENDPOINT is another machine without TLS: use https://…, or set RAI_ALLOW_PLAINTEXT to true."
-        )
-    address = settings.content_safety_endpoint or ""
-    if address.startswith("http://") and not _loopback(_host(address)):
-        problems.append("CONTENT_SAFETY_ENDPOINT is another machine without TLS: use https://….")
-    return problems
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -2,30 +2,13 @@
 
 from shared.chat_types import ChatRequest, Json, Overrides, Passage, RequestContext, RetrievalMode
 from shared.core.prompts import source_line
-from shared.errors import NotSignedIn
 from shared.events import Thought
 from shared.retrieval import SearchQuery, SearchResult
 
-_NO_RETRIEVER_YET = (
-    "semantic_ranker",
-    "semantic_captions",
-    "vector_fields",
-    "minimum_reranker_score",
-    "use_gpt4v",
-)
-"""Overrides that Azure AI Search is needed for; a request that sets one is answered without, and told so."""
-
 
 def search_query(request: ChatRequest, context: RequestContext, query: str) -> SearchQuery:
-    """The search for a text, as the request's overrides have it and among what its caller may see.
-
-    Raises:
-        NotSignedIn: a security filter is asked for, and nobody is signed in.
-    """
-    overrides, caller = request.overrides, context.caller
-    filtered = overrides.use_oid_security_filter or overrides.use_groups_security_filter
-    if filtered and caller.oid is None:
-        raise NotSignedIn("Sign in to search with a security filter, or leave the security filters off.")
+    """The search for a text, as the request's overrides have it and among what its caller may see."""
+    overrides = request.overrides
     return SearchQuery(
         text=query,
         mode=overrides.retrieval_mode,
@@ -33,8 +16,12 @@ def search_query(request: ChatRequest, context: RequestContext, query: str) -> S
         include_category=overrides.include_category,
         exclude_category=overrides.exclude_category,
         minimum_score=overrides.minimum_search_score,
-        oid=caller.oid if overrides.use_oid_security_filter else None,
-        groups=caller.groups if overrides.use_groups_security_filter else None,
+        access=context.access,
+        semantic_ranker=overrides.semantic_ranker,
+        semantic_captions=overrides.semantic_captions,
+        minimum_reranker_score=overrides.minimum_reranker_score,
+        vector_fields=overrides.vector_fields,
+        language=overrides.language,
     )
 
 
@@ -51,16 +38,18 @@ def search_thoughts(search: SearchQuery, found: SearchResult, overrides: Overrid
 
 
 def _props(overrides: Overrides, search: SearchQuery, found: SearchResult) -> dict[str, Json]:
-    ignored: list[Json] = [name for name in _NO_RETRIEVER_YET if getattr(overrides, name)]
+    ignored = [*found.ignored, *(["use_gpt4v"] if overrides.use_gpt4v else [])]
     props: dict[str, Json] = {
         "top": search.top,
         "retrieval_mode": found.mode.value,
         "has_vector": found.mode is not RetrievalMode.TEXT,
-        "use_semantic_ranker": False,
-        "use_semantic_captions": False,
+        "use_semantic_ranker": search.semantic_ranker and "semantic_ranker" not in ignored,
+        "use_semantic_captions": search.semantic_captions and "semantic_captions" not in ignored,
     }
     if ignored:
-        props["ignored_overrides"] = ignored
+        props["ignored_overrides"] = list[Json](ignored)
+    if found.steps is not None:
+        props["steps"] = found.steps
     if found.note:
         props["note"] = found.note
     return props
@@ -78,6 +67,7 @@ def _result(passage: Passage) -> dict[str, Json]:
         "sourcefile": passage.sourcefile,
         "oids": list[Json](passage.oids),
         "groups": list[Json](passage.groups),
-        "captions": [],
+        "captions": [{"text": caption.text, "highlights": caption.highlights} for caption in passage.captions],
         "score": passage.score,
+        "reranker_score": passage.reranker_score,
     }

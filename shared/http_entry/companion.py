@@ -19,7 +19,6 @@ from shared.http_entry.streaming import (
     TurnResponse,
     cancelled_when_caller_leaves,
 )
-from shared.identity import ANONYMOUS
 from shared.wire.json_body import JsonReader
 from shared.wire.protocol import error_record
 from shared.wire.rai_body import ANALYSIS_EXAMPLE, ANALYSIS_LINES, EVENTS, analysis_json, event_json, parse_analysis
@@ -55,6 +54,7 @@ async def _start_analysis(request: Request) -> RunningTurn[SafetyEvent]:
     service = await app.get_service()
     settings = service.settings
     deadline = asyncio.get_running_loop().time() + settings.chat_deadline_seconds
+    caller = await service.identity.caller(request.headers)
     body = await read_body(request.stream(), lambda: JsonReader(example=ANALYSIS_EXAMPLE, list_key=EVENTS))
     buffers = parse_analysis(body.json)
     if service.safety is None:
@@ -62,7 +62,7 @@ async def _start_analysis(request: Request) -> RunningTurn[SafetyEvent]:
             "No safety service is configured: set RAI_ENDPOINT, or RAI_BACKEND=content-safety and "
             "CONTENT_SAFETY_ENDPOINT. On a laptop RAI_MODE=annotate starts the reference service."
         )
-    context = RequestContext(invocation_id(request), deadline, ANONYMOUS)
+    context = RequestContext(invocation_id(request), deadline, caller)
     events = analyse(buffers, service.safety, context, settings.rai_timeout_seconds)
     return RunningTurn(events, context, begins=_is_result)
 

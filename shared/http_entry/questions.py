@@ -20,7 +20,7 @@ from shared.http_entry.streaming import (
     TurnResponse,
     cancelled_when_caller_leaves,
 )
-from shared.identity import ANONYMOUS
+from shared.identity.access import access_of
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.multipart import is_form
@@ -84,13 +84,15 @@ async def _start_turn(
     settings = service.settings
     seconds = settings.agents_deadline_seconds if team else settings.chat_deadline_seconds
     deadline = asyncio.get_running_loop().time() + seconds
+    caller = await service.identity.caller(request.headers)
     unless_told = settings.chat_default_protocol
     request.state.protocol = known or NAMES[unless_told]
     body = await read_body(request.stream(), lambda: chat_reader(_content_type(request), known))
     request.state.protocol = protocol = known or inferred(body.json, unless_told)
     asked = replace(protocol.parse(body.json), single_turn=single_turn)
+    access = access_of(caller, settings, asked.overrides)
     asked = await service.attach(asked, body.files)
-    context = RequestContext(invocation_id(request), deadline, ANONYMOUS)
+    context = RequestContext(invocation_id(request), deadline, caller, access, request.headers.get("traceparent", ""))
     events = service.team_turn(asked, context) if team else service.turn(asked, context)
     return protocol, asked, RunningTurn(events, context)
 

@@ -1,13 +1,13 @@
 """The boundary to search: `Retriever` finds passages, `PassageIndex` holds them, `Embedder` makes vectors.
 
-Embedded implementations are in `sqlite_index` and `sqlite_retriever`; `ingestion` fills an index from a folder.
+Azure AI Search is in `azure_search_*`, the embedded implementations are in `sqlite_*`; `ingestion` fills an index.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from shared.chat_types import PartHealth, Passage, RequestContext, RetrievalMode
+from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,18 @@ class SearchQuery:
     """No passages of this category."""
     minimum_score: float | None = None
     """No passages that score lower."""
-    oid: str | None = None
-    """Only passages that name this user, or one of `groups`."""
-    groups: tuple[str, ...] | None = None
-    """Only passages that name one of these groups, or `oid`. Empty and no `oid`: nothing."""
+    access: Access | None = None
+    """Only passages that may be seen so; None: all."""
+    semantic_ranker: bool = False
+    """Rank by meaning."""
+    semantic_captions: bool = False
+    """Captions instead of whole passages."""
+    minimum_reranker_score: float | None = None
+    """No passages that the semantic ranker scores lower."""
+    vector_fields: tuple[str, ...] = ()
+    """The vector fields to search, by the names that requests have for them; empty: all that there are."""
+    language: str | None = None
+    """The language of the text, a BCP 47 tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,10 @@ class SearchResult:
     """How it was searched in the end."""
     note: str | None = None
     """Why it was not searched as asked."""
+    ignored: tuple[str, ...] = ()
+    """The query's fields that this retriever has no use for, though they are set."""
+    steps: Json = None
+    """What the service did by itself, such as searches that it planned; None: just this search."""
 
 
 class Retriever(Protocol):
@@ -52,6 +64,14 @@ class Retriever(Protocol):
 
         Raises:
             BadRequest: the mode needs what is not configured.
+            Unavailable, RateLimited, TooSlow: the service's faults.
+        """
+        ...
+
+    async def may_see(self, document: str, access: Access) -> bool:
+        """Whether a passage of this document, by its `sourcefile` or `sourcepage`, may be seen so.
+
+        Raises:
             Unavailable, RateLimited, TooSlow: the service's faults.
         """
         ...

@@ -7,19 +7,20 @@ vectors, and for hybrid the fused score, at most 2/61 (0.033).
 import asyncio
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 import msgspec
 
-from shared.chat_types import Json, PartHealth, Passage, RequestContext, RetrievalMode
+from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow
 from shared.retrieval import Embedder, SearchQuery, SearchResult
 from shared.retrieval.fusion import fuse
 from shared.retrieval.sqlite_file import EmbeddingInfo, embedding_info
 from shared.retrieval.sqlite_readers import SqliteReaders
-from shared.retrieval.sqlite_search import Ranking, load_passages, rank_by_text, rank_by_vector
+from shared.retrieval.sqlite_search import Ranking, is_visible, load_passages, rank_by_text, rank_by_vector
 
 _FUSED_DEPTH = 50
 """How many passages of each ranking are fused; deeper ones hardly gain. More are taken when more are asked for."""
@@ -70,9 +71,17 @@ class SqliteRetriever:
         """
         try:
             async with asyncio.timeout_at(context.deadline):
-                return await self._search(query)
+                return replace(await self._search(query), ignored=_ignored(query))
         except TimeoutError as exc:
             raise TooSlow("The search took too long. Try again, or ask for less.") from exc
+
+    async def may_see(self, document: str, access: Access) -> bool:
+        """Whether a passage of this file may be seen so.
+
+        Raises:
+            Unavailable: the index cannot be read.
+        """
+        return bool(await self._readers.run(lambda db: is_visible(db, document, access)))
 
     async def check(self) -> PartHealth:
         """Whether there is something to search, and vectors that fit the embedding model."""
@@ -142,6 +151,17 @@ class SqliteRetriever:
             return _best(db, nearest if texts is None else fuse((texts, nearest)), query)
 
         return SearchResult(await self._readers.run(read) or (), mode)
+
+
+def _ignored(query: SearchQuery) -> tuple[str, ...]:
+    """What of a query only Azure AI Search can do."""
+    given = {
+        "semantic_ranker": query.semantic_ranker,
+        "semantic_captions": query.semantic_captions,
+        "vector_fields": query.vector_fields,
+        "minimum_reranker_score": query.minimum_reranker_score,
+    }
+    return tuple(name for name, value in given.items() if value)
 
 
 def _contents(db: apsw.Connection) -> _Contents:

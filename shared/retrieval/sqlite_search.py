@@ -6,7 +6,7 @@ from typing import NamedTuple
 import apsw
 import msgspec
 
-from shared.chat_types import Passage
+from shared.chat_types import Access, Passage
 from shared.retrieval import SearchQuery
 from shared.retrieval.fts_query import match_expression
 from shared.retrieval.sqlite_file import vector_blob
@@ -60,6 +60,16 @@ def load_passages(db: apsw.Connection, ranking: Ranking) -> tuple[Passage, ...]:
     return tuple(_passage(found[rowid], score) for rowid, score in ranking if rowid in found)
 
 
+def is_visible(db: apsw.Connection, document: str, access: Access) -> bool:
+    """Whether a passage of this file may be seen so."""
+    condition, values = _visible(access)
+    found = db.execute(
+        f"SELECT 1 FROM passages WHERE sourcefile = :document AND {condition} LIMIT 1",  # noqa: S608 (the parts are ours)
+        {**values, "document": document},
+    )
+    return found.fetchone() is not None
+
+
 class _Row(NamedTuple):
     rowid: int
     id: str
@@ -94,11 +104,22 @@ def _filter(query: SearchQuery) -> tuple[str, dict[str, str | None]]:
     if query.exclude_category is not None:
         conditions += "AND category IS NOT :exclude "
         values["exclude"] = query.exclude_category
-    if query.oid is not None or query.groups is not None:
-        conditions += (
-            "AND (EXISTS (SELECT 1 FROM json_each(passages.oids) WHERE value = :oid) "
-            "OR EXISTS (SELECT 1 FROM json_each(passages.groups) JOIN json_each(:groups) AS own USING (value))) "
-        )
-        values["groups"] = msgspec.json.encode(query.groups or ()).decode()
-        values["oid"] = query.oid
+    if query.access:
+        condition, who = _visible(query.access)
+        conditions += f"AND {condition} "
+        values |= who
     return conditions, values
+
+
+def _visible(access: Access) -> tuple[str, dict[str, str | None]]:
+    """The condition that a passage may be seen so, and the values to bind."""
+    ways = [
+        "EXISTS (SELECT 1 FROM json_each(passages.oids) WHERE value = :oid)",
+        "EXISTS (SELECT 1 FROM json_each(passages.groups) JOIN json_each(:groups) AS own USING (value))",
+    ]
+    if access.open_documents:
+        ways.append("(oids = '[]' AND groups = '[]')")
+    return f"({' OR '.join(ways)})", {
+        "oid": access.oid,
+        "groups": msgspec.json.encode(access.groups or ()).decode(),
+    }

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.chat_types import Passage, RequestContext, RetrievalMode
+from shared.chat_types import Access, Passage, RequestContext, RetrievalMode
 from shared.retrieval import Retriever, SearchQuery
 
 NEVER = float("inf")
@@ -83,7 +83,7 @@ class RetrieverContract:
         assert await self.ids(retriever, SearchQuery("glasses", include_category="benefits' OR 1 = 1")) == []
 
     async def test_filters_do_not_take_places_from_what_passes_them(self, retriever: Retriever) -> None:
-        query = SearchQuery("dental coverage check-ups badges", top=1, include_category=None, oid="ben")
+        query = SearchQuery("dental coverage check-ups badges", top=1, include_category=None, access=Access("ben"))
         assert await self.ids(retriever, query) == ["badge"]
 
     @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ class RetrieverContract:
         self, retriever: Retriever, oid: str | None, groups: tuple[str, ...] | None, visible: set[str]
     ) -> None:
         text = "vision dental coverage parking garage lost badges canteen lunch"
-        assert set(await self.ids(retriever, SearchQuery(text, top=5, oid=oid, groups=groups))) == visible
+        assert set(await self.ids(retriever, SearchQuery(text, top=5, access=Access(oid, groups)))) == visible
 
     async def test_passages_below_the_minimum_score_are_left_out(self, retriever: Retriever) -> None:
         query = SearchQuery("vision coverage glasses", self.mode, top=5)

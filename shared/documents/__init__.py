@@ -1,0 +1,76 @@
+"""The boundary to where documents are kept: the originals that answers cite, and images of their pages.
+
+Two implementations: `file_store` below `DATA_DIR`, and `blob_store` for a container of Azure Blob Storage.
+"""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from shared.chat_types import PartHealth
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """Who may see a document under a security filter; empty: it names nobody."""
+
+    oids: tuple[str, ...] = ()
+    """Object ids of users."""
+    groups: tuple[str, ...] = ()
+    """Object ids of groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as it is now."""
+
+    name: str
+    """Its path in the store: the `sourcefile` of its passages."""
+    size: int
+    """Bytes."""
+    etag: str
+    """Changes whenever the bytes do; with its quotes, as in HTTP."""
+    last_modified: datetime
+    """In UTC."""
+
+
+class DocumentStore(Protocol):
+    """Keeps documents by name: a relative path with `/`, such as `health/plan.pdf`."""
+
+    async def find(self, name: str) -> StoredDocument | None:
+        """The document, or None where there is none: what lies outside of the store is no document.
+
+        Raises:
+            Unavailable, TooSlow: the service's faults, as with every method here.
+        """
+        ...
+
+    def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
+        """Yield its bytes, or `length` of them from `start`, as they come; those of this version, or an error."""
+        ...
+
+    async def rights(self, name: str) -> Rights:
+        """Who may see it."""
+        ...
+
+    async def keep(self, name: str, file: Path) -> None:
+        """Keep a copy of a file under this name, whole at any moment; the rights of an older one stay."""
+        ...
+
+    async def remove(self, name: str) -> None:
+        """Remove it if it is there."""
+        ...
+
+    def names(self, prefix: str = "") -> AsyncGenerator[str]:
+        """Yield the names that begin so, in any order."""
+        ...
+
+    async def check(self) -> PartHealth:
+        """Whether it can be read now."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what this store opened."""
+        ...

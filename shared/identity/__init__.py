@@ -1,0 +1,30 @@
+"""Who is calling, and what they may see. Only what the platform or a signed token vouches for counts.
+
+One implementation for each `AUTH_MODE`: `none`, `easy_auth`, `bearer`.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from shared.chat_types import Caller
+
+ANONYMOUS = Caller()
+"""Everyone, as long as nobody signs in."""
+
+
+class Identity(Protocol):
+    """Tells who is calling."""
+
+    async def caller(self, headers: Mapping[str, str]) -> Caller:
+        """Who sent a request with these headers, whose names may have any case.
+
+        Raises:
+            NotSignedIn: nobody is signed in, or what says so does not hold.
+            NotAllowed: who it is may not use this app.
+            Unavailable: it cannot be checked now.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close what this identity opened."""
+        ...

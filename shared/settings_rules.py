@@ -1,0 +1,151 @@
+"""Which settings need which others: a service that is configured by half is never silently left out."""
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
+
+INDEX_FIELDS = (
+    *("id", "content", "category", "sourcepage", "sourcefile", "oids", "groups"),
+    *("embedding", "imageEmbedding", "fingerprint"),
+)
+"""What `AZURE_SEARCH_FIELDS` may rename: the fields of azure-search-openai-demo's index, and ingestion's own."""
+
+
+def half_configured(settings: "Settings") -> list[str]:
+    """A sentence for each setting that is missing, or that has no effect as things are."""
+    rules = (_model, _history, _safety, _search, _content, _identity)
+    return [problem for rule in rules for problem in rule(settings)]
+
+
+def _model(settings: "Settings") -> list[str]:
+    problems: list[str] = []
+    openai = settings.openai_base_url or settings.openai_api_key
+    azure = settings.azure_openai_endpoint
+    if openai and azure:
+        problems.append(
+            "OPENAI_BASE_URL or OPENAI_API_KEY, and AZURE_OPENAI_ENDPOINT are set: unset one of the two services."
+        )
+    if openai and not settings.openai_chat_model:
+        problems.append("OPENAI_CHAT_MODEL is missing: name the model that answers, such as gpt-4o-mini.")
+    if azure and not settings.azure_openai_chat_deployment:
+        problems.append("AZURE_OPENAI_CHAT_DEPLOYMENT is missing: name the deployment that answers.")
+    if not openai and (settings.openai_chat_model or settings.openai_embedding_model):
+        problems.append("OPENAI_API_KEY or OPENAI_BASE_URL is missing, though a model of OpenAI is named.")
+    azure_parts = (
+        settings.azure_openai_chat_deployment,
+        settings.azure_openai_embedding_deployment,
+        settings.azure_openai_api_key,
+    )
+    if not azure and any(azure_parts):
+        problems.append("AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set.")
+    return problems
+
+
+def _history(settings: "Settings") -> list[str]:
+    in_table = settings.history_backend == "azure-table"
+    if in_table and not (settings.history_table_endpoint or settings.azure_web_jobs_storage):
+        return ["HISTORY_TABLE_ENDPOINT is missing: name it, or set AzureWebJobsStorage to a connection string."]
+    if settings.history_table_endpoint and not in_table:
+        return ["HISTORY_TABLE_ENDPOINT is set: set HISTORY_BACKEND to azure-table, or unset it."]
+    return []
+
+
+def _safety(settings: "Settings") -> list[str]:
+    checks = settings.rai_mode != "off"
+    endpoint = settings.rai_endpoint
+    problems: list[str] = []
+    if checks and settings.rai_backend == "rai" and not endpoint:
+        problems.append("RAI_ENDPOINT is missing: name the RAI service, or set RAI_MODE to off.")
+    if settings.rai_backend == "content-safety" and not settings.content_safety_endpoint:
+        problems.append("CONTENT_SAFETY_ENDPOINT is missing: name the resource, or set RAI_BACKEND to rai.")
+    if settings.rai_backend == "rai" and settings.content_safety_endpoint:
+        problems.append("CONTENT_SAFETY_ENDPOINT is set: set RAI_BACKEND to content-safety, or unset it.")
+    if (
+        endpoint
+        and not endpoint.startswith("https://")
+        and not settings.rai_allow_plaintext
+        and not _loopback(endpoint.rpartition(":")[0].strip("[]"))
+    ):
+        problems.append(
+            "RAI_ENDPOINT is another machine without TLS: use https://…, or set RAI_ALLOW_PLAINTEXT to true."
+        )
+    problems += _in_the_clear("CONTENT_SAFETY_ENDPOINT", settings.content_safety_endpoint)
+    return problems
+
+
+def _search(settings: "Settings") -> Iterator[str]:
+    parts = {
+        "AZURE_SEARCH_INDEX": settings.azure_search_index,
+        "AZURE_SEARCH_API_KEY": settings.azure_search_api_key,
+        "AZURE_SEARCH_FIELDS": settings.azure_search_fields,
+        "AZURE_SEARCH_SEMANTIC_CONFIGURATION": settings.azure_search_semantic_configuration,
+        "AZURE_SEARCH_VECTORIZER": settings.azure_search_vectorizer,
+        "AZURE_SEARCH_KNOWLEDGE_BASE": settings.azure_search_knowledge_base,
+    }
+    if not settings.azure_search_endpoint:
+        yield from (
+            f"AZURE_SEARCH_ENDPOINT is missing, though {name} is set." for name, value in parts.items() if value
+        )
+    elif not settings.azure_search_index:
+        yield "AZURE_SEARCH_INDEX is missing: name the index."
+    for field, called in settings.azure_search_fields.items():
+        if field not in INDEX_FIELDS or not called:
+            yield f"AZURE_SEARCH_FIELDS: should be field=name, with a field of {', '.join(INDEX_FIELDS)}."
+            break
+    if settings.azure_vision_api_key and not settings.azure_vision_endpoint:
+        yield "AZURE_VISION_ENDPOINT is missing, though AZURE_VISION_API_KEY is set."
+    yield from _in_the_clear("AZURE_SEARCH_ENDPOINT", settings.azure_search_endpoint)
+    yield from _in_the_clear("AZURE_VISION_ENDPOINT", settings.azure_vision_endpoint)
+
+
+def _content(settings: "Settings") -> Iterator[str]:
+    if settings.content_storage and settings.content_storage_blobs:
+        yield "CONTENT_STORAGE and CONTENT_STORAGE__blobServiceUri are set: unset one of the two."
+    if settings.content_storage_queues and not settings.content_storage_blobs:
+        yield "CONTENT_STORAGE__blobServiceUri is missing, though CONTENT_STORAGE__queueServiceUri is set."
+    if settings.document_intelligence_api_key and not settings.document_intelligence_endpoint:
+        yield "DOCUMENT_INTELLIGENCE_ENDPOINT is missing, though DOCUMENT_INTELLIGENCE_API_KEY is set."
+    yield from _in_the_clear("CONTENT_STORAGE__blobServiceUri", settings.content_storage_blobs)
+    yield from _in_the_clear("DOCUMENT_INTELLIGENCE_ENDPOINT", settings.document_intelligence_endpoint)
+
+
+def _identity(settings: "Settings") -> Iterator[str]:
+    mode = settings.auth_mode
+    named = {"AUTH_TENANT_ID": settings.auth_tenant_id, "AUTH_CLIENT_ID": settings.auth_client_id}
+    if mode == "none":
+        yield from (f"{name} is set: set AUTH_MODE to bearer, or unset it." for name, value in named.items() if value)
+    if mode == "bearer":
+        yield from (f"{name} is missing: AUTH_MODE=bearer needs it." for name, value in named.items() if not value)
+    if mode == "easy-auth" and not settings.website_auth_enabled:
+        yield (
+            "AUTH_MODE is easy-auth, and App Service Authentication is not in front of the app (WEBSITE_AUTH_ENABLED): "
+            "turn it on, or use bearer."
+        )
+    if settings.access_control == "enforced" and mode == "none":
+        yield "AUTH_MODE is none: ACCESS_CONTROL=enforced needs callers who sign in."
+    if settings.access_control_open_documents and settings.access_control != "enforced":
+        yield "ACCESS_CONTROL_OPEN_DOCUMENTS is true: set ACCESS_CONTROL to enforced, or unset it."
+    yield from _in_the_clear("AUTH_AUTHORITY", settings.auth_authority)
+
+
+def _in_the_clear(name: str, address: str | None) -> Iterator[str]:
+    if address and address.startswith("http://") and not _loopback(_host(address)):
+        yield f"{name} is another machine without TLS: use https://…."
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
