@@ -4,7 +4,7 @@ DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
 export PORT
 
-.PHONY: run index test bench check format requirements proto setup
+.PHONY: run index test bench check format requirements docs proto setup
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
 run: setup
@@ -33,6 +33,7 @@ check: setup
 	@.venv/bin/ruff format --check .
 	@.venv/bin/pyright
 	@$(PYTHON) tools/requirements.py --check
+	@$(PYTHON) tools/settings_page.py --check
 
 format: setup
 	@.venv/bin/ruff check --fix .
@@ -40,6 +41,9 @@ format: setup
 
 requirements: setup
 	@$(PYTHON) tools/requirements.py
+
+docs: setup
+	@$(PYTHON) tools/settings_page.py
 
 proto: setup
 	@$(PYTHON) tools/proto.py

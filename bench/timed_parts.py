@@ -57,6 +57,7 @@ class InstantRetriever:
         return SearchResult(self._passages, RetrievalMode.TEXT)
 
     async def may_see(self, document: str, access: Access) -> bool:
+        del document, access
         return True
 
     async def check(self) -> PartHealth:
