@@ -11,6 +11,8 @@ from shared.settings import Settings, variable
 from shared.wire.table import NAMES
 
 SAMPLE = Path(__file__).parent.parent / "local.settings.sample.json"
+UUID = "11111111-2222-3333-4444-555555555555"
+SEARCH = {"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net", "AZURE_SEARCH_INDEX": "i"}
 
 
 def test_nothing_configured_is_complete() -> None:
@@ -52,12 +54,59 @@ def test_nothing_configured_is_complete() -> None:
         ),
         ({"CONTENT_SAFETY_ENDPOINT": "http://["}, "CONTENT_SAFETY_ENDPOINT is another machine without TLS"),
         ({"AGENTS_DEADLINE_SECONDS": "0"}, "AGENTS_DEADLINE_SECONDS: "),
-        ({"AUTH_MODE": "easy-auth"}, "AUTH_MODE: "),
+        ({"AUTH_MODE": "open"}, "AUTH_MODE: .*'easy-auth'"),
+        ({"AUTH_MODE": "easy-auth"}, "AUTH_MODE is easy-auth.*WEBSITE_AUTH_ENABLED"),
+        ({"AUTH_MODE": "easy-auth", "WEBSITE_AUTH_ENABLED": "False"}, "AUTH_MODE is easy-auth"),
+        ({"AUTH_MODE": "bearer", "AUTH_CLIENT_ID": UUID}, "AUTH_TENANT_ID is missing"),
+        ({"AUTH_MODE": "bearer", "AUTH_TENANT_ID": UUID}, "AUTH_CLIENT_ID is missing"),
+        ({"AUTH_TENANT_ID": UUID}, "AUTH_TENANT_ID is set: set AUTH_MODE to bearer"),
+        ({"AUTH_CLIENT_ID": UUID}, "AUTH_CLIENT_ID is set: set AUTH_MODE to bearer"),
+        ({"AUTH_TENANT_ID": "common"}, "AUTH_TENANT_ID: should be a UUID"),
+        ({"AUTH_CLIENT_ID": "api://" + UUID}, "AUTH_CLIENT_ID: should be a UUID"),
+        ({"AUTH_AUTHORITY": "login.microsoftonline.us"}, "AUTH_AUTHORITY: should be a URL"),
+        ({"AUTH_AUTHORITY": "http://login.example"}, "AUTH_AUTHORITY is another machine without TLS"),
+        ({"ACCESS_CONTROL": "off"}, "ACCESS_CONTROL: .*'enforced'"),
+        ({"ACCESS_CONTROL": "enforced"}, "AUTH_MODE is none: ACCESS_CONTROL=enforced needs callers who sign in"),
+        ({"ACCESS_CONTROL_OPEN_DOCUMENTS": "true"}, "set ACCESS_CONTROL to enforced"),
         ({"HISTORY_BACKEND": "cosmos"}, "HISTORY_BACKEND: .*'azure-table'"),
         ({"HISTORY_BACKEND": "azure-table"}, "HISTORY_TABLE_ENDPOINT is missing.*AzureWebJobsStorage"),
         ({"HISTORY_TABLE_ENDPOINT": "https://x.table.core.windows.net"}, "set HISTORY_BACKEND to azure-table"),
         ({"HISTORY_TABLE_ENDPOINT": "http://x"}, "HISTORY_TABLE_ENDPOINT: .*such as https://"),
-        ({"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net"}, "AZURE_SEARCH_ENDPOINT is set"),
+        ({"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net"}, "AZURE_SEARCH_INDEX is missing: name the index"),
+        *(
+            ({name: value}, f"AZURE_SEARCH_ENDPOINT is missing, though {name} is set")
+            for name, value in {
+                "AZURE_SEARCH_INDEX": "i",
+                "AZURE_SEARCH_API_KEY": "sk-secret",
+                "AZURE_SEARCH_FIELDS": "content=chunk",
+                "AZURE_SEARCH_SEMANTIC_CONFIGURATION": "default",
+                "AZURE_SEARCH_VECTORIZER": "true",
+                "AZURE_SEARCH_KNOWLEDGE_BASE": "kb",
+            }.items()
+        ),
+        *(
+            (SEARCH | {"AZURE_SEARCH_FIELDS": fields}, "AZURE_SEARCH_FIELDS: should be field=name.*sourcepage")
+            for fields in ("contents=chunk", "content", "content=", "content=chunk, nothing", "=chunk")
+        ),
+        (SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://search.example"}, "AZURE_SEARCH_ENDPOINT is another machine"),
+        (SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://127.0.0.1.example"}, "AZURE_SEARCH_ENDPOINT is another machine"),
+        ({"AZURE_VISION_API_KEY": "sk-secret"}, "AZURE_VISION_ENDPOINT is missing"),
+        ({"AZURE_VISION_ENDPOINT": "http://vision.example"}, "AZURE_VISION_ENDPOINT is another machine"),
+        (
+            {"CONTENT_STORAGE": "AccountName=a;AccountKey=sk-secret", "CONTENT_STORAGE__blobServiceUri": "https://x"},
+            "CONTENT_STORAGE and CONTENT_STORAGE__blobServiceUri are set: unset one",
+        ),
+        ({"CONTENT_STORAGE__queueServiceUri": "https://x"}, "CONTENT_STORAGE__blobServiceUri is missing"),
+        ({"CONTENT_STORAGE__blobServiceUri": "http://blobs.example"}, "CONTENT_STORAGE__blobServiceUri is another"),
+        ({"CONTENT_STORAGE__blobServiceUri": "contoso"}, "CONTENT_STORAGE__blobServiceUri: should be a URL"),
+        *(
+            ({name: "Not_A_Name"}, f"{name}: should be a {kind}'s name")
+            for name, kind in {"CONTENT_CONTAINER": "container", "CONTENT_EVENTS_QUEUE": "queue"}.items()
+        ),
+        ({"CONTENT_CONTAINER": "x" * 58}, "CONTENT_CONTAINER: should be a container's name"),
+        ({"CONTENT_TRIGGER": "timer"}, "CONTENT_TRIGGER: .*'event-queue'"),
+        ({"DOCUMENT_INTELLIGENCE_API_KEY": "sk-secret"}, "DOCUMENT_INTELLIGENCE_ENDPOINT is missing"),
+        ({"DOCUMENT_INTELLIGENCE_ENDPOINT": "http://reader.example"}, "DOCUMENT_INTELLIGENCE_ENDPOINT is another"),
     ],
 )
 def test_what_is_missing_or_wrong_is_named(environment: dict[str, str], says: str) -> None:
@@ -67,8 +116,36 @@ def test_what_is_missing_or_wrong_is_named(environment: dict[str, str], says: st
 
 
 def test_every_problem_is_named_at_once() -> None:
-    with pytest.raises(NotConfigured, match=r"(?s)CHAT_DEADLINE_SECONDS.*RAI_MODE.*AZURE_SEARCH_ENDPOINT"):
-        Settings.read({"CHAT_DEADLINE_SECONDS": "-1", "RAI_MODE": "on", "AZURE_SEARCH_ENDPOINT": "https://x"})
+    with pytest.raises(NotConfigured, match=r"(?s)CHAT_DEADLINE_SECONDS.*RAI_MODE.*AUTH_MODE"):
+        Settings.read({"CHAT_DEADLINE_SECONDS": "-1", "RAI_MODE": "on", "AUTH_MODE": "open"})
+    with pytest.raises(NotConfigured, match=r"(?s)RAI_ENDPOINT.*AZURE_SEARCH_INDEX.*AUTH_CLIENT_ID"):
+        Settings.read(
+            {"RAI_MODE": "enforce", "AZURE_SEARCH_ENDPOINT": "https://x", "AUTH_MODE": "bearer", "AUTH_TENANT_ID": UUID}
+        )
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"AUTH_MODE": "bearer", "AUTH_TENANT_ID": UUID, "AUTH_CLIENT_ID": UUID, "ACCESS_CONTROL": "enforced"},
+        {"AUTH_MODE": "easy-auth", "WEBSITE_AUTH_ENABLED": "True", "ACCESS_CONTROL": "enforced"},
+        {"AUTH_MODE": "easy-auth", "WEBSITE_AUTH_ENABLED": "True", "AUTH_TENANT_ID": UUID},
+        {"WEBSITE_AUTH_ENABLED": "True"},
+        {"AUTH_AUTHORITY": "http://127.0.0.1:8080"},
+        SEARCH | {"AZURE_SEARCH_API_KEY": "k"},
+        SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://localhost:8080"},
+        {"CONTENT_STORAGE": "UseDevelopmentStorage=true"},
+        {"CONTENT_STORAGE__blobServiceUri": "https://b", "CONTENT_STORAGE__queueServiceUri": "https://q"},
+        {"DOCUMENT_INTELLIGENCE_ENDPOINT": "https://d", "AZURE_VISION_ENDPOINT": "https://v"},
+    ],
+)
+def test_what_is_complete_is_taken(environment: dict[str, str]) -> None:
+    assert Settings.read(environment) != Settings.read({})
+
+
+def test_the_fields_of_an_index_are_read_by_name() -> None:
+    settings = Settings.read(SEARCH | {"AZURE_SEARCH_FIELDS": " content=chunk, sourcepage = title ,"})
+    assert settings.azure_search_fields == {"content": "chunk", "sourcepage": "title"}
 
 
 def test_an_empty_variable_is_unset() -> None:

@@ -8,7 +8,7 @@ from shared.agents import team as _imported_early
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
 from shared.agents.turns import AgentParts, team_turn
 from shared.chat_models import ChatModel
-from shared.chat_types import Caller, ChatRequest, Json, Message, Overrides, RequestContext, Role
+from shared.chat_types import Access, ChatRequest, Json, Message, Overrides, RequestContext, Role
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished
 from shared.retrieval import Retriever
 from tests.stand_ins.openai_service import OpenAIStandIn, Received
@@ -31,8 +31,8 @@ def asked(question: str = QUESTION, *earlier: Message, **overrides: Any) -> Chat
     return ChatRequest((*earlier, Message(Role.USER, question)), overrides=replace(Overrides(), **overrides))
 
 
-def context(seconds: float = 30.0, caller: Caller | None = None) -> RequestContext:
-    return RequestContext("id-1", asyncio.get_running_loop().time() + seconds, caller or Caller())
+def context(seconds: float = 30.0, access: Access | None = None) -> RequestContext:
+    return RequestContext("id-1", asyncio.get_running_loop().time() + seconds, access=access)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Office:
         request: ChatRequest | None = None,
         *,
         seconds: float = 30.0,
-        caller: Caller | None = None,
+        access: Access | None = None,
         concurrent_calls: int = 8,
     ) -> list[ChatEvent]:
-        turn = team_turn(request or asked(), context(seconds, caller), self.parts(team, concurrent_calls))
+        turn = team_turn(request or asked(), context(seconds, access), self.parts(team, concurrent_calls))
         return [event async for event in turn]
 
     async def messages(self, team: Agents, request: ChatRequest | None = None, **how: Any) -> list[AgentMessage]:

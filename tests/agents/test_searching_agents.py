@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from shared.agents.definitions import Agents, Pattern
-from shared.chat_types import Caller, Json, RetrievalMode
-from shared.errors import BadRequest, NotSignedIn, Unavailable
+from shared.chat_types import Access, Json, RetrievalMode
+from shared.errors import BadRequest, Unavailable
 from shared.events import AgentMessage, Usage
 from tests.agents.teams import QUESTION, Office, agent, agents, asked
 
@@ -160,27 +160,26 @@ async def test_overrides_reach_the_search(office: Office) -> None:
     assert props["top"] == 1
 
 
-@pytest.mark.parametrize(("caller", "found"), [(Caller("me"), 1), (Caller("you", ("staff",)), 1), (Caller("you"), 0)])
-async def test_an_agent_finds_only_what_its_user_may_see(office: Office, caller: Caller, found: int) -> None:
+@pytest.mark.parametrize(("access", "found"), [(Access("me"), 1), (Access("you", ("staff",)), 1), (Access("you"), 0)])
+async def test_an_agent_finds_only_what_its_user_may_see(office: Office, access: Access, found: int) -> None:
     office.service.call_tool("search", {"query": "dental vacation"})
     office.service.reply("Well.")
-    filters = asked(use_oid_security_filter=True, use_groups_security_filter=True)
-    (message,) = await office.messages(ALONE, filters, caller=caller)
+    (message,) = await office.messages(ALONE, access=access)
     assert len(message.data_points) == found
     assert office.prompts("Ada")[1][-1] == (
         "tool: leave.md: Vacation is 30 days a year." if found else "tool: (nothing was found)"
     )
 
 
-async def test_a_security_filter_without_a_user_is_the_agents_failure_and_no_fault_in_the_log(
+async def test_a_search_that_cannot_be_done_as_asked_is_the_agents_failure_and_no_fault_in_the_log(
     office: Office, caplog: pytest.LogCaptureFixture
 ) -> None:
     with office.service.to("Be Ada."):
         office.service.call_tool("search", {"query": "dental"})
     office.service.reply("80 %.")
     team = agents(Pattern.SEQUENTIAL, agent("Ada", ("search",)), "Ben")
-    ada, ben = await office.messages(team, asked(use_oid_security_filter=True))
-    assert isinstance(ada.error, NotSignedIn)
+    ada, ben = await office.messages(team, asked(retrieval_mode=RetrievalMode.VECTORS))
+    assert isinstance(ada.error, BadRequest)
     assert ben.error is None
     assert not caplog.records
 

@@ -10,9 +10,9 @@ import pytest
 from shared.agents.definitions import Pattern
 from shared.agents.turns import agent_turn
 from shared.chat_models.extractive.model import ExtractiveModel
-from shared.chat_types import ChatRequest, FileText, Json, Message, Role
+from shared.chat_types import ChatRequest, FileText, Json, Message, RetrievalMode, Role
 from shared.core.fold import Answer, fold
-from shared.errors import NotSignedIn, RateLimited, Unavailable
+from shared.errors import BadRequest, RateLimited, Unavailable
 from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Usage
 from tests.agents.teams import QUESTION, Office, agent, agents, asked, context
 
@@ -136,8 +136,9 @@ async def test_what_the_model_cannot_do_is_the_turns_error(office: Office) -> No
 
 
 async def test_what_the_search_cannot_do_is_the_turns_error(office: Office) -> None:
-    with pytest.raises(NotSignedIn):
-        await events_of(office, asked(use_oid_security_filter=True))
+    office.service.call_tool("search", {"query": "dental"})
+    with pytest.raises(BadRequest):
+        await events_of(office, asked(retrieval_mode=RetrievalMode.VECTORS))
 
 
 async def test_who_leaves_stops_the_models_call(office: Office) -> None:

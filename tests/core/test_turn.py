@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from shared.chat_models.openai_chat import OpenAIChatModel
-from shared.chat_types import Caller, ChatRequest, Json, Message, Overrides, RequestContext, Role
+from shared.chat_types import Access, ChatRequest, Json, Message, Overrides, RequestContext, Role
 from shared.core.fold import Answer, fold
 from shared.core.turn import run_turn
-from shared.errors import NotSignedIn, RateLimited, Unavailable
+from shared.errors import RateLimited, Unavailable
 from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Usage
 from shared.openai_service.connection import OpenAIConnection
 from shared.openai_service.service import OpenAIService, Patience
@@ -53,15 +53,15 @@ def asked(question: str = QUESTION, *earlier: Message, **overrides: Any) -> Chat
     return replace(request, overrides=replace(Overrides(), **overrides))
 
 
-def context(caller: Caller | None = None) -> RequestContext:
-    return RequestContext("id-1", asyncio.get_running_loop().time() + 30, caller or Caller())
+def context(access: Access | None = None) -> RequestContext:
+    return RequestContext("id-1", asyncio.get_running_loop().time() + 30, access=access)
 
 
 async def events_of(
-    service: OpenAIStandIn, retriever: SqliteRetriever, request: ChatRequest, caller: Caller | None = None
+    service: OpenAIStandIn, retriever: SqliteRetriever, request: ChatRequest, access: Access | None = None
 ) -> list[ChatEvent]:
     async with chat_model(service) as model:
-        return [event async for event in run_turn(request, context(caller), model, retriever)]
+        return [event async for event in run_turn(request, context(access), model, retriever)]
 
 
 async def answer_of(service: OpenAIStandIn, retriever: SqliteRetriever, request: ChatRequest) -> Answer:
@@ -209,22 +209,14 @@ async def test_a_single_turn_forgets_what_was_said(service: OpenAIStandIn, retri
     assert "Earlier" not in str(prompt_of(service))
 
 
-@pytest.mark.parametrize("name", ["use_oid_security_filter", "use_groups_security_filter"])
-async def test_a_security_filter_without_a_user_is_refused(
-    service: OpenAIStandIn, retriever: SqliteRetriever, name: str
-) -> None:
-    with pytest.raises(NotSignedIn):
-        await events_of(service, retriever, asked(QUESTION, **{name: True}))
-
-
 @pytest.mark.parametrize(
-    ("caller", "found"),
-    [(Caller("me"), ["leave.md"]), (Caller("you", ("staff",)), []), (Caller("you"), [])],
+    ("access", "found"),
+    [(Access("me"), ["leave.md"]), (Access("you", ("staff",)), ["leave.md"]), (Access("you"), []), (Access(), [])],
 )
-async def test_a_security_filter_shows_a_user_only_his_own(
-    service: OpenAIStandIn, retriever: SqliteRetriever, caller: Caller, found: list[str]
+async def test_an_answer_is_made_only_from_what_its_caller_may_see(
+    service: OpenAIStandIn, retriever: SqliteRetriever, access: Access, found: list[str]
 ) -> None:
-    first, *_ = await events_of(service, retriever, asked("dental vacation", use_oid_security_filter=True), caller)
+    first, *_ = await events_of(service, retriever, asked("dental vacation"), access)
     assert isinstance(first, Retrieved)
     assert [point.partition(":")[0] for point in first.data_points] == found
 
