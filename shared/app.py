@@ -49,7 +49,7 @@ def build_service(settings: Settings) -> Service:
     embedder = _embedder(openai) if openai else None
     return Service(
         settings,
-        _chat_model(openai),
+        _chat_model(openai, settings),
         SqliteRetriever(_index_path(settings), embedder),
         _HISTORY[settings.history_backend](settings),
         agents,
@@ -85,14 +85,14 @@ def _openai_service(settings: Settings) -> OpenAIService | None:
     return OpenAIService(connection) if connection else None
 
 
-def _chat_model(openai: OpenAIService | None) -> ChatModel:
+def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:
     if openai is None:
         from shared.chat_models.extractive.model import ExtractiveModel
 
         return ExtractiveModel()
     from shared.chat_models.openai_chat import OpenAIChatModel
 
-    return OpenAIChatModel(openai)
+    return OpenAIChatModel(openai, settings.chat_reasoning_effort)
 
 
 def _chat_agent(settings: Settings, agents: Agents) -> AgentDefinition | None:

@@ -1,8 +1,8 @@
 """The typed events that a turn consists of; everything after the turn reads these and nothing else.
 
-The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s, `ThoughtsAdded` where there is
-reason, then one `Finished`. A team's turn is one `CompletionStarted`, an `AgentMessage` each time that an agent is
-done, then one `Finished`. A turn that fails raises; the outer edge makes one `Failed` of it.
+The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s, `FilterAnnotation`s and `ThoughtsAdded` where
+there is reason, then one `Finished`. A team's turn is one `CompletionStarted`, an `AgentMessage` each time that an agent
+is done, then one `Finished`. A turn that fails raises; the outer edge makes one `Failed` of it.
 """
 
 from dataclasses import dataclass
@@ -100,6 +100,16 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class FilterAnnotation:
+    """What Azure's asynchronous filter found in a part of the answer that has gone out already."""
+
+    content_filter_results: Json
+    """By category, as it came."""
+    content_filter_offsets: Json
+    """Which part: `check_offset`, `start_offset` and `end_offset` in characters, as they came."""
+
+
+@dataclass(frozen=True, slots=True)
 class ThoughtsAdded:
     """Steps that are known only after the text."""
 
@@ -159,4 +169,6 @@ class Failed:
     """Finds the log entry."""
 
 
-type ChatEvent = Retrieved | CompletionStarted | TextDelta | ThoughtsAdded | AgentMessage | Finished | Failed
+type ChatEvent = (
+    Retrieved | CompletionStarted | TextDelta | FilterAnnotation | ThoughtsAdded | AgentMessage | Finished | Failed
+)

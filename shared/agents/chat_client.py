@@ -25,7 +25,7 @@ from shared.agents.speech import Speech
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, Tool
 from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
 from shared.errors import Unavailable
-from shared.events import CompletionStarted, Usage
+from shared.events import CompletionStarted, FilterAnnotation, Usage
 
 logging.getLogger("agent_framework").setLevel(logging.CRITICAL)  # what fails comes to us, and we log what is a fault
 drop_unread_metrics()
@@ -131,6 +131,8 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
                         calls.append(event)
                     case CompletionStarted():
                         speech.completion = event
+                    case FilterAnnotation():
+                        pass  # the end has what was found in all of it
                     case ModelFinished():
                         speech.finished = event
                         speech.usage = Usage.total(speech.usage, event.usage)

@@ -23,7 +23,7 @@ from shared.core.answering import answered
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
 from shared.core.prompts import source_line
-from shared.events import ChatEvent, CompletionStarted, Retrieved, Thought
+from shared.events import ChatEvent, CompletionStarted, FilterAnnotation, Retrieved, Thought
 
 type _Put = Callable[[ModelEvent | Retrieved], Awaitable[None]]
 
@@ -120,6 +120,9 @@ class _Turn:
                 self._calls_with_text += not self._is_in_text
                 self._is_in_text = True
                 await put(event)
+            case FilterAnnotation():
+                if self._told is not None:
+                    await put(event)
             case ToolCall() | ModelFinished():
                 pass  # the framework sees to the calls, and only the last end is the answer's
             case _:

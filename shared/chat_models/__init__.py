@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, ToolCall
-from shared.events import CompletionStarted, Usage
+from shared.events import CompletionStarted, FilterAnnotation, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class ModelFinished:
     """What Azure's content filter found in the answer, as it came."""
 
 
-type ModelEvent = CompletionStarted | ModelText | ToolCall | ModelFinished
+type ModelEvent = CompletionStarted | ModelText | FilterAnnotation | ToolCall | ModelFinished
 
 
 class ChatModel(Protocol):
@@ -79,7 +79,7 @@ class ChatModel(Protocol):
     """Whether messages may carry images."""
 
     def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield the answer as it is made: `CompletionStarted`, text and whole tool calls, then one `ModelFinished`.
+        """Yield the answer as it is made: `CompletionStarted`, text, annotations, tool calls, one `ModelFinished`.
 
         Closing the iterator early closes the connection to the service.
 

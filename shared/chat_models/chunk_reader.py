@@ -14,7 +14,7 @@ import msgspec
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.sse_reader import EventTooLong, SseReader
 from shared.chat_types import Json, ToolCall
-from shared.events import CompletionStarted, Usage
+from shared.events import CompletionStarted, FilterAnnotation, Usage
 from shared.openai_service.reasons import Fault, Reason, ServiceFault, read_fault
 
 
@@ -46,6 +46,7 @@ class _Choice(msgspec.Struct):
     message: _Delta | None = None
     finish_reason: str | None = None
     content_filter_results: Any = None
+    content_filter_offsets: Any = None
 
 
 class _Usage(msgspec.Struct):
@@ -205,13 +206,16 @@ class ChunkReader:
             prompt_filter_results=self._prompt_filter_results,
         )
 
-    def _read_choice(self, choice: _Choice) -> Iterator[ModelText]:
+    def _read_choice(self, choice: _Choice) -> Iterator[ModelEvent]:
         if choice.finish_reason == "error":
             raise ServiceFault(Fault(Reason.BROKEN))
         self._finish_reason = choice.finish_reason or self._finish_reason
         filtered: object = choice.content_filter_results
         if isinstance(filtered, dict):
-            self._content_filter_results |= cast("dict[str, Json]", filtered)
+            results = cast("dict[str, Json]", filtered)
+            self._content_filter_results = _worst(self._content_filter_results, results)
+            if choice.content_filter_offsets:
+                yield FilterAnnotation(results, choice.content_filter_offsets)
         # Some services repeat the whole message at the end of a stream: it counts only where no delta came before.
         delta = choice.delta or (None if self.has_content else choice.message)
         if delta is None:
@@ -238,6 +242,12 @@ _LAST_SECOND = 253_402_300_800
 
 _MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 """Far more than any model writes."""
+
+
+def _worst(before: dict[str, Json], after: dict[str, Json]) -> dict[str, Json]:
+    """What was found in two parts of an answer, by category: what was filtered stays, or else the later."""
+    kept = {name: found for name, found in before.items() if isinstance(found, dict) and found.get("filtered")}
+    return before | after | kept
 
 
 def _text(delta: _Delta) -> str:

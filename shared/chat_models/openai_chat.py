@@ -1,12 +1,14 @@
 """Chat completions of OpenAI, Azure OpenAI and everything compatible, as a `ChatModel`."""
 
 import asyncio
+import logging
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal
 
-from shared.chat_models import ModelEvent, ModelRequest
+from shared.chat_models import ModelEvent, ModelRequest, Tool
 from shared.chat_models.chunk_reader import ChunkReader
 from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
@@ -19,6 +21,8 @@ from shared.waits import Waits
 if TYPE_CHECKING:
     import httpx2
 
+_log = logging.getLogger("switchboard.openai")
+
 _SETTING_OF_OTHERS = "`model` in AGENTS_FILE"
 """Where a model that is not the configured one is named."""
 
@@ -28,11 +32,12 @@ class OpenAIChatModel:
 
     takes_images = True
 
-    def __init__(self, service: OpenAIService) -> None:
+    def __init__(self, service: OpenAIService, reasoning_effort: str | None = None) -> None:
+        self._reasoning_effort = reasoning_effort
         self._service = service
         self._connection = service.connection
         self._model = service.connection.chat_model
-        self._takes_stream_options = True
+        self._unsupported: defaultdict[str, set[str]] = defaultdict(set)
         self._health = KeptHealth(self._ask_health)
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
@@ -47,8 +52,8 @@ class OpenAIChatModel:
         begun = asyncio.get_running_loop().time()
         model = ServedModel(request.model, _SETTING_OF_OTHERS) if request.model else self._model
         with translated(self._connection, model, context.invocation_id):
-            body = _body(request, model.name, official=self._connection.kind != "openai-compatible")
-            response = await self._request(body, min(begun + self._service.patience.first, context.deadline))
+            body = self._body(request, model.name)
+            response = await self._request(body, model, min(begun + self._service.patience.first, context.deadline))
             try:
                 reader = ChunkReader(model.name, framing=_framing(response))
                 async with aclosing(_unpacked(response)) as received:
@@ -72,23 +77,45 @@ class OpenAIChatModel:
         """Close the service, which an embedder may share."""
         await self._service.aclose()
 
-    async def _request(self, body: dict[str, Json], deadline: float) -> "httpx2.Response":
-        """Send the request; to a service that refuses to be asked for the usage, without asking for it."""
+    async def _request(self, body: dict[str, Json], model: ServedModel, deadline: float) -> "httpx2.Response":
+        """Send the request, without what this model turned out not to support."""
         import openai
 
-        from shared.openai_service.errors import refuses
+        from shared.openai_service.errors import unsupported_parameter
 
-        if not self._takes_stream_options:
-            return await self._service.post("/chat/completions", body, deadline=deadline)
-        try:
-            whole: dict[str, Json] = {**body, "stream_options": {"include_usage": True}}
-            return await self._service.post("/chat/completions", whole, deadline=deadline)
-        except openai.APIStatusError as exc:
-            if not refuses(exc, "stream_options"):
-                raise
-        response = await self._service.post("/chat/completions", body, deadline=deadline)
-        self._takes_stream_options = False
-        return response
+        left_out = set(self._unsupported[model.name])
+        while True:
+            sent = {name: value for name, value in body.items() if name not in left_out}
+            try:
+                response = await self._service.post("/chat/completions", sent, deadline=deadline)
+            except openai.APIStatusError as exc:
+                name = unsupported_parameter(exc, sent)
+                if name is None:
+                    raise
+                left_out.add(name)
+            else:
+                if new := left_out - self._unsupported[model.name]:
+                    _log.warning("%s does not support %s: left out from now on", model.name, ", ".join(sorted(new)))
+                    self._unsupported[model.name] |= new
+                return response
+
+    def _body(self, request: ModelRequest, model: str) -> dict[str, Json]:
+        official = self._connection.kind != "openai-compatible"
+        optional: dict[str, Json] = {
+            "temperature": request.temperature,
+            "seed": request.seed,
+            # OpenAI's reasoning models refuse the old name; many compatible services do not know the new one.
+            "max_completion_tokens" if official else "max_tokens": request.max_tokens,
+            "reasoning_effort": self._reasoning_effort,
+            "tools": [_tool(tool) for tool in request.tools] or None,
+        }
+        return {
+            "model": model,
+            "messages": [_message(message) for message in request.messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            **{name: value for name, value in optional.items() if value is not None},
+        }
 
     def _limit(self, reader: ChunkReader, begun: float, context: RequestContext) -> float:
         """Until when to wait for the next bytes, as is fair at this point of the answer."""
@@ -148,27 +175,13 @@ def _framing(response: "httpx2.Response") -> Literal["sse", "json"]:
     return "json" if content_type == "application/json" else "sse"
 
 
-def _body(request: ModelRequest, model: str, *, official: bool) -> dict[str, Json]:
-    optional: dict[str, Json] = {
-        "temperature": request.temperature,
-        "seed": request.seed,
-        # OpenAI's reasoning models refuse the old name; many compatible services do not know the new one.
-        "max_completion_tokens" if official else "max_tokens": request.max_tokens,
-        "tools": [
-            {
-                "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-            }
-            for tool in request.tools
-        ]
-        or None,
+def _tool(tool: Tool) -> Json:
+    described: dict[str, Json] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
     }
-    return {
-        "model": model,
-        "messages": [_message(message) for message in request.messages],
-        "stream": True,
-        **{name: value for name, value in optional.items() if value is not None},
-    }
+    return {"type": "function", "function": described}
 
 
 def _message(message: Message) -> Json:

@@ -9,7 +9,17 @@ from shared.chat_types import Json, ToolCall
 from shared.core.citations import unverified_citations
 from shared.core.followups import FollowupParser
 from shared.errors import Unavailable
-from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded, Usage
+from shared.events import (
+    ChatEvent,
+    CompletionStarted,
+    FilterAnnotation,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+    Usage,
+)
 
 
 async def answered(
@@ -40,7 +50,7 @@ async def answered(
                     if text := parser.feed(event.text) if parser else event.text:
                         answer.append(text)
                         yield TextDelta(text)
-                case CompletionStarted() | Retrieved():
+                case CompletionStarted() | FilterAnnotation() | Retrieved():
                     yield event
                 case ModelFinished():
                     finished = event

@@ -10,6 +10,7 @@ from shared.events import (
     ChatEvent,
     CompletionStarted,
     Failed,
+    FilterAnnotation,
     Finished,
     Retrieved,
     TextDelta,
@@ -39,7 +40,7 @@ class Answer:
     """On one agent's part of a team's answer: the message that it is of."""
 
 
-async def fold(events: AsyncIterable[ChatEvent]) -> Answer:
+async def fold(events: AsyncIterable[ChatEvent]) -> Answer:  # noqa: C901 (one case an event)
     """Collect the events of a turn.
 
     Raises:
@@ -66,6 +67,8 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:
                 completion = event
             case Finished():
                 finished = event
+            case FilterAnnotation():
+                pass  # the end of the answer has what was found in all of it
             case Failed():
                 failure = event.error
             case _:

@@ -8,10 +8,14 @@ import msgspec
 from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import ChatRequest, Message, RequestContext, ToolCall
 from shared.core.prompts import SEARCH_TOOL, rewrite_prompt
-from shared.events import CompletionStarted, Usage
+from shared.events import CompletionStarted, FilterAnnotation, Usage
 
 _LONGEST_QUERY = 1_000
 """Characters; a model that writes more did not write a query."""
+
+
+_MOST_TOKENS = 4_000
+"""The call takes a few dozen, and a reasoning model thinks before it."""
 
 
 class _SearchArguments(msgspec.Struct):
@@ -32,7 +36,7 @@ async def rewrite_query(
         tools=(SEARCH_TOOL,),
         temperature=0,
         seed=request.overrides.seed,
-        max_tokens=200,
+        max_tokens=_MOST_TOKENS,
     )
     query, usage = "", None
     async with aclosing(model.stream(call, context)) as events:
@@ -42,7 +46,7 @@ async def rewrite_query(
                     query = query or _query_in(event)
                 case ModelFinished():
                     usage = event.usage
-                case CompletionStarted() | ModelText():
+                case CompletionStarted() | FilterAnnotation() | ModelText():
                     pass  # a model that talks instead of calling says nothing that can be searched for
     return query or request.question, usage
 

@@ -21,6 +21,7 @@ from shared.events import (
     ChatEvent,
     CompletionStarted,
     Failed,
+    FilterAnnotation,
     Finished,
     Retrieved,
     TextDelta,
@@ -145,7 +146,7 @@ class _GuardedTurn:
                 if not self._is_team:
                     self._main.finish()
                 self._line.hold(_Held(event))
-            case CompletionStarted() | ThoughtsAdded() | Failed():
+            case CompletionStarted() | FilterAnnotation() | ThoughtsAdded() | Failed():
                 self._line.hold(_Held(event))
             case _:
                 assert_never(event)

@@ -1,7 +1,7 @@
 """Exceptions of `openai` and its transport, translated to ours. Imports both: import this module late."""
 
 import logging
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from time import time
@@ -16,6 +16,10 @@ from shared.openai_service.reasons import Fault, Reason, ServiceFault, read_faul
 from shared.openai_service.service import OpenAIService
 
 _log = logging.getLogger("switchboard.openai")
+
+_USAGE_WISH = "stream_options"
+_CAN_BE_LEFT_OUT = frozenset({"temperature", "seed", "reasoning_effort", _USAGE_WISH})
+"""An answer without them is still an answer to the question."""
 
 
 @contextmanager
@@ -63,9 +67,17 @@ def fault_of(exc: BaseException) -> Fault:
     return Fault(next(REASONS[kind] for kind in type(exc).__mro__ if kind in REASONS))
 
 
-def refuses(exc: openai.APIStatusError, parameter: str) -> bool:
-    """Whether the service refused the request for that parameter, as far as its text tells."""
-    return exc.status_code in {400, 422} and parameter in exc.response.text
+def unsupported_parameter(exc: openai.APIStatusError, sent: Collection[str]) -> str | None:
+    """The parameter, of those that were sent and can be left out, that the model or its service does not support.
+
+    Reasoning models refuse a temperature (OpenAI API reference, 'unsupported_parameter' and 'unsupported_value'), and
+    services that never heard of `stream_options` say so in their own words.
+    """
+    if exc.status_code not in {400, 422}:
+        return None
+    if exc.code in {"unsupported_parameter", "unsupported_value"} and exc.param in _CAN_BE_LEFT_OUT:
+        return exc.param if exc.param in sent else None
+    return _USAGE_WISH if _USAGE_WISH in sent and _USAGE_WISH in exc.response.text else None
 
 
 async def service_is_there(service: OpenAIService) -> None:

@@ -16,6 +16,7 @@ from shared.events import (
     ChatEvent,
     CompletionStarted,
     Failed,
+    FilterAnnotation,
     Finished,
     Retrieved,
     TextDelta,
@@ -105,6 +106,9 @@ class _Encoder:
                 return (self._with_context({"thoughts": thoughts_json(self._thoughts)}),)
             case Finished():
                 return self._last(event)
+            case FilterAnnotation():
+                # The service's own chunk has no delta, and clients that read one break on it.
+                return (self._chunk({"delta": {}, **_annotation(event)}),)
             case Failed():
                 return self._failed(event)
             case _:
@@ -159,6 +163,13 @@ def _completion(started: CompletionStarted) -> Record:
 def _filter_results(key: str, results: Json) -> Record:
     """Filter results, only where a service gave some."""
     return {key: results} if results else {}
+
+
+def _annotation(event: FilterAnnotation) -> Record:
+    return {
+        "content_filter_results": event.content_filter_results,
+        "content_filter_offsets": event.content_filter_offsets,
+    }
 
 
 def _error(error: SwitchboardError, invocation_id: str) -> Record:

@@ -14,6 +14,7 @@ from shared.events import (
     ChatEvent,
     CompletionStarted,
     Failed,
+    FilterAnnotation,
     Finished,
     Retrieved,
     TextDelta,
@@ -76,6 +77,8 @@ class DeltaEncoder:
                 return ({"delta": {}, "context": {"thoughts": thoughts_json(self._thoughts)}},)
             case Finished():
                 return self._last(event)
+            case FilterAnnotation():
+                return ()
             case Failed():
                 return self._failed(event)
             case _:

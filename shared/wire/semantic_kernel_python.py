@@ -16,6 +16,7 @@ from shared.events import (
     ChatEvent,
     CompletionStarted,
     Failed,
+    FilterAnnotation,
     Finished,
     Retrieved,
     TextDelta,
@@ -99,6 +100,8 @@ class _Encoder:
                 return () if self._is_team else (late,)
             case Finished():
                 return () if self._is_team else self._last(event)
+            case FilterAnnotation():
+                return ()
             case Failed():
                 return self._failed(event)
             case _:
