@@ -1,0 +1,70 @@
+"""What to search among, as OData filters (Azure AI Search, 'OData language overview').
+
+Whatever a value holds, it is a value here and never a part of the expression: a quote is doubled, and what a list's
+delimiter would split is compared by itself.
+"""
+
+from collections.abc import Iterable
+
+from shared.chat_types import Access
+from shared.retrieval.azure_search_fields import IndexFields
+
+NOTHING = "false"
+"""The filter that nothing passes: there is no need to send it."""
+
+_DELIMITER = "|"
+"""Between the values of `search.in`; not one of those that it takes by itself, which values may hold: space and comma."""
+
+
+def category_filter(include: str | None, exclude: str | None, fields: IndexFields) -> str | None:
+    """Only one category, and not another one; None: any. What has no category is not excluded."""
+    parts = [
+        *([f"{fields.category} eq {_literal(include)}"] if include else []),
+        *([f"{fields.category} ne {_literal(exclude)}"] if exclude else []),
+    ]
+    return " and ".join(parts) or None
+
+
+def access_filter(access: Access, fields: IndexFields) -> str:
+    """Only what may be seen so. Where that is nothing, it is `NOTHING`, never the lack of a filter."""
+    parts = [
+        *_names_one_of(fields.oids, [access.oid] if access.oid else []),
+        *_names_one_of(fields.groups, access.groups or ()),
+        *([f"(not {fields.oids}/any() and not {fields.groups}/any())"] if access.open_documents else []),
+    ]
+    return f"({' or '.join(parts)})" if parts else NOTHING
+
+
+def document_filter(document: str, fields: IndexFields) -> str:
+    """Only passages of this document, by its `sourcefile` or its `sourcepage`."""
+    name = _literal(document)
+    return f"({fields.sourcefile} eq {name} or {fields.sourcepage} eq {name})"
+
+
+def key_filter(keys: Iterable[str], fields: IndexFields) -> str:
+    """Only the passages with these keys, which have letters, digits, `_`, `-` and `=` only."""
+    return f"search.in({fields.id}, {_literal(_DELIMITER.join(keys))}, '{_DELIMITER}')"
+
+
+def both(*filters: str | None) -> str | None:
+    """What passes all of those that there are; None: there is none."""
+    given = [one for one in filters if one is not None]
+    return NOTHING if NOTHING in given else " and ".join(given) or None
+
+
+def _names_one_of(field: str, values: Iterable[str]) -> list[str]:
+    """The filter for a collection that has one of the values; none for no value, and the empty one is none."""
+    listed: list[str] = []
+    tests: list[str] = []
+    for value in filter(None, values):
+        if _DELIMITER in value or value != value.strip():
+            tests.append(f"g eq {_literal(value)}")
+        else:
+            listed.append(value)
+    if listed:
+        tests.append(f"search.in(g, {_literal(_DELIMITER.join(listed))}, '{_DELIMITER}')")
+    return [f"{field}/any(g: {' or '.join(tests)})"] if tests else []
+
+
+def _literal(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
