@@ -1,10 +1,11 @@
-"""Azurite, Microsoft's own storage emulator: its table service, as a process on a free port, in memory."""
+"""Azurite, Microsoft's own storage emulator: blobs, queues and tables, as a process on free ports, in memory."""
 
 import asyncio
 import os
 import socket
 import sys
 from asyncio.subprocess import DEVNULL, Process
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
@@ -14,6 +15,7 @@ FOLDER = Path(__file__).parents[1] / "azurite"
 NODE = Path(sys.modules[npm.__module__].__file__ or "").parent / "bin" / "node"
 START_SECONDS = 60
 ACCOUNT = "devstoreaccount1"
+SERVICES = ("blob", "queue", "table")
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """Known to everyone: it is in Azurite's documentation."""
 
@@ -31,14 +33,17 @@ class Azurite:
     """The service, as an async context manager; it may be stopped and started again, and forgets everything then."""
 
     def __init__(self) -> None:
-        self.port = _free_port()
+        self.ports = _free_ports(len(SERVICES))
         self._process: Process | None = None
 
     @property
     def connection_string(self) -> str:
         """What an app needs to use it."""
-        endpoint = f"http://127.0.0.1:{self.port}/{ACCOUNT}"
-        return f"AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint={endpoint};"
+        endpoints = (
+            f"{service.capitalize()}Endpoint=http://127.0.0.1:{port}/{ACCOUNT};"
+            for service, port in zip(SERVICES, self.ports, strict=True)
+        )
+        return f"AccountName={ACCOUNT};AccountKey={KEY};{''.join(endpoints)}"
 
     async def __aenter__(self) -> Self:
         await asyncio.to_thread(install_azurite)
@@ -50,10 +55,15 @@ class Azurite:
 
     async def start(self) -> None:
         """Run it, and wait until it listens."""
+        listen = [
+            argument
+            for service, port in zip(SERVICES, self.ports, strict=True)
+            for argument in (f"--{service}Host", "127.0.0.1", f"--{service}Port", str(port))
+        ]
         self._process = await asyncio.create_subprocess_exec(
             NODE,
-            FOLDER / "node_modules" / "azurite" / "dist" / "src" / "table" / "main.js",
-            *("--tableHost", "127.0.0.1", "--tablePort", str(self.port)),
+            FOLDER / "node_modules" / "azurite" / "dist" / "src" / "azurite.js",
+            *listen,
             *("--skipApiVersionCheck", "--inMemoryPersistence", "--disableTelemetry", "--silent"),
             stdout=DEVNULL,
             stderr=DEVNULL,
@@ -61,9 +71,10 @@ class Azurite:
             env={"PATH": os.environ["PATH"]},
         )
         async with asyncio.timeout(START_SECONDS):
-            while not await self._listens():
-                assert self._process.returncode is None, "Azurite ended at once"
-                await asyncio.sleep(0.05)
+            for port in self.ports:
+                while not await _listens(port):
+                    assert self._process.returncode is None, "Azurite ended at once"
+                    await asyncio.sleep(0.05)
 
     async def stop(self) -> None:
         """End it."""
@@ -72,17 +83,18 @@ class Azurite:
             process.kill()
             await process.wait()
 
-    async def _listens(self) -> bool:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        except OSError:
-            return False
-        writer.close()
-        await writer.wait_closed()
-        return True
+
+async def _listens(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    await writer.wait_closed()
+    return True
 
 
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+def _free_ports(count: int) -> tuple[int, ...]:
+    with ExitStack() as taken:
+        sockets = [taken.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return tuple(each.getsockname()[1] for each in sockets)
