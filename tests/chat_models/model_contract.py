@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import Message, Passage, RequestContext, Role, ToolCall
-from shared.events import CompletionStarted
+from shared.events import CompletionStarted, FilterAnnotation
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 CONTEXT = RequestContext(invocation_id="test", deadline=float("inf"))
@@ -54,6 +54,8 @@ async def answer(model: ChatModel, request: ModelRequest = REQUEST) -> Answer:
                     got.started.append(event)
                 case ModelText():
                     got.pieces.append(event.text)
+                case FilterAnnotation():
+                    pass  # says nothing of its own
                 case ToolCall():
                     got.calls.append(event)
                 case ModelFinished():

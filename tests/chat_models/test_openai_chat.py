@@ -11,8 +11,9 @@ import pytest
 from shared.chat_models import ModelFinished, ModelText, Tool
 from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.chat_types import FileText, ImagePart, Message, Role, ToolCall
-from shared.errors import Unavailable
+from shared.errors import BadRequest, Unavailable
 from shared.events import CompletionStarted, Usage
+from shared.openai_service.connection import ServedModel
 from tests.stand_ins.openai_answers import event
 from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, error_of, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -157,6 +158,47 @@ async def test_a_service_that_refuses_stream_options_is_asked_without_them_from_
     service.reply("two")
     assert [ModelText("one"), ModelText("two")] == [(await ask(model))[0], (await ask(model))[0]]
     assert ["stream_options" in chat.body for chat in service.chats] == [True, False, False]
+
+
+async def test_a_reasoning_model_is_asked_without_what_it_refuses_and_from_then_on_at_once(
+    service: OpenAIStandIn,
+) -> None:
+    thinking = ServedModel(service.reasoning_model, "AZURE_OPENAI_CHAT_DEPLOYMENT")
+    async with model_of(
+        replace(connection_to(service), kind="azure-openai", chat_model=thinking), reasoning_effort="low"
+    ) as model:
+        question = replace(QUESTION, temperature=0.3, max_tokens=100)
+        service.reply("one")
+        service.reply("two")
+        assert [ModelText("one"), ModelText("two")] == [
+            (await ask(model, question))[0],
+            (await ask(model, question))[0],
+        ]
+    assert ["temperature" in chat.body for chat in service.chats] == [True, False, False]
+    assert all(chat.body["reasoning_effort"] == "low" for chat in service.chats)
+
+
+async def test_a_model_that_does_not_reason_answers_without_the_effort(service: OpenAIStandIn) -> None:
+    async with model_of(connection_to(service), reasoning_effort="high") as model:
+        service.reply("one")
+        assert (await ask(model, replace(QUESTION, temperature=0.3)))[0] == ModelText("one")
+    assert ["reasoning_effort" in chat.body for chat in service.chats] == [True, False]
+    assert service.chats[-1].body["temperature"] == 0.3
+
+
+async def test_what_one_model_refuses_another_still_gets(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
+    warm = replace(QUESTION, temperature=0.3)
+    await ask(model, replace(warm, model=service.reasoning_model))
+    await ask(model, warm)
+    assert [chat.body.get("temperature") for chat in service.chats] == [0.3, None, 0.3]
+
+
+async def test_a_temperature_that_a_model_finds_too_high_is_the_callers_error(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    service.fail(400, error={"message": "too hot", "param": "temperature", "code": "invalid_value"})
+    assert "`temperature`" in (await error_of(model, BadRequest)).message
+    assert len(service.chats) == 1
 
 
 @pytest.mark.parametrize("leave", ["close", "cancel"])

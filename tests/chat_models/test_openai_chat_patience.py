@@ -4,6 +4,7 @@ import asyncio
 import socket
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -124,7 +125,7 @@ async def test_a_deadline_in_the_middle_of_an_answer_ends_it(service: OpenAIStan
 
 @pytest.mark.parametrize("patience", [{"first": 0.3}, {"between": 0.3}])
 async def test_silence_is_too_slow_before_and_between_the_pieces(
-    service: OpenAIStandIn, patience: dict[str, float]
+    service: OpenAIStandIn, patience: dict[str, Any]
 ) -> None:
     if "first" in patience:
         service.reply(asyncio.Event())

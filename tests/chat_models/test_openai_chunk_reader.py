@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.chunk_reader import ChunkReader
 from shared.chat_types import Json, ToolCall
-from shared.events import CompletionStarted, Usage
+from shared.events import CompletionStarted, FilterAnnotation, Usage
 from shared.openai_service.reasons import Reason, ServiceFault
 
 
@@ -261,6 +261,21 @@ def test_azures_filter_results_come_with_the_start_and_the_end() -> None:
     assert isinstance(started, CompletionStarted)
     assert (started.id, started.model, started.prompt_filter_results) == ("c-1", "m-1", found)
     assert finished == ModelFinished("stop", None, {"hate": {"severity": "safe"}})
+
+
+def test_what_azures_asynchronous_filter_finds_later_is_passed_on_with_its_place() -> None:
+    violent: Json = {"violence": {"filtered": True, "severity": "high"}}
+    safe: Json = {"violence": {"filtered": False, "severity": "safe"}}
+    offsets: Json = {"check_offset": 2, "start_offset": 0, "end_offset": 2}
+    told: list[Json] = [
+        {"id": "", "choices": [{"index": 0, "content_filter_results": found, "content_filter_offsets": offsets}]}
+        for found in (violent, safe)
+    ]
+    end: Json = {"id": "", "choices": [{"index": 0, "delta": {}, "finish_reason": "content_filter"}]}
+    _, text, *annotations, finished = read_all(sse(said("Hi"), *told, end))
+    assert text == ModelText("Hi")
+    assert annotations == [FilterAnnotation(violent, offsets), FilterAnnotation(safe, offsets)]
+    assert finished == ModelFinished("content_filter", None, violent)
 
 
 def test_a_service_that_names_nothing_gets_an_id_and_a_time() -> None:

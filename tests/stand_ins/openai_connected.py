@@ -32,8 +32,10 @@ def connection_to(service: OpenAIStandIn) -> OpenAIConnection:
 
 
 @asynccontextmanager
-async def model_of(connection: OpenAIConnection, **patience: Any) -> AsyncGenerator[OpenAIChatModel]:
-    model = OpenAIChatModel(OpenAIService(connection, Patience(**patience)))
+async def model_of(
+    connection: OpenAIConnection, *, reasoning_effort: str | None = None, **patience: Any
+) -> AsyncGenerator[OpenAIChatModel]:
+    model = OpenAIChatModel(OpenAIService(connection, Patience(**patience)), reasoning_effort)
     try:
         yield model
     finally:

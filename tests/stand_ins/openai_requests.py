@@ -95,6 +95,7 @@ class ChatBody(Strict):
     stream_options: StreamOptions | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     seed: int | None = None
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
     tools: Annotated[list[ToolInput], Field(min_length=1)] | None = None
@@ -144,6 +145,25 @@ def read_body[Body: BaseModel](kind: type[Body], raw: bytes) -> Body:
             name = ".".join(path)
             raise Refusal(400, f"Unrecognized request argument supplied: {name}", param=name) from None
         raise Refusal(400, f"Invalid '{'.'.join(path)}': {problem['msg']}", param=path[0] if path else None) from None
+
+
+def check_reasoning(body: ChatBody, *, model_reasons: bool) -> None:
+    """Check what reasoning models, and only they, take (OpenAI guide, 'Reasoning models').
+
+    Raises:
+        Refusal: 400, naming the parameter.
+    """
+    if not model_reasons:
+        if body.reasoning_effort:
+            message = "Unrecognized request argument supplied: reasoning_effort"
+            raise Refusal(400, message, param="reasoning_effort", code="unsupported_parameter")
+        return
+    if body.max_tokens is not None:
+        message = "Unsupported parameter: 'max_tokens' is not supported with this model."
+        raise Refusal(400, message, param="max_tokens", code="unsupported_parameter")
+    if body.temperature not in (None, 1):
+        message = f"Unsupported value: 'temperature' does not support {body.temperature} with this model."
+        raise Refusal(400, message, param="temperature", code="unsupported_value")
 
 
 def check_chat(body: ChatBody) -> None:

@@ -34,7 +34,15 @@ from tests.stand_ins.openai_answers import (
     models,
     vectors,
 )
-from tests.stand_ins.openai_requests import ChatBody, EmbeddingsBody, Refusal, check_chat, read_body, text_of
+from tests.stand_ins.openai_requests import (
+    ChatBody,
+    EmbeddingsBody,
+    Refusal,
+    check_chat,
+    check_reasoning,
+    read_body,
+    text_of,
+)
 
 type Step = str | bytes | dict[str, Json] | asyncio.Event
 """A piece of an answer: text, raw bytes, a whole chunk, or an event to wait for."""
@@ -81,6 +89,7 @@ class OpenAIStandIn:
     api_key = "sk-stand-in-0123456789"
     model = "gpt-stand-in"
     other_model = "gpt-stand-in-large"
+    reasoning_model = "gpt-stand-in-thinking"
     embedding_model = "embedding-stand-in"
     dimensions = 256
 
@@ -252,7 +261,8 @@ class OpenAIStandIn:
             case method, _:
                 raise Refusal(404, f"Invalid URL ({method} {request.path})")
         if exchange.chat:
-            self._check_model(exchange.chat.model, self.model, self.other_model)
+            self._check_model(exchange.chat.model, self.model, self.other_model, self.reasoning_model)
+            check_reasoning(exchange.chat, model_reasons=exchange.chat.model == self.reasoning_model)
             check_chat(exchange.chat)
         if exchange.embeddings:
             self._check_model(exchange.embeddings.model, self.embedding_model)

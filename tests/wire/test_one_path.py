@@ -43,7 +43,8 @@ def read_choices(records: list[Any]) -> Read:
         message["content"] += chunk["delta"].get("content") or ""
         assert chunk["delta"].get("context") == chunk.get("context")
         choice["context"] |= chunk.pop("context", {})
-        choice |= {key: value for key, value in chunk.items() if value is not None and key != "delta"}
+        of_chunk = ("delta", "content_filter_offsets")
+        choice |= {key: value for key, value in chunk.items() if value is not None and key not in of_chunk}
         answer |= record | {"object": "chat.completion"}
     return {**answer, "choices": [{**choice, "message": message | {"context": choice["context"]}}]}
 
