@@ -10,8 +10,9 @@ from pathlib import Path
 
 from bench.child import obey
 from bench.processes import ROOT
+from local.invocation import Call, HttpData
 from local.logs import set_up_logs
-from local.worker import Call, Worker
+from local.worker import Worker
 
 
 async def main() -> None:
@@ -24,7 +25,7 @@ async def main() -> None:
     def told(words: list[str]) -> None:
         _, invocation_id, function, *protocol = words
         parameters = {"protocol": protocol[0]} if protocol else {}
-        call = Call(invocation_id, functions[function], "POST", "/", parameters, trace_parent="", trace_state="")
+        call = Call(invocation_id, functions[function], HttpData("POST", "/", parameters))
         worker.invoke(call)
 
     await obey(app.http_uri or "", told)

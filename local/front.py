@@ -13,10 +13,11 @@ from aiohttp import web
 
 from local import cors
 from local.errors import HostError
+from local.invocation import Call, Function, HttpData
 from local.proxy import BadBody, Proxy, WorkerUnreachable, target
 from local.routing import Matched, NotAllowed, Route, decode_path, find
 from local.settings_file import Cors
-from local.worker import LOOPBACK, Call, Function
+from local.worker import LOOPBACK
 
 GRACE_SECONDS = 3.0
 CLOSE_SECONDS = 1.0
@@ -39,7 +40,7 @@ class Front:
         self,
         functions: Mapping[str, Function],
         routes: Sequence[Route],
-        invoke: Callable[[Call], Future[None]],
+        invoke: Callable[[Call], Future[bool]],
         proxy: Proxy,
         shared_with: Cors,
     ) -> None:
@@ -106,9 +107,7 @@ class Front:
         call = Call(
             str(uuid4()),
             function,
-            request.method,
-            target(request),
-            parameters,
+            HttpData(request.method, target(request), parameters),
             trace_parent=request.headers.get("traceparent", ""),
             trace_state=request.headers.get("tracestate", ""),
         )

@@ -8,8 +8,8 @@ from typing import cast
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
+from local.invocation import Function
 from local.routing import Route
-from local.worker import Function
 
 HEALTH_SECONDS = 60
 

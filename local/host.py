@@ -105,7 +105,7 @@ async def _serve(options: Options, prefix: str, settings: LocalSettings, port: i
 def _routes(app: App, prefix: str) -> list[Route]:
     return sorted(
         (
-            build_route(function.name, prefix, function.route, function.methods)
+            build_route(function.name, prefix, function.text("route"), function.methods)
             for function in app.functions
             if function.trigger == HTTP_TRIGGER
         ),

@@ -19,7 +19,7 @@ from aiohttp import (
 from multidict import CIMultiDict
 from yarl import URL
 
-type Invoke = Callable[[], Future[None]]
+type Invoke = Callable[[], Future[bool]]
 
 CONNECT_SECONDS = 10
 UNCLAIMED_SECONDS = 1.0
@@ -82,7 +82,7 @@ class Proxy:
             WorkerUnreachable: nothing was answered.
             ConnectionResetError: the answer broke off; the caller's connection must too.
         """
-        invocations: list[Future[None]] = []
+        invocations: list[Future[bool]] = []
         answer: web.StreamResponse | None = None
         try:
             async with self._session.request(
@@ -134,7 +134,7 @@ async def _start_invocation(
     context.trace_request_ctx()
 
 
-def _end_unclaimed(invocations: Iterable[Future[None]]) -> None:
+def _end_unclaimed(invocations: Iterable[Future[bool]]) -> None:
     """End an invocation whose HTTP request the worker's server refused: it would wait for ever."""
     for invocation in invocations:
         asyncio.get_running_loop().call_later(UNCLAIMED_SECONDS, invocation.cancel)

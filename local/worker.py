@@ -6,100 +6,27 @@ imports block.
 """
 
 import asyncio
-import json
 import logging
 import re
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 from urllib.parse import urlsplit
 
 import azure_functions_runtime as runtime
 from azure_functions_runtime.http_v2 import http_coordinator
 
 from local.errors import HostError
+from local.invocation import PROTOS, Call, Function, HttpData, Record, Status, invocation, read_function
 
 LOOPBACK = "127.0.0.1"
 ACCEPT_SECONDS = 10
 STOP_SECONDS = 1.5
 
 _log = logging.getLogger(__name__)
-
-
-class _Record(SimpleNamespace):
-    """Stands for any protobuf message that the library builds."""
-
-
-class _StatusResult(_Record):
-    Success = "success"
-    Failure = "failure"
-
-
-class _BindingInfo(_Record):
-    out = 1
-    inout = 2
-    undefined = 0
-
-
-_MESSAGES = (
-    *("WorkerInitResponse", "WorkerMetadata", "FunctionMetadataResponse", "RpcFunctionMetadata", "RpcRetryOptions"),
-    *("InvocationResponse", "ParameterBinding", "TypedData", "RpcException"),
-)
-_PROTOS = SimpleNamespace(StatusResult=_StatusResult, BindingInfo=_BindingInfo, **dict.fromkeys(_MESSAGES, _Record))
-
-
-class _OneOf(_Record):
-    """A message with a `oneof`: answers which of its fields is set."""
-
-    def __init__(self, which: str | None, **fields: object) -> None:
-        super().__init__(**fields)
-        self._which = which
-
-    def WhichOneof(self, _group: str) -> str | None:  # noqa: N802, the name is protobuf's
-        return self._which
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """One function of the app, as the worker indexed it."""
-
-    name: str
-    """Unique in the app."""
-    function_id: str
-    """What the worker knows it by."""
-    trigger: str
-    """The trigger's type, such as `httpTrigger`."""
-    parameter: str
-    """The handler's parameter that takes the trigger's data."""
-    route: str
-    """Of an HTTP trigger, without the prefix; may be empty."""
-    methods: tuple[str, ...] | None
-    """Of an HTTP trigger; None for all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One invocation of an HTTP function; everything else is in the HTTP request that is sent on beside it."""
-
-    invocation_id: str
-    """A UUID."""
-    function: Function
-    """What to invoke."""
-    method: str
-    """As sent."""
-    url: str
-    """As sent."""
-    parameters: Mapping[str, str]
-    """The route's."""
-    trace_parent: str
-    """The `traceparent` header, or empty."""
-    trace_state: str
-    """The `tracestate` header, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +63,12 @@ class Worker:
             raise HostError("The worker's HTTP server ended while it was starting.")
         return loading.result()
 
-    def invoke(self, call: Call) -> Future[None]:
-        """Start an invocation; its HTTP request must follow. A failure is logged, not raised."""
+    def invoke(self, call: Call) -> Future[bool]:
+        """Start an invocation; the HTTP request of an HTTP function must follow.
+
+        Returns:
+            Whether it succeeded; a failure is logged, not raised.
+        """
         return asyncio.run_coroutine_threadsafe(_invoke(call), self._loop)
 
     async def stop(self) -> bool:
@@ -169,21 +100,23 @@ class Worker:
 
 async def _load(directory: Path) -> App:
     sys.path.insert(0, str(directory))
-    request = _Record(
-        request=_Record(worker_init_request=_Record(capabilities={}, function_app_directory=str(directory))),
-        properties={"host": LOOPBACK, "protos": _PROTOS},
+    request = Record(
+        request=Record(worker_init_request=Record(capabilities={}, function_app_directory=str(directory))),
+        properties={"host": LOOPBACK, "protos": PROTOS},
     )
     try:
         started = await runtime.worker_init_request(request)
     except SystemExit as exc:
         raise HostError(f"function_app.py ended the process while it was imported (code {exc.code}).") from exc
-    if started.result.status != _StatusResult.Success:
+    if started.result.status != Status.Success:
         failure = started.result.exception
         raise HostError(_in_words(failure.message, failure.stack_trace, directory))
-    found = await runtime.functions_metadata_request(_Record())
+    found = await runtime.functions_metadata_request(Record())
     if found.function_metadata_results is None:
         raise HostError(f"{directory / 'function_app.py'} is missing or has no functions.")
-    functions = [_function(each.name, each.function_id, each.raw_bindings) for each in found.function_metadata_results]
+    functions = [
+        read_function(each.name, each.function_id, each.raw_bindings) for each in found.function_metadata_results
+    ]
     http_uri = started.capabilities.get("HttpUri")
     if http_uri is not None:
         await _until_it_accepts(http_uri)
@@ -203,20 +136,6 @@ def _in_words(message: str, trace: str, directory: Path) -> str:
     return f"{reason} ({own[-1][0]}, line {own[-1][1]})" if own and " line " not in reason else reason
 
 
-def _function(name: str, function_id: str, raw_bindings: Sequence[str]) -> Function:
-    bindings = [cast("dict[str, object]", json.loads(binding)) for binding in raw_bindings]
-    trigger = next(binding for binding in bindings if str(binding["type"]).lower().endswith("trigger"))
-    methods = cast("list[str] | None", trigger.get("methods"))
-    return Function(
-        name,
-        function_id,
-        trigger=str(trigger["type"]),
-        parameter=str(trigger["name"]),
-        route=str(trigger.get("route") or ""),
-        methods=tuple(methods) if methods else None,
-    )
-
-
 async def _until_it_accepts(http_uri: str) -> None:
     """Wait for uvicorn, which the library starts as a task and tells nobody about."""
     address = urlsplit(http_uri)
@@ -234,47 +153,25 @@ async def _until_it_accepts(http_uri: str) -> None:
         raise HostError(f"The worker's HTTP server did not accept within {ACCEPT_SECONDS} seconds.") from exc
 
 
-async def _invoke(call: Call) -> None:
+async def _invoke(call: Call) -> bool:
     try:
-        answer = await runtime.invocation_request(_invocation(call))
+        answer = await runtime.invocation_request(invocation(call))
     except (asyncio.CancelledError, SystemExit) as exc:
-        # The library passes on only what is an Exception; without this its HTTP side would wait for ever.
-        http_coordinator.set_http_response(call.invocation_id, RuntimeError(f"ended by {type(exc).__name__}"))
+        if isinstance(call.data, HttpData):
+            # The library passes on only what is an Exception; without this its HTTP side would wait for ever.
+            http_coordinator.set_http_response(call.invocation_id, RuntimeError(f"ended by {type(exc).__name__}"))
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
         _log.exception("%s %s ended by %s", call.invocation_id, call.function.name, type(exc).__name__)
-        return
-    if answer.result.status != _StatusResult.Success:
-        failure = answer.result.exception
-        # A caller who leaves while the function reads the body is no fault; the front says 'cancelled'.
-        if not failure.message.startswith("ClientDisconnect:"):
-            _log.error("%s %s failed:\n%s", call.invocation_id, call.function.name, failure.stack_trace.rstrip())
-
-
-def _invocation(call: Call) -> _Record:
-    http = _Record(
-        method=call.method,
-        url=call.url,
-        params=dict(call.parameters),
-        headers={},  # These three reach the function in the HTTP request itself.
-        query={},
-        body=_OneOf(None),
-        identities=[],
-    )
-    trigger = _OneOf("data", name=call.function.parameter, data=_OneOf("http", http=http))
-    return _Record(
-        request=_Record(
-            invocation_request=_Record(
-                invocation_id=call.invocation_id,
-                function_id=call.function.function_id,
-                input_data=[trigger],
-                trigger_metadata={},
-                trace_context=_Record(trace_parent=call.trace_parent, trace_state=call.trace_state, attributes={}),
-                retry_context=_Record(retry_count=0, max_retry_count=0, exception=None),
-            )
-        )
-    )
+        return False
+    if answer.result.status == Status.Success:
+        return True
+    failure = answer.result.exception
+    # A caller who leaves while the function reads the body is no fault; the front says 'cancelled'.
+    if not failure.message.startswith("ClientDisconnect:"):
+        _log.error("%s %s failed:\n%s", call.invocation_id, call.function.name, failure.stack_trace.rstrip())
+    return False
 
 
 async def _cancel_everything() -> None:

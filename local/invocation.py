@@ -1,0 +1,143 @@
+"""Functions and their invocations, in the records that Microsoft's worker library reads where a host sends protobuf."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import cast
+
+
+class Record(SimpleNamespace):
+    """Stands for any protobuf message that the library builds or reads."""
+
+
+class Status(Record):
+    """What became of something, with the library's names."""
+
+    Success = "success"
+    Failure = "failure"
+
+
+class _BindingInfo(Record):
+    out = 1
+    inout = 2
+    undefined = 0
+
+
+_MESSAGES = (
+    *("WorkerInitResponse", "WorkerMetadata", "FunctionMetadataResponse", "RpcFunctionMetadata", "RpcRetryOptions"),
+    *("InvocationResponse", "ParameterBinding", "TypedData", "RpcException"),
+)
+PROTOS = SimpleNamespace(StatusResult=Status, BindingInfo=_BindingInfo, **dict.fromkeys(_MESSAGES, Record))
+"""What the library takes for the generated protobuf module."""
+
+
+class _OneOf(Record):
+    """A message with a `oneof`: answers which of its fields is set."""
+
+    def __init__(self, which: str | None, **fields: object) -> None:
+        super().__init__(**fields)
+        self._which = which
+
+    def WhichOneof(self, _group: str) -> str | None:  # noqa: N802, the name is protobuf's
+        return self._which
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One function of the app, as the worker indexed it."""
+
+    name: str
+    """Unique in the app."""
+    function_id: str
+    """What the worker knows it by."""
+    binding: Mapping[str, object]
+    """The trigger's: `type`, `name` (the handler's parameter that takes the data), and what the type needs."""
+
+    @property
+    def trigger(self) -> str:
+        """The trigger's type, such as `httpTrigger`."""
+        return str(self.binding["type"])
+
+    @property
+    def methods(self) -> tuple[str, ...] | None:
+        """Of an HTTP trigger; None for all."""
+        return tuple(cast("Sequence[str]", self.binding.get("methods") or ())) or None
+
+    def text(self, key: str) -> str:
+        """A value of the binding, empty where there is none."""
+        return str(self.binding.get(key) or "")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpData:
+    """What an HTTP trigger gets; everything else is in the HTTP request that is sent on beside the invocation."""
+
+    method: str
+    """As sent."""
+    url: str
+    """As sent."""
+    parameters: Mapping[str, str]
+    """The route's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One invocation."""
+
+    invocation_id: str
+    """A UUID."""
+    function: Function
+    """What to invoke."""
+    data: HttpData | str | bytes
+    """What the trigger has for it."""
+    metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What is known about the data, by the host's names for it."""
+    trace_parent: str = ""
+    """The `traceparent` header, or empty."""
+    trace_state: str = ""
+    """The `tracestate` header, or empty."""
+
+
+def read_function(name: str, function_id: str, raw_bindings: Sequence[str]) -> Function:
+    """Find the trigger among the bindings that the worker tells of."""
+    bindings = [cast("dict[str, object]", json.loads(binding)) for binding in raw_bindings]
+    return Function(name, function_id, next(each for each in bindings if str(each["type"]).lower().endswith("trigger")))
+
+
+def invocation(call: Call) -> Record:
+    """The request that invokes a function."""
+    trigger = _OneOf("data", name=call.function.text("name"), data=_typed(call.data))
+    return Record(
+        request=Record(
+            invocation_request=Record(
+                invocation_id=call.invocation_id,
+                function_id=call.function.function_id,
+                input_data=[trigger],
+                trigger_metadata={
+                    name: _OneOf("json", json=json.dumps(value)) for name, value in call.metadata.items()
+                },
+                trace_context=Record(trace_parent=call.trace_parent, trace_state=call.trace_state, attributes={}),
+                retry_context=Record(retry_count=0, max_retry_count=0, exception=None),
+            )
+        )
+    )
+
+
+def _typed(data: HttpData | str | bytes) -> _OneOf:
+    match data:
+        case str():
+            return _OneOf("string", string=data)
+        case bytes():
+            return _OneOf("bytes", bytes=data)
+        case HttpData():
+            http = Record(
+                method=data.method,
+                url=data.url,
+                params=dict(data.parameters),
+                headers={},  # These three reach the function in the HTTP request itself.
+                query={},
+                body=_OneOf(None),
+                identities=[],
+            )
+            return _OneOf("http", http=http)
