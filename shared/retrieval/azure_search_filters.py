@@ -13,7 +13,7 @@ NOTHING = "false"
 """The filter that nothing passes: there is no need to send it."""
 
 _DELIMITER = "|"
-"""Between the values of `search.in`; not one of those that it takes by itself, which values may hold: space and comma."""
+"""Between the values of `search.in`. By itself it takes space and comma, which the names of groups may hold."""
 
 
 def category_filter(include: str | None, exclude: str | None, fields: IndexFields) -> str | None:
