@@ -4,7 +4,7 @@ Azure AI Search is in `azure_search_*`, the embedded implementations are in `sql
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
@@ -54,6 +54,8 @@ class SearchResult:
     """The query's fields that this retriever has no use for, though they are set."""
     steps: Json = None
     """What the service did by itself, such as searches that it planned; None: just this search."""
+    details: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """What else there is to say of how it was searched, for a debug display; nothing of the sources or of rights."""
 
 
 class Retriever(Protocol):
