@@ -1,5 +1,6 @@
 """What a caller asks, who is calling, and what was found: the plain data that every layer shares."""
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -55,15 +56,23 @@ class FileText:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An image that came with a message."""
+    """An image in a message: one that came with it, or of a source."""
 
     media_type: str
     """`image/png`, `image/jpeg`, `image/webp` or `image/gif`."""
     data: bytes = field(repr=False)
     """The file as it was sent."""
+    name: str = ""
+    """What the prompt calls it, above it, and citations; empty: nothing."""
+
+    @property
+    def data_url(self) -> str:
+        """The image as a URL that holds it."""
+        return f"data:{self.media_type};base64,{b64encode(self.data).decode()}"
 
     def __str__(self) -> str:
-        return f"[image: {self.media_type}, {max(1, round(len(self.data) / 1000)):,} kB]"
+        size = f"{max(1, round(len(self.data) / 1000)):,} kB"
+        return f"[image{f' {self.name}' if self.name else ''}: {self.media_type}, {size}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,7 @@ class Message:
     files: tuple[FileText, ...] = ()
     """On a user message: the files that came with it."""
     images: tuple[ImagePart, ...] = ()
-    """On a user message: the images that came with it."""
+    """On a user message: the images that came with it, or that show its sources."""
     author: str | None = None
     """The agent who said it, where another agent reads it; such a message has the user's role."""
 

@@ -53,10 +53,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class SourceImage:
-    """An image of a source, such as a page: it goes where its data point may go."""
+    """An image of sources, such as their page: it goes where all of its data points may go."""
 
-    data_point: str
-    """The source, as `Retrieved.data_points` has it."""
+    data_points: tuple[str, ...]
+    """The sources on it, as `Retrieved.data_points` has them."""
     image: ImagePart
     """What it looks like."""
 

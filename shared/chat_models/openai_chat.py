@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from base64 import b64encode
 from collections import defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -187,7 +186,7 @@ def _tool(tool: Tool) -> Json:
 def _message(message: Message) -> Json:
     wire: dict[str, Json] = {"role": message.role.value, "content": message.text}
     if message.images:
-        images: list[Json] = [{"type": "image_url", "image_url": {"url": _data_url(image)}} for image in message.images]
+        images = [part for image in message.images for part in _image(image)]
         wire["content"] = [*images, {"type": "text", "text": message.text}]
     if message.tool_calls:
         wire["content"] = message.content or None
@@ -200,5 +199,7 @@ def _message(message: Message) -> Json:
     return wire
 
 
-def _data_url(image: ImagePart) -> str:
-    return f"data:{image.media_type};base64,{b64encode(image.data).decode()}"
+def _image(image: ImagePart) -> list[Json]:
+    """An image, after its name if it has one."""
+    name: list[Json] = [{"type": "text", "text": f"{image.name}:"}] if image.name else []
+    return [*name, {"type": "image_url", "image_url": {"url": image.data_url}}]

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from zipfile import BadZipFile
 
 from shared.chat_types import ChatRequest, FileText, ImagePart, Json, Message, Role
+from shared.core.image_types import IMAGE_TYPES, image_type
 from shared.errors import BadRequest, TooLarge
 from shared.events import Thought
 
@@ -25,13 +26,6 @@ READ_SECONDS = 20.0
 _READERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="read-file")
 """Threads of their own: a file that takes long must not keep retrieval waiting."""
 
-_SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
-_IMAGE_TYPES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 _ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
 
 _SUFFIXES = {
@@ -144,20 +138,14 @@ def _image_type(file: Attachment) -> str | None:
     declared = _ALIASES.get(file.media_type, file.media_type)
     if not file.data:
         raise BadRequest(f"{file} is empty.")
-    if declared.startswith("image/") and declared not in _IMAGE_TYPES:
+    if declared.startswith("image/") and declared not in IMAGE_TYPES:
         raise BadRequest(f"{file} is of the type '{declared}', which cannot be read. {_READABLE}")
-    found = _sniffed(file.data)
+    found = image_type(file.data)
     if declared in _UNTOLD or declared == found:
         return found
-    if found or declared in _IMAGE_TYPES:
+    if found or declared in IMAGE_TYPES:
         raise BadRequest(f"{file} is declared as '{declared}', but its bytes are {found or 'no such image'}.")
     return None
-
-
-def _sniffed(data: bytes) -> str | None:
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((media_type for signature, media_type in _SIGNATURES if data.startswith(signature)), None)
 
 
 async def _text_of(file: Attachment, deadline: float) -> str:

@@ -13,6 +13,7 @@ from shared.events import (
     FilterAnnotation,
     Finished,
     Retrieved,
+    SourceImage,
     TextDelta,
     Thought,
     ThoughtsAdded,
@@ -38,6 +39,8 @@ class Answer:
     """On a team's answer: what each agent said, in their order."""
     message: AgentMessage | None = None
     """On one agent's part of a team's answer: the message that it is of."""
+    images: tuple[SourceImage, ...] = ()
+    """What the model was shown of the sources."""
 
 
 async def fold(events: AsyncIterable[ChatEvent]) -> Answer:  # noqa: C901 (one case an event)
@@ -49,6 +52,7 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:  # noqa: C901 (one c
     texts: list[str] = []
     data_points: tuple[str, ...] = ()
     thoughts: tuple[Thought, ...] = ()
+    images: tuple[SourceImage, ...] = ()
     messages: list[AgentMessage] = []
     completion: CompletionStarted | None = None
     finished: Finished | None = None
@@ -56,7 +60,7 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:  # noqa: C901 (one c
     async for event in events:
         match event:
             case Retrieved():
-                data_points, thoughts = event.data_points, event.thoughts
+                data_points, thoughts, images = event.data_points, event.thoughts, event.images
             case TextDelta():
                 texts.append(event.text)
             case ThoughtsAdded():
@@ -75,7 +79,8 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:  # noqa: C901 (one c
                 assert_never(event)
     if failure or not (completion and finished):
         raise failure or InternalError()
-    return Answer("".join(texts), data_points, thoughts, completion, finished, _in_order(messages, finished.usage))
+    said = _in_order(messages, finished.usage)
+    return Answer("".join(texts), data_points, thoughts, completion, finished, said, images=images)
 
 
 def agent_answer(message: AgentMessage, turn: CompletionStarted) -> Answer:

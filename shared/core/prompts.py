@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.chat_models import Tool
-from shared.chat_types import ChatRequest, Message, Passage, Role
+from shared.chat_types import ChatRequest, ImagePart, Message, Passage, Role
 
 ANSWER_INSTRUCTIONS = """\
 You answer questions about an organization's documents. Be brief.
@@ -24,6 +24,10 @@ Do not repeat a question that was asked before, and write nothing after the last
 FILES_INSTRUCTIONS = """\
 The user attached files or images. Use facts from them as well, and name a file like a source: its name in square \
 brackets."""
+
+IMAGES_INSTRUCTIONS = """\
+Above the question are images of some sources, each below the source's name and a colon. Use facts from them as well, \
+and name an image by that name in square brackets."""
 
 LANGUAGE_INSTRUCTIONS = "Answer in the language with the tag {language}, whatever the language of the question."
 
@@ -52,14 +56,26 @@ def source_line(passage: Passage) -> str:
     return f"{passage.sourcepage}: {' '.join(passage.content.split())}"
 
 
-def answer_prompt(request: ChatRequest, history: Sequence[Message], source_lines: Sequence[str]) -> tuple[Message, ...]:
-    """The whole prompt for the answer: instructions, the conversation, and the question with its sources."""
+def answer_prompt(
+    request: ChatRequest, history: Sequence[Message], source_lines: Sequence[str], images: Sequence[ImagePart] = ()
+) -> tuple[Message, ...]:
+    """The whole prompt for the answer: instructions, the conversation, and the question with its sources.
+
+    Args:
+        request: What is asked.
+        history: What was said before.
+        source_lines: The sources.
+        images: What they look like, each with the source's name.
+    """
     sources = "\n".join(source_lines) or "(none were found)"
     asked = request.messages[-1]
     content = f"{asked.content}\n\nSources:\n{sources}"
-    said = (*history, Message(Role.USER, content, files=asked.files, images=asked.images))
-    attached = any(message.files or message.images for message in said)
-    return (Message(Role.SYSTEM, answer_instructions(request, ANSWER_INSTRUCTIONS, attached=attached)), *said)
+    attached = any(message.files or message.images for message in (*history, asked))
+    instructions = answer_instructions(request, ANSWER_INSTRUCTIONS, attached=attached)
+    if images:
+        instructions = f"{instructions}\n\n{IMAGES_INSTRUCTIONS}"
+    question = Message(Role.USER, content, files=asked.files, images=(*asked.images, *images))
+    return (Message(Role.SYSTEM, instructions), *history, question)
 
 
 def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Message, ...]:

@@ -25,10 +25,13 @@ def search_query(request: ChatRequest, context: RequestContext, query: str) -> S
     )
 
 
-def search_thoughts(search: SearchQuery, found: SearchResult, overrides: Overrides) -> tuple[Thought, ...]:
-    """What was searched for, and what was found."""
+def search_thoughts(
+    search: SearchQuery, found: SearchResult, overrides: Overrides, *, images_as_asked: bool = False
+) -> tuple[Thought, ...]:
+    """What was searched for, and what was found; and whether `use_gpt4v` was heeded."""
+    ignored = ["use_gpt4v"] if overrides.use_gpt4v and not images_as_asked else []
     return (
-        Thought("Generated search query", search.text, _props(overrides, search, found)),
+        Thought("Generated search query", search.text, _props(search, found, ignored)),
         Thought(
             "Results",
             [_result(passage) for passage in found.passages],
@@ -37,8 +40,8 @@ def search_thoughts(search: SearchQuery, found: SearchResult, overrides: Overrid
     )
 
 
-def _props(overrides: Overrides, search: SearchQuery, found: SearchResult) -> dict[str, Json]:
-    ignored = [*found.ignored, *(["use_gpt4v"] if overrides.use_gpt4v else [])]
+def _props(search: SearchQuery, found: SearchResult, more_ignored: list[str]) -> dict[str, Json]:
+    ignored = [*found.ignored, *more_ignored]
     props: dict[str, Json] = {
         "top": search.top,
         "retrieval_mode": found.mode.value,

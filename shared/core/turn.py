@@ -11,14 +11,26 @@ from shared.core.context_window import fit_history
 from shared.core.prompts import answer_prompt, source_line
 from shared.core.query_rewrite import rewrite_query
 from shared.core.searching import search_query, search_thoughts
+from shared.core.source_images import ImagesShown, SourceImages
 from shared.events import ChatEvent, Retrieved, Thought
 from shared.retrieval import Retriever
 
 
 async def run_turn(
-    request: ChatRequest, context: RequestContext, model: ChatModel, retriever: Retriever
+    request: ChatRequest,
+    context: RequestContext,
+    model: ChatModel,
+    retriever: Retriever,
+    images: SourceImages | None = None,
 ) -> AsyncGenerator[ChatEvent]:
     """Answer the request from the retriever's sources with the model's words.
+
+    Args:
+        request: What is asked.
+        context: For whom, and until when.
+        model: What answers.
+        retriever: What finds sources.
+        images: What finds their images; None: there are none.
 
     Yields:
         `Retrieved`, `CompletionStarted`, `TextDelta`s, `ThoughtsAdded` if there is reason, `Finished`.
@@ -34,14 +46,16 @@ async def run_turn(
     found = await retriever.search(search, context)
 
     overrides = request.overrides
-    lines = tuple(source_line(passage) for passage in found.passages)
-    prompt = answer_prompt(request, history, lines)
+    shown = await images.shown(overrides, found.passages, context) if images else ImagesShown(as_asked=False)
+    lines = tuple(map(source_line, found.passages))
+    prompt = answer_prompt(request, history, shown.lines(found.passages), [one.image for one in shown.images])
     yield Retrieved(
         data_points=lines,
         thoughts=(
             Thought("Original user query", request.question),
             *attached_thoughts(request),
-            *search_thoughts(search, found, overrides),
+            *search_thoughts(search, found, overrides, images_as_asked=shown.as_asked),
+            *shown.thoughts,
             Thought(
                 "Prompt",
                 [{"role": message.role.value, "content": _shown(message)} for message in prompt],
@@ -49,6 +63,7 @@ async def run_turn(
             ),
         ),
         generated_query=query if query != request.question else None,
+        images=shown.images,
     )
     call = ModelRequest(
         messages=prompt,

@@ -9,6 +9,7 @@ from shared.description.schemas import (
     STRING,
     Schema,
     any_of,
+    constant,
     described,
     list_of,
     nullable,
@@ -33,6 +34,10 @@ SHARED: dict[str, Schema] = {
         },
         description="A step on the way to the answer.",
     ),
+    "SourceImage": record(
+        {"detail": constant("auto"), "url": described(STRING, "The image, as a data URL.")},
+        description="What the model was shown of a source, such as its page.",
+    ),
     "Usage": record(
         {"prompt_tokens": INTEGER, "completion_tokens": INTEGER, "total_tokens": INTEGER},
         description="Tokens that the model counted.",
@@ -42,6 +47,7 @@ SHARED: dict[str, Schema] = {
         {
             "data_points": record(
                 {"text": list_of(described(STRING, "A source, as 'sourcepage: text'."))},
+                {"images": list_of(ref("SourceImage"))},
                 description="What the answer is made from.",
             ),
             "thoughts": list_of(ref("Thought")),

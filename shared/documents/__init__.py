@@ -37,7 +37,12 @@ class StoredDocument:
 
 
 class DocumentStore(Protocol):
-    """Keeps documents by name: a relative path with `/`, such as `health/plan.pdf`."""
+    """Keeps documents by name: a relative path with `/`, such as `health/plan.pdf`; `names.is_name` says which are."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others put documents here too: what ingestion does not know of is not its own to remove."""
+        ...
 
     async def find(self, name: str) -> StoredDocument | None:
         """The document, or None where there is none: what lies outside of the store is no document.
@@ -48,7 +53,10 @@ class DocumentStore(Protocol):
         ...
 
     def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
-        """Yield its bytes, or `length` of them from `start`, as they come; those of this version, or an error."""
+        """Yield its bytes, or `length` of them from `start`, as they come; those of this version, or an error.
+
+        Both lie within its size.
+        """
         ...
 
     async def rights(self, name: str) -> Rights:
@@ -56,7 +64,11 @@ class DocumentStore(Protocol):
         ...
 
     async def keep(self, name: str, file: Path) -> None:
-        """Keep a copy of a file under this name, whole at any moment; the rights of an older one stay."""
+        """Keep a copy of a file under this name, whole at any moment; the rights of an older one stay.
+
+        Raises:
+            ValueError: no document can have this name.
+        """
         ...
 
     async def remove(self, name: str) -> None:
@@ -74,3 +86,8 @@ class DocumentStore(Protocol):
     async def aclose(self) -> None:
         """Close what this store opened."""
         ...
+
+
+def page_image(sourcefile: str, page: int) -> str:
+    """The name of the image of a document's page, counted from 1, in the store of page images."""
+    return f"{sourcefile}/{page}.jpg"

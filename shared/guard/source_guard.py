@@ -56,6 +56,9 @@ class GuardedSources:
         if withheld or self.fault:
             thoughts.append(self._thought(len(withheld), len(lines)))
         data_points = tuple(line for line in found.data_points if line not in withheld)
+        if isinstance(found, Retrieved):
+            images = tuple(image for image in found.images if withheld.isdisjoint(image.data_points))
+            return replace(found, data_points=data_points, thoughts=tuple(thoughts), images=images)
         return replace(found, data_points=data_points, thoughts=tuple(thoughts))
 
     def _may_go(self, line: str) -> bool:

@@ -91,7 +91,7 @@ class _Encoder:
                 return (self._chunk({"delta": {"content": event.text}}),)
             case Retrieved():
                 self._thoughts = event.thoughts
-                context = retrieved_context(event.data_points, event.thoughts)
+                context = retrieved_context(event.data_points, event.thoughts, event.images)
                 return (self._with_context(context, self._state),)
             case CompletionStarted():
                 self._turn = event

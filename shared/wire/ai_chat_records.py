@@ -65,7 +65,7 @@ class DeltaEncoder:
                 return ({"delta": {"content": event.text}},)
             case Retrieved():
                 self._thoughts = event.thoughts
-                context = retrieved_context(event.data_points, event.thoughts)
+                context = retrieved_context(event.data_points, event.thoughts, event.images)
                 return ({"delta": {"role": "assistant"}, "context": context, **self._state},)
             case CompletionStarted():
                 self._turn = event

@@ -4,17 +4,22 @@ from collections.abc import Iterable, Sequence
 
 from shared.chat_types import Json
 from shared.core.fold import Answer
-from shared.events import AgentMessage, Finished, Thought, Usage
+from shared.events import AgentMessage, Finished, SourceImage, Thought, Usage
 
 
-def retrieved_context(data_points: Sequence[str], thoughts: Iterable[Thought]) -> dict[str, Json]:
-    """Where the answer comes from: `data_points` and `thoughts`."""
-    return {"data_points": {"text": list[Json](data_points)}, "thoughts": thoughts_json(thoughts)}
+def retrieved_context(
+    data_points: Sequence[str], thoughts: Iterable[Thought], images: Sequence[SourceImage] = ()
+) -> dict[str, Json]:
+    """Where the answer comes from: `data_points`, with `images` if the model was shown some, and `thoughts`."""
+    points: dict[str, Json] = {"text": list[Json](data_points)}
+    if images:
+        points["images"] = [{"detail": "auto", "url": shown.image.data_url} for shown in images]
+    return {"data_points": points, "thoughts": thoughts_json(thoughts)}
 
 
 def answer_context(answer: Answer) -> dict[str, Json]:
     """The same of a whole answer, with `followup_questions` if they were asked for, and whose it is in a team."""
-    context = retrieved_context(answer.data_points, answer.thoughts)
+    context = retrieved_context(answer.data_points, answer.thoughts, answer.images)
     if answer.message:
         context |= agent_context(answer.message)
     if answer.finished.followup_questions is not None:

@@ -98,7 +98,9 @@ class _Encoder:
                 return (self._record(event.text),)
             case Retrieved():
                 self._thoughts = event.thoughts
-                return (self._record("", {"Context": retrieved_context(event.data_points, event.thoughts)}),)
+                return (
+                    self._record("", {"Context": retrieved_context(event.data_points, event.thoughts, event.images)}),
+                )
             case CompletionStarted():
                 self._turn = event
                 self._common |= {"ModelId": event.model}

@@ -85,7 +85,7 @@ class _Encoder:
                 return (_streamed(event.text, {}),)
             case Retrieved():
                 self._thoughts = event.thoughts
-                return (_streamed("", retrieved_context(event.data_points, event.thoughts)),)
+                return (_streamed("", retrieved_context(event.data_points, event.thoughts, event.images)),)
             case CompletionStarted():
                 self._turn = event
                 self._metadata = {**_completion(self._request, event), "model": event.model}
