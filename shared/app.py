@@ -9,6 +9,7 @@ from pathlib import Path
 
 from shared.agents.definitions import AgentDefinition, Agents, load_agents
 from shared.chat_models import ChatModel
+from shared.documents import DocumentStore
 from shared.errors import NotConfigured
 from shared.guard import SafetyService
 from shared.history import HistoryStore
@@ -23,6 +24,16 @@ from shared.settings import Settings
 def content_dir(settings: Settings) -> Path:
     """Where ingestion keeps a copy of each indexed document, for `GET /content/{path}`."""
     return settings.data_dir / "content"
+
+
+def open_documents(settings: Settings) -> DocumentStore:
+    """Where the documents are that answers cite."""
+    return _store(settings, settings.content_container, content_dir(settings))
+
+
+def open_pages(settings: Settings) -> DocumentStore:
+    """Where the images of their pages are."""
+    return _store(settings, f"{settings.content_container}-pages", settings.data_dir / "pages")
 
 
 def open_index(settings: Settings) -> PassageIndex:
@@ -57,6 +68,8 @@ def build_service(settings: Settings) -> Service:
         _SAFETY[settings.rai_backend](settings),
         _IDENTITY[settings.auth_mode](settings),
         content_dir(settings),
+        open_documents(settings),
+        open_pages(settings),
     )
 
 
@@ -166,6 +179,20 @@ def _no_identity(_settings: Settings) -> Identity:
 
 _IDENTITY = {"none": _no_identity}
 """By `AUTH_MODE`."""
+
+
+def _store(settings: Settings, container: str, folder: Path) -> DocumentStore:
+    """A container if storage is configured, else a folder."""
+    connection, address = settings.content_storage, settings.content_storage_blobs
+    if not connection and not address:
+        from shared.documents.file_store import FileStore
+
+        return FileStore(folder)
+    from shared.documents.blob_store import BlobStore
+
+    if address:
+        return BlobStore.at(address, container)
+    return BlobStore.of(connection.get_secret_value() if connection else "", container)
 
 
 def _index_path(settings: Settings) -> Path:

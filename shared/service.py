@@ -13,6 +13,7 @@ from shared.chat_types import ChatRequest, PartHealth, RequestContext
 from shared.core.attachments import Attachment, attach
 from shared.core.recorder import record
 from shared.core.turn import run_turn
+from shared.documents import DocumentStore
 from shared.events import ChatEvent
 from shared.guard import SafetyService
 from shared.history import HistoryStore
@@ -43,6 +44,10 @@ class Service:
     """What tells who is calling."""
     content_dir: Path
     """Where the indexed documents lie."""
+    documents: DocumentStore
+    """The documents that answers cite."""
+    pages: DocumentStore
+    """Images of their pages."""
 
     def turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """The events of one answer."""
@@ -104,6 +109,7 @@ class Service:
             "model": self.model.check(),
             "retrieval": self.retriever.check(),
             "history": self.history.check(),
+            "documents": self.documents.check(),
             "safety": self._check_safety(),
         }
         return dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))

@@ -15,6 +15,8 @@ WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
     "shared.chat_models.extractive.model",
     "shared.chat_models.openai_chat",
+    "shared.documents.blob_store",
+    "shared.documents.file_store",
     "shared.guard.content_safety",
     "shared.guard.rai_client",
     "shared.history.azure_table_history",
@@ -30,6 +32,7 @@ LATE = {
     "azure.data",
     "azure.identity",
     "azure.search",
+    "azure.storage",
     "google.protobuf",
     "grpc",
     "agent_framework",
