@@ -1,0 +1,221 @@
+"""Documents in a container of Azure Blob Storage. Imports `azure.storage.blob`: import it late.
+
+Others put documents there too. A blob's metadata `oids` and `groups`, each with commas between, say who may see it.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from azure.core import MatchConditions
+from azure.core.credentials_async import AsyncTokenCredential
+from azure.core.exceptions import (
+    HttpResponseError,
+    ResourceExistsError,
+    ResourceModifiedError,
+    ResourceNotFoundError,
+)
+from azure.storage.blob import BlobProperties, ContentSettings
+from azure.storage.blob.aio import BlobClient, ContainerClient, LinearRetry
+
+from shared.chat_types import PartHealth
+from shared.documents import Rights, StoredDocument
+from shared.documents.blob_errors import translated
+from shared.documents.media_types import media_type
+from shared.documents.names import is_name
+from shared.errors import NotConfigured, SwitchboardError, Unavailable
+from shared.kept_health import KeptHealth
+
+_KIND = "azure-blob"
+_NO_CONTAINER = "There is no such container yet: run `make index DOCS=folder`, or check CONTENT_CONTAINER."
+_MIB = 1024 * 1024
+_AT_ONCE = 8 * _MIB
+"""Bytes that are written by one request; what is larger is written in blocks, and there when the last one is."""
+_BLOCK = 4 * _MIB
+
+
+def _patience() -> dict[str, Any]:
+    """How long to wait for what, in seconds, and how often to try; how many bytes to hold at once."""
+    return {
+        "connection_timeout": 5,
+        "read_timeout": 10,
+        "retry_policy": LinearRetry(backoff=1, random_jitter_range=1, retry_total=2),
+        "max_single_get_size": _MIB,
+        "max_chunk_get_size": _BLOCK,
+        "max_single_put_size": _AT_ONCE,
+        "max_block_size": _BLOCK,
+    }
+
+
+# One line a request at INFO says nothing that our own log lines do not.
+logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
+
+
+class BlobStore:
+    """A `DocumentStore` in a container, which is made when the first document is kept.
+
+    Args:
+        container: Knows the account, and how to sign in.
+        credential: What signs the client in, if it is to be closed with it.
+    """
+
+    is_shared = True
+
+    def __init__(self, container: ContainerClient, credential: AsyncTokenCredential | None = None) -> None:
+        self._container = container
+        self._credential = credential
+        self._health = KeptHealth(self._ask)
+
+    @classmethod
+    def at(cls, address: str, container: str) -> "BlobStore":
+        """A container of an account, by the address of its blobs, with the app's identity."""
+        from azure.identity.aio import DefaultAzureCredential
+
+        credential = DefaultAzureCredential()
+        return cls(ContainerClient(address, container, credential=credential, **_patience()), credential)
+
+    @classmethod
+    def of(cls, connection_string: str, container: str) -> "BlobStore":
+        """A container of an account, by its connection string.
+
+        Raises:
+            NotConfigured: it is none.
+        """
+        try:
+            return cls(ContainerClient.from_connection_string(connection_string, container, **_patience()))
+        except ValueError as exc:
+            raise NotConfigured(
+                "CONTENT_STORAGE: should be the connection string of a storage account, or "
+                "`UseDevelopmentStorage=true` for Azurite."
+            ) from exc
+
+    async def find(self, name: str) -> StoredDocument | None:
+        """The document, or None."""
+        found = await self._properties(name)
+        return StoredDocument(name, found.size, found.etag, found.last_modified) if found else None
+
+    async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
+        """Yield its bytes, as they come.
+
+        Raises:
+            Unavailable: it is another by now, or cannot be read.
+        """
+        size = document.size - start if length is None else length
+        if not size:
+            return
+        with translated():
+            download = await self._container.get_blob_client(document.name).download_blob(
+                start, size, etag=document.etag, match_condition=MatchConditions.IfNotModified
+            )
+            async for chunk in download.chunks():
+                yield chunk
+
+    async def rights(self, name: str) -> Rights:
+        """Whom the blob's metadata names."""
+        found = await self._properties(name)
+        return _rights(found.metadata) if found else Rights()
+
+    async def keep(self, name: str, file: Path) -> None:
+        """Put a copy in place; the metadata of an older one stays.
+
+        Raises:
+            Unavailable: it was changed at the same time, or cannot be written.
+        """
+        if not is_name(name):
+            raise ValueError("no document can have this name")
+        blob = self._container.get_blob_client(name)
+        with translated():
+            try:
+                await self._upload(blob, file)
+            except ResourceNotFoundError:
+                with suppress(ResourceExistsError):
+                    await self._container.create_container()
+                await self._upload(blob, file)
+            except (ResourceModifiedError, ResourceExistsError) as exc:
+                raise Unavailable("The document was changed by somebody else at the same time. Try again.") from exc
+
+    async def remove(self, name: str) -> None:
+        """Remove it if it is there."""
+        if is_name(name):
+            with translated(), suppress(ResourceNotFoundError):
+                await self._container.delete_blob(name, delete_snapshots="include")
+
+    async def names(self, prefix: str = "") -> AsyncGenerator[str]:
+        """Yield the names that begin so."""
+        with translated(), suppress(ResourceNotFoundError):  # a container that is not there has none
+            async for name in self._container.list_blob_names(name_starts_with=prefix):
+                yield name
+
+    async def check(self) -> PartHealth:
+        """Whether the container can be read, as of at most half a minute ago."""
+        return await self._health.latest()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._container.close()
+        if self._credential:
+            await self._credential.close()
+
+    async def _properties(self, name: str) -> BlobProperties | None:
+        if not is_name(name):
+            return None
+        with translated():
+            try:
+                found = await self._container.get_blob_client(name).get_blob_properties()
+            except HttpResponseError as exc:
+                if exc.status_code in (400, 404):  # no blob can have such a name, or none has it
+                    return None
+                raise
+        # With a hierarchical namespace, folders are blobs too.
+        return None if "hdi_isfolder" in _lower(found.metadata) else found
+
+    async def _upload(self, blob: BlobClient, file: Path) -> None:
+        """Write a version in place of the one that the metadata is of, and of no other."""
+        old = await self._properties(blob.blob_name)
+        condition: dict[str, Any] = (
+            {"etag": old.etag, "match_condition": MatchConditions.IfNotModified}
+            if old
+            else {"match_condition": MatchConditions.IfMissing}
+        )
+        small = (await asyncio.to_thread(file.stat)).st_size <= _AT_ONCE
+        await blob.upload_blob(
+            await asyncio.to_thread(file.read_bytes) if small else _pieces(file),
+            overwrite=True,
+            metadata=dict(old.metadata or {}) if old else None,
+            content_settings=ContentSettings(content_type=media_type(blob.blob_name)),
+            **condition,
+        )
+
+    async def _ask(self) -> PartHealth:
+        facts = {"container": self._container.container_name}
+        try:
+            with translated():
+                await self._container.get_container_properties()
+        except SwitchboardError as error:
+            missing = isinstance(error.__cause__, ResourceNotFoundError)
+            detail = _NO_CONTAINER if missing else error.message
+            return PartHealth(_KIND, ok=False, detail=detail, facts=facts, needed=False)
+        return PartHealth(_KIND, ok=True, detail="Azure Blob Storage", facts=facts, needed=False)
+
+
+async def _pieces(file: Path) -> AsyncGenerator[bytes]:
+    with await asyncio.to_thread(file.open, "rb") as opened:
+        while piece := await asyncio.to_thread(opened.read, _BLOCK):
+            yield piece
+
+
+def _rights(metadata: Mapping[str, str] | None) -> Rights:
+    named = _lower(metadata)
+    return Rights(_listed(named.get("oids", "")), _listed(named.get("groups", "")))
+
+
+def _listed(value: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for part in value.split(",") if (name := part.strip())))
+
+
+def _lower(metadata: Mapping[str, str] | None) -> dict[str, str]:
+    """Metadata by names in lower case: they come with any."""
+    return {name.lower(): value for name, value in (metadata or {}).items()}

@@ -1,0 +1,150 @@
+"""Documents in a folder, which belongs to this app alone."""
+
+import asyncio
+import errno
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from shared.chat_types import PartHealth
+from shared.documents import Rights, StoredDocument
+from shared.documents.names import is_name
+from shared.errors import Unavailable
+
+_CHUNK = 512 * 1024
+"""Bytes that are read at once."""
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
+"""No file has such a name, or can have it."""
+
+
+class FileStore:
+    """A `DocumentStore` in a folder. It knows no rights: its documents name nobody.
+
+    Args:
+        folder: Made at the first use; nothing outside of it is read, whatever links in it lead to.
+    """
+
+    is_shared = False
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def find(self, name: str) -> StoredDocument | None:
+        """The document, or None."""
+        return await _in_thread(lambda: self._find(name))
+
+    async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
+        """Yield its bytes; each piece is of this version, or an error.
+
+        Raises:
+            Unavailable: it is another by now, or cannot be read.
+        """
+        end = document.size if length is None else start + length
+        for offset in range(start, end, _CHUNK):
+            size = min(_CHUNK, end - offset)
+            yield await _in_thread(lambda offset=offset, size=size: self._read(document, offset, size))
+
+    async def rights(self, name: str) -> Rights:  # noqa: ARG002 (files have none)
+        """Nobody in particular."""
+        return Rights()
+
+    async def keep(self, name: str, file: Path) -> None:
+        """Put a copy in place. The unfinished one lies beside the folder, where nobody looks for documents."""
+        if not is_name(name):
+            raise ValueError("no document can have this name")
+        await _in_thread(lambda: self._keep(name, file))
+
+    async def remove(self, name: str) -> None:
+        """Remove it if it is there, and the folders that are empty then."""
+        if is_name(name):
+            await _in_thread(lambda: self._remove(name))
+
+    async def names(self, prefix: str = "") -> AsyncGenerator[str]:
+        """Yield the names that begin so."""
+        for name in await _in_thread(lambda: self._names(prefix)):
+            yield name
+
+    async def check(self) -> PartHealth:
+        """A folder can always be made."""
+        return PartHealth("embedded", ok=True, detail="Files in DATA_DIR", needed=False)
+
+    async def aclose(self) -> None:
+        """Nothing stays open."""
+
+    def _path(self, name: str) -> Path | None:
+        """The file of this name, where it really is, if that is in the folder."""
+        if not is_name(name):
+            return None
+        root = self._folder.resolve()
+        path = (root / name).resolve()
+        return path if path.is_relative_to(root) else None
+
+    def _find(self, name: str) -> StoredDocument | None:
+        try:
+            path = self._path(name)
+            status = path.stat() if path else None
+        except OSError as fault:
+            if fault.errno in _NOT_THERE:
+                return None
+            raise
+        return _described(name, status) if status and stat.S_ISREG(status.st_mode) else None
+
+    def _read(self, document: StoredDocument, offset: int, size: int) -> bytes:
+        path = self._path(document.name)
+        with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            if path:
+                with path.open("rb") as file:
+                    is_this = _described(document.name, os.fstat(file.fileno())).etag == document.etag
+                    file.seek(offset)
+                    if is_this and len(data := file.read(size)) == size:
+                        return data
+        raise Unavailable("The document was changed while it was read. Try again.")
+
+    def _keep(self, name: str, file: Path) -> None:
+        target = self._folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, unfinished = tempfile.mkstemp(prefix=".copy-", dir=self._folder.parent)
+        os.close(descriptor)
+        try:
+            shutil.copyfile(file, unfinished)
+            os.replace(unfinished, target)  # noqa: PTH105 (both are in hand as they are)
+        finally:
+            Path(unfinished).unlink(missing_ok=True)
+
+    def _remove(self, name: str) -> None:
+        target = self._folder / name
+        with suppress(FileNotFoundError, NotADirectoryError):
+            target.unlink()
+        for folder in target.parents:
+            if folder == self._folder:
+                return
+            with suppress(OSError):  # not empty, or not there
+                folder.rmdir()
+
+    def _names(self, prefix: str) -> list[str]:
+        within, _, _ = prefix.rpartition("/")
+        if within and not is_name(within):
+            return []
+        files = (
+            (Path(current) / file).relative_to(self._folder).as_posix()
+            for current, _, found in os.walk(self._folder / within)
+            for file in found
+        )
+        return sorted(name for name in files if name.startswith(prefix))
+
+
+async def _in_thread[T](work: Callable[[], T]) -> T:
+    try:
+        return await asyncio.to_thread(work)
+    except OSError as fault:
+        raise Unavailable(f"The folder of documents cannot be used: {fault.strerror}. Check DATA_DIR.") from fault
+
+
+def _described(name: str, status: os.stat_result) -> StoredDocument:
+    etag = f'"{status.st_mtime_ns:x}-{status.st_size:x}-{status.st_ino:x}"'
+    return StoredDocument(name, status.st_size, etag, datetime.fromtimestamp(status.st_mtime, UTC))
