@@ -48,6 +48,7 @@ def _props(search: SearchQuery, found: SearchResult, more_ignored: list[str]) ->
         "has_vector": found.mode is not RetrievalMode.TEXT,
         "use_semantic_ranker": search.semantic_ranker and "semantic_ranker" not in ignored,
         "use_semantic_captions": search.semantic_captions and "semantic_captions" not in ignored,
+        **found.details,
     }
     if ignored:
         props["ignored_overrides"] = list[Json](ignored)
