@@ -177,7 +177,19 @@ def _no_identity(_settings: Settings) -> Identity:
     return NoIdentity()
 
 
-_IDENTITY = {"none": _no_identity}
+def _easy_auth(settings: Settings) -> Identity:
+    from shared.identity.easy_auth import EasyAuth
+
+    return EasyAuth(settings.auth_tenant_id)
+
+
+def _bearer_tokens(settings: Settings) -> Identity:
+    from shared.identity.bearer import BearerTokens
+
+    return BearerTokens.from_settings(settings)
+
+
+_IDENTITY = {"none": _no_identity, "easy-auth": _easy_auth, "bearer": _bearer_tokens}
 """By `AUTH_MODE`."""
 
 

@@ -215,6 +215,8 @@ class Caller:
     """The user's object id in the directory."""
     groups: tuple[str, ...] | None = ()
     """The object ids of the user's groups; None: there are more than a token has room for, so they are not known."""
+    tenant: str | None = None
+    """The id of the directory; None: the source did not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,11 @@ class NotSignedIn(SwitchboardError):
     status = 401
     code = "unauthorized"
 
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
+        """Whether the request says who is signed in, and it does not hold."""
+
 
 class NotAllowed(SwitchboardError):
     """The caller is known and may not do this."""

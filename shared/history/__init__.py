@@ -107,4 +107,4 @@ class HistoryStore(Protocol):
 
 def owner_of(caller: Caller) -> str:
     """Whose conversations a caller sees; those who are not signed in share theirs."""
-    return f"user:{caller.oid}" if caller.oid else "anonymous"
+    return f"user:{caller.tenant or ''}/{caller.oid}" if caller.oid else "anonymous"

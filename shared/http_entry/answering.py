@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect
 
 from shared.chat_types import Json
 from shared.core.running_turn import log_fault
-from shared.errors import InternalError, RateLimited, SwitchboardError
+from shared.errors import InternalError, NotSignedIn, RateLimited, SwitchboardError
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
@@ -45,6 +45,8 @@ def _error_response(error: SwitchboardError, request: Request) -> Response:
     response = json_response(protocol.error(error, invocation_id(request)), status=error.status)
     if isinstance(error, RateLimited):
         response.headers["retry-after"] = str(error.retry_after)
+    if isinstance(error, NotSignedIn):  # RFC 6750, 3
+        response.headers["www-authenticate"] = 'Bearer error="invalid_token"' if error.refused else "Bearer"
     return response
 
 

@@ -1,0 +1,62 @@
+"""What a token says of its user, by the names that claims have in tokens and behind App Service Authentication.
+
+Source: Microsoft identity platform, 'Access token claims reference' and 'Groups overage claim'.
+"""
+
+from collections.abc import Iterable
+from typing import cast
+
+from shared.chat_types import Caller
+from shared.errors import NotSignedIn
+
+_NAMES = {
+    "http://schemas.microsoft.com/identity/claims/objectidentifier": "oid",
+    "http://schemas.microsoft.com/identity/claims/tenantid": "tid",
+    "http://schemas.microsoft.com/ws/2008/06/identity/claims/groups": "groups",
+    "http://schemas.microsoft.com/claims/groups.link": "hasgroups",
+}
+"""What App Service Authentication, as .NET does, calls some claims."""
+
+
+def caller_of(claims: Iterable[tuple[str, object]], tenant: str | None = None) -> Caller:
+    """Who claims are about.
+
+    Args:
+        claims: Names, short or as URIs, and values; a name may come often.
+        tenant: The one that they have to come from; None: any.
+
+    Raises:
+        NotSignedIn: they name no user, more than one, or one of another tenant.
+    """
+    values: dict[str, list[object]] = {}
+    for name, value in claims:
+        values.setdefault(_NAMES.get(name, name), []).append(value)
+    oid, home = _one(values, "oid"), _one(values, "tid")
+    if oid is None:
+        raise NotSignedIn("The sign-in names no user of Microsoft Entra ID (oid): sign in there.", refused=True)
+    if tenant and (home or "").lower() != tenant.lower():
+        raise NotSignedIn("The sign-in is of another tenant: sign in to the one of this app.", refused=True)
+    return Caller(oid, _groups(values), home)
+
+
+def _one(values: dict[str, list[object]], name: str) -> str | None:
+    """The value of a claim that has one; None where there is none."""
+    match values.get(name, []):
+        case []:
+            return None
+        case [str(value), *others] if value and all(other == value for other in others):
+            return value
+        case _:
+            raise NotSignedIn(f"The sign-in cannot be read: {name} is not one value.", refused=True)
+
+
+def _groups(values: dict[str, list[object]]) -> tuple[str, ...] | None:
+    """The groups; None where the token only says where to ask for them."""
+    elsewhere = any(isinstance(names, str | dict) and "groups" in names for names in values.get("_claim_names", ()))
+    if elsewhere or "hasgroups" in values:
+        return None
+    groups: list[str] = []
+    for value in values.get("groups", ()):
+        several = cast("list[object]", value) if isinstance(value, list) else [value]
+        groups += [group for group in several if isinstance(group, str)]
+    return tuple(dict.fromkeys(group for group in groups if group))
