@@ -21,6 +21,8 @@ from local.worker import LOOPBACK
 
 GRACE_SECONDS = 3.0
 CLOSE_SECONDS = 1.0
+HEADER_BYTES = 32 * 1024
+"""Of one header, at most: all headers of a request together in Azure. A token with 200 groups takes 12 kB."""
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +52,7 @@ class Front:
         self._proxy = proxy
         self._cors = shared_with
         self._running: set[asyncio.Task[object]] = set()
-        server = web.Server(self._answer, handler_cancellation=True, auto_decompress=False)
+        server = web.Server(self._answer, handler_cancellation=True, auto_decompress=False, max_field_size=HEADER_BYTES)
         self._runner = web.ServerRunner(server, shutdown_timeout=CLOSE_SECONDS)
 
     async def start(self, port: int) -> int:

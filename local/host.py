@@ -92,7 +92,8 @@ async def _serve(options: Options, prefix: str, settings: LocalSettings, port: i
     routes = _routes(app, prefix)
     functions = {function.name: function for function in app.functions}
     # Without HTTP functions there is no address and no route that would need it.
-    front = Front(functions, routes, worker.invoke, Proxy(app.http_uri or ""), settings.cors)
+    signs_in = os.environ.get("WEBSITE_AUTH_ENABLED", "").lower() == "true"
+    front = Front(functions, routes, worker.invoke, Proxy(app.http_uri or "", signs_in=signs_in), settings.cors)
     try:
         origin = f"http://{LOOPBACK}:{await front.start(port)}"
         await _greet(options, app, routes, origin, prefix)

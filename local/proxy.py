@@ -31,7 +31,8 @@ _HOP_BY_HOP = frozenset(
         *("te", "trailer", "transfer-encoding", "upgrade"),
     }
 )
-_SET_BY_THE_PLATFORM = ("x-ms-client-principal", "x-ms-token-", "x-ms-invocation-id")
+_INVOCATION_ID = ("x-ms-invocation-id",)
+_SIGNED_IN = ("x-ms-client-principal", "x-ms-token-")
 _AUTOMATIC = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
@@ -44,10 +45,16 @@ class WorkerUnreachable(Exception):
 
 
 class Proxy:
-    """A client of the worker's HTTP server; `close` it after use."""
+    """A client of the worker's HTTP server; `close` it after use.
 
-    def __init__(self, http_uri: str) -> None:
+    Args:
+        http_uri: The server.
+        signs_in: Whether something in front of this host plays App Service Authentication: its headers are passed on.
+    """
+
+    def __init__(self, http_uri: str, *, signs_in: bool = False) -> None:
         self._http_uri = http_uri
+        self._set_by_the_platform = _INVOCATION_ID if signs_in else (*_INVOCATION_ID, *_SIGNED_IN)
         headers_sent = TraceConfig()
         headers_sent.on_request_headers_sent.append(_start_invocation)
         self._session = ClientSession(
@@ -88,7 +95,7 @@ class Proxy:
             async with self._session.request(
                 request.method,
                 URL(self._http_uri + target(request), encoded=True),
-                headers=_request_headers(request.raw_headers, invocation_id),
+                headers=_request_headers(request.raw_headers, invocation_id, self._set_by_the_platform),
                 data=_upload(request) if request.body_exists else None,
                 # The headers go first, so that a function can answer before, or without, reading the body.
                 expect100=request.body_exists,
@@ -149,10 +156,12 @@ async def _upload(request: web.BaseRequest) -> AsyncIterator[bytes]:
         yield chunk
 
 
-def _request_headers(raw: Iterable[tuple[bytes, bytes]], invocation_id: str) -> CIMultiDict[str]:
+def _request_headers(
+    raw: Iterable[tuple[bytes, bytes]], invocation_id: str, set_by_the_platform: tuple[str, ...]
+) -> CIMultiDict[str]:
     headers = _end_to_end(raw)
     for name in list(headers):
-        if name.lower().startswith(_SET_BY_THE_PLATFORM):
+        if name.lower().startswith(set_by_the_platform):
             headers.popall(name, None)
     headers["x-ms-invocation-id"] = invocation_id
     return headers

@@ -1,0 +1,150 @@
+"""A local HTTP server that stands in for the directory: it publishes signing keys, and signs tokens with them.
+
+    async with EntraStandIn() as entra:
+        token = entra.token(oid="…", groups=["…"])       # any claim can be given, or left out with None
+        entra.rotate()                                   # from now on another key signs
+        entra.fail(503)                                  # for the next request, first come, first served
+        ...point the app at it with entra.settings...
+
+Source: RFC 7517; Microsoft identity platform, 'Access token claims reference'.
+"""
+
+import asyncio
+import time
+from base64 import urlsafe_b64encode
+from collections import deque
+from functools import cache
+from typing import Any, Self
+
+import jwt
+from aiohttp import web
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+TENANT = "5d5b1f1e-7b8c-4d0a-9f5e-2c1a3b4c5d6e"
+CLIENT = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
+OTHER_TENANT = "99999999-9999-4999-8999-999999999999"
+ADA = "aaaaaaaa-0000-4000-8000-000000000001"
+BEN = "bbbbbbbb-0000-4000-8000-000000000002"
+STAFF = "11111111-0000-4000-8000-00000000000a"
+
+
+@cache
+def rsa_key(number: int) -> RSAPrivateKey:
+    """One of some keys; making one takes a while."""
+    del number
+    return generate_private_key(public_exponent=65537, key_size=2048)
+
+
+class EntraStandIn:
+    """The server, as an async context manager; every method may be called at any time."""
+
+    def __init__(self) -> None:
+        self.authority = ""
+        self.requests = 0
+        """How often the keys were asked for."""
+        self.gate: asyncio.Event | None = None
+        """Answer only when it is set."""
+        self.arrived = asyncio.Event()
+        """Set when the keys are asked for."""
+        self._number = 0
+        self._failures: deque[tuple[int, bytes | None]] = deque()
+        self._down = False
+        application = web.Application()
+        application.router.add_get(f"/{TENANT}/discovery/v2.0/keys", self._serve)
+        self._runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.2, access_log=None)
+
+    async def __aenter__(self) -> Self:
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self.authority = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._runner.cleanup()
+
+    @property
+    def keys_url(self) -> str:
+        """Where the keys are."""
+        return f"{self.authority}/{TENANT}/discovery/v2.0/keys"
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The environment that has the app believe this server."""
+        return {
+            "AUTH_MODE": "bearer",
+            "AUTH_TENANT_ID": TENANT,
+            "AUTH_CLIENT_ID": CLIENT,
+            "AUTH_AUTHORITY": self.authority,
+        }
+
+    @property
+    def kid(self) -> str:
+        """The name of the key that signs now."""
+        return f"key-{self._number}"
+
+    @property
+    def public_pem(self) -> bytes:
+        """The key that everybody can know."""
+        return rsa_key(self._number).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+    def claims(self, **changed: Any) -> dict[str, Any]:
+        """What a user's access token (v2.0) says; a claim that is None is left out."""
+        now = int(time.time())
+        usual = {
+            "aud": CLIENT,
+            "iss": f"{self.authority}/{TENANT}/v2.0",
+            "iat": now,
+            "nbf": now,
+            "exp": now + 3600,
+            "oid": ADA,
+            "tid": TENANT,
+            "sub": "of-this-app-only",
+            "scp": "access_as_user",
+            "ver": "2.0",
+        }
+        return {name: value for name, value in (usual | changed).items() if value is not None}
+
+    def token(self, headers: dict[str, Any] | None = None, **changed: Any) -> str:
+        """A token that this directory signs; its headers can be changed too, None leaves one out."""
+        named = {"kid": self.kid} | (headers or {})
+        kept = {name: value for name, value in named.items() if value is not None}
+        return jwt.encode(self.claims(**changed), rsa_key(self._number), "RS256", headers=kept)
+
+    def bearer(self, **changed: Any) -> dict[str, str]:
+        """The header with such a token."""
+        return {"Authorization": f"Bearer {self.token(**changed)}"}
+
+    def rotate(self) -> None:
+        """Sign with another key; the old one is not published any more."""
+        self._number += 1
+
+    def fail(self, status: int, body: bytes | None = None) -> None:
+        """Answer the next request so."""
+        self._failures.append((status, body))
+
+    def go_down(self) -> None:
+        """Answer nothing but 503 from now on."""
+        self._down = True
+
+    async def _serve(self, _request: web.Request) -> web.Response:
+        self.requests += 1
+        self.arrived.set()
+        if self.gate:
+            await self.gate.wait()
+        if self._down:
+            return web.Response(status=503)
+        if self._failures:
+            status, body = self._failures.popleft()
+            return web.Response(status=status, body=body, headers={"Location": "/elsewhere"} if status < 400 else {})
+        return web.json_response({"keys": [self._published()]})
+
+    def _published(self) -> dict[str, Any]:
+        """The key as Entra ID publishes it: without `alg`."""
+        numbers = rsa_key(self._number).public_key().public_numbers()
+        return {"kty": "RSA", "use": "sig", "kid": self.kid, "n": _number(numbers.n), "e": _number(numbers.e)}
+
+
+def _number(value: int) -> str:
+    raw = value.to_bytes((value.bit_length() + 7) // 8)
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
