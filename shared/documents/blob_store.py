@@ -6,7 +6,7 @@ Others put documents there too. A blob's metadata `oids` and `groups`, each with
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,8 @@ from shared.kept_health import KeptHealth
 _KIND = "azure-blob"
 _NO_CONTAINER = "There is no such container yet: run `make index DOCS=folder`, or check CONTENT_CONTAINER."
 _MIB = 1024 * 1024
-_AT_ONCE = 8 * _MIB
-"""Bytes that are written by one request; what is larger is written in blocks, and there when the last one is."""
-_BLOCK = 4 * _MIB
+_WRITTEN = _MIB
+"""Bytes of a request that writes; more at once would hold up the event loop. The last one makes the document."""
 
 
 def _patience() -> dict[str, Any]:
@@ -44,9 +43,8 @@ def _patience() -> dict[str, Any]:
         "read_timeout": 10,
         "retry_policy": LinearRetry(backoff=1, random_jitter_range=1, retry_total=2),
         "max_single_get_size": _MIB,
-        "max_chunk_get_size": _BLOCK,
-        "max_single_put_size": _AT_ONCE,
-        "max_block_size": _BLOCK,
+        "max_chunk_get_size": 4 * _MIB,
+        "max_block_size": _WRITTEN,
     }
 
 
@@ -180,14 +178,14 @@ class BlobStore:
             if old
             else {"match_condition": MatchConditions.IfMissing}
         )
-        small = (await asyncio.to_thread(file.stat)).st_size <= _AT_ONCE
-        await blob.upload_blob(
-            await asyncio.to_thread(file.read_bytes) if small else _pieces(file),
-            overwrite=True,
-            metadata=dict(old.metadata or {}) if old else None,
-            content_settings=ContentSettings(content_type=media_type(blob.blob_name)),
-            **condition,
-        )
+        async with aclosing(_pieces(file)) as pieces:
+            await blob.upload_blob(
+                pieces,
+                overwrite=True,
+                metadata=dict(old.metadata or {}) if old else None,
+                content_settings=ContentSettings(content_type=media_type(blob.blob_name)),
+                **condition,
+            )
 
     async def _ask(self) -> PartHealth:
         facts = {"container": self._container.container_name}
@@ -203,7 +201,7 @@ class BlobStore:
 
 async def _pieces(file: Path) -> AsyncGenerator[bytes]:
     with await asyncio.to_thread(file.open, "rb") as opened:
-        while piece := await asyncio.to_thread(opened.read, _BLOCK):
+        while piece := await asyncio.to_thread(opened.read, _WRITTEN):
             yield piece
 
 

@@ -1,0 +1,169 @@
+"""What every `DocumentStore` does."""
+
+import asyncio
+import unicodedata
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from shared.documents import DocumentStore, Rights
+from shared.errors import Unavailable
+
+type Uploading = Callable[[str, bytes], Awaitable[None]]
+"""Puts a document in place as somebody else would, by its name."""
+
+LARGE = bytes(range(256)) * 4 * 1024 * 10
+"""10 MiB: read in several pieces and written in several blocks."""
+NAMES = (
+    *("plan.pdf", "leave/deep/Über uns (neu) & mehr.md", "50% [old] c#?.md", "a+b=c;d.md", "c#/x y.txt"),
+    *("日本語/資料.txt", "tab\there.txt", ".hidden", "x..y", "..."),
+)
+NO_NAMES = (
+    *("", ".", "..", "/", "/etc/passwd", "a//b", "a/", "./plan.pdf", "leave/../plan.pdf", "../secret.txt"),
+    *("..\\secret.txt", "leave\\plan.pdf", "plan.pdf\0", "\0", "a" * 1025, "a/" * 600, "\ud800.md"),
+)
+
+
+async def content(store: DocumentStore, name: str, start: int = 0, length: int | None = None) -> bytes:
+    document = await store.find(name)
+    assert document
+    return b"".join([piece async for piece in store.read(document, start, length)])
+
+
+def written(file: Path, data: bytes) -> Path:
+    file.write_bytes(data)
+    return file
+
+
+class StoreContract:
+    """Tests that take the fixtures `store`, empty, and `upload`, which writes into it from outside."""
+
+    @pytest.fixture
+    def file(self, tmp_path: Path) -> Path:
+        return written(tmp_path / "source", b"First.")
+
+    async def test_an_empty_store_has_nothing(self, store: DocumentStore) -> None:
+        assert await store.find("plan.pdf") is None
+        assert [name async for name in store.names()] == []
+        assert await store.rights("plan.pdf") == Rights()
+        await store.remove("plan.pdf")
+
+    @pytest.mark.parametrize("name", NAMES)
+    async def test_what_is_kept_is_there_under_its_name_and_goes_when_removed(
+        self, store: DocumentStore, file: Path, name: str
+    ) -> None:
+        await store.keep(name, file)
+        document = await store.find(name)
+        assert document
+        assert (document.name, document.size) == (name, 6)
+        assert document.etag.startswith('"')
+        assert document.last_modified.tzinfo
+        assert await content(store, name) == b"First."
+        assert [each async for each in store.names()] == [name]
+        await store.remove(name)
+        assert await store.find(name) is None
+        assert [each async for each in store.names()] == []
+
+    @pytest.mark.parametrize("name", NO_NAMES)
+    async def test_what_is_no_name_is_no_document(self, store: DocumentStore, file: Path, name: str) -> None:
+        await store.keep("plan.pdf", file)
+        assert await store.find(name) is None
+        assert await store.rights(name) == Rights()
+        await store.remove(name)
+        with pytest.raises(ValueError, match="name"):
+            await store.keep(name, file)
+        assert [each async for each in store.names()] == ["plan.pdf"]
+
+    async def test_names_of_other_unicode_form_case_or_length_are_other_names(
+        self, store: DocumentStore, file: Path
+    ) -> None:
+        await store.keep("Über.md", file)
+        for name in (unicodedata.normalize("NFD", "Über.md"), "über.md", "Über.m", "Über.md ", "Über.md/x", "a" * 300):
+            assert await store.find(name) is None
+
+    async def test_a_folder_is_no_document(self, store: DocumentStore, file: Path) -> None:
+        await store.keep("leave/plan.pdf", file)
+        assert await store.find("leave") is None
+
+    async def test_a_part_is_read(self, store: DocumentStore, tmp_path: Path) -> None:
+        await store.keep("large.pdf", written(tmp_path / "large", LARGE))
+        size = len(LARGE)
+        assert await content(store, "large.pdf") == LARGE
+        for start, length in ((0, 1), (size - 1, 1), (3_000_001, 5_000_003), (7, 0), (size, 0), (0, size)):
+            assert await content(store, "large.pdf", start, length) == LARGE[start : start + length]
+        assert await content(store, "large.pdf", size - 9) == LARGE[-9:]
+
+    async def test_an_empty_document_has_no_bytes(self, store: DocumentStore, file: Path) -> None:
+        await store.keep("empty.txt", written(file, b""))
+        assert await content(store, "empty.txt") == b""
+
+    async def test_a_change_has_another_etag(self, store: DocumentStore, file: Path) -> None:
+        await store.keep("plan.pdf", file)
+        first, again = await store.find("plan.pdf"), await store.find("plan.pdf")
+        await store.keep("plan.pdf", file)
+        changed = await store.find("plan.pdf")
+        assert first == again
+        assert first
+        assert changed
+        assert first.etag != changed.etag
+
+    @pytest.mark.parametrize("size", [6, 6 * 1024 * 1024])
+    async def test_two_versions_are_never_mixed(
+        self, store: DocumentStore, upload: Uploading, file: Path, size: int
+    ) -> None:
+        await store.keep("plan.pdf", written(file, b"1" * size))
+        document = await store.find("plan.pdf")
+        assert document
+        reading = store.read(document)
+        read = [await anext(reading)] if size > 6 else []
+        await upload("plan.pdf", b"2" * size)
+        with pytest.raises(Unavailable, match="changed"):
+            read.extend([piece async for piece in reading])
+        assert set(b"".join(read)) <= {ord("1")}
+
+    async def test_a_document_that_goes_while_it_is_read_ends_the_reading(
+        self, store: DocumentStore, file: Path
+    ) -> None:
+        await store.keep("plan.pdf", file)
+        document = await store.find("plan.pdf")
+        assert document
+        await store.remove("plan.pdf")
+        with pytest.raises(Unavailable, match="changed"):
+            [piece async for piece in store.read(document)]
+
+    async def test_names_are_listed_by_their_beginning(self, store: DocumentStore, file: Path) -> None:
+        for name in ("a.pdf", "a.pdf/1.jpg", "leave/a.md", "leave/b/c.md", "leaves.md"):
+            if name != "a.pdf" or store.is_shared:  # a folder has room for one of the two
+                await store.keep(name, file)
+        listed = {
+            prefix: sorted([name async for name in store.names(prefix)])
+            for prefix in ("leave", "leave/", "leave/b", "a.pdf/", "none/", "../", "/")
+        }
+        assert listed == {
+            "leave": ["leave/a.md", "leave/b/c.md", "leaves.md"],
+            "leave/": ["leave/a.md", "leave/b/c.md"],
+            "leave/b": ["leave/b/c.md"],
+            "a.pdf/": ["a.pdf/1.jpg"],
+            "none/": [],
+            "../": [],
+            "/": [],
+        }
+
+    async def test_many_write_the_same_name_and_one_of_them_is_there_whole(
+        self, store: DocumentStore, tmp_path: Path
+    ) -> None:
+        async def keep(number: int) -> None:
+            await store.keep("plan.pdf", written(tmp_path / str(number), str(number).encode() * 100_000))
+
+        done = await asyncio.gather(*map(keep, range(8)), return_exceptions=True)
+        assert None in done
+        assert all(isinstance(fault, Unavailable) for fault in done if fault)
+        assert len(set(await content(store, "plan.pdf"))) == 1
+        assert [name async for name in store.names()] == ["plan.pdf"]
+
+    async def test_it_can_be_read_now(self, store: DocumentStore, file: Path) -> None:
+        await store.keep("plan.pdf", file)
+        health = await store.check()
+        assert health.ok
+        assert not health.needed

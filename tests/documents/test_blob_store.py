@@ -1,0 +1,156 @@
+"""Documents in a container of Azurite, the real service's emulator: the contract, rights, and the service's faults."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+from azure.storage.blob import ContentSettings
+from azure.storage.blob.aio import ContainerClient
+
+from shared.documents import Rights
+from shared.documents.blob_store import BlobStore
+from shared.errors import NotConfigured, Unavailable
+from tests.documents.store_contract import StoreContract, Uploading, content
+from tests.stand_ins.azurite import KEY, Azurite
+from tests.stand_ins.identity_endpoint import identity_endpoint
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def azurite() -> AsyncGenerator[Azurite]:
+    async with Azurite() as service:
+        yield service
+
+
+@pytest.fixture
+def container_name() -> str:
+    return f"content-{uuid4()}"
+
+
+@pytest.fixture
+async def store(azurite: Azurite, container_name: str) -> AsyncGenerator[BlobStore]:
+    store = BlobStore.of(azurite.connection_string, container_name)
+    yield store
+    await store.aclose()
+
+
+@pytest.fixture
+async def container(azurite: Azurite, container_name: str) -> AsyncGenerator[ContainerClient]:
+    async with ContainerClient.from_connection_string(
+        azurite.connection_string, container_name, max_single_put_size=1024 * 1024, max_block_size=1024 * 1024
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+def upload(container: ContainerClient) -> Uploading:
+    async def upload(name: str, data: bytes) -> None:
+        await container.upload_blob(name, data, overwrite=True)
+
+    return upload
+
+
+class TestBlobStore(StoreContract):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("metadata", "rights"),
+    [
+        ({}, Rights()),
+        ({"oids": "a,b", "groups": "g"}, Rights(("a", "b"), ("g",))),
+        ({"OIDs": " a , ,b,a,", "Groups": ","}, Rights(("a", "b"))),
+        ({"oid": "a"}, Rights()),
+    ],
+)
+async def test_rights_are_in_the_metadata(
+    store: BlobStore, container: ContainerClient, metadata: dict[str, str], rights: Rights
+) -> None:
+    await container.create_container()
+    await container.upload_blob("plan.pdf", b"x", metadata=metadata)
+    assert await store.rights("plan.pdf") == rights
+
+
+async def test_a_new_version_keeps_the_metadata_and_has_its_own_media_type(
+    store: BlobStore, container: ContainerClient, tmp_path: Path
+) -> None:
+    await container.create_container()
+    await container.upload_blob(
+        "plan.pdf", b"old", metadata={"Groups": "g", "note": "n"}, content_settings=ContentSettings("text/html")
+    )
+    (tmp_path / "new").write_bytes(b"new")
+    await store.keep("plan.pdf", tmp_path / "new")
+    properties = await container.get_blob_client("plan.pdf").get_blob_properties()
+    assert {key.lower(): value for key, value in properties.metadata.items()} == {"groups": "g", "note": "n"}
+    assert properties.content_settings.content_type == "application/pdf"
+    assert await content(store, "plan.pdf") == b"new"
+
+
+async def test_a_folder_of_a_hierarchical_namespace_is_no_document(
+    store: BlobStore, container: ContainerClient
+) -> None:
+    await container.create_container()
+    await container.upload_blob("leave", b"", metadata={"hdi_isfolder": "true"})
+    assert await store.find("leave") is None
+
+
+async def test_names_are_listed_page_after_page(store: BlobStore, container: ContainerClient) -> None:
+    await container.create_container()
+    for number in range(30):
+        await container.upload_blob(f"{number:02}.md", b"x")
+    assert [name async for name in store.names()] == [f"{number:02}.md" for number in range(30)]
+
+
+async def test_a_container_that_is_not_there_is_told_and_made_when_a_document_is_kept(
+    store: BlobStore, container: ContainerClient, tmp_path: Path
+) -> None:
+    health = await store.check()
+    assert (health.ok, health.needed) == (False, False)
+    assert "CONTENT_CONTAINER" in health.detail
+    (tmp_path / "x").write_text("x")
+    await store.keep("a.md", tmp_path / "x")
+    assert (await container.get_container_properties()).public_access is None
+
+
+async def test_a_service_that_is_gone_is_named_and_used_again_when_it_is_back(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("x")
+    async with Azurite() as service:
+        store = BlobStore.of(service.connection_string, "content")
+        await store.keep("a.md", tmp_path / "x")
+        document = await store.find("a.md")
+        assert document
+        await service.stop()
+        with pytest.raises(Unavailable, match="CONTENT_STORAGE"):
+            await store.find("a.md")
+        with pytest.raises(Unavailable, match="CONTENT_STORAGE"):
+            await anext(store.read(document))
+        assert not (await store.check()).ok
+        await service.start()
+        await store.keep("a.md", tmp_path / "x")
+        await store.aclose()
+
+
+async def test_a_key_that_is_not_the_accounts_is_named_and_not_shown(azurite: Azurite) -> None:
+    store = BlobStore.of(azurite.connection_string.replace(KEY, "d3Jvbmc="), "content")
+    with pytest.raises(Unavailable, match="Storage Blob Data Reader") as raised:
+        await store.find("a.md")
+    assert "Storage Blob Data Contributor" in (await store.check()).detail
+    await store.aclose()
+    assert "d3Jvbmc" not in raised.value.message
+
+
+async def test_an_address_is_used_with_the_apps_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with identity_endpoint("token") as (environment, asked):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        store = BlobStore.at("https://127.0.0.1:9", "content")
+        with pytest.raises(Unavailable, match="cannot be reached"):
+            await store.find("a.md")
+        await store.aclose()
+    assert asked == ["https://storage.azure.com"]
+
+
+async def test_what_is_no_connection_string_is_told() -> None:
+    with pytest.raises(NotConfigured, match="CONTENT_STORAGE"):
+        BlobStore.of("secret", "content")

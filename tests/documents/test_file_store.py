@@ -1,0 +1,77 @@
+"""Documents in a folder: the contract, and that nothing outside of the folder is one."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from shared.documents.file_store import FileStore
+from shared.errors import Unavailable
+from tests.documents.store_contract import StoreContract, Uploading, content
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    return FileStore(tmp_path / "data" / "content")
+
+
+@pytest.fixture
+def upload(tmp_path: Path) -> Uploading:
+    async def upload(name: str, data: bytes) -> None:
+        (tmp_path / "new").write_bytes(data)
+        (tmp_path / "new").replace(tmp_path / "data" / "content" / name)
+
+    return upload
+
+
+class TestFileStore(StoreContract):
+    pass
+
+
+async def test_a_link_that_leads_out_is_no_document_and_one_that_stays_is(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret")
+    folder = tmp_path / "content"
+    folder.mkdir()
+    (folder / "plan.pdf").write_bytes(b"plan")
+    for name, target in {"out": tmp_path / "secret.txt", "up": tmp_path, "in": "plan.pdf", "loop": "loop"}.items():
+        (folder / name).symlink_to(target)
+    store = FileStore(folder)
+    for name in ("out", "up/secret.txt", "loop", "up"):
+        assert await store.find(name) is None
+    assert await content(store, "in") == b"plan"
+
+
+async def test_a_document_that_is_swapped_for_a_link_out_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("plan")
+    store = FileStore(tmp_path / "content")
+    (tmp_path / "content").mkdir()
+    (tmp_path / "content" / "plan.txt").write_text("plan")
+    document = await store.find("plan.txt")
+    assert document
+    (tmp_path / "content" / "plan.txt").unlink()
+    (tmp_path / "content" / "plan.txt").symlink_to(tmp_path / "secret.txt")
+    with pytest.raises(Unavailable):
+        await anext(store.read(document))
+
+
+async def test_what_is_no_file_is_no_document(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    assert await FileStore(tmp_path).find("pipe.txt") is None
+
+
+async def test_empty_folders_go_and_others_stay(tmp_path: Path) -> None:
+    (tmp_path / "source").write_text("x")
+    store = FileStore(tmp_path / "content")
+    for name in ("a/b/c/d.md", "a/e.md"):
+        await store.keep(name, tmp_path / "source")
+    await store.remove("a/b/c/d.md")
+    assert [path.name for path in sorted((tmp_path / "content").rglob("*"))] == ["a", "e.md"]
+    await store.remove("a/e.md")
+    assert sorted(path.name for path in tmp_path.glob("*")) == ["content", "source"]
+
+
+async def test_a_folder_that_cannot_be_used_is_told_with_its_setting(tmp_path: Path) -> None:
+    (tmp_path / "source").write_text("x")
+    (tmp_path / "content").write_text("a file in the way")
+    with pytest.raises(Unavailable, match="DATA_DIR"):
+        await FileStore(tmp_path / "content").keep("a.md", tmp_path / "source")
