@@ -245,6 +245,8 @@ class RequestContext:
     """What the answer may be made from: see `identity.access`; None: everything."""
     trace_parent: str = ""
     """The `traceparent` that came with the request (W3C Trace Context), or empty."""
+    protocol: str = ""
+    """The name of the chat protocol that is spoken; empty where none is."""
 
 
 @dataclass(frozen=True, slots=True)

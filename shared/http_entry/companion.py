@@ -62,7 +62,9 @@ async def _start_analysis(request: Request) -> RunningTurn[SafetyEvent]:
             "No safety service is configured: set RAI_ENDPOINT, or RAI_BACKEND=content-safety and "
             "CONTENT_SAFETY_ENDPOINT. On a laptop RAI_MODE=annotate starts the reference service."
         )
-    context = RequestContext(invocation_id(request), deadline, caller)
+    context = RequestContext(
+        invocation_id(request), deadline, caller, trace_parent=request.headers.get("traceparent", "")
+    )
     events = analyse(buffers, service.safety, context, settings.rai_timeout_seconds)
     return RunningTurn(events, context, begins=_is_result)
 

@@ -92,7 +92,8 @@ async def _start_turn(
     asked = replace(protocol.parse(body.json), single_turn=single_turn)
     access = access_of(caller, settings, asked.overrides)
     asked = await service.attach(asked, body.files)
-    context = RequestContext(invocation_id(request), deadline, caller, access, request.headers.get("traceparent", ""))
+    trace_parent = request.headers.get("traceparent", "")
+    context = RequestContext(invocation_id(request), deadline, caller, access, trace_parent, protocol.name)
     events = service.team_turn(asked, context) if team else service.turn(asked, context)
     return protocol, asked, RunningTurn(events, context)
 
