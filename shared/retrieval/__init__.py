@@ -90,8 +90,8 @@ class Retriever(Protocol):
 class PassageIndex(Protocol):
     """Holds the passages of documents, for ingestion to write."""
 
-    async def fingerprints(self) -> Mapping[str, str]:
-        """The fingerprint that each source file was indexed with."""
+    async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
+        """The fingerprint that each source file was indexed with; with a name that one's only, if it is there."""
         ...
 
     async def replace(
@@ -105,7 +105,7 @@ class PassageIndex(Protocol):
         ...
 
     async def remove(self, sourcefile: str) -> None:
-        """Forget a file."""
+        """Forget a file; one that is not there is no error."""
         ...
 
     async def aclose(self) -> None:

@@ -33,13 +33,13 @@ class SqliteIndex:
         self._db: apsw.Connection | None = None
         self._changed = False
 
-    async def fingerprints(self) -> Mapping[str, str]:
-        """The fingerprint that each source file was indexed with.
+    async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
+        """The fingerprint that each source file was indexed with, or that one only.
 
         Raises:
             Unavailable: the file cannot be used.
         """
-        return await self._run(_fingerprints)
+        return await self._run(lambda db: _fingerprints(db, sourcefile))
 
     async def replace(
         self,
@@ -106,8 +106,12 @@ class SqliteIndex:
             return work(self._db)
 
 
-def _fingerprints(db: apsw.Connection) -> dict[str, str]:
-    rows = db.execute("SELECT sourcefile, fingerprint FROM files").fetchall()
+def _fingerprints(db: apsw.Connection, sourcefile: str | None) -> dict[str, str]:
+    query = "SELECT sourcefile, fingerprint FROM files"
+    if sourcefile is None:
+        rows = db.execute(query).fetchall()
+    else:
+        rows = db.execute(f"{query} WHERE sourcefile = ?", (sourcefile,)).fetchall()
     return dict(msgspec.convert(rows, list[tuple[str, str]]))
 
 

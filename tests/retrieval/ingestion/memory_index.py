@@ -16,8 +16,8 @@ class MemoryIndex:
         self.vectors: dict[str, Sequence[Sequence[float]] | None] = {}
         self.writes: list[str] = []
 
-    async def fingerprints(self) -> Mapping[str, str]:
-        return {name: fingerprint for name, (fingerprint, _) in self.files.items()}
+    async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
+        return {name: mark for name, (mark, _) in self.files.items() if sourcefile in (None, name)}
 
     async def replace(
         self,
@@ -32,7 +32,7 @@ class MemoryIndex:
 
     async def remove(self, sourcefile: str) -> None:
         self.writes.append(sourcefile)
-        del self.files[sourcefile]
+        self.files.pop(sourcefile, None)
 
     async def aclose(self) -> None:
         """Nothing was opened."""
