@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT / "shared"
 
-SDKS = {"openai", "httpx2", "apsw", "sqlite_vec", "azure", "pypdfium2", "mammoth", "markdownify", "aiohttp"}
+SDKS = {"openai", "httpx2", "apsw", "sqlite_vec", "azure", "pypdfium2", "mammoth", "markdownify", "aiohttp", "jwt"}
 WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
     "shared.chat_models.extractive.model",
@@ -22,6 +22,9 @@ PLUG_INS = {
     "shared.history.azure_table_history",
     "shared.history.off",
     "shared.history.sqlite_history",
+    "shared.identity.bearer",
+    "shared.identity.easy_auth",
+    "shared.identity.none",
     "shared.retrieval.openai_embedder",
     "shared.retrieval.sqlite_index",
     "shared.retrieval.sqlite_retriever",
@@ -32,6 +35,7 @@ LATE = {
     "azure.data",
     "azure.identity",
     "azure.search",
+    "cryptography",
     "azure.storage",
     "google.protobuf",
     "grpc",
