@@ -156,7 +156,10 @@ class Settings(BaseModel):
         description="Whether the index makes the vector of a query itself, instead of the embedding model here.",
     )
     azure_search_knowledge_base: str | None = Field(
-        default=None, description="A knowledge base of the service: it plans and does the searches (agentic retrieval)."
+        default=None, description="A knowledge base of the service, which does the searches (agentic retrieval)."
+    )
+    azure_search_knowledge_source: str | None = Field(
+        default=None, description="That base's knowledge source that is the index. Absent: called like the index."
     )
     azure_vision_endpoint: str | None = Field(
         default=None,

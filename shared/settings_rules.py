@@ -1,5 +1,6 @@
 """Which settings need which others: a service that is configured by half is never silently left out."""
 
+import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ INDEX_FIELDS = (
 
 def half_configured(settings: "Settings") -> list[str]:
     """A sentence for each setting that is missing, or that has no effect as things are."""
-    rules = (_model, _history, _safety, _search, _content, _identity)
+    rules = (_model, _history, _safety, _search, _content, _identity, _telemetry)
     return [problem for rule in rules for problem in rule(settings)]
 
 
@@ -85,6 +86,7 @@ def _search(settings: "Settings") -> Iterator[str]:
         "AZURE_SEARCH_SEMANTIC_CONFIGURATION": settings.azure_search_semantic_configuration,
         "AZURE_SEARCH_VECTORIZER": settings.azure_search_vectorizer,
         "AZURE_SEARCH_KNOWLEDGE_BASE": settings.azure_search_knowledge_base,
+        "AZURE_SEARCH_KNOWLEDGE_SOURCE": settings.azure_search_knowledge_source,
     }
     if not settings.azure_search_endpoint:
         yield from (
@@ -92,6 +94,8 @@ def _search(settings: "Settings") -> Iterator[str]:
         )
     elif not settings.azure_search_index:
         yield "AZURE_SEARCH_INDEX is missing: name the index."
+    if settings.azure_search_knowledge_source and not settings.azure_search_knowledge_base:
+        yield "AZURE_SEARCH_KNOWLEDGE_BASE is missing, though AZURE_SEARCH_KNOWLEDGE_SOURCE is set."
     for field, called in settings.azure_search_fields.items():
         if field not in INDEX_FIELDS or not called:
             yield f"AZURE_SEARCH_FIELDS: should be field=name, with a field of {', '.join(INDEX_FIELDS)}."
@@ -130,6 +134,29 @@ def _identity(settings: "Settings") -> Iterator[str]:
     if settings.access_control_open_documents and settings.access_control != "enforced":
         yield "ACCESS_CONTROL_OPEN_DOCUMENTS is true: set ACCESS_CONTROL to enforced, or unset it."
     yield from _in_the_clear("AUTH_AUTHORITY", settings.auth_authority)
+
+
+def _telemetry(settings: "Settings") -> Iterator[str]:
+    connection = settings.applicationinsights_connection_string
+    signs_in = settings.applicationinsights_authentication_string
+    collector = settings.otel_exporter_otlp_endpoint
+    if connection and not re.search(_INSTRUMENTATION_KEY, connection.get_secret_value(), re.IGNORECASE):
+        yield "APPLICATIONINSIGHTS_CONNECTION_STRING: should be InstrumentationKey=…;IngestionEndpoint=https://…."
+    if signs_in and not connection:
+        yield "APPLICATIONINSIGHTS_CONNECTION_STRING is missing: APPLICATIONINSIGHTS_AUTHENTICATION_STRING needs it."
+    if signs_in and not re.fullmatch(_SIGN_IN, signs_in, re.IGNORECASE):
+        yield "APPLICATIONINSIGHTS_AUTHENTICATION_STRING: should be Authorization=AAD, or Authorization=AAD;ClientId=…."
+    if settings.telemetry_content and not (connection or collector):
+        yield (
+            "TELEMETRY_CONTENT is true: set APPLICATIONINSIGHTS_CONNECTION_STRING or OTEL_EXPORTER_OTLP_ENDPOINT, or "
+            "unset it."
+        )
+    if settings.telemetry_content:
+        yield from _in_the_clear("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
+
+
+_INSTRUMENTATION_KEY = r"(^|;)InstrumentationKey=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(;|$)"
+_SIGN_IN = r"(ClientId=[0-9a-f-]{36};)?Authorization=AAD(;ClientId=[0-9a-f-]{36})?;?"
 
 
 def _in_the_clear(name: str, address: str | None) -> Iterator[str]:

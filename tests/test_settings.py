@@ -82,8 +82,10 @@ def test_nothing_configured_is_complete() -> None:
                 "AZURE_SEARCH_SEMANTIC_CONFIGURATION": "default",
                 "AZURE_SEARCH_VECTORIZER": "true",
                 "AZURE_SEARCH_KNOWLEDGE_BASE": "kb",
+                "AZURE_SEARCH_KNOWLEDGE_SOURCE": "ks",
             }.items()
         ),
+        (SEARCH | {"AZURE_SEARCH_KNOWLEDGE_SOURCE": "ks"}, "AZURE_SEARCH_KNOWLEDGE_BASE is missing"),
         *(
             (SEARCH | {"AZURE_SEARCH_FIELDS": fields}, "AZURE_SEARCH_FIELDS: should be field=name.*sourcepage")
             for fields in ("contents=chunk", "content", "content=", "content=chunk, nothing", "=chunk")
