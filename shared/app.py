@@ -5,7 +5,9 @@ Each is imported when it is chosen, so that a cold start pays for nothing that t
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shared.agents.definitions import AgentDefinition, Agents, load_agents
 from shared.chat_models import ChatModel
@@ -19,6 +21,9 @@ from shared.openai_service.service import OpenAIService
 from shared.retrieval import Embedder, PassageIndex
 from shared.service import Service
 from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.telemetry.otel import OtelTracing
 
 
 def content_dir(settings: Settings) -> Path:
@@ -58,7 +63,10 @@ def build_service(settings: Settings) -> Service:
     agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
     openai = _openai_service(settings)
     embedder = _embedder(openai) if openai else None
-    return Service(
+    tracing = _tracing(settings)
+    if tracing and embedder:
+        embedder = tracing.embedder(embedder)
+    service = Service(
         settings,
         _chat_model(openai, settings),
         SqliteRetriever(_index_path(settings), embedder),
@@ -71,6 +79,7 @@ def build_service(settings: Settings) -> Service:
         open_documents(settings),
         open_pages(settings),
     )
+    return _traced(service, tracing) if tracing else service
 
 
 _SAMPLE_TEAM = Path(__file__).parent.parent / "samples" / "agents.yaml"
@@ -205,6 +214,25 @@ def _store(settings: Settings, container: str, folder: Path) -> DocumentStore:
     if address:
         return BlobStore.at(address, container)
     return BlobStore.of(connection.get_secret_value() if connection else "", container)
+
+
+def _tracing(settings: Settings) -> "OtelTracing | None":
+    if not (settings.applicationinsights_connection_string or settings.otel_exporter_otlp_endpoint):
+        return None
+    from shared.telemetry.otel import OtelTracing
+
+    return OtelTracing.from_settings(settings)
+
+
+def _traced(service: Service, tracing: "OtelTracing") -> Service:
+    """The same service, with something around the parts whose work is noted."""
+    return replace(
+        service,
+        model=tracing.model(service.model),
+        retriever=tracing.retriever(service.retriever),
+        safety=tracing.safety(service.safety) if service.safety else None,
+        tracing=tracing,
+    )
 
 
 def _index_path(settings: Settings) -> Path:

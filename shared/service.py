@@ -20,6 +20,7 @@ from shared.history import HistoryStore
 from shared.identity import Identity
 from shared.retrieval import Retriever
 from shared.settings import Settings
+from shared.telemetry import Tracing, unwatched
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class Service:
     """The documents that answers cite."""
     pages: DocumentStore
     """Images of their pages."""
+    tracing: Tracing | None = None
+    """What notes each turn; None where nobody reads that."""
 
     def turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """The events of one answer."""
@@ -55,12 +58,14 @@ class Service:
             events = agent_turn(request, context, self.chat_agent, self._agent_parts)
         else:
             events = run_turn(request, context, self.model, self.retriever)
-        return record(self._guarded(events, request, context), request, context, self.history)
+        events = record(self._guarded(events, request, context), request, context, self.history)
+        return self.tracing.turn(events, request, context, "chat") if self.tracing else events
 
     def team_turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """The events of a team's answer."""
         events = team_turn(request, context, self._agent_parts)
-        return record(self._guarded(events, request, context, team=True), request, context, self.history)
+        events = record(self._guarded(events, request, context, team=True), request, context, self.history)
+        return self.tracing.turn(events, request, context, "team") if self.tracing else events
 
     def _guarded(
         self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, *, team: bool = False
@@ -83,7 +88,8 @@ class Service:
 
     @property
     def _agent_parts(self) -> AgentParts:
-        return AgentParts(self.agents, self.model, self.retriever, self.settings.agents_concurrent_calls)
+        watch = self.tracing.agent if self.tracing else unwatched
+        return AgentParts(self.agents, self.model, self.retriever, self.settings.agents_concurrent_calls, watch)
 
     async def attach(self, request: ChatRequest, files: Sequence[Attachment]) -> ChatRequest:
         """The request with its files in it.

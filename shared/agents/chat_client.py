@@ -19,7 +19,7 @@ import msgspec
 from agent_framework import BaseChatClient, ChatMiddlewareLayer, FunctionInvocationLayer
 
 from shared.agents.definitions import AgentDefinition
-from shared.agents.metrics import drop_unread_metrics
+from shared.agents.metrics import no_telemetry_of_its_own
 from shared.agents.searches import Searches
 from shared.agents.speech import Speech
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, Tool
@@ -28,7 +28,7 @@ from shared.errors import Unavailable
 from shared.events import CompletionStarted, FilterAnnotation, Usage
 
 logging.getLogger("agent_framework").setLevel(logging.CRITICAL)  # what fails comes to us, and we log what is a fault
-drop_unread_metrics()
+no_telemetry_of_its_own()
 
 HANDOFF = "handoff_to_"
 """How the framework begins the names of the functions that pass the user on."""

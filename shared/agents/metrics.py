@@ -1,13 +1,14 @@
-"""Keeps the framework's metrics from piling up where nobody reads them."""
+"""Keeps the framework's own telemetry out: ours tells of agents, and its meters would pile up."""
 
+from agent_framework.observability import disable_instrumentation
 from opentelemetry import metrics
-from opentelemetry.metrics._internal import _ProxyMeterProvider  # pyright: ignore[reportPrivateUsage] (no public sign)
 
 
-def drop_unread_metrics() -> None:
-    """Say that nobody reads metrics, unless the host has set up who does.
+def no_telemetry_of_its_own() -> None:
+    """Turn the framework's traces and metrics off, whatever its variables say: they can carry what users said.
 
-    Until somebody says so, OpenTelemetry keeps every meter ever made, and the framework makes some in each turn.
+    The framework makes meters all the same, some in each turn. Until somebody says who reads them, OpenTelemetry keeps
+    each for ever, so here it is said that nobody does; where the host has set up who does, that stays.
     """
-    if isinstance(metrics.get_meter_provider(), _ProxyMeterProvider):
-        metrics.set_meter_provider(metrics.NoOpMeterProvider())
+    disable_instrumentation()
+    metrics.set_meter_provider(metrics.NoOpMeterProvider())

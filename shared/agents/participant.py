@@ -17,6 +17,7 @@ from shared.agents.speech import Speech
 from shared.core.running_turn import log_fault
 from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, Unavailable
 from shared.events import AgentMessage
+from shared.telemetry import Watch
 
 
 class Participant(AgentMiddleware):
@@ -33,6 +34,7 @@ class Participant(AgentMiddleware):
         searches: Searches,
         discussion: Discussion,
         put: Callable[[AgentMessage], Awaitable[None]],
+        watch: Watch,
     ) -> None:
         self._name = name
         self._invocation_id = invocation_id
@@ -40,6 +42,7 @@ class Participant(AgentMiddleware):
         self._searches = searches
         self._discussion = discussion
         self._put = put
+        self._watch = watch
         self._unheard: list[af.Message] = []
         """What was said to the agent when it failed, since the framework forgets that."""
 
@@ -49,7 +52,9 @@ class Participant(AgentMiddleware):
         self._client.speech = speech = Speech()
         self._client.may_hand_over = self._discussion.begin()
         context.messages = heard = [*self._unheard, *context.messages]
-        error = await self._error_of(call_next, speech)
+        with self._watch(self._name) as tell:
+            error = await self._error_of(call_next, speech)
+            tell(speech.usage, error)
         self._unheard = heard if error else []
         # A model may call a function that it was not offered.
         may_hand_over = error is None and self._client.may_hand_over

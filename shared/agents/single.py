@@ -60,6 +60,7 @@ class _Turn:
         self._context = context
         self._agent = agent
         self._model = parts.model
+        self._watch = parts.watch
         self._searches = Searches(request, context, parts.retriever)
         self._started: CompletionStarted | None = None
         self._told: int | None = None
@@ -100,10 +101,12 @@ class _Turn:
             name=self._agent.name,
             tools=[search_tool(self._searches)] if self._agent.tools else None,
         )
-        try:
-            await agent.run(af.Message("user", [self._request.question]))
-        except MiddlewareFailure as error:
-            raise cause_of(error) from error
+        with self._watch(self._agent.name) as tell:
+            try:
+                await agent.run(af.Message("user", [self._request.question]))
+            except MiddlewareFailure as error:
+                raise cause_of(error) from error
+            tell(client.speech.usage, None)
         await self._open(put)
         if finished := client.speech.finished:
             await put(replace(finished, usage=client.speech.usage))

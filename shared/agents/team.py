@@ -104,7 +104,9 @@ class _Turn:
             name=self._names[agent.name],
             description=_description(agent),
             tools=[search_tool(searches)] if agent.tools else None,
-            middleware=[Participant(agent.name, invocation_id, client, searches, self.discussion, put)],
+            middleware=[
+                Participant(agent.name, invocation_id, client, searches, self.discussion, put, self._parts.watch)
+            ],
             require_per_service_call_history_persistence=pattern is Pattern.HANDOFF,
         )
 

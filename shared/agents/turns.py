@@ -10,6 +10,7 @@ from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, RequestContext
 from shared.events import ChatEvent
 from shared.retrieval import Retriever
+from shared.telemetry import Watch, unwatched
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class AgentParts:
     """What their searches search."""
     concurrent_calls: int
     """How many model calls of one request may run at the same time."""
+    watch: Watch = unwatched
+    """What watches each agent while it makes a message."""
 
 
 def team_turn(request: ChatRequest, context: RequestContext, parts: AgentParts) -> AsyncGenerator[ChatEvent]:

@@ -1,0 +1,137 @@
+"""Sends spans to Application Insights, or to any OpenTelemetry collector, in threads of their own.
+
+The provider is ours alone and not the process's: what libraries trace by themselves, prompts among it, reaches nobody.
+What cannot be delivered is dropped with a log entry a minute; no turn waits for it, and nothing is kept on disk.
+"""
+
+import atexit
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
+
+from opentelemetry.resource.detector.azure.functions import AzureFunctionsResourceDetector
+from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON, ParentBased
+
+from shared.settings import Settings
+
+logger = logging.getLogger("switchboard.telemetry")
+
+_DELAY_MILLISECONDS = 1_000
+"""How long spans wait for others: Azure may freeze the process as soon as it answers nobody."""
+_LAST_SECONDS = 2.0
+"""How long the end of the process may wait for the last spans."""
+_SILENCE_SECONDS = 60.0
+"""Between two log entries on what cannot be delivered."""
+
+
+def tracer_provider(settings: Settings) -> TracerProvider:
+    """What makes spans, and sends them wherever the settings say.
+
+    The standard variables of OpenTelemetry count: `OTEL_TRACES_SAMPLER`, `OTEL_BSP_…`, `OTEL_RESOURCE_ATTRIBUTES`,
+    `OTEL_EXPORTER_OTLP_…`.
+    """
+    # A caller's `traceparent` may say that its trace is not recorded: the Functions host says so of all. Ours are.
+    sampler = (
+        None if os.environ.get("OTEL_TRACES_SAMPLER") else ParentBased(ALWAYS_ON, remote_parent_not_sampled=ALWAYS_ON)
+    )
+    provider = TracerProvider(sampler=sampler, resource=_resource(), shutdown_on_exit=False)
+    delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _DELAY_MILLISECONDS
+    for exporter in _exporters(settings, provider):
+        provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=delay))
+    atexit.register(_finish, provider)
+    return provider
+
+
+def _resource() -> Resource:
+    """Who sends: what the operator says comes before what Azure does."""
+    own = Resource({SERVICE_NAME: "switchboard"})
+    known = own.merge(AzureFunctionsResourceDetector().detect()).merge(OTELResourceDetector().detect())
+    return Resource.create(known.attributes)
+
+
+def _exporters(settings: Settings, provider: TracerProvider) -> Iterator[SpanExporter]:
+    if settings.applicationinsights_connection_string:
+        exporter = _to_application_insights(settings, provider)
+        yield _Told(exporter, "Application Insights", "APPLICATIONINSIGHTS_CONNECTION_STRING")
+    if endpoint := settings.otel_exporter_otlp_endpoint:
+        host = urlsplit(endpoint).hostname or "the collector"
+        yield _Told(_to_collector(endpoint), host, "OTEL_EXPORTER_OTLP_ENDPOINT")
+
+
+def _to_application_insights(settings: Settings, provider: TracerProvider) -> SpanExporter:
+    # The exporter also tells its maker how it is used, and asks it for switches: not without being told to.
+    os.environ.setdefault("APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL", "true")
+    os.environ.setdefault("APPLICATIONINSIGHTS_CONTROLPLANE_DISABLED", "true")
+    from azure.monitor.opentelemetry.exporter import AzureMonitorTraceExporter
+
+    logging.getLogger("azure.monitor.opentelemetry.exporter").setLevel(logging.CRITICAL)
+    connection = settings.applicationinsights_connection_string
+    return AzureMonitorTraceExporter(
+        connection_string=connection.get_secret_value() if connection else "",
+        credential=_identity(settings.applicationinsights_authentication_string or ""),
+        disable_offline_storage=True,
+        tracer_provider=provider,
+    )
+
+
+def _identity(authentication: str) -> object:
+    """The identity of `Authorization=AAD;ClientId=…`; None where the instrumentation key is enough."""
+    if not authentication:
+        return None
+    from azure.identity import DefaultAzureCredential
+
+    client_id = re.search(r"ClientId=([^;]+)", authentication, re.IGNORECASE)
+    return DefaultAzureCredential(managed_identity_client_id=client_id[1] if client_id else None)
+
+
+def _to_collector(endpoint: str) -> SpanExporter:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+    logging.getLogger("opentelemetry.exporter.otlp").setLevel(logging.CRITICAL)
+    own = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+    return OTLPSpanExporter(endpoint=own or endpoint.rstrip("/") + "/v1/traces")
+
+
+class _Told(SpanExporter):
+    """An exporter whose failures are told in our words, and not each time.
+
+    Args:
+        exporter: What sends.
+        receiver: Who cannot be reached then, for people.
+        setting: What to check.
+    """
+
+    def __init__(self, exporter: SpanExporter, receiver: str, setting: str) -> None:
+        self._exporter = exporter
+        self._receiver = receiver
+        self._setting = setting
+        self._silent_until = 0.0
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Send them, or drop them."""
+        try:
+            result = self._exporter.export(spans)
+        except Exception:  # noqa: BLE001 (whatever is wrong with the exporter, it concerns no turn)
+            result = SpanExportResult.FAILURE
+        if result is not SpanExportResult.SUCCESS and time.monotonic() >= self._silent_until:
+            self._silent_until = time.monotonic() + _SILENCE_SECONDS
+            logger.warning("traces are dropped: %s does not take them; check %s", self._receiver, self._setting)
+        return result
+
+    def shutdown(self) -> None:
+        """Close what sends."""
+        self._exporter.shutdown()
+
+
+def _finish(provider: TracerProvider) -> None:
+    """Send the last spans; who receives them may be slow, and the process has to end."""
+    last = threading.Thread(target=provider.shutdown, daemon=True)
+    last.start()
+    last.join(_LAST_SECONDS)

@@ -1,0 +1,50 @@
+"""The names of what spans carry.
+
+Source: OpenTelemetry's GenAI semantic conventions (open-telemetry/semantic-conventions-genai, 'Spans' and 'Agent and
+framework spans', status Development); `error.type` and `server.*` of the general ones. What has no name there begins
+with `switchboard.`. Application Insights leaves `error.*` and `server.*` out, so `switchboard.outcome` says it again.
+"""
+
+from typing import Final
+
+OPERATION: Final = "gen_ai.operation.name"
+PROVIDER: Final = "gen_ai.provider.name"
+REQUEST_MODEL: Final = "gen_ai.request.model"
+REQUEST_STREAM: Final = "gen_ai.request.stream"
+REQUEST_TEMPERATURE: Final = "gen_ai.request.temperature"
+REQUEST_SEED: Final = "gen_ai.request.seed"
+REQUEST_MAX_TOKENS: Final = "gen_ai.request.max_tokens"
+REQUEST_TOP: Final = "gen_ai.request.top_k"
+RESPONSE_ID: Final = "gen_ai.response.id"
+RESPONSE_MODEL: Final = "gen_ai.response.model"
+FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
+TIME_TO_FIRST: Final = "gen_ai.response.time_to_first_chunk"
+INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
+CONVERSATION: Final = "gen_ai.conversation.id"
+WORKFLOW: Final = "gen_ai.workflow.name"
+AGENT: Final = "gen_ai.agent.name"
+DATA_SOURCE: Final = "gen_ai.data_source.id"
+SERVER_ADDRESS: Final = "server.address"
+SERVER_PORT: Final = "server.port"
+ERROR: Final = "error.type"
+
+INPUT: Final = "gen_ai.input.messages"
+OUTPUT: Final = "gen_ai.output.messages"
+QUERY: Final = "gen_ai.retrieval.query.text"
+DOCUMENTS: Final = "gen_ai.retrieval.documents"
+"""These four only with `TELEMETRY_CONTENT`."""
+
+INVOCATION: Final = "switchboard.invocation_id"
+PROTOCOL: Final = "switchboard.protocol"
+OUTCOME: Final = "switchboard.outcome"
+"""How it ended: the finish reason, the code of an error, `cancelled`, or `ok`."""
+CANCELLED: Final = "switchboard.cancelled"
+FILTERED: Final = "switchboard.filtered"
+DEGRADED: Final = "switchboard.degraded"
+"""What went on without: `agents`, `history`, `search`."""
+SOURCES: Final = "switchboard.sources"
+SEARCH_MODE: Final = "switchboard.search.mode"
+TEXTS: Final = "switchboard.texts"
+SAFETY: Final = "switchboard.safety.service"
+BLOCKED: Final = "switchboard.safety.blocked"

@@ -1,0 +1,183 @@
+"""The span of a turn: stream to stream, like the guard and the recorder, and outside of both.
+
+It begins with the turn and ends with its last event, when the trigger has long returned. Each event is asked for with
+the span as the current one, so that tasks which the turn starts inherit it, and with the former one between events: who
+drives the turn may close it from another task.
+"""
+
+import re
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, assert_never
+
+from opentelemetry import trace
+from opentelemetry.context import Context, attach, detach
+from opentelemetry.trace import Span, Tracer
+
+from shared.chat_types import ChatRequest, RequestContext
+from shared.errors import ContentFiltered
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    Failed,
+    FilterAnnotation,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+)
+from shared.telemetry import names
+from shared.telemetry.content import input_messages, output_message, output_messages
+from shared.telemetry.operation import Peer, callers_trace, failed, with_usage
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+"""Conversations have such names here; what else a caller calls one may be anything."""
+
+
+async def traced_turn(
+    events: AsyncGenerator[ChatEvent],
+    request: ChatRequest,
+    context: RequestContext,
+    workflow: str,
+    *,
+    tracer: Tracer,
+    model: Peer,
+    content: bool,
+) -> AsyncGenerator[ChatEvent]:
+    """Pass on a turn's events as they come, and note what they tell.
+
+    Args:
+        events: The turn.
+        request: What is asked.
+        context: The request's.
+        workflow: What answers: `chat` or `team`.
+        tracer: Makes the span.
+        model: What answers, unless an agent names another.
+        content: Whether to note what is said.
+    """
+    parent = callers_trace(context)
+    span = tracer.start_span(
+        f"invoke_workflow {workflow}",
+        parent,
+        attributes={
+            names.OPERATION: "invoke_workflow",
+            names.WORKFLOW: workflow,
+            names.REQUEST_MODEL: model.name,
+            names.INVOCATION: context.invocation_id,
+            names.PROTOCOL: context.protocol,
+            **({names.PROVIDER: model.provider} if model.provider else {}),
+        },
+    )
+    if request.conversation_id and _UUID.fullmatch(request.conversation_id):
+        span.set_attribute(names.CONVERSATION, request.conversation_id)
+    told = _Told(span, request, content=content)
+    inside = trace.set_span_in_context(span, parent)
+    try:
+        async with aclosing(events):
+            while event := await _next(events, inside):
+                told.see(event)
+                yield event
+    except BaseException as error:
+        if not told.is_over:
+            failed(span, error, context.deadline)
+        raise
+    finally:
+        told.end()
+
+
+async def _next(events: AsyncGenerator[ChatEvent], inside: Context) -> ChatEvent | None:
+    token = attach(inside)
+    try:
+        return await anext(events, None)
+    finally:
+        detach(token)
+
+
+class _Told:
+    """What the events of one turn have told of it."""
+
+    def __init__(self, span: Span, request: ChatRequest, *, content: bool) -> None:
+        self._span = span
+        self._begun = time.perf_counter()
+        self._is_first = True
+        self._degraded: set[str] = set()
+        self._content = content
+        self._text: list[str] = []
+        self._messages: list[Any] = []
+        self._reason: str | None = None
+        if content:
+            span.set_attribute(names.INPUT, input_messages(request.messages))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the last event has come."""
+        return self._reason is not None
+
+    def see(self, event: ChatEvent) -> None:
+        """Note what an event tells."""
+        match event:
+            case TextDelta():
+                if self._is_first:
+                    self._first()
+                if self._content:
+                    self._text.append(event.text)
+            case Retrieved():
+                self._span.set_attribute(names.SOURCES, len(event.data_points))
+                self._degraded |= {part for thought in event.thoughts if (part := _lacking(thought))}
+            case CompletionStarted():
+                self._span.set_attribute(names.RESPONSE_ID, event.id)
+                self._span.set_attribute(names.RESPONSE_MODEL, event.model)
+            case ThoughtsAdded():
+                self._degraded |= {part for thought in event.thoughts if (part := _lacking(thought))}
+            case AgentMessage():
+                self._agent(event)
+            case Finished():
+                self._finished(event)
+            case FilterAnnotation() | Failed():
+                pass  # the latter is made outside, of what the turn raises
+            case _:
+                assert_never(event)
+
+    def end(self) -> None:
+        """The turn is over, and its span with it."""
+        if self._degraded:
+            self._span.set_attribute(names.DEGRADED, sorted(self._degraded))
+        if self._content and (said := [*self._messages, *self._answer()]):
+            self._span.set_attribute(names.OUTPUT, output_messages(*said))
+        self._span.end()
+
+    def _first(self) -> None:
+        self._is_first = False
+        self._span.set_attribute(names.TIME_TO_FIRST, time.perf_counter() - self._begun)
+
+    def _agent(self, message: AgentMessage) -> None:
+        if message.error:
+            self._degraded.add("agents")
+        elif self._is_first:
+            self._first()
+        if isinstance(message.error, ContentFiltered):
+            self._span.set_attribute(names.FILTERED, True)
+        if self._content:
+            reason = message.finished.reason if message.finished else None
+            self._messages.append(output_message(message.text, reason, author=message.agent))
+
+    def _finished(self, event: Finished) -> None:
+        self._reason = event.reason
+        self._span.set_attribute(names.FINISH_REASONS, [event.reason])
+        self._span.set_attribute(names.OUTCOME, event.reason)
+        if event.reason == "content_filter":
+            self._span.set_attribute(names.FILTERED, True)
+        with_usage(self._span, event.usage)
+
+    def _answer(self) -> list[Any]:
+        return [output_message("".join(self._text), self._reason)] if self._text else []
+
+
+def _lacking(thought: Thought) -> str | None:
+    """The part that a turn had to do without, if a thought tells of one."""
+    if thought.title == "History":
+        return "history"
+    return "search" if thought.props and "note" in thought.props else None
