@@ -1,0 +1,478 @@
+// All of Switchboard in Azure, for `azd up`. docs/deploy.md says what each part is for and what it costs.
+// No part has a key: everything signs in with an identity, and modules/roles.bicep is the list of who may do what.
+targetScope = 'subscription'
+
+// --- Where, and who deploys ------------------------------------------------------------------------------------------
+
+@minLength(1)
+@maxLength(50)
+@description('Name of the azd environment; the resource group is named after it.')
+param environmentName string
+
+@minLength(1)
+@description('Region of everything that is not placed elsewhere below.')
+param location string
+
+@description('Object id of who deploys: may fill the index and the container. Empty: nobody is given roles.')
+param principalId string = ''
+
+@allowed(['User', 'ServicePrincipal', 'Group'])
+@description('What the deployer is.')
+param principalType string = 'User'
+
+// --- Who may call ----------------------------------------------------------------------------------------------------
+
+@allowed(['none', 'easy-auth', 'bearer'])
+@description('How callers sign in. none: everyone who knows the address can use, and spend, what is deployed here.')
+param authMode string
+
+@description('Client id of the app registration that callers sign in to, for easy-auth and bearer.')
+param authClientId string = ''
+
+@description('Tenant whose users may sign in. Empty: the one of the subscription.')
+param authTenantId string = ''
+
+@allowed(['on-request', 'enforced'])
+@description('Whether callers see only documents that name them: where a request asks for it, or always.')
+param accessControl string = 'on-request'
+
+@description('With enforced access control: whether documents that name nobody are for all who are signed in.')
+param accessControlOpenDocuments bool = false
+
+@description('Origins of web pages that may call, with commas: https://chat.contoso.com,https://localhost:5173')
+param corsOrigins string = ''
+
+// --- The model -------------------------------------------------------------------------------------------------------
+
+@description('An Azure OpenAI resource that exists, with its deployments, instead of a new one.')
+param existingOpenAiName string = ''
+
+@description('Its resource group.')
+param existingOpenAiResourceGroup string = ''
+
+@description('Region of Azure OpenAI. Empty: the same as the rest.')
+param openAiLocation string = ''
+
+@description('Name of the deployment that answers.')
+param chatDeployment string = 'gpt-5.4-mini'
+
+@description('Its model, if it is made here.')
+param chatModel string = 'gpt-5.4-mini'
+
+@description('Version of that model.')
+param chatModelVersion string = '2026-03-17'
+
+@description('Kind of that deployment: GlobalStandard, DataZoneStandard, Standard or a provisioned one.')
+param chatSku string = 'GlobalStandard'
+
+@description('Its capacity, in thousands of tokens a minute.')
+param chatCapacity int = 30
+
+@allowed(['', 'none', 'minimal', 'low', 'medium', 'high'])
+@description('How long a reasoning model may think. Empty: as the model does by itself.')
+param chatReasoningEffort string = ''
+
+@description('Name of the deployment that makes vectors.')
+param embeddingDeployment string = 'text-embedding-3-large'
+
+@description('Its model, if it is made here.')
+param embeddingModel string = 'text-embedding-3-large'
+
+@description('Version of that model.')
+param embeddingModelVersion string = '1'
+
+@description('Kind of that deployment.')
+param embeddingSku string = 'GlobalStandard'
+
+@description('Its capacity, in thousands of tokens a minute.')
+param embeddingCapacity int = 30
+
+// --- Search and documents --------------------------------------------------------------------------------------------
+
+@description('An Azure AI Search service that exists, instead of a new one. It has to take Entra ID tokens.')
+param existingSearchName string = ''
+
+@description('Its resource group.')
+param existingSearchResourceGroup string = ''
+
+@allowed(['basic', 'standard', 'standard2', 'standard3'])
+@description('Size of the search service.')
+param searchSku string = 'basic'
+
+@allowed(['disabled', 'free', 'standard'])
+@description('Plan of the semantic ranker: none, the free requests of each month, or as many as are paid for.')
+param semanticRanker string = 'free'
+
+@description('Name of the index.')
+param searchIndex string = 'documents'
+
+@description('Whether the index makes the vectors of queries itself, with Azure OpenAI.')
+param searchVectorizer bool = false
+
+@description('A storage account that exists and holds the documents of an existing index: they are read, never changed.')
+param existingContentStorageName string = ''
+
+@description('Its resource group.')
+param existingContentStorageResourceGroup string = ''
+
+@minLength(3)
+@maxLength(57)
+@description('Container of the documents.')
+param contentContainer string = 'content'
+
+@description('Whether ingestion keeps an image of each page of a PDF.')
+param pageImages bool = false
+
+@description('Whether to deploy Document Intelligence, which reads scanned pages.')
+param documentIntelligence bool = false
+
+@description('Whether to deploy AI Vision, which makes vectors of page images.')
+param vision bool = false
+
+@description('Region of AI Vision; not all regions have its image vectors. Empty: the same as the rest.')
+param visionLocation string = ''
+
+// --- Safety checks ---------------------------------------------------------------------------------------------------
+
+@allowed(['off', 'annotate', 'enforce'])
+@description('Safety checks by Azure AI Content Safety, which is deployed unless this is off.')
+param safetyMode string = 'off'
+
+// --- The app ---------------------------------------------------------------------------------------------------------
+
+@description('Whether storage, search and the models are in a virtual network, closed to the internet.')
+param privateNetwork bool = false
+
+@minValue(1)
+@maxValue(500)
+@description('How many requests one instance takes at once. Azure would give each open stream an instance of its own.')
+param httpConcurrency int = 100
+
+@allowed([512, 2048, 4096])
+@description('Memory of an instance in MB, and with it its share of a core: a quarter, one, or two.')
+param instanceMemory int = 2048
+
+@minValue(40)
+@maxValue(1000)
+@description('How many instances there may be, at most.')
+param maximumInstances int = 40
+
+@minValue(0)
+@description('How many instances are kept warm, and paid for, at all times.')
+param alwaysReadyInstances int = 0
+
+@description('Other settings of the app, as docs/settings.md has them, by name.')
+param moreSettings object = {}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+var token = toLower(uniqueString(subscription().id, environmentName, location))
+var tags = { 'azd-env-name': environmentName }
+var openAiIsNew = empty(existingOpenAiName)
+var searchIsNew = empty(existingSearchName)
+var contentIsOurs = empty(existingContentStorageName)
+var safetyChecks = safetyMode != 'off'
+var groupName = 'rg-${environmentName}'
+var openAiGroup = openAiIsNew ? groupName : existingOpenAiResourceGroup
+var searchGroup = searchIsNew ? groupName : existingSearchResourceGroup
+var contentGroup = contentIsOurs ? groupName : existingContentStorageResourceGroup
+var openAiName = openAiIsNew ? 'oai-${token}' : existingOpenAiName
+var searchName = searchIsNew ? 'srch-${token}' : existingSearchName
+var storageName = 'st${token}'
+var contentStorageName = contentIsOurs ? storageName : existingContentStorageName
+var documentIntelligenceName = 'di-${token}'
+var visionName = 'cv-${token}'
+var contentSafetyName = 'cs-${token}'
+
+resource group 'Microsoft.Resources/resourceGroups@2024-03-01' = {
+  name: groupName
+  location: location
+  tags: tags
+}
+
+module identity 'modules/identity.bicep' = {
+  scope: group
+  name: 'identity'
+  params: { name: 'id-${token}', location: location, tags: tags }
+}
+
+module monitoring 'modules/monitoring.bicep' = {
+  scope: group
+  name: 'monitoring'
+  params: {
+    workspaceName: 'log-${token}'
+    insightsName: 'appi-${token}'
+    location: location
+    tags: tags
+  }
+}
+
+module storage 'modules/storage.bicep' = {
+  scope: group
+  name: 'storage'
+  params: {
+    name: storageName
+    location: location
+    tags: tags
+    contentContainer: contentContainer
+    privateNetwork: privateNetwork
+  }
+}
+
+module events 'modules/event-grid.bicep' = if (contentIsOurs) {
+  scope: group
+  name: 'events'
+  params: {
+    topicName: 'evgt-${token}'
+    location: location
+    tags: tags
+    storageName: storage.outputs.name
+    queueName: storage.outputs.eventsQueue
+    contentContainer: contentContainer
+  }
+}
+
+module openAi 'modules/ai-service.bicep' = if (openAiIsNew) {
+  scope: group
+  name: 'openai'
+  params: {
+    name: openAiName
+    kind: 'OpenAI'
+    sku: 'S0'
+    location: empty(openAiLocation) ? location : openAiLocation
+    tags: tags
+    privateNetwork: privateNetwork
+    deployments: [
+      {
+        name: chatDeployment
+        model: chatModel
+        version: chatModelVersion
+        sku: chatSku
+        capacity: chatCapacity
+      }
+      {
+        name: embeddingDeployment
+        model: embeddingModel
+        version: embeddingModelVersion
+        sku: embeddingSku
+        capacity: embeddingCapacity
+      }
+    ]
+  }
+}
+
+resource foundOpenAi 'Microsoft.CognitiveServices/accounts@2024-10-01' existing = if (!openAiIsNew) {
+  name: openAiName
+  scope: resourceGroup(openAiGroup)
+}
+
+module search 'modules/search.bicep' = if (searchIsNew) {
+  scope: group
+  name: 'search'
+  params: {
+    name: searchName
+    location: location
+    tags: tags
+    sku: searchSku
+    semanticRanker: semanticRanker
+    privateNetwork: privateNetwork
+  }
+}
+
+resource foundSearch 'Microsoft.Search/searchServices@2023-11-01' existing = if (!searchIsNew) {
+  name: searchName
+  scope: resourceGroup(searchGroup)
+}
+
+module documentReader 'modules/ai-service.bicep' = if (documentIntelligence) {
+  scope: group
+  name: 'document-intelligence'
+  params: {
+    name: documentIntelligenceName
+    kind: 'FormRecognizer'
+    sku: 'S0'
+    location: location
+    tags: tags
+    privateNetwork: privateNetwork
+  }
+}
+
+module imageReader 'modules/ai-service.bicep' = if (vision) {
+  scope: group
+  name: 'vision'
+  params: {
+    name: visionName
+    kind: 'ComputerVision'
+    sku: 'S1'
+    location: empty(visionLocation) ? location : visionLocation
+    tags: tags
+    privateNetwork: privateNetwork
+  }
+}
+
+module contentSafety 'modules/ai-service.bicep' = if (safetyChecks) {
+  scope: group
+  name: 'content-safety'
+  params: {
+    name: contentSafetyName
+    kind: 'ContentSafety'
+    sku: 'S0'
+    location: location
+    tags: tags
+    privateNetwork: privateNetwork
+  }
+}
+
+resource foundContentStorage 'Microsoft.Storage/storageAccounts@2023-05-01' existing = if (!contentIsOurs) {
+  name: contentStorageName
+  scope: resourceGroup(contentGroup)
+}
+
+var searchPrincipalId = searchIsNew ? search!.outputs.principalId : foundSearch!.identity.principalId
+
+module roles 'modules/roles.bicep' = {
+  name: 'roles-${token}'
+  params: {
+    groupName: groupName
+    appPrincipalId: identity.outputs.principalId
+    deployerPrincipalId: principalId
+    deployerPrincipalType: principalType
+    storageName: storage.outputs.name
+    contentStorageName: contentStorageName
+    contentStorageGroup: contentGroup
+    ingests: contentIsOurs
+    insightsName: monitoring.outputs.insightsName
+    openAiName: openAiName
+    openAiGroup: openAiGroup
+    searchName: searchName
+    searchGroup: searchGroup
+    vectorizerPrincipalId: searchVectorizer ? searchPrincipalId : ''
+    ingestionServices: concat(
+      documentIntelligence ? [documentIntelligenceName] : [],
+      vision ? [visionName] : []
+    )
+    contentSafetyName: safetyChecks ? contentSafetyName : ''
+  }
+  dependsOn: [openAi, search, documentReader, imageReader, contentSafety]
+}
+
+// What is private is reached through an endpoint in the network; what existed before keeps the network that it has.
+var storageZones = map(['blob', 'queue', 'table'], part => 'privatelink.${part}.${environment().suffixes.storage}')
+var openAiZone = 'privatelink.openai.azure.com'
+var searchZone = 'privatelink.search.windows.net'
+var aiZone = 'privatelink.cognitiveservices.azure.com'
+
+module network 'modules/network.bicep' = if (privateNetwork) {
+  scope: group
+  name: 'network'
+  params: {
+    name: 'vnet-${token}'
+    location: location
+    tags: tags
+    zoneNames: concat(storageZones, [openAiZone, searchZone, aiZone])
+    services: concat(
+      [
+        { name: 'blob', id: storage.outputs.id, group: 'blob', zone: storageZones[0] }
+        { name: 'queue', id: storage.outputs.id, group: 'queue', zone: storageZones[1] }
+        { name: 'table', id: storage.outputs.id, group: 'table', zone: storageZones[2] }
+      ],
+      openAiIsNew ? [{ name: 'openai', id: openAi!.outputs.id, group: 'account', zone: openAiZone }] : [],
+      searchIsNew ? [{ name: 'search', id: search!.outputs.id, group: 'searchService', zone: searchZone }] : [],
+      documentIntelligence
+        ? [{ name: 'document-intelligence', id: documentReader!.outputs.id, group: 'account', zone: aiZone }]
+        : [],
+      vision ? [{ name: 'vision', id: imageReader!.outputs.id, group: 'account', zone: aiZone }] : [],
+      safetyChecks ? [{ name: 'content-safety', id: contentSafety!.outputs.id, group: 'account', zone: aiZone }] : []
+    )
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+var openAiEndpoint = openAiIsNew ? openAi!.outputs.endpoint : foundOpenAi!.properties.endpoint
+var searchEndpoint = 'https://${searchName}.search.windows.net'
+var contentBlobs = contentIsOurs ? storage.outputs.blobEndpoint : foundContentStorage!.properties.primaryEndpoints.blob
+var documentIntelligenceEndpoint = documentIntelligence ? documentReader!.outputs.endpoint : ''
+var visionEndpoint = vision ? imageReader!.outputs.endpoint : ''
+var tenantId = empty(authTenantId) ? tenant().tenantId : authTenantId
+var signIn = authMode != 'none'
+
+module app 'modules/function-app.bicep' = {
+  scope: group
+  name: 'app'
+  params: {
+    planName: 'plan-${token}'
+    appName: 'func-${token}'
+    location: location
+    tags: tags
+    identityId: identity.outputs.id
+    identityClientId: identity.outputs.clientId
+    packagesUrl: storage.outputs.packagesUrl
+    insightsName: monitoring.outputs.insightsName
+    subnetId: privateNetwork ? network!.outputs.appSubnetId : ''
+    corsOrigins: empty(corsOrigins) ? [] : split(corsOrigins, ',')
+    httpConcurrency: httpConcurrency
+    instanceMemory: instanceMemory
+    maximumInstances: maximumInstances
+    alwaysReadyInstances: alwaysReadyInstances
+    settings: union(
+      {
+        AzureWebJobsStorage__blobServiceUri: storage.outputs.blobEndpoint
+        AzureWebJobsStorage__queueServiceUri: storage.outputs.queueEndpoint
+        AzureWebJobsStorage__tableServiceUri: storage.outputs.tableEndpoint
+        AZURE_OPENAI_ENDPOINT: openAiEndpoint
+        AZURE_OPENAI_CHAT_DEPLOYMENT: chatDeployment
+        AZURE_OPENAI_EMBEDDING_DEPLOYMENT: embeddingDeployment
+        CHAT_REASONING_EFFORT: chatReasoningEffort
+        AZURE_SEARCH_ENDPOINT: searchEndpoint
+        AZURE_SEARCH_INDEX: searchIndex
+        AZURE_SEARCH_VECTORIZER: string(searchVectorizer)
+        AZURE_VISION_ENDPOINT: visionEndpoint
+        DOCUMENT_INTELLIGENCE_ENDPOINT: documentIntelligenceEndpoint
+        PAGE_IMAGES: string(pageImages)
+        CONTENT_STORAGE__blobServiceUri: contentBlobs
+        // Events are in our own account, wherever the documents are.
+        CONTENT_STORAGE__queueServiceUri: storage.outputs.queueEndpoint
+        CONTENT_CONTAINER: contentContainer
+        CONTENT_EVENTS_QUEUE: storage.outputs.eventsQueue
+        RAI_MODE: safetyMode
+        RAI_BACKEND: safetyChecks ? 'content-safety' : 'rai'
+        CONTENT_SAFETY_ENDPOINT: safetyChecks ? contentSafety!.outputs.endpoint : ''
+        AUTH_MODE: authMode
+        AUTH_TENANT_ID: signIn ? tenantId : ''
+        AUTH_CLIENT_ID: signIn ? authClientId : ''
+        AUTH_AUTHORITY: environment().authentication.loginEndpoint
+        ACCESS_CONTROL: accessControl
+        ACCESS_CONTROL_OPEN_DOCUMENTS: string(accessControlOpenDocuments)
+        // Those who do not sign in would share their chats with everyone.
+        HISTORY_BACKEND: signIn ? 'azure-table' : 'off'
+        HISTORY_TABLE_ENDPOINT: signIn ? storage.outputs.tableEndpoint : ''
+      },
+      moreSettings
+    )
+  }
+  // The host cannot start before it may use its storage.
+  dependsOn: [roles]
+}
+
+module easyAuth 'modules/easy-auth.bicep' = if (authMode == 'easy-auth') {
+  scope: group
+  name: 'easy-auth'
+  params: { appName: app.outputs.name, clientId: authClientId, tenantId: tenantId }
+}
+
+// --- What azd keeps: the app's address, and what `make index` reads --------------------------------------------------
+
+output AZURE_RESOURCE_GROUP string = group.name
+output SWITCHBOARD_URL string = '${app.outputs.url}/api'
+output AZURE_OPENAI_ENDPOINT string = openAiEndpoint
+output AZURE_OPENAI_CHAT_DEPLOYMENT string = chatDeployment
+output AZURE_OPENAI_EMBEDDING_DEPLOYMENT string = embeddingDeployment
+output AZURE_SEARCH_ENDPOINT string = searchEndpoint
+output AZURE_SEARCH_INDEX string = searchIndex
+output AZURE_SEARCH_VECTORIZER string = string(searchVectorizer)
+output AZURE_VISION_ENDPOINT string = visionEndpoint
+output DOCUMENT_INTELLIGENCE_ENDPOINT string = documentIntelligenceEndpoint
+output PAGE_IMAGES string = string(pageImages)
+output CONTENT_STORAGE__blobServiceUri string = contentIsOurs ? contentBlobs : ''
+output CONTENT_CONTAINER string = contentContainer

@@ -1,0 +1,57 @@
+// An Azure AI resource without keys: Azure OpenAI, Document Intelligence, AI Vision or Content Safety.
+
+@description('Name of the resource, and of its subdomain, without which it takes no Entra ID tokens.')
+param name string
+
+@allowed(['OpenAI', 'FormRecognizer', 'ComputerVision', 'ContentSafety'])
+@description('Which service it is.')
+param kind string
+
+@description('Its pricing tier.')
+param sku string
+
+@description('Region.')
+param location string
+
+@description('Tags.')
+param tags object
+
+@description('Whether only its private endpoint, and Azure services with a role, get in.')
+param privateNetwork bool
+
+@description('Models to deploy, each with name, model, version, sku and capacity.')
+param deployments array = []
+
+resource account 'Microsoft.CognitiveServices/accounts@2024-10-01' = {
+  name: name
+  location: location
+  tags: tags
+  kind: kind
+  sku: { name: sku }
+  properties: {
+    customSubDomainName: name
+    disableLocalAuth: true
+    publicNetworkAccess: privateNetwork ? 'Disabled' : 'Enabled'
+    networkAcls: union(
+      { defaultAction: privateNetwork ? 'Deny' : 'Allow' },
+      // Azure AI Search comes in as a trusted service, for an index that makes vectors itself.
+      kind == 'OpenAI' ? { bypass: 'AzureServices' } : {}
+    )
+  }
+}
+
+// One after the other: the resource refuses two at the same time.
+@batchSize(1)
+resource models 'Microsoft.CognitiveServices/accounts/deployments@2024-10-01' = [
+  for deployment in deployments: {
+    parent: account
+    name: deployment.name
+    sku: { name: deployment.sku, capacity: deployment.capacity }
+    properties: {
+      model: { format: 'OpenAI', name: deployment.model, version: deployment.version }
+    }
+  }
+]
+
+output id string = account.id
+output endpoint string = account.properties.endpoint

@@ -1,0 +1,44 @@
+// App Service Authentication in front of the app: it checks tokens of an app registration and needs no secret for that.
+// Front ends sign their users in themselves and send the token; a request without one is answered with 401.
+
+@description('Name of the Function App.')
+param appName string
+
+@description('Client id of the app registration.')
+param clientId string
+
+@description('Tenant whose users may sign in.')
+param tenantId string
+
+resource app 'Microsoft.Web/sites@2024-04-01' existing = {
+  name: appName
+}
+
+resource authentication 'Microsoft.Web/sites/config@2024-04-01' = {
+  parent: app
+  name: 'authsettingsV2'
+  properties: {
+    platform: { enabled: true }
+    globalValidation: {
+      requireAuthentication: true
+      unauthenticatedClientAction: 'Return401'
+      // What tells nothing of anyone: whether the app is well, and what it offers.
+      excludedPaths: ['/api/health', '/api/openapi.json', '/api/swagger.json']
+    }
+    identityProviders: {
+      azureActiveDirectory: {
+        enabled: true
+        registration: {
+          clientId: clientId
+          openIdIssuer: '${environment().authentication.loginEndpoint}${tenantId}/v2.0'
+        }
+        validation: {
+          allowedAudiences: [clientId, 'api://${clientId}']
+        }
+      }
+    }
+    login: {
+      tokenStore: { enabled: false }
+    }
+  }
+}

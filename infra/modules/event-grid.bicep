@@ -1,0 +1,84 @@
+// Tells the app of documents that come and go: events of the container, written into a queue that the app reads.
+
+@description('Name of the system topic.')
+param topicName string
+
+@description('Region of the account.')
+param location string
+
+@description('Tags.')
+param tags object
+
+@description('Name of the storage account; it has no other system topic, since there can be only one.')
+param storageName string
+
+@description('The queue.')
+param queueName string
+
+@description('The container.')
+param contentContainer string
+
+// Storage Queue Data Message Sender
+var messageSender = 'c6a89b2d-59bc-44d0-9896-0f6e12d7b80a'
+
+resource account 'Microsoft.Storage/storageAccounts@2023-05-01' existing = {
+  name: storageName
+}
+
+resource queues 'Microsoft.Storage/storageAccounts/queueServices@2023-05-01' existing = {
+  parent: account
+  name: 'default'
+}
+
+resource queue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' existing = {
+  parent: queues
+  name: queueName
+}
+
+resource topic 'Microsoft.EventGrid/systemTopics@2022-06-15' = {
+  name: topicName
+  location: location
+  tags: tags
+  identity: { type: 'SystemAssigned' }
+  properties: {
+    source: account.id
+    topicType: 'Microsoft.Storage.StorageAccounts'
+  }
+}
+
+resource sender 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(queue.id, topic.id, messageSender)
+  scope: queue
+  properties: {
+    principalId: topic.identity.principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', messageSender)
+    description: 'Event Grid writes what happens in the container into the queue.'
+  }
+}
+
+resource documentEvents 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2022-06-15' = {
+  parent: topic
+  name: 'documents'
+  properties: {
+    eventDeliverySchema: 'EventGridSchema'
+    deliveryWithResourceIdentity: {
+      identity: { type: 'SystemAssigned' }
+      destination: {
+        endpointType: 'StorageQueue'
+        properties: {
+          resourceId: account.id
+          queueName: queueName
+          // Messages wait as long as it takes; a queue's own default is a week.
+          queueMessageTimeToLiveInSeconds: -1
+        }
+      }
+    }
+    filter: {
+      includedEventTypes: ['Microsoft.Storage.BlobCreated', 'Microsoft.Storage.BlobDeleted']
+      subjectBeginsWith: '/blobServices/default/containers/${contentContainer}/blobs/'
+    }
+    retryPolicy: { maxDeliveryAttempts: 30, eventTimeToLiveInMinutes: 1440 }
+  }
+  dependsOn: [sender]
+}

@@ -1,0 +1,134 @@
+// The Function App on Flex Consumption, with every setting that it needs in Azure.
+
+@description('Name of the plan.')
+param planName string
+
+@description('Name of the app, and of its address.')
+param appName string
+
+@description('Region.')
+param location string
+
+@description('Tags.')
+param tags object
+
+@description('Resource id of the identity that the app signs in with.')
+param identityId string
+
+@description('Its client id.')
+param identityClientId string
+
+@description('Where the packages of deployments are kept.')
+param packagesUrl string
+
+@description('Name of the Application Insights resource.')
+param insightsName string
+
+@description('Settings of the app: what main.bicep knows of the parts that it deployed.')
+param settings object
+
+@description('The subnet that the app calls from. Empty: none.')
+param subnetId string
+
+@description('Origins of web pages that may call.')
+param corsOrigins array
+
+@description('How many requests one instance takes at once.')
+param httpConcurrency int
+
+@description('Memory of an instance in MB.')
+param instanceMemory int
+
+@description('How many instances there may be.')
+param maximumInstances int
+
+@description('How many are kept warm.')
+param alwaysReadyInstances int
+
+resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
+  name: insightsName
+}
+
+resource plan 'Microsoft.Web/serverfarms@2024-04-01' = {
+  name: planName
+  location: location
+  tags: tags
+  kind: 'functionapp'
+  sku: { name: 'FC1', tier: 'FlexConsumption' }
+  properties: { reserved: true }
+}
+
+resource app 'Microsoft.Web/sites@2024-04-01' = {
+  name: appName
+  location: location
+  tags: union(tags, { 'azd-service-name': 'api' })
+  kind: 'functionapp,linux'
+  identity: {
+    type: 'UserAssigned'
+    userAssignedIdentities: { '${identityId}': {} }
+  }
+  properties: {
+    serverFarmId: plan.id
+    httpsOnly: true
+    clientAffinityEnabled: false
+    virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
+    siteConfig: {
+      minTlsVersion: '1.2'
+      ftpsState: 'Disabled'
+      cors: { allowedOrigins: corsOrigins }
+    }
+    functionAppConfig: {
+      runtime: { name: 'python', version: '3.13' }
+      deployment: {
+        storage: {
+          type: 'blobContainer'
+          value: packagesUrl
+          authentication: {
+            type: 'UserAssignedIdentity'
+            userAssignedIdentityResourceId: identityId
+          }
+        }
+      }
+      scaleAndConcurrency: {
+        instanceMemoryMB: instanceMemory
+        maximumInstanceCount: maximumInstances
+        alwaysReady: alwaysReadyInstances > 0 ? [{ name: 'http', instanceCount: alwaysReadyInstances }] : []
+        triggers: {
+          // For Python the platform's own number is 1, and a stream stays open as long as its answer takes.
+          http: { perInstanceConcurrency: httpConcurrency }
+        }
+      }
+    }
+  }
+}
+
+resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
+  parent: app
+  name: 'appsettings'
+  properties: union(
+    {
+      // DefaultAzureCredential takes the user-assigned identity of this id.
+      AZURE_CLIENT_ID: identityClientId
+      AzureWebJobsStorage__credential: 'managedidentity'
+      AzureWebJobsStorage__clientId: identityClientId
+      // The triggers' connection to the documents' account; the app's own clients read the addresses only.
+      CONTENT_STORAGE__credential: 'managedidentity'
+      CONTENT_STORAGE__clientId: identityClientId
+      APPLICATIONINSIGHTS_CONNECTION_STRING: insights.properties.ConnectionString
+      APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'Authorization=AAD;ClientId=${identityClientId}'
+    },
+    settings
+  )
+}
+
+// Deployments sign in with Entra ID; there are no publishing passwords.
+resource noPasswords 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-01' = [
+  for door in ['scm', 'ftp']: {
+    parent: app
+    name: door
+    properties: { allow: false }
+  }
+]
+
+output name string = app.name
+output url string = 'https://${app.properties.defaultHostName}'

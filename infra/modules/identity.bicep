@@ -1,0 +1,20 @@
+// What the app signs in as, everywhere. User-assigned, so that it has its roles before the app first starts.
+
+@description('Name of the identity.')
+param name string
+
+@description('Region.')
+param location string
+
+@description('Tags.')
+param tags object
+
+resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' = {
+  name: name
+  location: location
+  tags: tags
+}
+
+output id string = identity.id
+output clientId string = identity.properties.clientId
+output principalId string = identity.properties.principalId

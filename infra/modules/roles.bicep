@@ -1,0 +1,238 @@
+// Who may do what: every role of the deployment but Event Grid's, which event-grid.bicep needs to have in order.
+// Each is for one resource, and for what one part does there. docs/deploy.md has the same list.
+targetScope = 'subscription'
+
+@description('Resource group of what is deployed here.')
+param groupName string
+
+@description('The identity of the app.')
+param appPrincipalId string
+
+@description('Who deploys, and then runs `make index`. Empty: nobody.')
+param deployerPrincipalId string
+
+@description('What the deployer is.')
+param deployerPrincipalType string
+
+@description('The app\'s storage account.')
+param storageName string
+
+@description('Name of the account that holds the documents; it may be the same.')
+param contentStorageName string
+
+@description('Its resource group.')
+param contentStorageGroup string
+
+@description('Whether the app indexes documents that come and go; if not, it only reads them.')
+param ingests bool
+
+@description('Name of the Application Insights resource.')
+param insightsName string
+
+@description('Name of the Azure OpenAI resource.')
+param openAiName string
+
+@description('Its resource group.')
+param openAiGroup string
+
+@description('Name of the search service.')
+param searchName string
+
+@description('Its resource group.')
+param searchGroup string
+
+@description('The identity of the search service, if its index makes vectors itself. Empty: it does not.')
+param vectorizerPrincipalId string
+
+@description('Names of the Azure AI resources that ingestion uses, by the app and by `make index`.')
+param ingestionServices array
+
+@description('Name of the Content Safety resource. Empty: there is none.')
+param contentSafetyName string
+
+var roleIds = {
+  'Cognitive Services OpenAI User': '5e0bd9bd-7b93-4f28-af87-19fc36ad61bd'
+  'Cognitive Services User': 'a97b65f3-24c7-4388-baec-2e87135dc908'
+  'Monitoring Metrics Publisher': '3913510d-42f4-4e42-8a64-420c390055eb'
+  'Search Index Data Contributor': '8ebe5a00-799e-43f5-93ac-243d3dce84a7'
+  'Search Index Data Reader': '1407120a-92aa-4202-b7e9-c0e197c71c8f'
+  'Search Service Contributor': '7ca78c08-252a-4471-8644-bb5ff32d4ba0'
+  'Storage Blob Data Contributor': 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
+  'Storage Blob Data Owner': 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
+  'Storage Blob Data Reader': '2a2b9908-6ea1-4ae2-8e65-a410df84e7d1'
+  'Storage Queue Data Contributor': '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
+  'Storage Table Data Contributor': '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
+}
+
+var app = { principalId: appPrincipalId, principalType: 'ServicePrincipal' }
+var deployer = { principalId: deployerPrincipalId, principalType: deployerPrincipalType }
+var vectorizer = { principalId: vectorizerPrincipalId, principalType: 'ServicePrincipal' }
+var hasDeployer = !empty(deployerPrincipalId)
+
+module onStorage 'roles-on-storage.bicep' = {
+  name: 'roles-on-storage'
+  scope: resourceGroup(groupName)
+  params: {
+    name: storageName
+    assignments: concat(
+      [
+        union(app, {
+          role: roleIds['Storage Blob Data Owner']
+          why: 'The Functions host keeps its leases, keys and packages in blobs; the app reads and writes documents.'
+        })
+        union(app, {
+          role: roleIds['Storage Queue Data Contributor']
+          why: 'The queue trigger takes events, and moves those that keep failing into a queue that it makes.'
+        })
+        union(app, {
+          role: roleIds['Storage Table Data Contributor']
+          why: 'The app keeps chats in a table; the Functions host keeps its diagnostic events in another.'
+        })
+      ],
+      hasDeployer && ingests
+        ? [
+            union(deployer, {
+              role: roleIds['Storage Blob Data Contributor']
+              why: 'Uploads and removes documents, by hand or with make index.'
+            })
+          ]
+        : []
+    )
+  }
+}
+
+module onContentStorage 'roles-on-storage.bicep' = if (!ingests) {
+  name: 'roles-on-content-storage'
+  scope: resourceGroup(contentStorageGroup)
+  params: {
+    name: contentStorageName
+    assignments: [
+      union(app, {
+        role: roleIds['Storage Blob Data Reader']
+        why: 'The app serves the documents that answers cite.'
+      })
+    ]
+  }
+}
+
+module onInsights 'roles-on-insights.bicep' = {
+  name: 'roles-on-insights'
+  scope: resourceGroup(groupName)
+  params: {
+    name: insightsName
+    assignments: [
+      union(app, {
+        role: roleIds['Monitoring Metrics Publisher']
+        why: 'The host and the app send telemetry; without keys that takes this role, whatever its name says.'
+      })
+    ]
+  }
+}
+
+module onOpenAi 'roles-on-ai-service.bicep' = {
+  name: 'roles-on-openai'
+  scope: resourceGroup(openAiGroup)
+  params: {
+    name: openAiName
+    assignments: concat(
+      [
+        union(app, {
+          role: roleIds['Cognitive Services OpenAI User']
+          why: 'The app asks the models.'
+        })
+      ],
+      hasDeployer
+        ? [
+            union(deployer, {
+              role: roleIds['Cognitive Services OpenAI User']
+              why: 'make index has the vectors of passages made.'
+            })
+          ]
+        : [],
+      !empty(vectorizerPrincipalId)
+        ? [
+            union(vectorizer, {
+              role: roleIds['Cognitive Services OpenAI User']
+              why: 'The index has the vectors of questions made.'
+            })
+          ]
+        : []
+    )
+  }
+}
+
+module onSearch 'roles-on-search.bicep' = {
+  name: 'roles-on-search'
+  scope: resourceGroup(searchGroup)
+  params: {
+    name: searchName
+    assignments: concat(
+      [
+        union(app, {
+          role: roleIds['Search Index Data Reader']
+          why: 'The app searches.'
+        })
+      ],
+      ingests
+        ? [
+            union(app, {
+              role: roleIds['Search Index Data Contributor']
+              why: 'The app indexes documents that come, and removes those that go.'
+            })
+          ]
+        : [],
+      hasDeployer
+        ? [
+            union(deployer, {
+              role: roleIds['Search Service Contributor']
+              why: 'make index makes the index if there is none; the app never does.'
+            })
+            union(deployer, {
+              role: roleIds['Search Index Data Contributor']
+              why: 'make index writes the passages.'
+            })
+          ]
+        : []
+    )
+  }
+}
+
+module onIngestionServices 'roles-on-ai-service.bicep' = [
+  for service in ingestionServices: {
+    name: 'roles-on-${service}'
+    scope: resourceGroup(groupName)
+    params: {
+      name: service
+      assignments: concat(
+        [
+          union(app, {
+            role: roleIds['Cognitive Services User']
+            why: 'The app has scanned pages read, or vectors of images made.'
+          })
+        ],
+        hasDeployer
+          ? [
+              union(deployer, {
+                role: roleIds['Cognitive Services User']
+                why: 'make index does the same.'
+              })
+            ]
+          : []
+      )
+    }
+  }
+]
+
+module onContentSafety 'roles-on-ai-service.bicep' = if (!empty(contentSafetyName)) {
+  name: 'roles-on-content-safety'
+  scope: resourceGroup(groupName)
+  params: {
+    name: contentSafetyName
+    assignments: [
+      union(app, {
+        role: roleIds['Cognitive Services User']
+        why: 'The app has what is said checked.'
+      })
+    ]
+  }
+}

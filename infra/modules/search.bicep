@@ -1,0 +1,37 @@
+// Azure AI Search without keys. Its own identity is for an index that makes vectors itself.
+
+@description('Name of the service.')
+param name string
+
+@description('Region.')
+param location string
+
+@description('Tags.')
+param tags object
+
+@description('Size of the service.')
+param sku string
+
+@description('Plan of the semantic ranker.')
+param semanticRanker string
+
+@description('Whether only its private endpoint gets in.')
+param privateNetwork bool
+
+resource service 'Microsoft.Search/searchServices@2023-11-01' = {
+  name: name
+  location: location
+  tags: tags
+  sku: { name: sku }
+  identity: { type: 'SystemAssigned' }
+  properties: {
+    disableLocalAuth: true
+    replicaCount: 1
+    partitionCount: 1
+    semanticSearch: semanticRanker
+    publicNetworkAccess: privateNetwork ? 'disabled' : 'enabled'
+  }
+}
+
+output id string = service.id
+output principalId string = service.identity.principalId
