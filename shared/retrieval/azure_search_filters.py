@@ -7,6 +7,7 @@ delimiter would split is compared by itself.
 from collections.abc import Iterable
 
 from shared.chat_types import Access
+from shared.retrieval import SearchQuery
 from shared.retrieval.azure_search_fields import IndexFields
 
 NOTHING = "false"
@@ -14,6 +15,14 @@ NOTHING = "false"
 
 _DELIMITER = "|"
 """Between the values of `search.in`. By itself it takes space and comma, which the names of groups may hold."""
+
+
+def query_filter(query: SearchQuery, fields: IndexFields) -> str | None:
+    """What a search is among; None: everything, `NOTHING`: nothing at all."""
+    return both(
+        category_filter(query.include_category, query.exclude_category, fields),
+        access_filter(query.access, fields) if query.access else None,
+    )
 
 
 def category_filter(include: str | None, exclude: str | None, fields: IndexFields) -> str | None:
@@ -41,9 +50,9 @@ def document_filter(document: str, fields: IndexFields) -> str:
     return f"({fields.sourcefile} eq {name} or {fields.sourcepage} eq {name})"
 
 
-def key_filter(keys: Iterable[str], fields: IndexFields) -> str:
-    """Only the passages with these keys, which have letters, digits, `_`, `-` and `=` only."""
-    return f"search.in({fields.id}, {_literal(_DELIMITER.join(keys))}, '{_DELIMITER}')"
+def pages_filter(sourcepages: Iterable[str], fields: IndexFields) -> str:
+    """Only passages of these pages."""
+    return f"({_is_one_of(fields.sourcepage, sourcepages) or NOTHING})"
 
 
 def both(*filters: str | None) -> str | None:
@@ -52,18 +61,23 @@ def both(*filters: str | None) -> str | None:
     return NOTHING if NOTHING in given else " and ".join(given) or None
 
 
-def _names_one_of(field: str, values: Iterable[str]) -> list[str]:
-    """The filter for a collection that has one of the values; none for no value, and the empty one is none."""
+def _names_one_of(collection: str, values: Iterable[str]) -> list[str]:
+    test = _is_one_of("g", values)
+    return [f"{collection}/any(g: {test})"] if test else []
+
+
+def _is_one_of(variable: str, values: Iterable[str]) -> str:
+    """The test whether it is one of the values; empty for no value, and the empty value is none."""
     listed: list[str] = []
     tests: list[str] = []
     for value in filter(None, values):
         if _DELIMITER in value or value != value.strip():
-            tests.append(f"g eq {_literal(value)}")
+            tests.append(f"{variable} eq {_literal(value)}")
         else:
             listed.append(value)
     if listed:
-        tests.append(f"search.in(g, {_literal(_DELIMITER.join(listed))}, '{_DELIMITER}')")
-    return [f"{field}/any(g: {' or '.join(tests)})"] if tests else []
+        tests.append(f"search.in({variable}, {_literal(_DELIMITER.join(listed))}, '{_DELIMITER}')")
+    return " or ".join(tests)
 
 
 def _literal(value: str) -> str:

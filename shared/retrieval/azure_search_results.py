@@ -1,6 +1,6 @@
 """From what Azure AI Search finds to passages. An index may lack any field, and a document any value."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -33,6 +33,13 @@ def passage_of(document: Mapping[str, object], fields: IndexFields, place: int) 
         reranker_score=_number(document, "@search.reranker_score"),
         captions=_captions(document.get("@search.captions")),
     )
+
+
+def readable(passages: Sequence[Passage], advice: str) -> tuple[list[Passage], str | None]:
+    """The passages that have a text, and a note with the advice if not all have one."""
+    with_text = [passage for passage in passages if passage.content]
+    missing = len(passages) - len(with_text)
+    return with_text, f"{missing} passages without a text were left out: {advice}" if missing else None
 
 
 def with_captions(passage: Passage) -> Passage:

@@ -1,0 +1,183 @@
+"""A knowledge base of Azure AI Search as a `Retriever`: agentic retrieval. Imports the SDK: import it late.
+
+The service searches all knowledge sources of the base and ranks what it finds by meaning. A filter holds in one of them
+only, the index: where there is one, what was found is looked up in the index under it, and nothing else is shown.
+
+Source: Search Service REST API 2026-04-01, 'Knowledge Retrieval - Retrieve'. It takes intents; to plan searches by a
+model is in preview.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from azure.search.documents.knowledgebases.aio import KnowledgeBaseRetrievalClient
+from azure.search.documents.knowledgebases.models import (
+    KnowledgeBaseRetrievalRequest,
+    KnowledgeBaseRetrievalResponse,
+    KnowledgeRetrievalSemanticIntent,
+    SearchIndexKnowledgeSourceParams,
+)
+
+from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
+from shared.errors import TooSlow
+from shared.retrieval import SearchQuery, SearchResult
+from shared.retrieval.azure_search_connection import SearchConnection
+from shared.retrieval.azure_search_fields import IndexFields
+from shared.retrieval.azure_search_filters import NOTHING, both, category_filter, pages_filter, query_filter
+from shared.retrieval.azure_search_reader import IndexReader
+from shared.retrieval.azure_search_results import passage_of, readable
+
+_LONGEST_TEXT = 1_000
+"""Characters that are searched for."""
+_HIGHEST_RANK = 4.0
+"""Of the semantic ranker's scores."""
+_MOST_LOOKED_UP = 1_000
+"""Passages, by one request."""
+_ADVICE = "check `content` in AZURE_SEARCH_FIELDS and the source data fields of the knowledge source."
+
+
+class AzureKnowledgeBase:
+    """A `Retriever` over a knowledge base.
+
+    Args:
+        name: The base's.
+        source: The base's knowledge source that is the index.
+        connection: To the service; closed with the reader.
+        reader: Reads the index; closed with this.
+    """
+
+    def __init__(self, name: str, source: str, connection: SearchConnection, reader: IndexReader) -> None:
+        self._name = name
+        self._source = source
+        self._connection = connection
+        self._reader = reader
+
+    async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
+        """Find the passages that best match.
+
+        Raises:
+            NotConfigured: the service refuses us, or what we ask of its base or index.
+            Unavailable, RateLimited: the service fails.
+            TooSlow: the deadline passed.
+        """
+        where = query_filter(query, self._reader.fields)
+        if where == NOTHING or not query.text.strip():
+            return SearchResult((), RetrievalMode.HYBRID)
+        try:
+            async with asyncio.timeout_at(context.deadline):
+                answer = await self._retrieve(self._request(query, where), context.deadline)
+                found = _passages(answer, self._reader.fields)
+                if where and found:
+                    found = await self._looked_up(found, where, context.deadline)
+        except TimeoutError as exc:
+            raise TooSlow("The search took too long. Try again, or ask for less.") from exc
+        return self._result(query, answer, found)
+
+    async def may_see(self, document: str, access: Access) -> bool:
+        """Whether a passage of this document may be seen so; see `IndexReader.may_see`."""
+        return await self._reader.may_see(document, access)
+
+    async def check(self) -> PartHealth:
+        """Whether the index can be searched and has something in it: to ask the base is not cheap."""
+        health = await self._reader.check()
+        return replace(health, facts={**health.facts, "knowledge_base": self._name})
+
+    async def aclose(self) -> None:
+        """Close the connections to the service."""
+        await self._reader.aclose()
+
+    def _request(self, query: SearchQuery, where: str | None) -> KnowledgeBaseRetrievalRequest:
+        minimum = query.minimum_reranker_score
+        return KnowledgeBaseRetrievalRequest(
+            intents=[KnowledgeRetrievalSemanticIntent(search=query.text[:_LONGEST_TEXT])],
+            include_activity=True,
+            knowledge_source_params=[
+                SearchIndexKnowledgeSourceParams(
+                    knowledge_source_name=self._source,
+                    include_references=True,
+                    filter_add_on=where,
+                    reranker_threshold=None if minimum is None else min(max(minimum, 0.0), _HIGHEST_RANK),
+                )
+            ],
+        )
+
+    async def _retrieve(
+        self, request: KnowledgeBaseRetrievalRequest, deadline: float
+    ) -> KnowledgeBaseRetrievalResponse:
+        async def retrieve(client: KnowledgeBaseRetrievalClient) -> KnowledgeBaseRetrievalResponse:
+            return await client.retrieve(request)
+
+        return await self._connection.ask_knowledge_base(self._name, retrieve, deadline=deadline)
+
+    async def _looked_up(self, found: Sequence[Passage], where: str, deadline: float) -> list[Passage]:
+        """Those of the passages that the filter lets through, as they are in the index."""
+        pages = pages_filter({passage.sourcepage for passage in found}, self._reader.fields)
+        arguments = {"filter": both(pages, where), "top": _MOST_LOOKED_UP}
+        there = {passage.id: passage for passage in await self._reader.find(arguments, deadline)}
+        return [
+            replace(there[passage.id], score=None, reranker_score=passage.reranker_score)
+            for passage in found
+            if passage.id in there
+        ]
+
+    def _result(
+        self, query: SearchQuery, answer: KnowledgeBaseRetrievalResponse, found: Sequence[Passage]
+    ) -> SearchResult:
+        passages, note = readable(found, _ADVICE)
+        minimum = query.minimum_reranker_score
+        return SearchResult(
+            tuple(p for p in passages if minimum is None or (p.reranker_score or 0) >= minimum)[: query.top],
+            RetrievalMode.HYBRID,
+            note,
+            ignored=_ignored(query),
+            steps=_steps(answer, counts=query.access is None),
+            details={
+                "knowledge_base": self._name,
+                "query_type": "semantic",
+                "use_semantic_ranker": True,
+                "filter": category_filter(query.include_category, query.exclude_category, self._reader.fields),
+                "use_security_filter": query.access is not None,
+            },
+        )
+
+
+def _passages(answer: KnowledgeBaseRetrievalResponse, fields: IndexFields) -> list[Passage]:
+    """What was found, best first, as far as the knowledge source gives its fields."""
+    found: list[Passage] = []
+    for place, reference in enumerate(answer.references or ()):
+        given = cast("Mapping[str, object]", reference)
+        document = {
+            **(reference.source_data or {}),
+            fields.id: given.get("docKey"),
+            "@search.reranker_score": given.get("rerankerScore"),
+        }
+        found.append(passage_of(document, fields, place))
+    return sorted(found, key=lambda passage: passage.reranker_score or 0, reverse=True)
+
+
+def _steps(answer: KnowledgeBaseRetrievalResponse, *, counts: bool) -> Json:
+    """What the service did; not the filters, which name the caller's groups, nor its own words of what failed.
+
+    Args:
+        answer: Of the base.
+        counts: Whether to tell how much was found: it is not all for everyone where a filter holds in one source only.
+    """
+    keys = ("type", "knowledgeSourceName", "elapsedMs", *(("count",) if counts else ()))
+    steps: list[Json] = []
+    for activity in answer.activity or ():
+        given = cast("Mapping[str, Json]", activity)
+        shown = {key: given[key] for key in keys if key in given}
+        steps.append({**shown, "failed": True} if given.get("error") else shown)
+    return steps
+
+
+def _ignored(query: SearchQuery) -> tuple[str, ...]:
+    given = {
+        "retrieval_mode": query.mode not in {None, RetrievalMode.HYBRID},
+        "semantic_captions": query.semantic_captions,
+        "vector_fields": query.vector_fields,
+        "minimum_search_score": query.minimum_score is not None,
+    }
+    return tuple(name for name, value in given.items() if value)

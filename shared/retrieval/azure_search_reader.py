@@ -1,0 +1,99 @@
+"""Reads passages from an index of Azure AI Search. Imports `azure.search.documents`: import it late."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from azure.search.documents.aio import SearchClient
+
+from shared.chat_types import Access, Json, PartHealth, Passage
+from shared.errors import SwitchboardError
+from shared.kept_health import KeptHealth
+from shared.retrieval.azure_search_connection import SearchConnection
+from shared.retrieval.azure_search_fields import IndexFields
+from shared.retrieval.azure_search_filters import NOTHING, access_filter, both, document_filter
+from shared.retrieval.azure_search_results import passage_of
+
+_KIND = "azure-ai-search"
+_QUICK = 10.0
+"""Seconds for what has no deadline of a request."""
+
+
+class IndexReader:
+    """What every retriever over an index does.
+
+    Args:
+        connection: To the service and its index.
+        fields: What the index calls its fields.
+    """
+
+    def __init__(self, connection: SearchConnection, fields: IndexFields) -> None:
+        self.fields = fields
+        self._connection = connection
+        self._select: list[str] | None = None
+        self._health = KeptHealth(self._ask_health)
+
+    async def find(self, arguments: Mapping[str, Any], deadline: float) -> list[Passage]:
+        """Search, and return what is found in its order; a passage whose text the index lacks has none.
+
+        Args:
+            arguments: What `SearchClient.search` is called with, but for the fields to select.
+            deadline: On the event loop's clock, in seconds.
+
+        Raises:
+            NotConfigured: the service refuses us, or what we ask of its index.
+            Unavailable, RateLimited, TooSlow: the service's faults.
+        """
+        try:
+            found = await self._found({**arguments, "select": self._select}, deadline)
+        except SwitchboardError:
+            self._select = None  # in case that the index was made anew with other fields
+            raise
+        if found and self._select is None:
+            # An index may lack a field, and the service refuses to select what is not there. Without a selection it
+            # sends all that there is, vectors too: so the first answer tells what to select from then on.
+            self._select = [field for field in self.fields.shown if field in found[0]] or None
+        return [passage_of(document, self.fields, place) for place, document in enumerate(found)]
+
+    async def may_see(self, document: str, access: Access) -> bool:
+        """Whether a passage of this document, by its `sourcefile` or `sourcepage`, may be seen so.
+
+        Raises:
+            NotConfigured: the service refuses us, or what we ask of its index.
+            Unavailable, RateLimited, TooSlow: the service's faults.
+        """
+        where = both(document_filter(document, self.fields), access_filter(access, self.fields))
+        if where == NOTHING:
+            return False
+        return bool(await self._found({"filter": where, "top": 1, "select": [self.fields.id]}, _soon()))
+
+    async def check(self) -> PartHealth:
+        """Whether the index can be searched and has something in it; asked at most every 30 seconds."""
+        return await self._health.latest()
+
+    async def aclose(self) -> None:
+        """Close the connections to the service."""
+        await self._connection.aclose()
+
+    async def _found(self, arguments: Mapping[str, Any], deadline: float) -> list[dict[str, Any]]:
+        async def search(client: SearchClient) -> list[dict[str, Any]]:
+            return [document async for document in await client.search(**arguments)]
+
+        return await self._connection.ask(search, deadline=deadline)
+
+    async def _ask_health(self) -> PartHealth:
+        async def count(client: SearchClient) -> int:
+            return await client.get_document_count()
+
+        try:
+            passages = await self._connection.ask(count, deadline=_soon())
+        except SwitchboardError as exc:
+            return PartHealth(_KIND, False, exc.message)
+        facts: dict[str, Json] = {"index": self._connection.index, "passages": passages}
+        if not passages:
+            return PartHealth(_KIND, False, "The index is empty: run `make index DOCS=folder`.", facts)
+        return PartHealth(_KIND, True, "Azure AI Search.", facts)
+
+
+def _soon() -> float:
+    return asyncio.get_running_loop().time() + _QUICK

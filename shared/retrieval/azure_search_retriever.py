@@ -1,0 +1,151 @@
+"""Azure AI Search as a `Retriever`. Imports `azure.search.documents`: import it late.
+
+What `minimum_score` is compared with depends on how it was searched: BM25 from 0 up for text, 0.333 to 1 for vectors
+by cosine, and for hybrid the fused score, about 1/60 for each query that ranks a passage first.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from azure.search.documents.models import VectorQuery
+
+from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
+from shared.errors import BadRequest, TooSlow
+from shared.retrieval import SearchQuery, SearchResult
+from shared.retrieval.azure_search_filters import NOTHING, category_filter, query_filter
+from shared.retrieval.azure_search_reader import IndexReader
+from shared.retrieval.azure_search_results import readable, with_captions
+from shared.retrieval.azure_search_vectors import ChosenFields, VectorFields
+
+_LONGEST_TEXT = 1_000
+"""Characters that are searched for by their words: the service takes 1,024 words, and a character can be one."""
+_NEAREST = 50
+"""Passages that a vector query finds at least: so many the semantic ranker reads, and fusion hardly gains by more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a query is searched."""
+
+    mode: RetrievalMode
+    """In the end."""
+    vectors: ChosenFields | None = None
+    """The vector fields; None: by text only."""
+    note: str | None = None
+    """Why not as asked."""
+
+
+class AzureSearchRetriever:
+    """A `Retriever` over an index of Azure AI Search.
+
+    Args:
+        reader: Reads the index; closed with this.
+        vectors: What questions are searched by in the vector fields.
+        semantic_configuration: Of the index; None: its default one.
+    """
+
+    def __init__(self, reader: IndexReader, vectors: VectorFields, semantic_configuration: str | None) -> None:
+        self._reader = reader
+        self._vectors = vectors
+        self._semantic_configuration = semantic_configuration
+
+    async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
+        """Find the passages that best match.
+
+        Without a mode it is hybrid where there are vectors of questions, else text. A fault of the embedding service in
+        a hybrid search is raised: who relies on vectors should learn that they are missing.
+
+        Raises:
+            BadRequest: the mode needs what is not configured, or a vector field is none.
+            NotConfigured: the service refuses us, or what we ask of its index.
+            Unavailable, RateLimited: the service or the embedding service fails.
+            TooSlow: the deadline passed.
+        """
+        plan = self._plan(query)
+        where = query_filter(query, self._reader.fields)
+        if where == NOTHING or not query.text.strip():
+            return SearchResult((), plan.mode, plan.note)
+        try:
+            async with asyncio.timeout_at(context.deadline):
+                vectors = await plan.vectors.search_by(query.text, max(query.top, _NEAREST)) if plan.vectors else ()
+                found = await self._reader.find(self._arguments(query, plan, where, vectors), context.deadline)
+        except TimeoutError as exc:
+            raise TooSlow("The search took too long. Try again, or ask for less.") from exc
+        return self._result(query, plan, found)
+
+    async def may_see(self, document: str, access: Access) -> bool:
+        """Whether a passage of this document may be seen so; see `IndexReader.may_see`."""
+        return await self._reader.may_see(document, access)
+
+    async def check(self) -> PartHealth:
+        """Whether the index can be searched and has something in it."""
+        return await self._reader.check()
+
+    async def aclose(self) -> None:
+        """Close the connections to the service."""
+        await self._reader.aclose()
+
+    def _plan(self, query: SearchQuery) -> _Plan:
+        if query.mode is RetrievalMode.TEXT:
+            return _Plan(RetrievalMode.TEXT)
+        chosen = self._vectors.chosen(query.vector_fields)
+        if chosen.queries:
+            note = f"Not all of the vector fields were searched. {chosen.missing}" if chosen.missing else None
+            return _Plan(query.mode or RetrievalMode.HYBRID, chosen, note)
+        if query.mode is RetrievalMode.VECTORS:
+            raise BadRequest(f"{chosen.missing} Or ask for retrieval_mode `text`.")
+        asked = query.mode or query.vector_fields
+        return _Plan(RetrievalMode.TEXT, note=f"Searched by text only. {chosen.missing}" if asked else None)
+
+    def _arguments(
+        self, query: SearchQuery, plan: _Plan, where: str | None, vectors: Sequence[VectorQuery]
+    ) -> dict[str, Any]:
+        text = query.text[:_LONGEST_TEXT]
+        arguments: dict[str, Any] = {"top": query.top}
+        if plan.mode is not RetrievalMode.VECTORS:
+            arguments["search_text"] = text
+        if vectors:
+            arguments["vector_queries"] = vectors
+        if where:
+            arguments["filter"] = where
+        if where and vectors:
+            arguments["vector_filter_mode"] = "preFilter"  # old indexes filter what was found, unless they are told
+        if query.semantic_ranker:
+            arguments |= {"query_type": "semantic", "semantic_configuration_name": self._semantic_configuration}
+            if plan.mode is RetrievalMode.VECTORS:
+                arguments["semantic_query"] = text  # there is no other text to rank by
+            if query.semantic_captions:
+                arguments["query_caption"] = "extractive|highlight-false"
+        return arguments
+
+    def _result(self, query: SearchQuery, plan: _Plan, found: Sequence[Passage]) -> SearchResult:
+        passages, missing = readable(found, "check `content` in AZURE_SEARCH_FIELDS.")
+        return SearchResult(
+            tuple(with_captions(passage) for passage in passages if _is_good(passage, query)),
+            plan.mode,
+            " ".join(note for note in (plan.note, missing) if note) or None,
+            ignored=_ignored(query),
+            details={
+                "query_type": "semantic" if query.semantic_ranker else "simple",
+                "vector_fields": list[Json](plan.vectors.queries) if plan.vectors else [],
+                "filter": category_filter(query.include_category, query.exclude_category, self._reader.fields),
+                "use_security_filter": query.access is not None,
+            },
+        )
+
+
+def _is_good(passage: Passage, query: SearchQuery) -> bool:
+    """Whether its scores are high enough, as far as it has them."""
+    limits = ((passage.score, query.minimum_score), (passage.reranker_score, query.minimum_reranker_score))
+    return all(score is None or minimum is None or score >= minimum for score, minimum in limits)
+
+
+def _ignored(query: SearchQuery) -> tuple[str, ...]:
+    """What means something only together with the semantic ranker."""
+    given = {
+        "semantic_captions": query.semantic_captions,
+        "minimum_reranker_score": query.minimum_reranker_score is not None,
+    }
+    return () if query.semantic_ranker else tuple(name for name, value in given.items() if value)
