@@ -1,5 +1,6 @@
-from pypdfium2 import PdfTextPage
+from pypdfium2 import PdfPage, PdfTextPage
 
 FPDF_ERR_PASSWORD: int
 
+def FPDFPage_CountObjects(page: PdfPage) -> int: ...
 def FPDFText_GetUnicode(text_page: PdfTextPage, index: int) -> int: ...

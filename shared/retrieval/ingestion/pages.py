@@ -15,3 +15,7 @@ class Page:
 
 class UnreadableError(Exception):
     """There is no text to be had from this file, now or on the next try; the message completes 'the file …'."""
+
+
+class NoTextError(UnreadableError):
+    """It holds no text; a scan of some may be in it."""

@@ -13,7 +13,7 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
 from shared.retrieval.ingestion.pages import Page, UnreadableError
 from shared.retrieval.ingestion.pdf_layout import Line, layout
 
-_PDFIUM = Lock()
+PDFIUM = Lock()
 """PDFium must not be used by two threads at once."""
 _HYPHEN = 2
 """What PDFium reports in place of a hyphen at a line's end, where it leaves out the line break."""
@@ -26,13 +26,24 @@ def read_pdf(path: Path) -> list[Page]:
         UnreadableError: it is protected by a password, or damaged.
     """
     try:
-        with _PDFIUM, closing(PdfDocument(path)) as document:
+        with PDFIUM, closing(PdfDocument(path)) as document:
             pages = [_lines(document[index]) for index in range(len(document))]
     except PdfiumError as fault:
         if fault.err_code == raw.FPDF_ERR_PASSWORD:
             raise UnreadableError("is protected by a password; save it without one.") from fault
         raise UnreadableError("is damaged, or no PDF.") from fault
     return [Page(text, number) for number, text in enumerate(layout(pages), start=1)]
+
+
+def pages_with_pictures(path: Path) -> list[int]:
+    """The numbers of the pages of a PDF that show something, be it text or a scan; not the empty ones."""
+    with PDFIUM, closing(PdfDocument(path)) as document:
+        return [index + 1 for index in range(len(document)) if _shows_something(document[index])]
+
+
+def _shows_something(page: PdfPage) -> bool:
+    with closing(page):
+        return raw.FPDFPage_CountObjects(page) > 0
 
 
 def _lines(page: PdfPage) -> list[Line]:

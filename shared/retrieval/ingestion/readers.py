@@ -3,13 +3,13 @@
 Each reader's library is imported when its first file comes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from shared.retrieval.ingestion.cleaning import clean
 from shared.retrieval.ingestion.decoding import decode
-from shared.retrieval.ingestion.pages import Page, UnreadableError
+from shared.retrieval.ingestion.pages import NoTextError, Page, UnreadableError
 
 LARGEST_FILE = 100 * 1024 * 1024
 """Bytes. What is larger is hardly a document, and its text has to fit the memory."""
@@ -19,14 +19,10 @@ def read_pages(path: Path) -> list[Page]:
     """The pages of a file that have text, clean.
 
     Raises:
-        UnreadableError: it is damaged, protected, too large, or holds no text.
+        UnreadableError: it is damaged, protected or too large; `NoTextError`: it holds no text.
         OSError: it cannot be read now.
     """
-    size = path.stat().st_size
-    if not size:
-        raise UnreadableError("is empty.")
-    if size > LARGEST_FILE:
-        raise UnreadableError(f"is larger than {LARGEST_FILE // 2**20} MiB; split it.")
+    check_size(path)
     try:
         pages = READERS[path.suffix.lower()](path)
     except UnreadableError:
@@ -35,11 +31,34 @@ def read_pages(path: Path) -> list[Page]:
         if isinstance(fault, OSError) and fault.errno is not None:  # the system's, not a parser's
             raise
         raise UnreadableError("is damaged, or not of the format that its name says.") from fault
+    return readable(pages)
+
+
+def check_size(path: Path) -> None:
+    """Check that a file can be read at all.
+
+    Raises:
+        UnreadableError: it is empty or too large.
+        OSError: it is not there.
+    """
+    size = path.stat().st_size
+    if not size:
+        raise UnreadableError("is empty.")
+    if size > LARGEST_FILE:
+        raise UnreadableError(f"is larger than {LARGEST_FILE // 2**20} MiB; split it.")
+
+
+def readable(pages: Iterable[Page]) -> list[Page]:
+    """The pages that have text, clean.
+
+    Raises:
+        NoTextError: none has.
+    """
     cleaned = [replace(page, text=clean(page.text)) for page in pages]
-    readable = [page for page in cleaned if any(character.isalnum() for character in page.text)]
-    if not readable:
-        raise UnreadableError("holds no text; a scan needs text recognition (OCR) first.")
-    return readable
+    with_text = [page for page in cleaned if any(character.isalnum() for character in page.text)]
+    if not with_text:
+        raise NoTextError("holds no text; a scan needs text recognition (OCR) first.")
+    return with_text
 
 
 def _read_text(path: Path) -> list[Page]:

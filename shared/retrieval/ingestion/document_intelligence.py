@@ -1,0 +1,184 @@
+"""Azure AI Document Intelligence, which reads scanned pages. Imports its SDK: import it late.
+
+Source: Document Intelligence REST API 2024-11-30, 'Analyze Document', error guide v4.0, and 'Markdown elements'.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from io import BytesIO
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from azure.ai.documentintelligence.aio import DocumentIntelligenceClient
+from azure.ai.documentintelligence.models import AnalyzeResult, DocumentContentFormat, StringIndexType
+from azure.core.credentials import AzureKeyCredential
+from azure.core.credentials_async import AsyncTokenCredential
+from azure.core.exceptions import HttpResponseError
+from azure.core.polling.async_base_polling import AsyncLROBasePolling
+
+from shared.retrieval.azure_ai_service import OPTIONS, AIService
+from shared.retrieval.ingestion.markup import html_to_markdown
+from shared.retrieval.ingestion.pages import Page, UnreadableError
+from shared.settings import Settings
+
+_MODEL = "prebuilt-layout"
+"""The one that writes Markdown."""
+_SECONDS = 600.0
+"""How long the reading of one document may take, retries included."""
+_POLL_SECONDS = 2.0
+"""Between two looks at what has come of it, where the service does not say."""
+_POLL_RETRIES = 3
+"""Of one such look; each is bounded by the whole."""
+_OF_THE_DOCUMENT = ("Invalid", "Unsupported")
+"""How the codes of errors begin that another try would give again."""
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+"""Page numbers, headers, footers and breaks."""
+_FIGURE_TAG = re.compile(r"</?fig(?:ure|caption)>")
+_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+
+
+class _Cause(msgspec.Struct):
+    code: str
+
+
+class _Error(msgspec.Struct):
+    code: str
+    innererror: _Cause | None = None
+
+
+class _Told(msgspec.Struct):
+    error: _Error
+
+
+_decoder = msgspec.json.Decoder(_Told)
+
+
+class DocumentIntelligence:
+    """One resource.
+
+    Args:
+        service: How to reach it.
+        poll_seconds: Between two looks at what has come of a document, where the service does not say.
+    """
+
+    model = f"document-intelligence-{_MODEL}"
+    """What reads; another one could read otherwise."""
+
+    def __init__(self, service: AIService, *, poll_seconds: float = _POLL_SECONDS) -> None:
+        self._service = service
+        self._poll_seconds = poll_seconds
+        self._credential: AsyncTokenCredential | None = None
+        self._client: DocumentIntelligenceClient | None = None
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "DocumentIntelligence | None":
+        """The resource that the settings name, if they do."""
+        if not settings.document_intelligence_endpoint:
+            return None
+        service = AIService(
+            "Azure AI Document Intelligence",
+            settings.document_intelligence_endpoint,
+            settings.document_intelligence_api_key,
+            "DOCUMENT_INTELLIGENCE_ENDPOINT",
+            "DOCUMENT_INTELLIGENCE_API_KEY",
+        )
+        return cls(service)
+
+    async def read(self, path: Path, pages: Sequence[int] = ()) -> list[Page]:
+        """The text of a document's pages, numbered from 1.
+
+        Args:
+            path: A PDF or an image.
+            pages: The numbers of the pages to read; none: all.
+
+        Raises:
+            UnreadableError: the service cannot read this document.
+            RateLimited, Unavailable, TooSlow: it cannot now; says what to do.
+        """
+        data = await asyncio.to_thread(path.read_bytes)
+
+        async def analyse() -> AnalyzeResult:
+            poller = await self._opened().begin_analyze_document(
+                _MODEL,
+                BytesIO(data),
+                content_type="application/octet-stream",
+                pages=_ranges(pages) or None,
+                string_index_type=StringIndexType.UNICODE_CODE_POINT,
+                output_content_format=DocumentContentFormat.MARKDOWN,
+                polling=_polling(self._poll_seconds),
+            )
+            return await poller.result()
+
+        return _pages(await self._service.ask(analyse, seconds=_SECONDS, final=_refusal))
+
+    async def aclose(self) -> None:
+        """Close the connections; a later request would open new ones."""
+        client, self._client = self._client, None
+        if client:
+            await client.close()
+        credential, self._credential = self._credential, None
+        if credential:
+            await credential.close()
+
+    def _opened(self) -> DocumentIntelligenceClient:
+        """The client, made at the first request: a credential's connections belong to the running loop."""
+        if self._client is None:
+            self._client = DocumentIntelligenceClient(self._service.endpoint, self._sign_in(), **OPTIONS)
+        return self._client
+
+    def _sign_in(self) -> AzureKeyCredential | AsyncTokenCredential:
+        if key := self._service.key:
+            return AzureKeyCredential(key.get_secret_value())
+        from azure.identity.aio import DefaultAzureCredential
+
+        self._credential = DefaultAzureCredential()
+        return self._credential
+
+
+def _polling(seconds: float) -> AsyncLROBasePolling[AnalyzeResult, Any, Any]:
+    return AsyncLROBasePolling(seconds, retry_total=_POLL_RETRIES)
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Page numbers as the service takes them, such as `1-3,7`: a long scan's would not fit into a URL one by one."""
+    runs: list[str] = []
+    for _, group in groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        runs.append(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}")
+    return ",".join(runs)
+
+
+def _refusal(error: Exception) -> UnreadableError | None:
+    """What an error says of the document; None if it says nothing."""
+    if not isinstance(error, HttpResponseError) or error.response is None:
+        return None
+    try:
+        told = _decoder.decode(error.response.text()).error
+    except ValueError:  # msgspec's too
+        return None
+    codes = [told.code, *([told.innererror.code] if told.innererror else [])]
+    if all(code.startswith(_OF_THE_DOCUMENT) for code in codes):
+        return UnreadableError("is refused by Azure AI Document Intelligence: damaged, protected, or over its limits.")
+    return None
+
+
+def _pages(result: AnalyzeResult) -> list[Page]:
+    """The text of each page, which is in one piece or in several of the whole."""
+    content = result.content or ""
+    return [
+        Page(
+            _markdown("".join(content[span.offset : span.offset + span.length] for span in page.spans)),
+            page.page_number,
+        )
+        for page in result.pages or ()
+    ]
+
+
+def _markdown(text: str) -> str:
+    """Plain Markdown: without comments and figure tags, and with Markdown's own tables."""
+    shown = _FIGURE_TAG.sub("", _COMMENT.sub("", text))
+    return _TABLE.sub(lambda table: html_to_markdown(table[0]), shown)

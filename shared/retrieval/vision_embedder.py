@@ -1,0 +1,134 @@
+"""Vectors of texts and images from Azure AI Vision, in one space: a text finds the images that show what it says.
+
+Imports `azure.core`: import it late. Source: Azure AI Vision, 'Do image retrieval using multimodal embeddings'.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from azure.core import AsyncPipelineClient
+from azure.core.credentials import AzureKeyCredential
+from azure.core.credentials_async import AsyncTokenCredential
+from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy, AzureKeyCredentialPolicy
+from azure.core.rest import AsyncHttpResponse, HttpRequest
+
+from shared.errors import BadRequest
+from shared.retrieval.azure_ai_service import OPTIONS, SCOPE, AIService, Reason
+from shared.settings import Settings
+
+DIMENSIONS = 1024
+"""Numbers in a vector."""
+MOST_WORDS = 70
+"""Of a text; the service refuses more."""
+
+_API_VERSION = "2024-02-01"
+_MODEL_VERSION = "2023-04-15"
+_SECONDS = 20.0
+"""How long one vector may take, retries included."""
+_AT_ONCE = 4
+"""Requests at the same time."""
+
+
+class _Vector(msgspec.Struct):
+    vector: list[float]
+
+
+_decoder = msgspec.json.Decoder(_Vector)
+
+
+class VisionEmbedder:
+    """The `retrieval` routes of one resource."""
+
+    def __init__(self, service: AIService) -> None:
+        self._service = service
+        self._credential: AsyncTokenCredential | None = None
+        self._client: AsyncPipelineClient[HttpRequest, AsyncHttpResponse] | None = None
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "VisionEmbedder | None":
+        """The resource that the settings name, if they do."""
+        if not settings.azure_vision_endpoint:
+            return None
+        service = AIService(
+            "Azure AI Vision",
+            settings.azure_vision_endpoint,
+            settings.azure_vision_api_key,
+            "AZURE_VISION_ENDPOINT",
+            "AZURE_VISION_API_KEY",
+        )
+        return cls(service)
+
+    @property
+    def model(self) -> str:
+        """The model's name; vectors of different models do not compare."""
+        return f"azure-ai-vision-{_MODEL_VERSION}"
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text, in order, of its first words if there are many.
+
+        Raises:
+            RateLimited, BadRequest, Unavailable, TooSlow: there is no vector; says what to do.
+        """
+        return await asyncio.gather(*map(self._embed_text, texts))
+
+    async def embed_image(self, image: bytes) -> list[float] | None:
+        """The vector of an image; None where the service does not take it.
+
+        Raises:
+            RateLimited, Unavailable, TooSlow: there is no vector now; says what to do.
+        """
+        try:
+            return await self._vector("vectorizeImage", image, "application/octet-stream")
+        except BadRequest:
+            return None
+
+    async def aclose(self) -> None:
+        """Close the connections; a later request would open new ones."""
+        client, self._client = self._client, None
+        if client:
+            await client.close()
+        credential, self._credential = self._credential, None
+        if credential:
+            await credential.close()
+
+    async def _embed_text(self, text: str) -> list[float]:
+        words = " ".join(text.split()[:MOST_WORDS])
+        return await self._vector("vectorizeText", msgspec.json.encode({"text": words}), "application/json")
+
+    async def _vector(self, route: str, content: bytes, content_type: str) -> list[float]:
+        async def post() -> list[float]:
+            request = HttpRequest(
+                "POST",
+                f"/computervision/retrieval:{route}",
+                params={"api-version": _API_VERSION, "model-version": _MODEL_VERSION},
+                headers={"Content-Type": content_type, "Accept": "application/json"},
+                content=content,
+            )
+            response = await self._opened().send_request(request)
+            response.raise_for_status()
+            return _decoder.decode(response.content).vector  # what is none raises a ValueError
+
+        async with self._turns:
+            vector = await self._service.ask(post, seconds=_SECONDS)
+        if len(vector) != DIMENSIONS:
+            raise self._service.error(Reason.NOT_AN_ANSWER)
+        return vector
+
+    def _opened(self) -> AsyncPipelineClient[HttpRequest, AsyncHttpResponse]:
+        """The client, made at the first request: a credential's connections belong to the running loop."""
+        if self._client is None:
+            self._client = AsyncPipelineClient(self._service.endpoint.rstrip("/"), policies=self._policies(), **OPTIONS)
+        return self._client
+
+    def _policies(self) -> list[Any]:
+        """How requests are signed in."""
+        if key := self._service.key:
+            credential = AzureKeyCredential(key.get_secret_value())
+            return [AzureKeyCredentialPolicy(credential, "Ocp-Apim-Subscription-Key")]
+        from azure.identity.aio import DefaultAzureCredential
+
+        self._credential = DefaultAzureCredential()
+        return [AsyncBearerTokenCredentialPolicy(self._credential, SCOPE)]
