@@ -15,14 +15,14 @@ HEALTH_SECONDS = 60
 
 
 def list_functions(functions: Sequence[Function], routes: Sequence[Route], origin: str) -> Iterator[str]:
-    """Yield a line for each function: its methods and address, or that it is not hosted here."""
+    """Yield a line for each function: its methods and address, or what else triggers it."""
     by_name = {route.function: route for route in routes}
     yield "Functions:"
     width = max((len(function.name) for function in functions), default=0)
     for function in functions:
         route = by_name.get(function.name)
         if route is None:
-            yield f"  {function.name:<{width}}  {function.trigger}, not hosted locally"
+            yield f"  {function.name:<{width}}  {function.trigger}, {function.source or 'not hosted locally'}"
         else:
             methods = ",".join(function.methods) if function.methods else "all methods"
             yield f"  {function.name:<{width}}  [{methods}] {origin}/{route.template}"

@@ -13,12 +13,14 @@ from local.logs import set_up_logs, show_worker_warnings
 from local.proxy import Proxy
 from local.rai_service.beside_host import reference_service_if_wanted
 from local.routing import Route, build_route
-from local.settings_file import LocalSettings, apply_local_settings, read_route_prefix
+from local.settings_file import HostFile, LocalSettings, apply_local_settings, read_host_file
 from local.worker import LOOPBACK, App, Worker
 
 type WhenAsked = Callable[[Callable[[], object] | None], None]
 
 HTTP_TRIGGER = "httpTrigger"
+STOP_SECONDS = 3.0
+"""For giving back to their queues what is being worked on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,13 @@ def run(options: Options, when_asked: WhenAsked) -> bool:
     """
     if not options.directory.is_dir():
         raise HostError(f"{options.directory} is no directory.")
-    prefix = read_route_prefix(options.directory)
     settings = apply_local_settings(options.directory)
+    host_file = read_host_file(options.directory, os.environ)
     port = _choose_port(options.port, settings)
     os.chdir(options.directory)
     set_up_logs()
     with reference_service_if_wanted():
-        return asyncio.run(_until_asked(options, prefix, settings, port, when_asked))
+        return asyncio.run(_until_asked(options, host_file, settings, port, when_asked))
 
 
 def _choose_port(port: int | None, settings: LocalSettings) -> int:
@@ -69,10 +71,10 @@ def _choose_port(port: int | None, settings: LocalSettings) -> int:
 
 
 async def _until_asked(
-    options: Options, prefix: str, settings: LocalSettings, port: int, when_asked: WhenAsked
+    options: Options, host_file: HostFile, settings: LocalSettings, port: int, when_asked: WhenAsked
 ) -> bool:
     worker = Worker()
-    serving = asyncio.create_task(_serve(options, prefix, settings, port, worker))
+    serving = asyncio.create_task(_serve(options, host_file, settings, port, worker))
     loop = asyncio.get_running_loop()
     when_asked(lambda: loop.call_soon_threadsafe(serving.cancel))
     try:
@@ -85,10 +87,11 @@ async def _until_asked(
     return ended
 
 
-async def _serve(options: Options, prefix: str, settings: LocalSettings, port: int, worker: Worker) -> None:
+async def _serve(options: Options, host_file: HostFile, settings: LocalSettings, port: int, worker: Worker) -> None:
     """Serve until cancelled."""
     app = await worker.start(options.directory)
     show_worker_warnings()
+    prefix = host_file.route_prefix
     routes = _routes(app, prefix)
     functions = {function.name: function for function in app.functions}
     # Without HTTP functions there is no address and no route that would need it.
@@ -97,10 +100,29 @@ async def _serve(options: Options, prefix: str, settings: LocalSettings, port: i
     try:
         origin = f"http://{LOOPBACK}:{await front.start(port)}"
         await _greet(options, app, routes, origin, prefix)
-        await asyncio.wrap_future(worker.ended)
+        await _trigger(app, host_file, worker)
         raise HostError("The worker's HTTP server has ended, and with it this host.")
     finally:
         await front.stop()
+
+
+async def _trigger(app: App, host_file: HostFile, worker: Worker) -> None:
+    """Trigger what is not triggered by HTTP, until the worker ends."""
+    if not any(function.source for function in app.functions):
+        await asyncio.wrap_future(worker.ended)
+        return
+    from local.triggers import Triggers  # late: it brings Azure's SDK
+
+    triggers = Triggers(app.functions, worker.invoke, host_file.queues, os.environ)
+    running = asyncio.create_task(triggers.run())
+    try:
+        await asyncio.wait({asyncio.wrap_future(worker.ended), running}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            running.result()
+    finally:
+        running.cancel()
+        await asyncio.wait({running}, timeout=STOP_SECONDS)
+        await triggers.aclose()
 
 
 def _routes(app: App, prefix: str) -> list[Route]:

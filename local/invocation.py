@@ -1,10 +1,13 @@
 """Functions and their invocations, in the records that Microsoft's worker library reads where a host sends protobuf."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import cast
+
+_WHOLE_CONTAINER = re.compile(r"([a-z0-9-]+)/\{\w+\}$")
 
 
 class Record(SimpleNamespace):
@@ -63,6 +66,19 @@ class Function:
     def methods(self) -> tuple[str, ...] | None:
         """Of an HTTP trigger; None for all."""
         return tuple(cast("Sequence[str]", self.binding.get("methods") or ())) or None
+
+    @property
+    def container(self) -> str | None:
+        """Of a blob trigger for all blobs of a container; None of any other."""
+        path = _WHOLE_CONTAINER.match(self.text("path")) if self.trigger == "blobTrigger" else None
+        return path[1] if path else None
+
+    @property
+    def source(self) -> str | None:
+        """What this host polls for it, in words; None where it does not."""
+        if self.trigger == "queueTrigger":
+            return f"queue {self.text('queueName')}"
+        return f"container {self.container}" if self.container else None
 
     def text(self, key: str) -> str:
         """A value of the binding, empty where there is none."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from local.errors import HostError
+from local.queue_options import QueueOptions, read_queue_options
 
 HOST_FILE = "host.json"
 LOCAL_SETTINGS_FILE = "local.settings.json"
@@ -39,11 +40,21 @@ class LocalSettings:
     """Off by default."""
 
 
-def read_route_prefix(directory: Path) -> str:
-    """Read what every route starts with: `extensions.http.routePrefix` of `host.json`, by default `api`.
+@dataclass(frozen=True, slots=True)
+class HostFile:
+    """What `host.json` says of what this host does."""
+
+    route_prefix: str
+    """What every route starts with: `extensions.http.routePrefix`."""
+    queues: QueueOptions
+    """`extensions.queues`, and of `extensions.blobs` what is the same for blobs."""
+
+
+def read_host_file(directory: Path, environment: Mapping[str, str]) -> HostFile:
+    """Read `host.json`; variables such as `AzureFunctionsJobHost__extensions__queues__batchSize` go before it.
 
     Raises:
-        HostError: the file is missing, is no JSON object, or is not of version 2.0.
+        HostError: the file is missing, is no JSON object, is not of version 2.0, or has a value of the wrong kind.
     """
     path = directory / HOST_FILE
     if not path.is_file():
@@ -51,11 +62,12 @@ def read_route_prefix(directory: Path) -> str:
     host = _read_object(path)
     if host.get("version") != "2.0":
         raise HostError(f'{path} must say "version": "2.0".')
-    http = _object(_object(host, "extensions", path), "http", path)
-    prefix = http.get("routePrefix", "api")
+    extensions = _object(host, "extensions", path)
+    prefix = _object(extensions, "http", path).get("routePrefix", "api")
     if not isinstance(prefix, str):
         raise HostError(f"{path}: extensions.http.routePrefix must be a string.")
-    return prefix.strip("/")
+    settings = {name: _object(extensions, name, path) for name in ("queues", "blobs")}
+    return HostFile(prefix.strip("/"), read_queue_options(settings, environment))
 
 
 def read_local_settings(directory: Path) -> LocalSettings:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from local.errors import HostError
-from local.settings_file import Cors, LocalSettings, apply_local_settings, read_local_settings, read_route_prefix
+from local.queue_options import QueueOptions
+from local.settings_file import Cors, LocalSettings, apply_local_settings, read_host_file, read_local_settings
 
 
 def write(directory: Path, name: str, text: str) -> Path:
@@ -23,7 +24,7 @@ def write(directory: Path, name: str, text: str) -> Path:
     ],
 )
 def test_the_route_prefix_is_read_with_comments_and_a_byte_order_mark(tmp_path: Path, text: str, prefix: str) -> None:
-    assert read_route_prefix(write(tmp_path, "host.json", text)) == prefix
+    assert read_host_file(write(tmp_path, "host.json", text), {}).route_prefix == prefix
 
 
 @pytest.mark.parametrize(
@@ -39,14 +40,45 @@ def test_the_route_prefix_is_read_with_comments_and_a_byte_order_mark(tmp_path: 
 )
 def test_a_wrong_host_file_is_named_with_the_place(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(HostError) as refused:
-        read_route_prefix(write(tmp_path, "host.json", text))
+        read_host_file(write(tmp_path, "host.json", text), {})
     assert str(tmp_path / "host.json") in str(refused.value)
     assert complaint in str(refused.value)
 
 
 def test_a_missing_host_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(HostError, match=r"host\.json is missing"):
-        read_route_prefix(tmp_path)
+        read_host_file(tmp_path, {})
+
+
+QUEUES = """{"version": "2.0", "extensions": {
+    "queues": {"batchSize": 2, "maxDequeueCount": 3, "visibilityTimeout": "00:02:30", "messageEncoding": "none"},
+    "blobs": {"poisonBlobThreshold": 1}
+}}"""
+
+
+def test_what_the_host_file_says_of_queues_is_read_and_the_environment_goes_before_it(tmp_path: Path) -> None:
+    write(tmp_path, "host.json", QUEUES)
+    assert read_host_file(tmp_path, {}).queues == QueueOptions(2, 3, 150, base64=False, poison_blob_threshold=1)
+    sooner = {
+        "AzureFunctionsJobHost__extensions__queues__visibilityTimeout": "00:00:01",
+        "AzureFunctionsJobHost__extensions__queues__maxDequeueCount": "7",
+    }
+    assert read_host_file(tmp_path, sooner).queues == QueueOptions(2, 7, 1, base64=False, poison_blob_threshold=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("batchSize", wrong) for wrong in ("0", "33", '"many"', "true", "1.5", "-1")),
+        *(("maxDequeueCount", wrong) for wrong in ("0", "[]")),
+        *(("visibilityTimeout", wrong) for wrong in ('"30"', "30", '"1:2:3"', '"00:00:01x"')),
+        *(("messageEncoding", wrong) for wrong in ('"utf-8"', "false")),
+    ],
+)
+def test_what_the_host_file_says_wrongly_of_queues_is_named(tmp_path: Path, name: str, value: str) -> None:
+    write(tmp_path, "host.json", f'{{"version": "2.0", "extensions": {{"queues": {{"{name}": {value}}}}}}}')
+    with pytest.raises(HostError, match=rf"extensions\.queues\.{name} must be"):
+        read_host_file(tmp_path, {})
 
 
 def test_without_local_settings_the_defaults_hold(tmp_path: Path) -> None:

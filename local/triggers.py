@@ -1,0 +1,81 @@
+"""The triggers that this host polls for, and what tells them of emulated blobs."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from local.blob_events import BlobEvents
+from local.blob_trigger import POISON_QUEUE, BlobTrigger
+from local.invocation import Call, Function
+from local.queue_options import QueueOptions
+from local.queue_trigger import QueueTrigger
+from local.storage import StorageAccount, is_loopback
+
+CONTENT_CONNECTION = "CONTENT_STORAGE"
+"""The connection of the account whose blobs Event Grid tells of in Azure."""
+
+
+class _Poller(Protocol):
+    async def run(self) -> NoReturn: ...
+
+
+class Triggers:
+    """Every queue and blob trigger of an app.
+
+    Args:
+        functions: the app's.
+        invoke: starts an invocation in the worker.
+        options: of `host.json`.
+        environment: where connections are looked up.
+
+    Raises:
+        HostError: a trigger's storage account is not configured.
+    """
+
+    def __init__(
+        self,
+        functions: Sequence[Function],
+        invoke: Callable[[Call], Future[bool]],
+        options: QueueOptions,
+        environment: Mapping[str, str],
+    ) -> None:
+        self._accounts: dict[str, StorageAccount] = {}
+        self._invoke = invoke
+        self._options = options
+        self._environment = environment
+        self._pollers: list[_Poller] = []
+        for function in functions:
+            self._pollers += self._pollers_of(function)
+
+    async def run(self) -> None:
+        """Poll until cancelled; without such triggers there is nothing to do."""
+        async with asyncio.TaskGroup() as group:
+            for poller in self._pollers:
+                group.create_task(poller.run())
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        for account in self._accounts.values():
+            await account.aclose()
+
+    def _pollers_of(self, function: Function) -> Sequence[_Poller]:
+        if not function.source:
+            return []
+        connection = function.text("connection")
+        account = self._accounts.setdefault(connection, StorageAccount(connection, self._environment))
+        if not function.container:
+            return self._queue_pollers(function, account)
+        container, poison = account.container(function.container), account.queue(POISON_QUEUE)
+        return [BlobTrigger(function, container, poison, self._invoke, self._options.poison_blob_threshold)]
+
+    def _queue_pollers(self, function: Function, account: StorageAccount) -> Sequence[_Poller]:
+        name = function.text("queueName")
+        queue = account.queue(name)
+        trigger = QueueTrigger(function, queue, account.queue(f"{name}-poison"), self._invoke, self._options)
+        if function.text("connection") != CONTENT_CONNECTION or not is_loopback(queue.url):
+            return [trigger]
+        container = account.container(self._environment.get("CONTENT_CONTAINER", "").strip() or "content")
+        told = Path(self._environment.get("DATA_DIR", "").strip() or ".data") / "blob-events.json"
+        return [trigger, BlobEvents(container, queue, told)]

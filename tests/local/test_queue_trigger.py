@@ -1,0 +1,247 @@
+"""Queue triggers on the local host, with the queues of Azurite."""
+
+import asyncio
+import signal
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Mapping
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from azure.storage.queue.aio import QueueClient
+
+from local.invocation import Call, Function
+from local.queue_options import QueueOptions
+from local.queue_trigger import QueueTrigger
+from tests.local.running_host import RunningHost, refused_host, running_host
+from tests.local.small_apps import write_app
+from tests.stand_ins.azurite import Azurite
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+APP = """
+tries = 0
+running = most = 0
+
+
+@app.queue_trigger(arg_name="message", queue_name=os.environ["QUEUE"], connection="STORE")
+async def work(message: func.QueueMessage) -> None:
+    global tries, running, most
+    text = message.get_body().decode()
+    tries += 1
+    print(f"got {text!r} try {message.dequeue_count} of {message.id} inserted {message.insertion_time}", flush=True)
+    if text == "sleep":
+        await asyncio.sleep(600)
+    if text == "beside others":
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.2)
+        running -= 1
+        print(f"done, at most {most} at once", flush=True)
+    if text == "bad" or (text == "flaky" and message.dequeue_count < 3):
+        raise RuntimeError("it is bad")
+"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def azurite() -> AsyncGenerator[Azurite]:
+    async with Azurite() as service:
+        yield service
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def queue(azurite: Azurite, request: pytest.FixtureRequest) -> AsyncGenerator[QueueClient]:
+    """A queue of the test's own, which is not made yet."""
+    name = f"q{abs(hash(request.node.nodeid))}"
+    async with QueueClient.from_connection_string(azurite.connection_string, name) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def poison(azurite: Azurite, queue: QueueClient) -> AsyncGenerator[QueueClient]:
+    async with QueueClient.from_connection_string(azurite.connection_string, f"{queue.queue_name}-poison") as client:
+        yield client
+
+
+@asynccontextmanager
+async def hosted(
+    tmp_path: Path, azurite: Azurite, queue: QueueClient, options: Mapping[str, object] | None = None
+) -> AsyncGenerator[RunningHost]:
+    host: dict[str, object] = {"extensions": {"queues": {"maxDequeueCount": 3, **(options or {})}}}
+    env = {"STORE": azurite.connection_string, "QUEUE": queue.queue_name}
+    context = running_host(write_app(tmp_path, APP, host=host), env)
+    running = await asyncio.to_thread(context.__enter__)
+    try:
+        yield running
+    finally:
+        await asyncio.to_thread(context.__exit__, None, None, None)
+
+
+async def logged(host: RunningHost, pattern: str) -> str:
+    return await asyncio.to_thread(host.wait_for, pattern)
+
+
+def encoded(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
+
+async def emptied(queue: QueueClient) -> None:
+    """Wait until nothing is in a queue, visible or not."""
+    async with asyncio.timeout(20):
+        while True:
+            if not (await queue.get_queue_properties()).approximate_message_count:
+                return
+            await asyncio.sleep(0.05)
+
+
+async def contents(queue: QueueClient) -> list[str]:
+    return [message.content for message in await queue.peek_messages(32)]
+
+
+async def test_a_message_is_an_invocation_and_is_gone_after_it(
+    tmp_path: Path, azurite: Azurite, queue: QueueClient
+) -> None:
+    async with hosted(tmp_path, azurite, queue) as host:
+        assert f"work  queueTrigger, queue {queue.queue_name}" in host.log()
+        await queue.create_queue()  # the host waits for a queue that is not there
+        sent = await queue.send_message(encoded("Grüße"))
+        await logged(host, f"got 'Grüße' try 1 of {sent.id} inserted 20")
+        await logged(host, r"work succeeded \d+ ms")
+        await emptied(queue)
+
+
+async def test_a_message_that_keeps_failing_goes_to_the_poison_queue_after_all_its_tries(
+    tmp_path: Path, azurite: Azurite, queue: QueueClient, poison: QueueClient
+) -> None:
+    await queue.create_queue()
+    await queue.send_message(encoded("bad"))
+    await queue.send_message(encoded("flaky"))
+    async with hosted(tmp_path, azurite, queue) as host:
+        await logged(host, rf"went to queue {poison.queue_name}: it was tried 3 times")
+        await logged(host, "got 'flaky' try 3[^$]*work succeeded")
+        await emptied(queue)
+    assert [f"'bad' try {number}" in host.log() for number in (1, 2, 3, 4)] == [True, True, True, False]
+    assert "RuntimeError: it is bad" in host.log()
+    assert await contents(poison) == [encoded("bad")]
+
+
+async def test_a_message_that_fails_waits_as_long_as_the_host_file_says(
+    tmp_path: Path, azurite: Azurite, queue: QueueClient
+) -> None:
+    await queue.create_queue()
+    await queue.send_message(encoded("bad"))
+    async with hosted(tmp_path, azurite, queue, {"visibilityTimeout": "01:00:00"}) as host:
+        await logged(host, "work failed")
+        await queue.send_message(encoded("next"))
+        await logged(host, r"'next' try 1[^$]*work succeeded")
+    assert host.log().count("got 'bad'") == 1
+    assert not await contents(queue)
+    assert (await queue.get_queue_properties()).approximate_message_count
+
+
+async def test_a_message_of_another_encoding_goes_to_the_poison_queue_at_once(
+    tmp_path: Path, azurite: Azurite, queue: QueueClient, poison: QueueClient
+) -> None:
+    await queue.create_queue()
+    await queue.send_message('{"plain": true}')
+    async with hosted(tmp_path, azurite, queue) as host:
+        await logged(host, "it is not encoded in base64")
+    assert "got " not in host.log()
+    assert await contents(poison) == ['{"plain": true}']
+
+
+async def test_without_an_encoding_messages_are_passed_on_as_they_are(
+    tmp_path: Path, azurite: Azurite, queue: QueueClient
+) -> None:
+    await queue.create_queue()
+    await queue.send_message('{"plain": true}')
+    async with hosted(tmp_path, azurite, queue, {"messageEncoding": "none"}) as host:
+        await logged(host, """got '{"plain": true}' try 1""")
+
+
+async def test_no_more_messages_are_worked_on_at_once_than_the_batch_size(
+    tmp_path: Path, azurite: Azurite, queue: QueueClient
+) -> None:
+    await queue.create_queue()
+    for _ in range(7):
+        await queue.send_message(encoded("beside others"))
+    async with hosted(tmp_path, azurite, queue, {"batchSize": 3}) as host:
+        await logged(host, r"(done, at most \d at once[^$]*){7}")
+    assert "at most 3 at once" in host.log()
+    assert "at most 4 at once" not in host.log()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_host_that_is_stopped_gives_back_what_it_was_working_on(
+    tmp_path: Path, azurite: Azurite, queue: QueueClient, number: signal.Signals
+) -> None:
+    await queue.create_queue()
+    await queue.send_message(encoded("sleep"))
+    async with hosted(tmp_path, azurite, queue) as host:
+        await logged(host, "got 'sleep'")
+        assert await asyncio.to_thread(host.stop, number) == 0
+    assert [message.content async for message in queue.receive_messages()] == [encoded("sleep")]
+    assert "work cancelled" in host.log()
+    assert "Traceback" not in host.log()
+
+
+async def test_storage_that_is_down_is_told_once_and_tried_until_it_is_back(tmp_path: Path) -> None:
+    azurite = Azurite()
+    client = QueueClient.from_connection_string(azurite.connection_string, "again")
+    async with client as queue, hosted(tmp_path, azurite, queue) as host:
+        await logged(host, "queue again cannot be polled")
+        async with azurite:
+            await queue.create_queue()
+            await queue.send_message(encoded("at last"))
+            await logged(host, r"got 'at last'[^$]*work succeeded")
+            await emptied(queue)
+    assert host.log().count("cannot be polled") == 1
+    assert host.log().count("can be polled again") == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({}, "A trigger needs STORE or STORE__queueServiceUri"),
+        ({"STORE": "nonsense"}, "STORE is no connection string"),
+    ],
+)
+async def test_a_trigger_without_its_account_ends_the_host_with_a_sentence(
+    tmp_path: Path, settings: dict[str, str], complaint: str
+) -> None:
+    app = write_app(tmp_path, APP)
+    code, log = await asyncio.to_thread(refused_host, app, {"QUEUE": "any", **settings})
+    assert code == 1
+    assert complaint in log
+    assert "Traceback" not in log
+
+
+async def test_a_message_stays_invisible_for_as_long_as_it_is_worked_on(queue: QueueClient) -> None:
+    """The trigger itself would take it again: it asks for messages all the time."""
+    await queue.create_queue()
+    await queue.send_message(encoded("long"))
+    calls: list[Call] = []
+    worked_on = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def invoke(call: Call) -> Future[bool]:
+        future: Future[bool] = Future()
+        calls.append(call)
+
+        def finish() -> None:
+            future.set_result(True)
+            worked_on.set()
+
+        loop.call_later(2.5, finish)
+        return future
+
+    function = Function("work", "1", {"type": "queueTrigger", "name": "message"})
+    trigger = QueueTrigger(function, queue, queue, invoke, QueueOptions(), lease=1)
+    running = asyncio.create_task(trigger.run())
+    await worked_on.wait()
+    await emptied(queue)
+    running.cancel()
+    await asyncio.wait({running})
+    assert [call.data for call in calls] == ["long"]
