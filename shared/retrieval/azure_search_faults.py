@@ -65,8 +65,8 @@ SENTENCES: dict[Reason, tuple[type[SwitchboardError], str]] = {
     Reason.NO_IDENTITY: (
         NotConfigured,
         (
-            "The app cannot sign in to Azure AI Search: give it a managed identity, sign in with `az login` locally, or "
-            "set AZURE_SEARCH_API_KEY."
+            "The app cannot sign in to Azure AI Search: give it a managed identity, sign in with `az login` locally, "
+            "or set AZURE_SEARCH_API_KEY."
         ),
     ),
     Reason.CREDENTIALS: (NotConfigured, "Azure AI Search refused this app: {credential_advice}."),

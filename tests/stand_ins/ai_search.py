@@ -1,7 +1,7 @@
 """A local HTTP server that stands in for Azure AI Search: it follows the REST reference and can be scripted.
 
     async with AISearchStandIn() as service:
-        service.add_index(demo_index())           # or let the app create it
+        service.add_index(demo_index())            # of `ai_search_demo`; or let the app create it
         service.add_documents({"id": "a", "content": "Glasses are covered.", "sourcefile": "a.md"})
         service.fail(429, headers={"Retry-After": "1"})    # for the next request, first come, first served
         service.fail(503, on="write")                      # for the next one of this kind
@@ -18,25 +18,25 @@ Source: Search Service REST API 2026-04-01.
 import asyncio
 import re
 import ssl
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Self
 
 from aiohttp import web
 
 from shared.chat_types import Json
-from tests.stand_ins.ai_search_indexes import Index, IndexDefinition, read_definition, read_object
+from tests.stand_ins.ai_search_bodies import read_search
+from tests.stand_ins.ai_search_definitions import IndexDefinition, read_definition
+from tests.stand_ins.ai_search_demo import INDEX_NAME
+from tests.stand_ins.ai_search_documents import Index, read_object
 from tests.stand_ins.ai_search_knowledge import KnowledgeBase, read_retrieval, retrieve
-from tests.stand_ins.ai_search_queries import answer, read_search
+from tests.stand_ins.ai_search_queries import answer
 from tests.stand_ins.ai_search_refusals import Refusal
+from tests.stand_ins.ai_search_scripts import Operation, Scripted
 
 VERSION = "2026-04-01"
 _LARGEST = 16 * 1024 * 1024
 """Bytes of a request."""
-
-type Operation = Literal["search", "write", "lookup", "count", "definition", "create", "list", "stats", "retrieve"]
-type Reply = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 READER = "Search Index Data Reader"
 CONTRIBUTOR = "Search Index Data Contributor"
@@ -82,7 +82,7 @@ class Received:
     """Set when the client leaves before the answer is complete."""
 
 
-class AISearchStandIn:
+class AISearchStandIn(Scripted):
     """The server, as an async context manager; every method may be called at any time.
 
     Args:
@@ -92,9 +92,10 @@ class AISearchStandIn:
     admin_key = "admin-key-0123456789"
     query_key = "query-key-0123456789"
     token = "token-of-the-app"  # noqa: S105 (nobody else takes it)
-    index_name = "documents"
+    index_name = INDEX_NAME
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__()
         self.endpoint = ""
         self.roles = {CONTRIBUTOR, SERVICE_CONTRIBUTOR}
         """What the identity of `token` may do."""
@@ -106,7 +107,6 @@ class AISearchStandIn:
         self.hidden_fields: set[str] = set()
         """Fields that the documents of answers come without, though the index has them."""
         self._tls = tls
-        self._scripts: deque[tuple[Operation | None, Reply]] = deque()
         self._failing: dict[str, list[int]] = {}
         self._arrivals = asyncio.Condition()
         application = web.Application(client_max_size=2 * _LARGEST)
@@ -161,70 +161,6 @@ class AISearchStandIn:
             await self._arrivals.wait_for(lambda: len(self.requests) >= count)
         return self.requests[count - 1]
 
-    def fail(
-        self,
-        status: int,
-        *,
-        message: str = "scripted",
-        code: str = "",
-        headers: Mapping[str, str] | None = None,
-        times: int = 1,
-        on: Operation | None = None,
-    ) -> None:
-        """Answer the next requests with an error."""
-
-        async def send(_request: web.Request) -> web.StreamResponse:
-            error: Json = {"error": {"code": code, "message": message}}
-            return web.json_response(error, status=status, headers=headers)
-
-        for _ in range(times):
-            self._scripts.append((on, send))
-
-    def reply(
-        self, body: bytes, *, status: int = 200, content_type: str = "application/json", on: Operation | None = None
-    ) -> None:
-        """Answer the next request with these very bytes."""
-
-        async def send(_: web.Request) -> web.StreamResponse:
-            return web.Response(body=body, status=status, content_type=content_type)
-
-        self._scripts.append((on, send))
-
-    def hang(self, *, on: Operation | None = None) -> None:
-        """Never answer the next request."""
-
-        async def send(_: web.Request) -> web.StreamResponse:
-            await asyncio.Event().wait()
-            raise AssertionError
-
-        self._scripts.append((on, send))
-
-    def hang_up(self, *, times: int = 1, on: Operation | None = None) -> None:
-        """Close the connection of the next requests without an answer."""
-
-        async def send(request: web.Request) -> web.StreamResponse:
-            if request.transport:
-                request.transport.abort()
-            await asyncio.Event().wait()
-            raise AssertionError
-
-        for _ in range(times):
-            self._scripts.append((on, send))
-
-    def cut_off(self, *, times: int = 1, on: Operation | None = None) -> None:
-        """Break the answers to the next requests off half way."""
-
-        async def send(request: web.Request) -> web.StreamResponse:
-            response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
-            await response.prepare(request)
-            await response.write(b'{"value": [')
-            if request.transport:
-                request.transport.close()
-            return response
-
-        for _ in range(times):
-            self._scripts.append((on, send))
-
     def fail_documents(self, statuses: Mapping[str, int], *, times: int = 1) -> None:
         """Fail the actions on these keys the next times that they come, each with its status."""
         for key, status in statuses.items():
@@ -247,7 +183,7 @@ class AISearchStandIn:
         async with self._arrivals:
             self._arrivals.notify_all()
         try:
-            if script := self._script(operation):
+            if script := self.script_for(operation):
                 return await script(request)
             if request.method in {"POST", "PUT"} and request.content_type != "application/json":
                 raise Refusal(415, "The content type has to be application/json.")
@@ -255,13 +191,6 @@ class AISearchStandIn:
         except asyncio.CancelledError:
             received.disconnected.set()
             raise
-
-    def _script(self, operation: Operation) -> Reply | None:
-        for script in self._scripts:
-            if script[0] in {None, operation}:
-                self._scripts.remove(script)
-                return script[1]
-        return None
 
     def _check_caller(self, request: web.Request, operation: Operation) -> None:
         key, bearer = request.headers.get("api-key"), request.headers.get("Authorization")
@@ -371,25 +300,3 @@ def _parsed(raw: bytes) -> dict[str, Json]:
         return read_object(raw)
     except Refusal:
         return {}
-
-
-def demo_index(
-    name: str = AISearchStandIn.index_name,
-    *,
-    dimensions: int = 64,
-    image_dimensions: int | None = None,
-    vectorizer: bool = False,
-    without: Sequence[str] = (),
-) -> IndexDefinition:
-    """An index as azure-search-openai-demo makes it, with rights.
-
-    Args:
-        name: Its name.
-        dimensions: Of `embedding`.
-        image_dimensions: Of `imageEmbedding`; None: there is none.
-        vectorizer: Whether it makes vectors of texts itself.
-        without: Fields that it does not have.
-    """
-    from tests.stand_ins.ai_search_demo import demo_definition
-
-    return demo_definition(name, dimensions, image_dimensions, vectorizer=vectorizer, without=without)

@@ -6,13 +6,28 @@ Source: `prepdocslib/searchmanager.py` of Azure-Samples/azure-search-openai-demo
 from collections.abc import Sequence
 
 from shared.chat_types import Json
-from tests.stand_ins.ai_search_indexes import IndexDefinition
+from tests.stand_ins.ai_search_definitions import IndexDefinition
+
+INDEX_NAME = "documents"
 
 
-def demo_definition(
-    name: str, dimensions: int, image_dimensions: int | None, *, vectorizer: bool, without: Sequence[str]
+def demo_index(
+    name: str = INDEX_NAME,
+    *,
+    dimensions: int = 64,
+    image_dimensions: int | None = None,
+    vectorizer: bool = False,
+    without: Sequence[str] = (),
 ) -> IndexDefinition:
-    """The definition; what the parameters mean is told at `ai_search.demo_index`."""
+    """An index as azure-search-openai-demo makes it, with rights.
+
+    Args:
+        name: Its name.
+        dimensions: Of `embedding`.
+        image_dimensions: Of `imageEmbedding`; None: there is none.
+        vectorizer: Whether it makes vectors of texts itself.
+        without: Fields that it does not have.
+    """
     facet: dict[str, Json] = {"filterable": True, "facetable": True}
     fields: list[Json] = [
         _simple("id", key=True),

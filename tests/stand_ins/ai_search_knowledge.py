@@ -13,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from shared.chat_types import Json
-from tests.stand_ins.ai_search_indexes import Index
-from tests.stand_ins.ai_search_queries import SearchBody, answer
+from tests.stand_ins.ai_search_bodies import SearchBody
+from tests.stand_ins.ai_search_documents import Index
+from tests.stand_ins.ai_search_queries import answer
 from tests.stand_ins.ai_search_refusals import invalid
 
 _REFERENCES = 50

@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shared.chat_types import Json
-from tests.stand_ins.ai_search_indexes import Document, IndexDefinition, IndexField
+from tests.stand_ins.ai_search_definitions import IndexDefinition, IndexField
+from tests.stand_ins.ai_search_documents import Document
 from tests.stand_ins.ai_search_refusals import Refusal, invalid_parameter, no_such_field
 
 type Scope = Mapping[str, Json]
