@@ -13,7 +13,7 @@ from shared.retrieval.azure_search_filters import (
     pages_filter,
     query_filter,
 )
-from tests.stand_ins.ai_search import demo_index
+from tests.stand_ins.ai_search_demo import demo_index
 from tests.stand_ins.ai_search_odata import compile_filter
 
 FIELDS = IndexFields()
