@@ -14,7 +14,7 @@ def openapi_json() -> bytes:
     """`GET /openapi.json`."""
     from shared.description.openapi import build_openapi
 
-    return encode_json(build_openapi())
+    return encode_json(build_openapi(signed_in=_signed_in()))
 
 
 @cache
@@ -23,4 +23,9 @@ def swagger_json() -> bytes:
     from shared.description.openapi import build_openapi
     from shared.description.swagger import to_swagger
 
-    return encode_json(to_swagger(build_openapi(), os.environ.get("WEBSITE_HOSTNAME")))
+    return encode_json(to_swagger(build_openapi(signed_in=_signed_in()), os.environ.get("WEBSITE_HOSTNAME")))
+
+
+def _signed_in() -> bool:
+    """Whether callers have to be; told even where the settings as a whole are wrong."""
+    return os.environ.get("AUTH_MODE", "").strip() not in ("", "none")

@@ -9,10 +9,19 @@ from pydantic.json_schema import models_json_schema
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
 from shared.description.protocol_shape import SHARED, Shape
 from shared.description.rai_routes import RAI_ROUTES, RAI_SCHEMAS
-from shared.description.routes import OWN_SCHEMAS, ROUTES, Answer, ChatRoute, ErrorType, PlainRoute, Route
+from shared.description.routes import (
+    ABOUT_THE_APP,
+    OWN_SCHEMAS,
+    ROUTES,
+    Answer,
+    ChatRoute,
+    ErrorType,
+    PlainRoute,
+    Route,
+)
 from shared.description.schemas import STRING, Schema, any_of, record, ref, untitled
 from shared.description.shapes import SHAPES
-from shared.errors import RateLimited, SwitchboardError
+from shared.errors import NotSignedIn, RateLimited, SwitchboardError
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.chat_body import ChatBody
 from shared.wire.framing import SSE
@@ -25,15 +34,21 @@ VERSION = "0.1.0"
 """Of the app, as in `pyproject.toml`."""
 JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
+TOKEN = "token"  # noqa: S105 (a name)
+"""The security scheme."""
 _HOST_JSON = Path(__file__).parents[2] / "host.json"
 
 
-def build_openapi() -> Schema:
-    """The whole document. Its server is relative: only the caller knows by which name it reached us."""
+def build_openapi(*, signed_in: bool = False) -> Schema:
+    """The whole document. Its server is relative: only the caller knows by which name it reached us.
+
+    Args:
+        signed_in: Whether callers have to be.
+    """
     paths: Schema = {}
     for path, method, operation in _operations():
         paths.setdefault(path, {})[method] = operation
-    return {
+    document: Schema = {
         "openapi": "3.1.0",
         "info": {"title": "Switchboard", "version": VERSION, "description": _introduction()},
         "servers": [{"url": f"/{_route_prefix()}".rstrip("/") or "/"}],
@@ -41,6 +56,26 @@ def build_openapi() -> Schema:
         "paths": paths,
         "components": {"schemas": _schemas()},
     }
+    if signed_in:
+        _require_tokens(document)
+    return document
+
+
+def _require_tokens(document: Schema) -> None:
+    """Say that every operation needs a token, but for those that tell about the app itself."""
+    document["components"]["securitySchemes"] = {
+        TOKEN: {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "JWT",
+            "description": "An access token of Microsoft Entra ID for this app.",
+        }
+    }
+    document["security"] = [{TOKEN: []}]
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            if operation["tags"] == [ABOUT_THE_APP]:
+                operation["security"] = []
 
 
 def all_errors(root: ErrorType = SwitchboardError) -> Iterator[ErrorType]:
@@ -77,7 +112,7 @@ def _tags() -> Iterator[Schema]:
     yield {"name": "history", "description": "The caller's chats."}
     yield {"name": "safety", "description": "The safety service, for texts and payloads of other apps."}
     yield {"name": "documents", "description": "The documents that answers cite."}
-    yield {"name": "service", "description": "The app itself."}
+    yield {"name": ABOUT_THE_APP, "description": "The app itself."}
 
 
 def _operations() -> Iterator[tuple[str, str, Schema]]:
@@ -186,6 +221,9 @@ def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) 
         if issubclass(kind, RateLimited):
             seconds = {"description": "Seconds to wait.", "required": True, "schema": {"type": "integer", "minimum": 1}}
             response["headers"] = {"Retry-After": seconds}
+        if issubclass(kind, NotSignedIn):
+            how = {"description": "How to sign in (RFC 6750).", "required": True, "schema": STRING}
+            response["headers"] = {"WWW-Authenticate": how}
     return responses
 
 

@@ -13,7 +13,16 @@ from shared.description.schemas import (
     ref,
     untitled,
 )
-from shared.errors import BadRequest, InternalError, NotConfigured, RateLimited, TooLarge, TooSlow, Unavailable
+from shared.errors import (
+    BadRequest,
+    InternalError,
+    NotConfigured,
+    NotSignedIn,
+    RateLimited,
+    TooLarge,
+    TooSlow,
+    Unavailable,
+)
 from shared.guard import Source
 from shared.wire.rai_body import ANALYSIS_LINES, EVENTS, RequestEventBody, TextBody
 
@@ -84,6 +93,7 @@ _BODY = any_of(
 )
 _ERRORS: tuple[ErrorType, ...] = (
     BadRequest,
+    NotSignedIn,
     TooLarge,
     RateLimited,
     InternalError,

@@ -170,7 +170,18 @@ _RANGE: Schema = {
     "schema": STRING,
 }
 _FAULTS: tuple[ErrorType, ...] = (InternalError,)
-_CONTENT_ERRORS: tuple[ErrorType, ...] = (NotFound, InternalError, Unavailable, NotConfigured)
+ABOUT_THE_APP = "service"
+"""The tag of what is told to those who are not signed in, too."""
+_CONTENT_ERRORS: tuple[ErrorType, ...] = (
+    NotSignedIn,
+    NotAllowed,
+    NotFound,
+    RateLimited,
+    InternalError,
+    Unavailable,
+    NotConfigured,
+    TooSlow,
+)
 
 
 def _document(path: str, operation: str, version: str, key: str, value: str) -> PlainRoute:
@@ -179,7 +190,7 @@ def _document(path: str, operation: str, version: str, key: str, value: str) -> 
         path,
         "get",
         operation,
-        "service",
+        ABOUT_THE_APP,
         f"This description in {version}",
         "What the app offers, for tools.",
         _FAULTS,
@@ -247,9 +258,13 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         visible=False,
         answers={
             200: Answer("There is such a document.", None),
+            401: Answer("Nobody is signed in.", None),
+            403: Answer("Who is signed in may see no document.", None),
             404: Answer("There is none.", None),
+            429: Answer("A service has had enough for now.", None),
             500: Answer("A fault of ours.", None),
-            503: Answer("A setting is missing or wrong.", None),
+            503: Answer("A setting is missing or wrong, or a service cannot be used.", None),
+            504: Answer("A service did not answer in time.", None),
         },
         parameters=(_PATH,),
     ),
@@ -257,7 +272,7 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "health",
         "get",
         "get_health",
-        "service",
+        ABOUT_THE_APP,
         "Get the health of the app",
         "Whether the app can answer, and which part cannot.",
         _FAULTS,

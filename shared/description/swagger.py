@@ -37,12 +37,28 @@ def to_swagger(openapi: Schema, hostname: str | None = None) -> Schema:
         "info": openapi["info"],
         **address,
         "basePath": openapi["servers"][0]["url"],
+        **_security(openapi),
         "tags": openapi["tags"],
         "paths": {
             path: {method: converter.operation(operation) for method, operation in methods.items()}
             for path, methods in openapi["paths"].items()
         },
         "definitions": {name: converter.schema(schema) for name, schema in schemas.items()},
+    }
+
+
+def _security(openapi: Schema) -> Schema:
+    """The tokens that callers need, if they do: Swagger 2.0 knows a header for them."""
+    if "security" not in openapi:
+        return {}
+    schemes: dict[str, Schema] = openapi["components"]["securitySchemes"]
+    header = {"type": "apiKey", "in": "header", "name": "Authorization"}
+    return {
+        "securityDefinitions": {
+            name: {**header, "description": f"{scheme['description']} Send it as 'Bearer …'."}
+            for name, scheme in schemes.items()
+        },
+        "security": openapi["security"],
     }
 
 

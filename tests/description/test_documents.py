@@ -22,6 +22,7 @@ from shared.wire.table import PROTOCOLS, inferred
 ROOT = Path(__file__).parents[2]
 OPENAPI = build_openapi()
 SWAGGER = to_swagger(OPENAPI)
+SIGNED_IN = build_openapi(signed_in=True)
 DOCUMENTS = pytest.mark.parametrize("document", [OPENAPI, SWAGGER], ids=["openapi", "swagger"])
 LARGEST_DEFINITION = 1_000_000
 """Bytes; what a custom connector takes."""
@@ -112,6 +113,25 @@ def test_every_error_is_described_with_its_status_and_code() -> None:
         assert f"| {kind.status} | `{kind.code}` |" in described
         assert any(kind in route.errors for route in ROUTES), f"no route fails with {kind.__name__}"
     assert OPENAPI["components"]["schemas"]["ErrorCode"]["enum"] == [kind.code for kind in all_errors()]
+
+
+@pytest.mark.parametrize("document", [SIGNED_IN, to_swagger(SIGNED_IN)], ids=["openapi", "swagger"])
+def test_where_callers_sign_in_all_but_what_tells_about_the_app_needs_a_token(document: dict[str, Any]) -> None:
+    validate(document)
+    assert document["security"] == [{"token": []}]
+    open_to_all = {path for path, _, operation in operations(document) if operation.get("security") == []}
+    assert open_to_all == {"/health", "/openapi.json", "/swagger.json"}
+
+
+@DOCUMENTS
+def test_where_nobody_signs_in_no_token_is_asked_for(document: dict[str, Any]) -> None:
+    assert "security" not in document
+    assert not [path for path, _, operation in operations(document) if "security" in operation]
+
+
+def test_every_operation_says_that_it_may_ask_to_sign_in_but_those_about_the_app() -> None:
+    says = {path for path, _, operation in operations(OPENAPI) if "401" in operation["responses"]}
+    assert {path for path, _, _ in operations(OPENAPI)} - says == {"/health", "/openapi.json", "/swagger.json"}
 
 
 def test_the_version_is_the_projects() -> None:
