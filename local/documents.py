@@ -40,7 +40,7 @@ def main() -> int:
 
 async def _is_missing(folder: Path) -> bool:
     """Whether documents of the folder, and no others, are in the index, and not all of them."""
-    from shared.app import content_dir, open_index
+    from shared.app import kept_folders, open_index
     from shared.errors import NotConfigured
     from shared.retrieval.ingestion.folder import list_folder
     from shared.settings import Settings
@@ -54,7 +54,7 @@ async def _is_missing(folder: Path) -> bool:
         indexed = await index.fingerprints()
     finally:
         await index.aclose()
-    return set(indexed) < {file.sourcefile for file in list_folder(folder, content_dir(settings)).files}
+    return set(indexed) < {file.sourcefile for file in list_folder(folder, kept_folders(settings)).files}
 
 
 if __name__ == "__main__":

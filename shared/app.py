@@ -23,22 +23,23 @@ from shared.service import Service
 from shared.settings import Settings
 
 if TYPE_CHECKING:
+    from shared.retrieval.ingestion.document import Target
     from shared.telemetry.otel import OtelTracing
 
 
-def content_dir(settings: Settings) -> Path:
-    """Where ingestion keeps a copy of each indexed document, for `GET /content/{path}`."""
-    return settings.data_dir / "content"
+def kept_folders(settings: Settings) -> tuple[Path, Path]:
+    """Where documents and the images of their pages are kept if no storage is configured."""
+    return settings.data_dir / "content", settings.data_dir / "pages"
 
 
 def open_documents(settings: Settings) -> DocumentStore:
     """Where the documents are that answers cite."""
-    return _store(settings, settings.content_container, content_dir(settings))
+    return _store(settings, settings.content_container, kept_folders(settings)[0])
 
 
 def open_pages(settings: Settings) -> DocumentStore:
     """Where the images of their pages are."""
-    return _store(settings, f"{settings.content_container}-pages", settings.data_dir / "pages")
+    return _store(settings, f"{settings.content_container}-pages", kept_folders(settings)[1])
 
 
 def open_index(settings: Settings) -> PassageIndex:
@@ -54,6 +55,13 @@ def open_embedder(settings: Settings) -> Embedder | None:
     """The embedding model, if the settings name one."""
     service = _openai_service(settings)
     return _embedder(service) if service else None
+
+
+def open_target(settings: Settings) -> "Target":
+    """Where documents go that are ingested."""
+    from shared.retrieval.ingestion.document import Target
+
+    return Target(open_index(settings), open_embedder(settings), open_documents(settings))
 
 
 def build_service(settings: Settings) -> Service:
@@ -75,7 +83,6 @@ def build_service(settings: Settings) -> Service:
         _chat_agent(settings, agents),
         _SAFETY[settings.rai_backend](settings),
         _IDENTITY[settings.auth_mode](settings),
-        content_dir(settings),
         open_documents(settings),
         open_pages(settings),
     )

@@ -1,72 +1,85 @@
-"""The source documents that answers cite: exactly those that were indexed, and nothing else."""
+"""The documents that answers cite, as `GET /content/{path}` serves them."""
 
 import codecs
-import mimetypes
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import unquote
+from collections.abc import Awaitable, Callable
+from email.utils import format_datetime
+from pathlib import PurePosixPath
+from unicodedata import normalize
+from urllib.parse import quote, unquote
 
+from shared.documents import DocumentStore, StoredDocument
+from shared.documents.media_types import media_type
+from shared.documents.names import is_hidden, is_name
 from shared.errors import NotFound
 
-_TYPES = {
-    ".md": "text/markdown",
-    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-}
-"""Media types that not every system knows."""
 _SNIFF_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A file to send."""
-
-    path: Path
-    """Where it is."""
-    headers: Mapping[str, str]
-    """What it is, and what a browser must not do with it."""
-
-
-def find_document(content_dir: Path, path: str) -> Document:
-    """Find an indexed document by the path in `GET /content/{path}`, decoded once.
+async def find_document(
+    store: DocumentStore, path: str, may_see: Callable[[str], Awaitable[bool]] | None = None
+) -> StoredDocument:
+    """Find a document by the path in `GET /content/{path}`, decoded once.
 
     A citation's `#page=3` may be part of it, and so may the escapes in its name, if a client encoded the whole.
 
+    Args:
+        store: Where the documents are.
+        path: What was asked for.
+        may_see: Whether the caller may see the document of a name; None: all may be seen.
+
     Raises:
-        NotFound: there is no such document; what lies outside of `content_dir` is no document.
+        NotFound: there is no such document, or the caller may not see it: the two look the same.
+        SwitchboardError: that cannot be found out now.
     """
-    root = content_dir.resolve()
-    for name in dict.fromkeys((path, path.partition("#")[0], unquote(path), unquote(path.partition("#")[0]))):
-        if file := _inside(root, name):
-            return Document(file, _headers(file))
+    for name in _names(path):
+        if may_see and not await may_see(name):
+            continue
+        if document := await store.find(name):
+            return document
     raise NotFound("There is no such document.")
 
 
-def _inside(root: Path, name: str) -> Path | None:
-    try:
-        file = (root / name).resolve()
-        is_document = file.is_relative_to(root) and file.is_file()
-    except (OSError, ValueError):  # a name that no file can have
-        return None
-    return file if is_document else None
+def _names(path: str) -> list[str]:
+    """What a path may mean, as it stands first."""
+    meant = (path, path.partition("#")[0], unquote(path), unquote(path.partition("#")[0]))
+    names = dict.fromkeys([*meant, *(normalize("NFC", name) for name in meant)])
+    return [name for name in names if is_name(name) and not is_hidden(name)]
 
 
-def _headers(file: Path) -> dict[str, str]:
-    media_type = _TYPES.get(file.suffix.lower()) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-    headers = {"x-content-type-options": "nosniff", "content-type": media_type}
-    if media_type.startswith("text/") and _is_utf8(file):
+async def content_headers(store: DocumentStore, document: StoredDocument) -> dict[str, str]:
+    """What a document is, and what a browser must not do with it.
+
+    Raises:
+        SwitchboardError: it cannot be read now.
+    """
+    kind = media_type(document.name)
+    headers = {
+        "content-type": kind,
+        "content-disposition": _disposition(PurePosixPath(document.name).name),
+        "x-content-type-options": "nosniff",
+        "accept-ranges": "bytes",
+        "etag": document.etag,
+        "last-modified": format_datetime(document.last_modified, usegmt=True),
+    }
+    if kind.startswith("text/") and await _is_utf8(store, document):
         headers["content-type"] += "; charset=utf-8"
-    if media_type in ("text/html", "application/xhtml+xml", "image/svg+xml"):
+    if kind in ("text/html", "application/xhtml+xml", "image/svg+xml"):
         headers["content-security-policy"] = "sandbox"  # a document's scripts have no business on our origin
     return headers
 
 
-def _is_utf8(file: Path) -> bool:
-    """Whether the file begins as UTF-8."""
-    with file.open("rb") as opened:
-        start = opened.read(_SNIFF_BYTES)
+def _disposition(name: str) -> str:
+    """Source: RFC 6266; what is no plain ASCII is encoded by RFC 8187."""
+    quoted = quote(name, safe="")
+    return f'inline; filename="{name}"' if quoted == name else f"inline; filename*=UTF-8''{quoted}"
+
+
+async def _is_utf8(store: DocumentStore, document: StoredDocument) -> bool:
+    """Whether the document begins as UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(start)
+        async for piece in store.read(document, 0, min(document.size, _SNIFF_BYTES)):
+            decoder.decode(piece)
     except UnicodeDecodeError:
         return False
     return True

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from pathlib import Path
 
 from shared.agents.definitions import AgentDefinition, Agents
 from shared.agents.turns import AgentParts, agent_turn, team_turn
@@ -43,8 +42,6 @@ class Service:
     """What checks texts; None where none is configured."""
     identity: Identity
     """What tells who is calling."""
-    content_dir: Path
-    """Where the indexed documents lie."""
     documents: DocumentStore
     """The documents that answers cite."""
     pages: DocumentStore

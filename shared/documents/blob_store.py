@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ class BlobStore:
     async def find(self, name: str) -> StoredDocument | None:
         """The document, or None."""
         found = await self._properties(name)
-        return StoredDocument(name, found.size, found.etag, found.last_modified) if found else None
+        return StoredDocument(name, found.size, found.etag, found.last_modified.astimezone(UTC)) if found else None
 
     async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
         """Yield its bytes, as they come.

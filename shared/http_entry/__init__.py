@@ -2,8 +2,9 @@
 
 from shared.http_entry.chat_history import chat_messages, delete_chat, list_chats, start_chat, update_chat
 from shared.http_entry.companion import rai_analyze, rai_analyze_stream
+from shared.http_entry.content import content
 from shared.http_entry.questions import ask, chat, chat_stream, team_batch, team_stream
-from shared.http_entry.service import content, health, openapi, swagger
+from shared.http_entry.service import health, openapi, swagger
 from shared.http_entry.warm_up import warm_up
 
 __all__ = [

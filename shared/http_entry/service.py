@@ -1,26 +1,16 @@
-"""The routes of the app itself: the documents that it cites, its health and its description."""
+"""The routes of the app itself: its health and its description."""
 
 import asyncio
 
-from azurefunctions.extensions.http.fastapi import FileResponse, Request, Response
+from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
 from shared.chat_types import Json
-from shared.content import find_document
 from shared.description.documents import openapi_json, swagger_json
 from shared.errors import NotConfigured
 from shared.http_entry.answering import answering, json_response
 from shared.http_entry.warm_up import warm_up_soon
 from shared.wire.table import PROTOCOLS
-
-
-@answering
-async def content(request: Request) -> Response:
-    """`GET /content/{path}`: a source document."""
-    service = await app.get_service()
-    path = request.path_params.get("path") or ""  # a catch-all that catches nothing is left out
-    document = await asyncio.to_thread(find_document, service.content_dir, path)
-    return FileResponse(document.path, headers=document.headers)
 
 
 @answering

@@ -1,6 +1,6 @@
-"""Ingestion: fills a `PassageIndex` from a folder of documents.
+"""Ingestion: fills a `PassageIndex` from a folder of documents, and from those that others put into the store.
 
-`ingest` drives it file by file: `folder` lists what is there, `readers` turn a file into pages of clean text,
-`splitting` cuts pages into passages, and `copies` keeps the documents that answers cite. The command is
-`python -m shared.retrieval.ingestion DOCS`.
+`ingest` drives a folder file by file, and `folder` lists what is there. `document` does one document: `readers` turn a
+file into pages of clean text, `splitting` cuts pages into passages, `fingerprints` tell what is done already and where
+it came from. The command is `python -m shared.retrieval.ingestion DOCS`.
 """

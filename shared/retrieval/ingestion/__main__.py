@@ -8,10 +8,10 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from shared.app import content_dir, open_embedder, open_index
+from shared.app import kept_folders, open_target
 from shared.errors import NotConfigured, SwitchboardError
 from shared.retrieval.ingestion.folder import list_folder
 from shared.retrieval.ingestion.ingest import ingest_folder
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder: Path = parser.parse_args(arguments).folder
     try:
         settings = Settings.read(os.environ)
-        if problem := _problem(folder, content_dir(settings)):
+        if problem := _problem(folder, kept_folders(settings)):
             return _complain(problem, 2)
         report = asyncio.run(_ingest(folder, settings))
     except NotConfigured as wrong:
@@ -41,15 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if report.counts()[Outcome.FAILED] else 0
 
 
-def _problem(folder: Path, content: Path) -> str | None:
+def _problem(folder: Path, kept: Collection[Path]) -> str | None:
     """Why a folder cannot be indexed, before the index is touched: an empty one would empty the index."""
     if not folder.exists():
         return f"There is no folder {folder}."
     if not folder.is_dir():
         return f"{folder} is no folder; name the folder that holds the documents."
-    if folder.resolve().is_relative_to(content.resolve()):
+    if any(folder.resolve().is_relative_to(own.resolve()) for own in kept):
         return f"{folder} holds the index's own copies; name the folder that they come from."
-    listing = list_folder(folder, content)
+    listing = list_folder(folder, kept)
     if not listing.files and not listing.closed_folders:
         return f"{folder} holds no document that can be read; the index is left as it was."
     return None
@@ -58,17 +58,12 @@ def _problem(folder: Path, content: Path) -> str | None:
 async def _ingest(folder: Path, settings: Settings) -> IngestReport:
     from shared.retrieval.ingestion.console import ConsoleReporter, summary, write_line
 
-    index = open_index(settings)
+    target = open_target(settings)
     try:
-        embedder = open_embedder(settings)
-        try:
-            with ConsoleReporter() as reporter:
-                report = await ingest_folder(folder, index, embedder, content_dir(settings), reporter)
-        finally:
-            if embedder:
-                await embedder.aclose()
+        with ConsoleReporter() as reporter:
+            report = await ingest_folder(folder, target, reporter, kept_folders(settings))
     finally:
-        await index.aclose()
+        await target.aclose()
     write_line(summary(report))
     return report
 

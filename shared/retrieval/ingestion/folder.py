@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,13 +32,14 @@ class Listing:
     """Folders that cannot be listed now, each ending with `/`: what is in them is not known to be gone."""
 
 
-def list_folder(folder: Path, leave_out: Path) -> Listing:
-    """List the documents of `folder`; hidden files and folders are ignored, and so is the folder `leave_out`.
+def list_folder(folder: Path, leave_out: Collection[Path]) -> Listing:
+    """List the documents of `folder`; hidden files and folders are ignored, and so are the folders to `leave_out`.
 
     Links to files of the folder are files; other links are skipped, so that nothing outside of the folder is read
     and nothing is read forever.
     """
     root = folder.resolve()
+    not_ours = {path.resolve() for path in leave_out}
     listing = Listing()
     names: set[str] = set()
 
@@ -52,7 +54,7 @@ def list_folder(folder: Path, leave_out: Path) -> Listing:
         subfolders[:] = sorted(
             name
             for name in subfolders
-            if not name.startswith(".") and name not in links and here / name != leave_out.resolve()
+            if not name.startswith(".") and name not in links and here / name not in not_ours
         )
         for name in sorted(files + links):
             if not name.startswith("."):

@@ -1,53 +1,41 @@
 """The ingestion of a folder: what is new or changed is indexed, what is gone is removed, the rest is left alone."""
 
 import asyncio
-import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from shared.chat_types import Passage
+from shared.documents import DocumentStore
 from shared.errors import SwitchboardError
-from shared.retrieval import Embedder, PassageIndex
-from shared.retrieval.ingestion.copies import has_copy, keep_copy, remove_copy, remove_unknown_copies
-from shared.retrieval.ingestion.embedding import embed_passages
+from shared.retrieval.ingestion.document import Target, index_document
+from shared.retrieval.ingestion.fingerprints import Origin, fingerprint, is_of, is_same
 from shared.retrieval.ingestion.folder import Found, Listing, list_folder
 from shared.retrieval.ingestion.pages import UnreadableError
-from shared.retrieval.ingestion.readers import read_pages
 from shared.retrieval.ingestion.reports import FileReport, IngestReport, Outcome, Reporter
 
-_VERSION = "1"
-"""Of what readers and splitter make of the same bytes; a new one indexes every file again."""
 
+async def ingest_folder(folder: Path, target: Target, reporter: Reporter, leave_out: Collection[Path]) -> IngestReport:
+    """Make the index hold the documents of `folder`, and the store a copy of each, and nothing else from a folder.
 
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """Where passages go."""
+    What others put into the store or into the index stays. Each file is read, embedded and written on its own, so an
+    interruption loses nothing that was finished. A file that cannot be indexed is reported as failed and the others
+    still are: if there is no text to be had from it any more, what the index held of it is removed; if it was a fault
+    of the moment (the disk, the embedding service), that stays.
 
-    index: PassageIndex
-    embedder: Embedder | None
-    content_dir: Path
-    known: Mapping[str, str]
-    """The fingerprint of each file in the index."""
-
-
-async def ingest_folder(
-    folder: Path, index: PassageIndex, embedder: Embedder | None, content_dir: Path, reporter: Reporter
-) -> IngestReport:
-    """Make the index hold the documents of `folder`, and `content_dir` a copy of each, and nothing else.
-
-    Each file is read, embedded and written on its own, so an interruption loses nothing that was finished. A file
-    that cannot be indexed is reported as failed and the others still are: if there is no text to be had from it
-    any more, what the index held of it is removed; if it was a fault of the moment (the disk, the embedding
-    service), that stays.
+    Args:
+        folder: The documents, with all folders below it.
+        target: Where they go.
+        reporter: Follows.
+        leave_out: Folders below it that hold no documents of their own.
 
     Raises:
-        SwitchboardError: the index cannot be used at all.
+        SwitchboardError: the index or the store cannot be used at all.
     """
-    listing = await asyncio.to_thread(list_folder, folder, content_dir)
-    target = _Target(index, embedder, content_dir, dict(await index.fingerprints()))
-    await asyncio.to_thread(remove_unknown_copies, content_dir, target.known)
-    gone = _gone(listing, target.known)
+    listing = await asyncio.to_thread(list_folder, folder, leave_out)
+    known = dict(await target.index.fingerprints())
+    if not target.documents.is_shared:
+        await _remove_unknown(target.documents, known)
+    gone = _gone(listing, known)
     reports: list[FileReport] = []
 
     def report(file: FileReport) -> None:
@@ -62,57 +50,48 @@ async def ingest_folder(
         report(other)
     for found in listing.files:
         reporter.reading(found.sourcefile)
-        report(await _ingest_file(found, target))
+        report(await _ingest_file(found, known.get(found.sourcefile), target))
     return IngestReport(tuple(reports))
 
 
-def _gone(listing: Listing, known: Iterable[str]) -> list[str]:
+def _gone(listing: Listing, known: Mapping[str, str]) -> list[str]:
+    """What came from a folder, and is in this one no more."""
     present = {found.sourcefile for found in listing.files}
     closed = tuple(listing.closed_folders)
-    return sorted(name for name in known if name not in present and not name.startswith(closed))
+    return sorted(
+        name
+        for name, mark in known.items()
+        if is_of(Origin.FOLDER, mark) and name not in present and not name.startswith(closed)
+    )
 
 
-async def _ingest_file(found: Found, target: _Target) -> FileReport:
-    name = found.sourcefile
+async def _ingest_file(found: Found, known: str | None, target: Target) -> FileReport:
+    name, path = found.sourcefile, found.path
     try:
-        fingerprint = await asyncio.to_thread(_fingerprint, found.path, target.embedder)
-        if target.known.get(name) == fingerprint:
-            await asyncio.to_thread(_restore_copy, found, target.content_dir)
+        rights = await target.documents.rights(name)
+        mark = await asyncio.to_thread(fingerprint, Origin.FOLDER, path, rights, target.embedder)
+        if is_same(known, mark):
+            if await target.documents.find(name) is None:
+                await target.documents.keep(name, path)
             return FileReport(name, Outcome.UNCHANGED)
-        passages = await asyncio.to_thread(_read_passages, found)
-        vectors = await embed_passages(target.embedder, passages) if target.embedder else None
-        await asyncio.to_thread(keep_copy, found.path, target.content_dir, name)
-        await target.index.replace(name, fingerprint, passages, vectors)
+        return await index_document(name, path, mark, rights, target, keep=True)
     except UnreadableError as unreadable:
-        if name in target.known:
+        if known is not None:
             await _remove(name, target)
         return FileReport(name, Outcome.FAILED, str(unreadable))
     except OSError as fault:
         return FileReport(name, Outcome.FAILED, f"cannot be indexed now: {fault.strerror}.")
     except SwitchboardError as fault:
         return FileReport(name, Outcome.FAILED, f"cannot be indexed now: {fault.message}")
-    return FileReport(name, Outcome.INDEXED, f"{len(passages)} passage{'s' if len(passages) > 1 else ''}")
 
 
-def _fingerprint(path: Path, embedder: Embedder | None) -> str:
-    """A hash of all that the index's entry of a file depends on."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-    digest.update(f"\0{_VERSION}\0{embedder.model if embedder else ''}".encode())
-    return digest.hexdigest()
-
-
-def _read_passages(found: Found) -> list[Passage]:
-    from shared.retrieval.ingestion.splitting import split
-
-    return split(found.sourcefile, read_pages(found.path))
-
-
-def _restore_copy(found: Found, content_dir: Path) -> None:
-    if not has_copy(content_dir, found.sourcefile):
-        keep_copy(found.path, content_dir, found.sourcefile)
-
-
-async def _remove(name: str, target: _Target) -> None:
-    await asyncio.to_thread(remove_copy, target.content_dir, name)
+async def _remove(name: str, target: Target) -> None:
+    await target.documents.remove(name)
     await target.index.remove(name)
+
+
+async def _remove_unknown(documents: DocumentStore, known: Collection[str]) -> None:
+    """Remove the copies that an interruption left of files which the index never got."""
+    async for name in documents.names():
+        if unicodedata.normalize("NFC", name) not in known:
+            await documents.remove(name)

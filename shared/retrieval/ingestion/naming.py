@@ -5,6 +5,7 @@ import re
 import unicodedata
 from pathlib import Path, PurePosixPath
 
+from shared.documents.names import is_name
 from shared.retrieval.ingestion.pages import UnreadableError
 
 _ESCAPED = re.compile(r"[\[\]#%?\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -18,13 +19,15 @@ def sourcefile(path: Path, folder: Path) -> str:
     """The path of a file below the indexed folder, with `/`, in NFC whatever the file system makes of an umlaut.
 
     Raises:
-        UnreadableError: the name is not Unicode.
+        UnreadableError: the name is not Unicode, or no document can have it.
     """
     name = unicodedata.normalize("NFC", path.relative_to(folder).as_posix())
     try:
         name.encode()
     except UnicodeEncodeError as broken:
         raise UnreadableError("has a name that is not Unicode; rename it.") from broken
+    if not is_name(name):
+        raise UnreadableError("has a backslash in its name, or a path of more than 1,024 characters; rename it.")
     return name
 
 

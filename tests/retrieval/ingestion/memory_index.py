@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shared.chat_types import Passage
+from shared.documents.file_store import FileStore
 from shared.errors import SwitchboardError
+from shared.retrieval.ingestion.document import Target
 from shared.retrieval.ingestion.ingest import ingest_folder
 from shared.retrieval.ingestion.reports import FileReport, IngestReport
 
@@ -25,6 +27,7 @@ class MemoryIndex:
         fingerprint: str,
         passages: Sequence[Passage],
         vectors: Sequence[Sequence[float]] | None,
+        image_vectors: Sequence[Sequence[float] | None] | None = None,
     ) -> None:
         self.writes.append(sourcefile)
         self.files[sourcefile] = (fingerprint, tuple(passages))
@@ -103,7 +106,8 @@ class Workplace:
     async def ingest(self) -> IngestReport:
         self.lines = Lines()
         self.index.writes.clear()
-        return await ingest_folder(self.docs, self.index, self.embedder, self.content, self.lines)
+        target = Target(self.index, self.embedder, FileStore(self.content))
+        return await ingest_folder(self.docs, target, self.lines, [self.content])
 
     def copies(self) -> set[str]:
         return {path.relative_to(self.content).as_posix() for path in self.content.rglob("*") if path.is_file()}

@@ -1,0 +1,82 @@
+"""Which part of a document a request asks for, and whether it has it already.
+
+Source: RFC 9110, 13 (conditional requests) and 14 (ranges). Of several ranges none counts: the whole is an answer too.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import Enum, auto
+
+from shared.documents import StoredDocument
+
+_RANGE = re.compile(r"\s*bytes\s*=\s*(?:([0-9]{1,50})-([0-9]{1,50})?|-([0-9]{1,50}))\s*", re.ASCII | re.IGNORECASE)
+_ETAG = re.compile(r'(?:W/)?("[^"]*")')
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of a document's bytes."""
+
+    start: int
+    """The first, from 0."""
+    length: int
+    """How many; at least 1."""
+
+
+class Asked(Enum):
+    """What is asked for, where it is no part."""
+
+    WHOLE = auto()
+    """All of it."""
+    NOT_MODIFIED = auto()
+    """What the caller has already."""
+    NOTHING_THERE = auto()
+    """A part that the document does not have."""
+
+
+def asked_for(method: str, headers: Mapping[str, str], document: StoredDocument) -> Part | Asked:
+    """What a request is to get of a document."""
+    if _has_it(headers, document):
+        return Asked.NOT_MODIFIED
+    asked = _RANGE.fullmatch(headers.get("range", ""))
+    if method != "GET" or not asked or not _range_counts(headers.get("if-range"), document):
+        return Asked.WHOLE
+    first, last, suffix = asked.groups()
+    if suffix:
+        start, end = max(0, document.size - int(suffix)), document.size
+    else:
+        start, end = int(first), min(int(last) + 1 if last else document.size, document.size)
+        if last and int(last) < start:
+            return Asked.WHOLE  # no range at all, by its grammar
+    return Part(start, end - start) if start < end else Asked.NOTHING_THERE
+
+
+def _has_it(headers: Mapping[str, str], document: StoredDocument) -> bool:
+    known = headers.get("if-none-match")
+    if known is not None:
+        return known.strip() == "*" or document.etag.removeprefix("W/") in _ETAG.findall(known)
+    since = _date(headers.get("if-modified-since"))
+    return since is not None and _seconds(document) <= since
+
+
+def _range_counts(condition: str | None, document: StoredDocument) -> bool:
+    """Whether the document is still the one that a caller has a part of."""
+    if condition is None:
+        return True
+    return condition.strip() == document.etag or _date(condition) == _seconds(document)
+
+
+def _seconds(document: StoredDocument) -> datetime:
+    """When it was changed, as exactly as a header says it."""
+    return document.last_modified.replace(microsecond=0)
+
+
+def _date(header: str | None) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(header or "")
+    except (ValueError, OverflowError):
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)

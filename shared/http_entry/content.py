@@ -1,0 +1,83 @@
+"""The route of the documents that answers cite."""
+
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+
+from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from shared import app
+from shared.content import content_headers, find_document
+from shared.errors import SwitchboardError
+from shared.http_entry.answering import answering, json_response
+from shared.http_entry.byte_ranges import Asked, Part, asked_for
+from shared.identity.access import access_of
+from shared.service import Service
+
+_log = logging.getLogger("switchboard.content")
+
+
+@answering
+async def content(request: Request) -> Response:
+    """`GET /content/{path}`: a source document, or a part of it."""
+    service = await app.get_service()
+    path = request.path_params.get("path") or ""  # a catch-all that catches nothing is left out
+    document = await find_document(service.documents, path, await _may_see(service, request))
+    headers = await content_headers(service.documents, document)
+    if service.settings.access_control == "enforced":
+        headers["cache-control"] = "private, no-cache"  # the next who asks may not be allowed to see it
+    match asked_for(request.method, request.headers, document):
+        case Asked.NOT_MODIFIED:
+            return Response(status_code=304, headers=headers)
+        case Asked.NOTHING_THERE:
+            sentence = f"The document has {document.size} bytes; ask for a range of these."
+            return _with(json_response({"error": sentence}, status=416), f"bytes */{document.size}")
+        case Asked.WHOLE:
+            part, status = Part(0, document.size), 200
+        case Part() as part:
+            status = 206
+            headers["content-range"] = f"bytes {part.start}-{part.start + part.length - 1}/{document.size}"
+    headers["content-length"] = str(part.length)
+    if request.method == "HEAD":
+        return Response(headers=headers)
+    pieces = service.documents.read(document, part.start, part.length)
+    first = await anext(pieces, b"")  # until it is there, a fault has its own status
+    return _DocumentResponse(first, pieces, status, headers)
+
+
+async def _may_see(service: Service, request: Request) -> Callable[[str], Awaitable[bool]] | None:
+    """What tells whether the caller may see a document; None: all may be seen."""
+    access = access_of(await service.identity.caller(request.headers), service.settings)
+    if access is None:
+        return None
+    return lambda name: service.retriever.may_see(name, access)
+
+
+def _with(response: Response, content_range: str) -> Response:
+    response.headers["content-range"] = content_range
+    return response
+
+
+class _DocumentResponse(StreamingResponse):
+    """A document as it is read. A fault cuts it off, so that nobody takes what came for all of it."""
+
+    def __init__(self, first: bytes, rest: AsyncGenerator[bytes], status: int, headers: dict[str, str]) -> None:
+        self._pieces = _told(first, rest)
+        super().__init__(self._pieces, status, headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it; however that ends, the reading ends too."""
+        async with aclosing(self._pieces):
+            await super().__call__(scope, receive, send)
+
+
+async def _told(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    async with aclosing(rest):
+        yield first
+        try:
+            async for piece in rest:
+                yield piece
+        except SwitchboardError as fault:
+            _log.warning("a document was cut off: %s", fault.message)
+            raise

@@ -1,0 +1,137 @@
+"""The ingestion of one document, from a file of a folder or from where documents are kept."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from shared.chat_types import Passage
+from shared.documents import DocumentStore, Rights, StoredDocument
+from shared.documents.names import is_hidden, is_name
+from shared.errors import Unavailable
+from shared.retrieval import Embedder, PassageIndex
+from shared.retrieval.ingestion.embedding import embed_passages
+from shared.retrieval.ingestion.fingerprints import Origin, fingerprint, is_same
+from shared.retrieval.ingestion.pages import UnreadableError
+from shared.retrieval.ingestion.readers import LARGEST_FILE, READERS, read_pages
+from shared.retrieval.ingestion.reports import FileReport, Outcome
+
+_TRIES = 3
+"""How often a document is indexed again because it has changed meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where documents go. Whoever opened it closes it."""
+
+    index: PassageIndex
+    """Gets their passages."""
+    embedder: Embedder | None
+    """Makes the passages' vectors; None: they have none."""
+    documents: DocumentStore
+    """Keeps the documents themselves, and knows who may see them."""
+
+    async def aclose(self) -> None:
+        """Close all of it."""
+        await self.index.aclose()
+        if self.embedder:
+            await self.embedder.aclose()
+        await self.documents.aclose()
+
+
+async def ingest_stored(name: str, target: Target) -> FileReport:
+    """Make the index hold the document of this name as the store has it now, or forget it if it is not there.
+
+    What cannot be read is reported as failed, and nothing of it stays in the index. It may be called again at any
+    time and by several at once: the last one to write finds what is in the store then.
+
+    Raises:
+        SwitchboardError: a fault of the moment: what the index had of it stays, and it is to be tried again.
+    """
+    if reason := why_not(name):
+        return FileReport(name, Outcome.SKIPPED, reason)
+    for _ in range(_TRIES):
+        document = await target.documents.find(name)
+        if document:
+            report = await _ingest_found(document, target)
+        else:
+            await target.index.remove(name)
+            report = FileReport(name, Outcome.REMOVED)
+        if await target.documents.find(name) == document:
+            return report
+    raise Unavailable("The document is changed again and again while it is indexed.")
+
+
+def why_not(name: str) -> str | None:
+    """Why what the store has under this name is no document to index, or None."""
+    if not is_name(name):
+        return "has a name that no link can lead to; rename it."
+    if is_hidden(name):
+        return "is hidden."
+    if PurePosixPath(name).suffix.lower() not in READERS:
+        return f"has no format that can be read ({', '.join(READERS)})."
+    return None
+
+
+async def index_document(name: str, path: Path, mark: str, rights: Rights, target: Target, *, keep: bool) -> FileReport:
+    """Put a document's passages in place of its old ones.
+
+    The index is changed after the copy: an ingestion that is interrupted between the two finds the index behind, and
+    does the document again.
+
+    Args:
+        name: Its name in the index.
+        path: The file that holds it, with the suffix of its format.
+        mark: Its fingerprint.
+        rights: Who may see it.
+        target: Where it goes.
+        keep: Whether a copy goes into the store of documents.
+
+    Raises:
+        UnreadableError: there is no text to be had from it.
+        OSError, SwitchboardError: a fault of the moment.
+    """
+    passages = await asyncio.to_thread(_read_passages, name, path, rights)
+    vectors = await embed_passages(target.embedder, passages) if target.embedder else None
+    if keep:
+        await target.documents.keep(name, path)
+    await target.index.replace(name, mark, passages, vectors)
+    return FileReport(name, Outcome.INDEXED, f"{len(passages)} passage{'s' if len(passages) > 1 else ''}")
+
+
+async def _ingest_found(document: StoredDocument, target: Target) -> FileReport:
+    name = document.name
+    rights = await target.documents.rights(name)
+    try:
+        with TemporaryDirectory(prefix="switchboard-") as folder:
+            path = Path(folder, f"document{PurePosixPath(name).suffix}")
+            await _download(document, path, target.documents)
+            mark = await asyncio.to_thread(fingerprint, Origin.STORED, path, rights, target.embedder)
+            if is_same((await target.index.fingerprints(name)).get(name), mark):
+                return FileReport(name, Outcome.UNCHANGED)
+            return await index_document(name, path, mark, rights, target, keep=False)
+    except UnreadableError as unreadable:
+        await target.index.remove(name)
+        return FileReport(name, Outcome.FAILED, str(unreadable))
+    except OSError as fault:
+        raise Unavailable(f"The document cannot be read now: {fault.strerror}.") from fault
+
+
+async def _download(document: StoredDocument, path: Path, store: DocumentStore) -> None:
+    """Write a document's bytes to a file: those of this version, or an error.
+
+    Raises:
+        UnreadableError: they are too many to be read.
+    """
+    if document.size > LARGEST_FILE:
+        raise UnreadableError(f"is larger than {LARGEST_FILE // 2**20} MiB; split it.")
+    with path.open("wb") as file:
+        async for piece in store.read(document):
+            await asyncio.to_thread(file.write, piece)
+
+
+def _read_passages(name: str, path: Path, rights: Rights) -> list[Passage]:
+    from shared.retrieval.ingestion.splitting import split
+
+    passages = split(name, read_pages(path))
+    return [replace(passage, oids=rights.oids, groups=rights.groups) for passage in passages]
