@@ -11,8 +11,8 @@ from azure.storage.queue.aio import QueueClient, QueueServiceClient
 
 from local.errors import HostError
 
-_PATIENCE: dict[str, Any] = {"retry_total": 1, "connection_timeout": 5, "read_timeout": 30}
-"""Seconds, but for the number of tries: a poller asks again anyway."""
+_PATIENCE: dict[str, Any] = {"retry_total": 0, "connection_timeout": 5, "read_timeout": 30}
+"""Seconds, but for the number of retries: a poller asks again anyway."""
 
 logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
 logging.getLogger("azure.identity").setLevel(logging.ERROR)
