@@ -7,7 +7,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
@@ -40,8 +40,8 @@ OPTIONS: Mapping[str, Any] = {
 SCOPE = "https://cognitiveservices.azure.com/.default"
 """What a token of the app's identity is for."""
 
-_RETRIES = 4
-_FIRST_BACKOFF = 0.5
+_RETRIES = 3
+_FIRST_BACKOFF = 0.25
 """Seconds before the first retry where the service names none; doubled for each further one."""
 
 
@@ -121,6 +121,8 @@ class AIService:
     """The setting to check when it cannot be reached."""
     key_setting: str
     """The setting to check when it refuses the key."""
+    options: Mapping[str, Any] = field(default_factory=lambda: OPTIONS)
+    """For the SDK's client."""
 
     async def ask[Answer](
         self,

@@ -15,7 +15,7 @@ from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy, Azure
 from azure.core.rest import AsyncHttpResponse, HttpRequest
 
 from shared.errors import BadRequest
-from shared.retrieval.azure_ai_service import OPTIONS, SCOPE, AIService, Reason
+from shared.retrieval.azure_ai_service import SCOPE, AIService, Reason
 from shared.settings import Settings
 
 DIMENSIONS = 1024
@@ -102,7 +102,7 @@ class VisionEmbedder:
         async def post() -> list[float]:
             request = HttpRequest(
                 "POST",
-                f"/computervision/retrieval:{route}",
+                f"{self._service.endpoint.rstrip('/')}/computervision/retrieval:{route}",
                 params={"api-version": _API_VERSION, "model-version": _MODEL_VERSION},
                 headers={"Content-Type": content_type, "Accept": "application/json"},
                 content=content,
@@ -120,7 +120,9 @@ class VisionEmbedder:
     def _opened(self) -> AsyncPipelineClient[HttpRequest, AsyncHttpResponse]:
         """The client, made at the first request: a credential's connections belong to the running loop."""
         if self._client is None:
-            self._client = AsyncPipelineClient(self._service.endpoint.rstrip("/"), policies=self._policies(), **OPTIONS)
+            self._client = AsyncPipelineClient(
+                self._service.endpoint.rstrip("/"), policies=self._policies(), **self._service.options
+            )
         return self._client
 
     def _policies(self) -> list[Any]:

@@ -10,6 +10,7 @@ Source: Azure AI Vision, 'Do image retrieval using multimodal embeddings' and 'I
 """
 
 import json
+import ssl
 from collections import deque
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -51,8 +52,10 @@ class VisionStandIn:
     key = "vision-key-0123456789"
     token = "token-of-the-app"  # noqa: S105 (nobody else takes it)
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        """Make a server that is not listening yet; with `tls` its address is https and that of `localhost`."""
         self.endpoint = ""
+        self._tls = tls
         self.texts: list[str] = []
         """What was made vectors of, in the order of the requests."""
         self.images: list[bytes] = []
@@ -66,8 +69,9 @@ class VisionStandIn:
 
     async def __aenter__(self) -> Self:
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.endpoint = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._tls).start()
+        port = self._runner.addresses[0][1]
+        self.endpoint = f"https://localhost:{port}" if self._tls else f"http://127.0.0.1:{port}"
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -19,7 +19,7 @@ from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import HttpResponseError
 from azure.core.polling.async_base_polling import AsyncLROBasePolling
 
-from shared.retrieval.azure_ai_service import OPTIONS, AIService
+from shared.retrieval.azure_ai_service import AIService
 from shared.retrieval.ingestion.markup import html_to_markdown
 from shared.retrieval.ingestion.pages import Page, UnreadableError
 from shared.settings import Settings
@@ -127,7 +127,7 @@ class DocumentIntelligence:
     def _opened(self) -> DocumentIntelligenceClient:
         """The client, made at the first request: a credential's connections belong to the running loop."""
         if self._client is None:
-            self._client = DocumentIntelligenceClient(self._service.endpoint, self._sign_in(), **OPTIONS)
+            self._client = DocumentIntelligenceClient(self._service.endpoint, self._sign_in(), **self._service.options)
         return self._client
 
     def _sign_in(self) -> AzureKeyCredential | AsyncTokenCredential:
