@@ -109,7 +109,7 @@ param searchIndex string = 'documents'
 @description('Whether the index makes the vectors of queries itself, with Azure OpenAI.')
 param searchVectorizer bool = false
 
-@description('A storage account that exists and holds the documents of an existing index: they are read, never changed.')
+@description('A storage account that exists, with the documents of an existing index: they are read, never changed.')
 param existingContentStorageName string = ''
 
 @description('Its resource group.')

@@ -64,9 +64,6 @@ var roleIds = {
   'Storage Table Data Contributor': '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
 }
 
-var app = { principalId: appPrincipalId, principalType: 'ServicePrincipal' }
-var deployer = { principalId: deployerPrincipalId, principalType: deployerPrincipalType }
-var vectorizer = { principalId: vectorizerPrincipalId, principalType: 'ServicePrincipal' }
 var hasDeployer = !empty(deployerPrincipalId)
 
 module onStorage 'roles-on-storage.bicep' = {
@@ -76,25 +73,33 @@ module onStorage 'roles-on-storage.bicep' = {
     name: storageName
     assignments: concat(
       [
-        union(app, {
+        {
+          principalId: appPrincipalId
+          principalType: 'ServicePrincipal'
           role: roleIds['Storage Blob Data Owner']
           why: 'The Functions host keeps its leases, keys and packages in blobs; the app reads and writes documents.'
-        })
-        union(app, {
+        }
+        {
+          principalId: appPrincipalId
+          principalType: 'ServicePrincipal'
           role: roleIds['Storage Queue Data Contributor']
           why: 'The queue trigger takes events, and moves those that keep failing into a queue that it makes.'
-        })
-        union(app, {
+        }
+        {
+          principalId: appPrincipalId
+          principalType: 'ServicePrincipal'
           role: roleIds['Storage Table Data Contributor']
           why: 'The app keeps chats in a table; the Functions host keeps its diagnostic events in another.'
-        })
+        }
       ],
       hasDeployer && ingests
         ? [
-            union(deployer, {
+            {
+              principalId: deployerPrincipalId
+              principalType: deployerPrincipalType
               role: roleIds['Storage Blob Data Contributor']
               why: 'Uploads and removes documents, by hand or with make index.'
-            })
+            }
           ]
         : []
     )
@@ -107,10 +112,12 @@ module onContentStorage 'roles-on-storage.bicep' = if (!ingests) {
   params: {
     name: contentStorageName
     assignments: [
-      union(app, {
+      {
+        principalId: appPrincipalId
+        principalType: 'ServicePrincipal'
         role: roleIds['Storage Blob Data Reader']
         why: 'The app serves the documents that answers cite.'
-      })
+      }
     ]
   }
 }
@@ -121,10 +128,12 @@ module onInsights 'roles-on-insights.bicep' = {
   params: {
     name: insightsName
     assignments: [
-      union(app, {
+      {
+        principalId: appPrincipalId
+        principalType: 'ServicePrincipal'
         role: roleIds['Monitoring Metrics Publisher']
         why: 'The host and the app send telemetry; without keys that takes this role, whatever its name says.'
-      })
+      }
     ]
   }
 }
@@ -136,25 +145,31 @@ module onOpenAi 'roles-on-ai-service.bicep' = {
     name: openAiName
     assignments: concat(
       [
-        union(app, {
+        {
+          principalId: appPrincipalId
+          principalType: 'ServicePrincipal'
           role: roleIds['Cognitive Services OpenAI User']
           why: 'The app asks the models.'
-        })
+        }
       ],
       hasDeployer
         ? [
-            union(deployer, {
+            {
+              principalId: deployerPrincipalId
+              principalType: deployerPrincipalType
               role: roleIds['Cognitive Services OpenAI User']
               why: 'make index has the vectors of passages made.'
-            })
+            }
           ]
         : [],
       !empty(vectorizerPrincipalId)
         ? [
-            union(vectorizer, {
+            {
+              principalId: vectorizerPrincipalId
+              principalType: 'ServicePrincipal'
               role: roleIds['Cognitive Services OpenAI User']
               why: 'The index has the vectors of questions made.'
-            })
+            }
           ]
         : []
     )
@@ -168,29 +183,37 @@ module onSearch 'roles-on-search.bicep' = {
     name: searchName
     assignments: concat(
       [
-        union(app, {
+        {
+          principalId: appPrincipalId
+          principalType: 'ServicePrincipal'
           role: roleIds['Search Index Data Reader']
           why: 'The app searches.'
-        })
+        }
       ],
       ingests
         ? [
-            union(app, {
+            {
+              principalId: appPrincipalId
+              principalType: 'ServicePrincipal'
               role: roleIds['Search Index Data Contributor']
               why: 'The app indexes documents that come, and removes those that go.'
-            })
+            }
           ]
         : [],
       hasDeployer
         ? [
-            union(deployer, {
+            {
+              principalId: deployerPrincipalId
+              principalType: deployerPrincipalType
               role: roleIds['Search Service Contributor']
               why: 'make index makes the index if there is none; the app never does.'
-            })
-            union(deployer, {
+            }
+            {
+              principalId: deployerPrincipalId
+              principalType: deployerPrincipalType
               role: roleIds['Search Index Data Contributor']
               why: 'make index writes the passages.'
-            })
+            }
           ]
         : []
     )
@@ -205,17 +228,21 @@ module onIngestionServices 'roles-on-ai-service.bicep' = [
       name: service
       assignments: concat(
         [
-          union(app, {
+          {
+            principalId: appPrincipalId
+            principalType: 'ServicePrincipal'
             role: roleIds['Cognitive Services User']
             why: 'The app has scanned pages read, or vectors of images made.'
-          })
+          }
         ],
         hasDeployer
           ? [
-              union(deployer, {
+              {
+                principalId: deployerPrincipalId
+                principalType: deployerPrincipalType
                 role: roleIds['Cognitive Services User']
                 why: 'make index does the same.'
-              })
+              }
             ]
           : []
       )
@@ -229,10 +256,12 @@ module onContentSafety 'roles-on-ai-service.bicep' = if (!empty(contentSafetyNam
   params: {
     name: contentSafetyName
     assignments: [
-      union(app, {
+      {
+        principalId: appPrincipalId
+        principalType: 'ServicePrincipal'
         role: roleIds['Cognitive Services User']
         why: 'The app has what is said checked.'
-      })
+      }
     ]
   }
 }

@@ -1,0 +1,132 @@
+"""In Azure the app has every setting that it needs, and they make a whole configuration."""
+
+import json
+from itertools import product
+
+import pytest
+
+from shared.settings import Settings, variable
+from tests.infra.deployed import app_settings, outputs
+from tools.bicep import INFRA
+
+CLIENT = "11111111-1111-1111-1111-111111111111"
+
+DEFAULT_IS_RIGHT = {
+    "OPENAI_BASE_URL": "the model is Azure OpenAI's",
+    "OPENAI_API_KEY": "the model is Azure OpenAI's",
+    "OPENAI_CHAT_MODEL": "the model is Azure OpenAI's",
+    "OPENAI_EMBEDDING_MODEL": "the model is Azure OpenAI's",
+    "AZURE_OPENAI_API_KEY": "no keys",
+    "AZURE_SEARCH_API_KEY": "no keys",
+    "AZURE_VISION_API_KEY": "no keys",
+    "DOCUMENT_INTELLIGENCE_API_KEY": "no keys",
+    "CONTENT_SAFETY_API_KEY": "no keys",
+    "CONTENT_STORAGE": "a connection string has a key",
+    "AzureWebJobsStorage": "a connection string has a key",
+    "CHAT_DEFAULT_PROTOCOL": "callers' choice, moreSettings",
+    "CHAT_VISION": "the models that are deployed see",
+    "CHAT_DEADLINE_SECONDS": "made for Azure's own limit",
+    "CHAT_AGENT": "moreSettings",
+    "AGENTS_FILE": "the sample team is deployed; moreSettings",
+    "AGENTS_DEADLINE_SECONDS": "ChatUI's limit is the same everywhere",
+    "AGENTS_CONCURRENT_CALLS": "moreSettings",
+    "RAI_ENDPOINT": "Content Safety is deployed; an RAI service is not ours to deploy, moreSettings",
+    "RAI_ALLOW_PLAINTEXT": "never in Azure",
+    "RAI_POLICY": "moreSettings",
+    "RAI_ON_ERROR": "safe as it is",
+    "RAI_TIMEOUT_SECONDS": "moreSettings",
+    "AZURE_SEARCH_FIELDS": "of an existing index, moreSettings",
+    "AZURE_SEARCH_SEMANTIC_CONFIGURATION": "of an existing index, moreSettings",
+    "AZURE_SEARCH_KNOWLEDGE_BASE": "made by hand in the search service, moreSettings",
+    "AZURE_SEARCH_KNOWLEDGE_SOURCE": "of that knowledge base, moreSettings",
+    "CONTENT_TRIGGER": "Event Grid is deployed",
+    "TELEMETRY_CONTENT": "off unless somebody decides otherwise, moreSettings",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "Application Insights is deployed",
+    "WEBSITE_AUTH_ENABLED": "set by the platform",
+    "DATA_DIR": "nothing is kept there: everything has a service",
+}
+"""Settings that are left alone, and why."""
+
+PLATFORMS_OWN = {
+    "AZURE_CLIENT_ID",
+    "AzureWebJobsStorage__blobServiceUri",
+    "AzureWebJobsStorage__queueServiceUri",
+    "AzureWebJobsStorage__tableServiceUri",
+    "AzureWebJobsStorage__credential",
+    "AzureWebJobsStorage__clientId",
+    "CONTENT_STORAGE__credential",
+    "CONTENT_STORAGE__clientId",
+}
+"""Settings of the Functions host and of Azure's identity library."""
+
+READ = {variable(field) for field in Settings.model_fields}
+
+
+def test_every_setting_is_set_or_left_alone_for_a_reason() -> None:
+    deployed = app_settings(authMode="none").keys() - PLATFORMS_OWN
+    assert deployed | DEFAULT_IS_RIGHT.keys() == READ
+    assert not deployed & DEFAULT_IS_RIGHT.keys()
+
+
+def test_no_setting_is_set_that_nothing_reads() -> None:
+    assert app_settings(authMode="none").keys() - READ == PLATFORMS_OWN
+
+
+@pytest.mark.parametrize(
+    ("sign_in", "safety", "existing", "extras"),
+    list(product(["none", "easy-auth", "bearer"], ["off", "annotate", "enforce"], ["", "theirs"], [False, True])),
+)
+def test_every_deployment_is_a_whole_configuration(sign_in: str, safety: str, existing: str, extras: bool) -> None:
+    environment = app_settings(
+        authMode=sign_in,
+        authClientId=CLIENT,
+        safetyMode=safety,
+        existingOpenAiName=existing,
+        existingSearchName=existing,
+        existingContentStorageName=existing,
+        searchVectorizer=extras,
+        documentIntelligence=extras,
+        vision=extras,
+        pageImages=extras,
+    )
+    settings = Settings.read(environment | {"WEBSITE_AUTH_ENABLED": str(sign_in == "easy-auth")})
+    assert settings.auth_mode == sign_in
+    assert settings.rai_mode == safety
+    assert settings.page_images is extras
+    assert bool(settings.document_intelligence_endpoint) is extras
+    assert settings.content_storage_blobs == (
+        "https://documents.blob.example.com/" if existing else "https://st.blob.example.com/"
+    )
+
+
+def test_chats_are_kept_only_where_callers_sign_in() -> None:
+    assert Settings.read(app_settings(authMode="none")).history_backend == "off"
+    signed_in = Settings.read(app_settings(authMode="bearer", authClientId=CLIENT))
+    assert signed_in.history_backend == "azure-table"
+    assert signed_in.auth_tenant_id == "22222222-2222-2222-2222-222222222222"
+
+
+def test_no_key_is_among_the_settings() -> None:
+    secrets = {variable(name) for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)}
+    deployed = app_settings(authMode="bearer").keys() & secrets
+    assert deployed == {"APPLICATIONINSIGHTS_CONNECTION_STRING"}  # an address, where local authentication is off
+
+
+@pytest.mark.parametrize("existing", ["", "theirs"])
+def test_what_azd_keeps_configures_make_index(existing: str) -> None:
+    """Its names are the settings', and none of what only the app in Azure may read comes along."""
+    kept = outputs(authMode="easy-auth", existingContentStorageName=existing, documentIntelligence=True)
+    settings = Settings.read(kept)
+    assert settings.azure_search_index == "documents"
+    assert settings.azure_openai_embedding_deployment == "text-embedding-3-large"
+    assert bool(settings.content_storage_blobs) is not bool(existing)
+    deployed = app_settings(authMode="easy-auth", existingContentStorageName=existing, documentIntelligence=True)
+    assert {name: kept[name] for name in kept.keys() & READ if kept[name]}.items() <= deployed.items()
+    assert kept.keys() - READ == {"AZURE_RESOURCE_GROUP", "SWITCHBOARD_URL"}
+
+
+def test_choices_of_the_deployment_are_no_settings_of_make_index() -> None:
+    parameters = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
+    names = {one["value"].removeprefix("${").removesuffix("}") for one in parameters.values()}
+    assert all(name.startswith(("DEPLOY_", "AZURE_")) for name in names)
+    assert not names & READ
