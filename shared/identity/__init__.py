@@ -20,7 +20,6 @@ class Identity(Protocol):
 
         Raises:
             NotSignedIn: nobody is signed in, or what says so does not hold.
-            NotAllowed: who it is may not use this app.
             Unavailable: it cannot be checked now.
         """
         ...
