@@ -100,8 +100,20 @@ class PassageIndex(Protocol):
         fingerprint: str,
         passages: Sequence[Passage],
         vectors: Sequence[Sequence[float]] | None,
+        image_vectors: Sequence[Sequence[float] | None] | None = None,
     ) -> None:
-        """Put a file's passages in place of its old ones; a vector each where there is an embedder."""
+        """Put a file's passages in place of its old ones.
+
+        Args:
+            sourcefile: The file.
+            fingerprint: What to know its state by.
+            passages: All of them, in order, and at least one.
+            vectors: One a passage; None: there is no embedder.
+            image_vectors: Of each passage's page, None where it has no image; None: there are no images.
+
+        Raises:
+            Unavailable, RateLimited, TooSlow: the service's faults; the file is to be written again.
+        """
         ...
 
     async def remove(self, sourcefile: str) -> None:

@@ -47,8 +47,9 @@ class SqliteIndex:
         fingerprint: str,
         passages: Sequence[Passage],
         vectors: Sequence[Sequence[float]] | None,
+        image_vectors: Sequence[Sequence[float] | None] | None = None,  # noqa: ARG002 (of the boundary)
     ) -> None:
-        """Put a file's passages in place of its old ones.
+        """Put a file's passages in place of its old ones. Vectors of images are not kept: nothing here searches them.
 
         The first vectors of another model, or of another length, drop all that were there: they do not compare. The
         files that had them are to be written again.
