@@ -1,8 +1,8 @@
 """Reads passages from an index of Azure AI Search. Imports `azure.search.documents`: import it late."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import AsyncIterable, Mapping
+from typing import Any, cast
 
 from azure.search.documents.aio import SearchClient
 
@@ -77,13 +77,14 @@ class IndexReader:
 
     async def _found(self, arguments: Mapping[str, Any], deadline: float) -> list[dict[str, Any]]:
         async def search(client: SearchClient) -> list[dict[str, Any]]:
-            return [document async for document in await client.search(**arguments)]
+            found = cast("AsyncIterable[dict[str, Any]]", await client.search(**arguments))
+            return [document async for document in found]
 
         return await self._connection.ask(search, deadline=deadline)
 
     async def _ask_health(self) -> PartHealth:
         async def count(client: SearchClient) -> int:
-            return await client.get_document_count()
+            return int(await client.get_document_count())  # of what is no number the SDK makes a string
 
         try:
             passages = await self._connection.ask(count, deadline=_soon())

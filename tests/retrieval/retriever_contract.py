@@ -105,6 +105,32 @@ class RetrieverContract:
         text = "vision dental coverage parking garage lost badges canteen lunch"
         assert set(await self.ids(retriever, SearchQuery(text, top=5, access=Access(oid, groups)))) == visible
 
+    @pytest.mark.parametrize(
+        ("document", "access", "visible"),
+        [
+            ("dental.md", Access("anna"), True),
+            ("dental.md", Access("ben", ("staff",)), False),
+            ("parking.md", Access(None, ("staff",)), True),
+            ("parking.md", Access(), False),
+            ("vision.md", Access("anna"), False),
+            ("vision.md", Access("anna", (), open_documents=True), True),
+            ("vision.md", Access(None, (), open_documents=True), True),
+            ("dental.md", Access("ben", (), open_documents=True), False),
+            ("nothing.md", Access("anna", (), open_documents=True), False),
+            ("dental.md' or sourcefile ne 'x", Access("anna", (), open_documents=True), False),
+        ],
+    )
+    async def test_a_document_is_seen_by_those_whom_it_names_and_an_open_one_by_all(
+        self, retriever: Retriever, document: str, access: Access, visible: bool
+    ) -> None:
+        assert await retriever.may_see(document, access) is visible
+
+    async def test_open_documents_are_found_by_those_who_see_them(self, retriever: Retriever) -> None:
+        text = "vision dental coverage parking garage lost badges canteen lunch"
+        access = Access("anna", ("drivers",), open_documents=True)
+        found = await self.ids(retriever, SearchQuery(text, top=5, access=access))
+        assert set(found) == {"vision", "dental", "parking", "canteen"}
+
     async def test_passages_below_the_minimum_score_are_left_out(self, retriever: Retriever) -> None:
         query = SearchQuery("vision coverage glasses", self.mode, top=5)
         everything = (await retriever.search(query, CONTEXT)).passages

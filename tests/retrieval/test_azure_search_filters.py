@@ -59,7 +59,7 @@ def test_groups_see_what_names_one_of_them_and_nothing_else(groups: list[str], o
         assert passes(where, groups=["nobodys", group])
     assert passes(where, groups=[other]) == (other in set(groups) - {""})
     assert not passes(where, groups=[])
-    assert not passes(where, oids=groups)
+    assert not passes(where, oids=[*groups])
 
 
 @given(odd.filter(bool), odd.filter(bool))
