@@ -33,6 +33,7 @@ check: setup
 	@.venv/bin/ruff format --check .
 	@.venv/bin/pyright
 	@$(PYTHON) tools/requirements.py --check
+	@$(PYTHON) tools/bicep.py
 	@$(PYTHON) tools/settings_page.py --check
 
 format: setup

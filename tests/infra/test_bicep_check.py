@@ -1,0 +1,68 @@
+"""`tools/bicep.py` says of a file what a compiler would, as far as its text tells."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.bicep import INFRA, problems
+
+INNER = """
+param name string
+param size int = 1
+
+output both string = '${name}${size}'
+"""
+
+
+def said(folder: Path, outer: str) -> list[str]:
+    (folder / "inner.bicep").write_text(INNER)
+    (folder / "outer.bicep").write_text(outer)
+    return list(problems(folder / "outer.bicep"))
+
+
+@pytest.mark.parametrize("file", sorted(INFRA.rglob("*.bicep")), ids=lambda file: file.name)
+def test_our_files_are_in_order(file: Path) -> None:
+    assert not list(problems(file))
+
+
+@pytest.mark.parametrize(
+    ("outer", "says"),
+    [
+        ("var a = [\n  'x'\n", "outer.bicep:2: is no Bicep"),
+        ("param a string =\n\noutput b string = a", "is no Bicep"),
+        ("output a string = b", "outer.bicep:1: b is not declared"),
+        ("output a string = 'x-${b}'", "b is not declared"),
+        ("output a string = listen('x')", "listen is not declared"),
+        ("var a = [for one in [1]: one]\noutput b array = a\noutput c int = one", "outer.bicep:3: one is not declared"),
+        ("param a string", "a is not used"),
+        ("var a = 1", "a is not used"),
+        ("resource a 'A/b@2024-01-01' existing = {\n  name: 'x'\n}", "a is looked up and not used"),
+        ("module a 'other.bicep' = {\n  name: 'a'\n}", "there is no other.bicep"),
+        ("module a 'inner.bicep' = {\n  name: 'a'\n}", "inner.bicep is not given name"),
+        ("module a 'inner.bicep' = {\n  params: { name: 'x', sise: 2 }\n}", "inner.bicep has no parameter sise"),
+        (
+            "module a 'inner.bicep' = {\n  params: { name: 'x' }\n}\noutput b string = a.outputs.one",
+            "a has no output one",
+        ),
+        (
+            "module a 'inner.bicep' = if (true) {\n  params: { name: 'x' }\n}\noutput b string = a!.outputs.one",
+            "a has no output one",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, outer: str, says: str) -> None:
+    found = said(tmp_path, outer)
+    assert any(says in one for one in found), found
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [
+        "module a 'inner.bicep' = {\n  params: { name: 'x' }\n}\noutput both string = a.outputs.both",
+        "var a = [for one in [1]: { two: one }]\noutput a array = a",
+        "var a = map(['x'], one => '${one}')\noutput b array = a",
+        "@description('x')\n@minValue(1)\nparam a int\n\noutput b int = a",
+    ],
+)
+def test_what_is_right_is_left_alone(tmp_path: Path, outer: str) -> None:
+    assert not said(tmp_path, outer)

@@ -1,0 +1,116 @@
+"""The parts of a deployment fit each other, and the app that they are for."""
+
+import json
+import re
+from fnmatch import fnmatch
+from pathlib import Path
+
+import yaml
+
+from shared.history.azure_table import TABLE
+from shared.settings import Settings
+from tests.infra.deployed import APP, MAIN
+from tools.bicep import INFRA, BicepFile, properties, text
+
+ROOT = INFRA.parent
+STORAGE = BicepFile(INFRA / "modules" / "storage.bicep")
+PARAMETERS = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
+
+
+def test_azd_can_give_every_parameter_and_no_other() -> None:
+    assert list(PARAMETERS) == list(MAIN.of("param"))
+    assert all(re.fullmatch(r"\$\{[A-Z_]+\}", one["value"]) for one in PARAMETERS.values())
+    values = [one["value"] for one in PARAMETERS.values()]
+    assert len(set(values)) == len(values)
+
+
+def test_who_may_call_is_asked_for() -> None:
+    assert {name for name, one in MAIN.of("param").items() if one.value is None} == {
+        "environmentName",
+        "location",
+        "authMode",
+    }
+
+
+def test_every_parameter_is_described() -> None:
+    for path in INFRA.rglob("*.bicep"):
+        for one in BicepFile(path).of("param").values():
+            assert any(decorator.startswith("description(") for decorator in one.decorators), (path.name, one.name)
+
+
+def test_one_instance_takes_many_requests_but_no_more_than_the_host_lets_in() -> None:
+    triggers = re.search(r"perInstanceConcurrency: (\w+)", text(APP.root))
+    assert triggers
+    assert triggers[1] == "httpConcurrency"
+    parameter = MAIN.of("param")["httpConcurrency"]
+    assert parameter.value is not None
+    limits = json.loads((ROOT / "host.json").read_text())["extensions"]["http"]
+    assert 1 < int(text(parameter.value)) <= limits["maxConcurrentRequests"]
+    assert f"maxValue({limits['maxConcurrentRequests']})" in parameter.decorators
+
+
+def test_the_app_runs_on_the_python_that_it_was_tested_with() -> None:
+    version = re.search(r"runtime: \{ name: 'python', version: '([\d.]+)' \}", text(APP.root))
+    assert version
+    assert f'requires-python = ">={version[1]},<' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_flex_consumption_is_not_given_what_it_refuses() -> None:
+    written = "".join(path.read_text() for path in INFRA.rglob("*.bicep"))
+    for name in ("FUNCTIONS_WORKER_RUNTIME", "FUNCTIONS_EXTENSION_VERSION", "WEBSITE_", "linuxFxVersion"):
+        assert name not in written
+
+
+def test_azd_finds_its_group_and_its_service() -> None:
+    services = yaml.safe_load((ROOT / "azure.yaml").read_text())["services"]
+    assert {name: one["host"] for name, one in services.items()} == {"api": "function"}
+    assert "union(tags, { 'azd-service-name': 'api' })" in text(APP.of("resource")["app"].node)
+    assert text(MAIN.of("resource")["group"].body["tags"]) == "tags"
+    tags = MAIN.of("var")["tags"].value
+    assert tags is not None
+    assert properties(tags).keys() == {"azd-env-name"}
+
+
+def test_the_queue_and_the_table_are_those_that_the_app_uses() -> None:
+    queue = STORAGE.of("var")["queueOfEvents"].value
+    assert queue is not None
+    assert text(queue).strip("'") == Settings().content_events_queue
+    assert text(STORAGE.of("resource")["history"].body["name"]).strip("'") == TABLE
+
+
+def test_containers_are_named_as_the_app_names_them() -> None:
+    container = MAIN.of("param")["contentContainer"].value
+    assert container is not None
+    assert text(container).strip("'") == Settings().content_container
+    assert "'${contentContainer}-pages'" in text(STORAGE.of("resource")["containers"].node)
+
+
+def test_only_documents_are_told_of() -> None:
+    """Not page images, which ingestion itself writes: it would never end."""
+    events = text(BicepFile(INFRA / "modules" / "event-grid.bicep").of("resource")["documentEvents"].node)
+    assert "subjectBeginsWith: '/blobServices/default/containers/${contentContainer}/blobs/'" in events
+    assert "['Microsoft.Storage.BlobCreated', 'Microsoft.Storage.BlobDeleted']" in events
+
+
+def test_a_package_has_the_app_and_nothing_of_this_machine() -> None:
+    rules = [line for line in (ROOT / ".funcignore").read_text().splitlines() if line and not line.startswith("#")]
+
+    def is_left_out(name: str) -> bool:
+        last = [rule for rule in rules if fnmatch(name, rule.removeprefix("!").removeprefix("**/"))]
+        return bool(last) and not last[-1].startswith("!")
+
+    taken = ["function_app.py", "host.json", "requirements.txt", "shared", "samples/agents.yaml"]
+    left = [
+        ".azure",
+        ".git",
+        ".venv",
+        "azure.yaml",
+        "infra",
+        "local.settings.json",
+        "tests",
+        "uv.lock",
+        "pyproject.toml",
+    ]
+    assert not [name for name in taken if is_left_out(name)]
+    assert [name for name in left if is_left_out(name)] == left
+    assert {path.name for path in Path(ROOT / "samples").iterdir()} >= {"agents.yaml"}
