@@ -1,10 +1,12 @@
 """Every trigger of the app: the map of what it offers. What each does is in `shared/http_entry/`."""
 
+import os
+
 import azure.functions as func
 from azure.functions.warmup import WarmUpContext
 from azurefunctions.extensions.http.fastapi import Request, Response
 
-from shared import http_entry
+from shared import content_events, http_entry
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 """Chat front ends cannot send function keys; who may call is for `AUTH_MODE` and what stands in front to say."""
@@ -140,3 +142,21 @@ async def openapi(req: Request) -> Response:
 async def swagger(req: Request) -> Response:
     """The same in Swagger 2.0, for Logic Apps and Power Platform."""
     return await http_entry.swagger(req)
+
+
+watched = content_events.watched(os.environ)
+
+if watched and watched.content_trigger == "event-queue":
+
+    @app.queue_trigger("message", watched.content_events_queue, "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
+    async def content_event(message: func.QueueMessage) -> None:
+        """A document came into the container, or went."""
+        await content_events.handle_events(message.get_body())
+
+
+if watched and watched.content_trigger == "blob":
+
+    @app.blob_trigger("blob", f"{watched.content_container}/{{name}}", "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
+    async def content_upload(blob: func.InputStream) -> None:
+        """A document came into the container, or changed there."""
+        await content_events.handle_upload(blob.name or "")
