@@ -18,7 +18,7 @@ from shared.history import HistoryStore
 from shared.identity import Identity
 from shared.openai_service.connection import OpenAIConnection
 from shared.openai_service.service import OpenAIService
-from shared.retrieval import Embedder, PassageIndex
+from shared.retrieval import Embedder, PassageIndex, Retriever
 from shared.service import Service
 from shared.settings import Settings
 
@@ -66,8 +66,6 @@ def open_target(settings: Settings) -> "Target":
 
 def build_service(settings: Settings) -> Service:
     """Choose and make the parts that the settings name."""
-    from shared.retrieval.sqlite_retriever import SqliteRetriever
-
     agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
     openai = _openai_service(settings)
     embedder = _embedder(openai) if openai else None
@@ -77,7 +75,7 @@ def build_service(settings: Settings) -> Service:
     service = Service(
         settings,
         _chat_model(openai, settings),
-        SqliteRetriever(_index_path(settings), embedder),
+        _retriever(settings, embedder),
         _HISTORY[settings.history_backend](settings),
         agents,
         _chat_agent(settings, agents),
@@ -107,6 +105,23 @@ async def get_service() -> Service:
             settings = Settings.read(os.environ)
             _service = await asyncio.to_thread(build_service, settings)
     return _service
+
+
+_opening = asyncio.Lock()
+_target: "Target | None" = None
+
+
+async def get_target() -> "Target":
+    """Where this process puts documents that its triggers are told of, opened for the first one.
+
+    Raises:
+        NotConfigured: a setting is missing or wrong.
+    """
+    global _target  # noqa: PLW0603 (as above)
+    async with _opening:
+        if _target is None:
+            _target = await asyncio.to_thread(open_target, Settings.read(os.environ))
+    return _target
 
 
 def _openai_service(settings: Settings) -> OpenAIService | None:
@@ -141,6 +156,29 @@ def _embedder(openai: OpenAIService) -> Embedder | None:
     from shared.retrieval.openai_embedder import OpenAIEmbedder
 
     return OpenAIEmbedder(openai, openai.connection.embedding_model)
+
+
+def _image_embedder(settings: Settings) -> Embedder | None:
+    if not settings.azure_vision_endpoint:
+        return None
+    from shared.retrieval.vision_embedder import VisionEmbedder
+
+    return VisionEmbedder.from_settings(settings)
+
+
+def _retriever(settings: Settings, embedder: Embedder | None) -> Retriever:
+    """A knowledge base or an index of Azure AI Search if they are configured, else the embedded index."""
+    if settings.azure_search_knowledge_base:
+        from shared.retrieval.azure_knowledge_base import AzureKnowledgeBase
+
+        return AzureKnowledgeBase.from_settings(settings)
+    if settings.azure_search_endpoint:
+        from shared.retrieval.azure_search_retriever import AzureSearchRetriever
+
+        return AzureSearchRetriever.from_settings(settings, embedder, _image_embedder(settings))
+    from shared.retrieval.sqlite_retriever import SqliteRetriever
+
+    return SqliteRetriever(_index_path(settings), embedder)
 
 
 def _sqlite_history(settings: Settings) -> HistoryStore:

@@ -25,6 +25,8 @@ PLUG_INS = {
     "shared.identity.bearer",
     "shared.identity.easy_auth",
     "shared.identity.none",
+    "shared.retrieval.azure_knowledge_base",
+    "shared.retrieval.azure_search_retriever",
     "shared.retrieval.openai_embedder",
     "shared.retrieval.sqlite_index",
     "shared.retrieval.sqlite_retriever",

@@ -28,6 +28,7 @@ from shared.retrieval.azure_search_fields import IndexFields
 from shared.retrieval.azure_search_filters import NOTHING, both, category_filter, pages_filter, query_filter
 from shared.retrieval.azure_search_reader import IndexReader
 from shared.retrieval.azure_search_results import passage_of, readable
+from shared.settings import Settings
 
 _LONGEST_TEXT = 1_000
 """Characters that are searched for."""
@@ -53,6 +54,18 @@ class AzureKnowledgeBase:
         self._source = source
         self._connection = connection
         self._reader = reader
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "AzureKnowledgeBase":
+        """The base that the settings name, which have been checked to be complete.
+
+        Raises:
+            NotConfigured: the service's address is none.
+        """
+        connection = SearchConnection.from_settings(settings)
+        reader = IndexReader(connection, IndexFields.called(settings.azure_search_fields))
+        source = settings.azure_search_knowledge_source or connection.index
+        return cls(settings.azure_search_knowledge_base or "", source, connection, reader)
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """Find the passages that best match.

@@ -13,11 +13,14 @@ from azure.search.documents.models import VectorQuery
 
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, TooSlow
-from shared.retrieval import SearchQuery, SearchResult
+from shared.retrieval import Embedder, SearchQuery, SearchResult
+from shared.retrieval.azure_search_connection import SearchConnection
+from shared.retrieval.azure_search_fields import IndexFields
 from shared.retrieval.azure_search_filters import NOTHING, category_filter, query_filter
 from shared.retrieval.azure_search_reader import IndexReader
 from shared.retrieval.azure_search_results import readable, with_captions
 from shared.retrieval.azure_search_vectors import ChosenFields, VectorFields
+from shared.settings import Settings
 
 _LONGEST_TEXT = 1_000
 """Characters that are searched for by their words: the service takes 1,024 words, and a character can be one."""
@@ -50,6 +53,24 @@ class AzureSearchRetriever:
         self._reader = reader
         self._vectors = vectors
         self._semantic_configuration = semantic_configuration
+
+    @classmethod
+    def from_settings(
+        cls, settings: Settings, embedder: Embedder | None, image_embedder: Embedder | None
+    ) -> "AzureSearchRetriever":
+        """Over the index that the settings name.
+
+        Args:
+            settings: They have been checked to be complete.
+            embedder: Makes vectors of questions; closed by who made it. None: there are none of ours.
+            image_embedder: Makes those that lie where the vectors of images do; the same goes for it.
+
+        Raises:
+            NotConfigured: the service's address is none.
+        """
+        reader = IndexReader(SearchConnection.from_settings(settings), IndexFields.called(settings.azure_search_fields))
+        vectors = VectorFields(reader.fields, embedder, image_embedder, vectorizer=settings.azure_search_vectorizer)
+        return cls(reader, vectors, settings.azure_search_semantic_configuration)
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """Find the passages that best match.
