@@ -54,6 +54,7 @@ var roleIds = {
   'Cognitive Services OpenAI User': '5e0bd9bd-7b93-4f28-af87-19fc36ad61bd'
   'Cognitive Services User': 'a97b65f3-24c7-4388-baec-2e87135dc908'
   'Monitoring Metrics Publisher': '3913510d-42f4-4e42-8a64-420c390055eb'
+  Reader: 'acdd72a7-3385-48ef-bd42-f606fba81ae7'
   'Search Index Data Contributor': '8ebe5a00-799e-43f5-93ac-243d3dce84a7'
   'Search Index Data Reader': '1407120a-92aa-4202-b7e9-c0e197c71c8f'
   'Search Service Contributor': '7ca78c08-252a-4471-8644-bb5ff32d4ba0'
@@ -197,6 +198,12 @@ module onSearch 'roles-on-search.bicep' = {
               principalType: 'ServicePrincipal'
               role: roleIds['Search Index Data Contributor']
               why: 'The app indexes documents that come, and removes those that go.'
+            }
+            {
+              principalId: appPrincipalId
+              principalType: 'ServicePrincipal'
+              role: roleIds.Reader
+              why: 'The app looks which fields the index has before it writes; roles on its documents do not say.'
             }
           ]
         : [],

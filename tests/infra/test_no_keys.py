@@ -13,6 +13,7 @@ ROLES = {
     "5e0bd9bd-7b93-4f28-af87-19fc36ad61bd": "Cognitive Services OpenAI User",
     "a97b65f3-24c7-4388-baec-2e87135dc908": "Cognitive Services User",
     "3913510d-42f4-4e42-8a64-420c390055eb": "Monitoring Metrics Publisher",
+    "acdd72a7-3385-48ef-bd42-f606fba81ae7": "Reader",
     "8ebe5a00-799e-43f5-93ac-243d3dce84a7": "Search Index Data Contributor",
     "1407120a-92aa-4202-b7e9-c0e197c71c8f": "Search Index Data Reader",
     "7ca78c08-252a-4471-8644-bb5ff32d4ba0": "Search Service Contributor",
