@@ -27,6 +27,8 @@ _DELAY_MILLISECONDS = 1_000
 """How long spans wait for others: Azure may freeze the process as soon as it answers nobody."""
 _LAST_SECONDS = 2.0
 """How long the end of the process may wait for the last spans."""
+_RETRIES = 2
+"""Of a delivery to Application Insights, whose own ten would take a quarter of an hour."""
 _SILENCE_SECONDS = 60.0
 """Between two log entries on what cannot be delivered."""
 
@@ -72,11 +74,14 @@ def _to_application_insights(settings: Settings, provider: TracerProvider) -> Sp
     from azure.monitor.opentelemetry.exporter import AzureMonitorTraceExporter
 
     logging.getLogger("azure.monitor.opentelemetry.exporter").setLevel(logging.CRITICAL)
+    logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
+    logging.getLogger("azure.identity").setLevel(logging.WARNING)
     connection = settings.applicationinsights_connection_string
     return AzureMonitorTraceExporter(
         connection_string=connection.get_secret_value() if connection else "",
         credential=_identity(settings.applicationinsights_authentication_string or ""),
         disable_offline_storage=True,
+        retry_total=_RETRIES,
         tracer_provider=provider,
     )
 
