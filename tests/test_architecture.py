@@ -10,7 +10,19 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT / "shared"
 
-SDKS = {"openai", "httpx2", "apsw", "sqlite_vec", "azure", "pypdfium2", "mammoth", "markdownify", "aiohttp", "jwt"}
+SDKS = {
+    "openai",
+    "httpx2",
+    "apsw",
+    "sqlite_vec",
+    "azure",
+    "pypdfium2",
+    "PIL",
+    "mammoth",
+    "markdownify",
+    "aiohttp",
+    "jwt",
+}
 WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
     "shared.chat_models.extractive.model",
@@ -27,9 +39,11 @@ PLUG_INS = {
     "shared.identity.none",
     "shared.retrieval.azure_knowledge_base",
     "shared.retrieval.azure_search_retriever",
+    "shared.retrieval.ingestion.document_intelligence",
     "shared.retrieval.openai_embedder",
     "shared.retrieval.sqlite_index",
     "shared.retrieval.sqlite_retriever",
+    "shared.retrieval.vision_embedder",
 }
 LATE = {
     *SDKS - {"azure"},
