@@ -43,6 +43,7 @@ PLUG_INS = {
     "shared.retrieval.openai_embedder",
     "shared.retrieval.sqlite_index",
     "shared.retrieval.sqlite_retriever",
+    "shared.telemetry.otel",
     "shared.retrieval.vision_embedder",
 }
 LATE = {
@@ -55,6 +56,8 @@ LATE = {
     "azure.storage",
     "google.protobuf",
     "grpc",
+    "opentelemetry.exporter",
+    "opentelemetry.sdk",
     "agent_framework",
     "agent_framework_orchestrations",
     "bs4",
@@ -110,6 +113,12 @@ def test_one_package_knows_the_agents_framework() -> None:
     knowing = {file for file in modules(".") if tops(imports_of(file)) & {"agent_framework"}}
     assert {file.parent.name for file in knowing} == {"agents"}
     assert not knowing & {SHARED / "agents" / "definitions.py", SHARED / "agents" / "turns.py"}
+
+
+def test_only_traces_know_opentelemetry_and_where_the_agents_framework_is_kept_from_it() -> None:
+    knowing = {file for file in modules(".") if tops(imports_of(file)) & {"opentelemetry"}}
+    assert {file.parent.name for file in knowing - {SHARED / "agents" / "metrics.py"}} == {"telemetry"}
+    assert SHARED / "telemetry" / "__init__.py" not in knowing
 
 
 def test_one_module_knows_protobuf() -> None:
