@@ -12,6 +12,10 @@ from shared.wire.table import NAMES
 
 SAMPLE = Path(__file__).parent.parent / "local.settings.sample.json"
 UUID = "11111111-2222-3333-4444-555555555555"
+INSIGHTS = {
+    "APPLICATIONINSIGHTS_CONNECTION_STRING": f"InstrumentationKey={UUID};IngestionEndpoint=https://westeurope.example/"
+}
+AAD = f"Authorization=AAD;ClientId={UUID}"
 SEARCH = {"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net", "AZURE_SEARCH_INDEX": "i"}
 
 
@@ -109,6 +113,15 @@ def test_nothing_configured_is_complete() -> None:
         ({"CONTENT_TRIGGER": "timer"}, "CONTENT_TRIGGER: .*'event-queue'"),
         ({"DOCUMENT_INTELLIGENCE_API_KEY": "sk-secret"}, "DOCUMENT_INTELLIGENCE_ENDPOINT is missing"),
         ({"DOCUMENT_INTELLIGENCE_ENDPOINT": "http://reader.example"}, "DOCUMENT_INTELLIGENCE_ENDPOINT is another"),
+        ({"APPLICATIONINSIGHTS_CONNECTION_STRING": "sk-secret"}, "APPLICATIONINSIGHTS_CONNECTION_STRING: should be"),
+        ({"APPLICATIONINSIGHTS_AUTHENTICATION_STRING": AAD}, "APPLICATIONINSIGHTS_CONNECTION_STRING is missing"),
+        (INSIGHTS | {"APPLICATIONINSIGHTS_AUTHENTICATION_STRING": "AAD"}, "should be Authorization=AAD"),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318"}, "OTEL_EXPORTER_OTLP_ENDPOINT: should be a URL"),
+        ({"TELEMETRY_CONTENT": "true"}, "TELEMETRY_CONTENT is true: set APPLICATIONINSIGHTS_CONNECTION_STRING or"),
+        (
+            {"TELEMETRY_CONTENT": "true", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"},
+            "OTEL_EXPORTER_OTLP_ENDPOINT is another machine without TLS",
+        ),
     ],
 )
 def test_what_is_missing_or_wrong_is_named(environment: dict[str, str], says: str) -> None:
@@ -139,6 +152,10 @@ def test_every_problem_is_named_at_once() -> None:
         {"CONTENT_STORAGE": "UseDevelopmentStorage=true"},
         {"CONTENT_STORAGE__blobServiceUri": "https://b", "CONTENT_STORAGE__queueServiceUri": "https://q"},
         {"DOCUMENT_INTELLIGENCE_ENDPOINT": "https://d", "AZURE_VISION_ENDPOINT": "https://v"},
+        INSIGHTS | {"APPLICATIONINSIGHTS_AUTHENTICATION_STRING": AAD},
+        INSIGHTS | {"APPLICATIONINSIGHTS_AUTHENTICATION_STRING": f"ClientId={UUID};Authorization=AAD"},
+        INSIGHTS | {"TELEMETRY_CONTENT": "true"},
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"},
     ],
 )
 def test_what_is_complete_is_taken(environment: dict[str, str]) -> None:
