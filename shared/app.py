@@ -24,6 +24,8 @@ from shared.settings import Settings
 
 if TYPE_CHECKING:
     from shared.retrieval.ingestion.document import Target
+    from shared.retrieval.ingestion.scans import TextRecognition
+    from shared.retrieval.vision_embedder import VisionEmbedder
     from shared.telemetry.otel import OtelTracing
 
 
@@ -60,8 +62,15 @@ def open_embedder(settings: Settings) -> Embedder | None:
 def open_target(settings: Settings) -> "Target":
     """Where documents go that are ingested."""
     from shared.retrieval.ingestion.document import Target
+    from shared.retrieval.ingestion.page_images import PageImages
 
-    return Target(open_index(settings), open_embedder(settings), open_documents(settings))
+    return Target(
+        open_index(settings),
+        open_embedder(settings),
+        open_documents(settings),
+        PageImages(open_pages(settings), _image_embedder(settings), wanted=settings.page_images),
+        _text_recognition(settings),
+    )
 
 
 def build_service(settings: Settings) -> Service:
@@ -158,7 +167,15 @@ def _embedder(openai: OpenAIService) -> Embedder | None:
     return OpenAIEmbedder(openai, openai.connection.embedding_model)
 
 
-def _image_embedder(settings: Settings) -> Embedder | None:
+def _text_recognition(settings: Settings) -> "TextRecognition | None":
+    if not settings.document_intelligence_endpoint:
+        return None
+    from shared.retrieval.ingestion.document_intelligence import DocumentIntelligence
+
+    return DocumentIntelligence.from_settings(settings)
+
+
+def _image_embedder(settings: Settings) -> "VisionEmbedder | None":
     if not settings.azure_vision_endpoint:
         return None
     from shared.retrieval.vision_embedder import VisionEmbedder

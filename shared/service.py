@@ -11,6 +11,7 @@ from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, PartHealth, RequestContext
 from shared.core.attachments import Attachment, attach
 from shared.core.recorder import record
+from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
 from shared.documents import DocumentStore
 from shared.events import ChatEvent
@@ -54,7 +55,8 @@ class Service:
         if self.chat_agent:
             events = agent_turn(request, context, self.chat_agent, self._agent_parts)
         else:
-            events = run_turn(request, context, self.model, self.retriever)
+            images = SourceImages(self.pages, self.documents, self._no_images())
+            events = run_turn(request, context, self.model, self.retriever, images)
         events = record(self._guarded(events, request, context), request, context, self.history)
         return self.tracing.turn(events, request, context, "chat") if self.tracing else events
 

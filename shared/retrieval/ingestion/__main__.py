@@ -16,6 +16,7 @@ from shared.errors import NotConfigured, SwitchboardError
 from shared.retrieval.ingestion.folder import list_folder
 from shared.retrieval.ingestion.ingest import ingest_folder
 from shared.retrieval.ingestion.reports import IngestReport, Outcome
+from shared.retrieval.ingestion.scans import formats
 from shared.settings import Settings
 
 
@@ -26,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder: Path = parser.parse_args(arguments).folder
     try:
         settings = Settings.read(os.environ)
-        if problem := _problem(folder, kept_folders(settings)):
+        recognized = settings.document_intelligence_endpoint is not None
+        if problem := _problem(folder, kept_folders(settings), formats(recognized=recognized)):
             return _complain(problem, 2)
         report = asyncio.run(_ingest(folder, settings))
     except NotConfigured as wrong:
@@ -41,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if report.counts()[Outcome.FAILED] else 0
 
 
-def _problem(folder: Path, kept: Collection[Path]) -> str | None:
+def _problem(folder: Path, kept: Collection[Path], formats: Collection[str]) -> str | None:
     """Why a folder cannot be indexed, before the index is touched: an empty one would empty the index."""
     if not folder.exists():
         return f"There is no folder {folder}."
@@ -49,7 +51,7 @@ def _problem(folder: Path, kept: Collection[Path]) -> str | None:
         return f"{folder} is no folder; name the folder that holds the documents."
     if any(folder.resolve().is_relative_to(own.resolve()) for own in kept):
         return f"{folder} holds the index's own copies; name the folder that they come from."
-    listing = list_folder(folder, kept)
+    listing = list_folder(folder, kept, formats)
     if not listing.files and not listing.closed_folders:
         return f"{folder} holds no document that can be read; the index is left as it was."
     return None

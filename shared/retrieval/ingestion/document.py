@@ -1,6 +1,7 @@
 """The ingestion of one document, from a file of a folder or from where documents are kept."""
 
 import asyncio
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -12,9 +13,11 @@ from shared.errors import Unavailable
 from shared.retrieval import Embedder, PassageIndex
 from shared.retrieval.ingestion.embedding import embed_passages
 from shared.retrieval.ingestion.fingerprints import Origin, fingerprint, is_same
-from shared.retrieval.ingestion.pages import UnreadableError
-from shared.retrieval.ingestion.readers import LARGEST_FILE, READERS, read_pages
+from shared.retrieval.ingestion.page_images import PageImages
+from shared.retrieval.ingestion.pages import Page, UnreadableError
+from shared.retrieval.ingestion.readers import LARGEST_FILE
 from shared.retrieval.ingestion.reports import FileReport, Outcome
+from shared.retrieval.ingestion.scans import SCANS, TextRecognition, formats, read_document
 
 _TRIES = 3
 """How often a document is indexed again because it has changed meanwhile."""
@@ -30,13 +33,45 @@ class Target:
     """Makes the passages' vectors; None: they have none."""
     documents: DocumentStore
     """Keeps the documents themselves, and knows who may see them."""
+    pages: PageImages | None = None
+    """Keeps images of their pages; None: nothing does."""
+    recognition: TextRecognition | None = None
+    """Reads scans; None: what holds no text cannot be read."""
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The suffixes of what can be read."""
+        return formats(recognized=self.recognition is not None)
+
+    def mark(self, origin: Origin, path: Path, rights: Rights) -> str:
+        """The fingerprint of a document that lies in a file. Reads it: call it in a thread.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        suffix, more = path.suffix.lower(), list[str]()
+        if suffix in (".pdf", *SCANS) and self.recognition:
+            more.append(self.recognition.model)
+        if suffix == ".pdf" and self.pages and self.pages.kind:
+            more.append(self.pages.kind)
+        return fingerprint(origin, path, rights, self.embedder, more)
+
+    async def forget(self, name: str) -> None:
+        """Remove what was made of a document, from the index last.
+
+        Raises:
+            SwitchboardError: a fault of the moment.
+        """
+        if self.pages:
+            await self.pages.remove(name)
+        await self.index.remove(name)
 
     async def aclose(self) -> None:
         """Close all of it."""
         await self.index.aclose()
-        if self.embedder:
-            await self.embedder.aclose()
-        await self.documents.aclose()
+        for part in (self.embedder, self.documents, self.pages, self.recognition):
+            if part:
+                await part.aclose()
 
 
 async def ingest_stored(name: str, target: Target) -> FileReport:
@@ -48,28 +83,33 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
     Raises:
         SwitchboardError: a fault of the moment: what the index had of it stays, and it is to be tried again.
     """
-    if reason := why_not(name):
+    if reason := why_not(name, target.formats):
         return FileReport(name, Outcome.SKIPPED, reason)
     for _ in range(_TRIES):
         document = await target.documents.find(name)
         if document:
             report = await _ingest_found(document, target)
         else:
-            await target.index.remove(name)
+            await target.forget(name)
             report = FileReport(name, Outcome.REMOVED)
         if await target.documents.find(name) == document:
             return report
     raise Unavailable("The document is changed again and again while it is indexed.")
 
 
-def why_not(name: str) -> str | None:
-    """Why what the store has under this name is no document to index, or None."""
+def why_not(name: str, formats: Collection[str]) -> str | None:
+    """Why what the store has under this name is no document to index, or None.
+
+    Args:
+        name: A document's name.
+        formats: The suffixes of what can be read.
+    """
     if not is_name(name):
         return "has a name that no link can lead to; rename it."
     if is_hidden(name):
         return "is hidden."
-    if PurePosixPath(name).suffix.lower() not in READERS:
-        return f"has no format that can be read ({', '.join(READERS)})."
+    if PurePosixPath(name).suffix.lower() not in formats:
+        return f"has no format that can be read ({', '.join(formats)})."
     return None
 
 
@@ -91,11 +131,14 @@ async def index_document(name: str, path: Path, mark: str, rights: Rights, targe
         UnreadableError: there is no text to be had from it.
         OSError, SwitchboardError: a fault of the moment.
     """
-    passages = await asyncio.to_thread(_read_passages, name, path, rights)
+    pages = await read_document(path, target.recognition)
+    passages = await asyncio.to_thread(_split, name, pages, rights)
     vectors = await embed_passages(target.embedder, passages) if target.embedder else None
     if keep:
         await target.documents.keep(name, path)
-    await target.index.replace(name, mark, passages, vectors)
+    pictured = target.pages if path.suffix.lower() == ".pdf" else None
+    image_vectors = await pictured.replace(path, passages) if pictured else None
+    await target.index.replace(name, mark, passages, vectors, image_vectors)
     return FileReport(name, Outcome.INDEXED, f"{len(passages)} passage{'s' if len(passages) > 1 else ''}")
 
 
@@ -106,12 +149,12 @@ async def _ingest_found(document: StoredDocument, target: Target) -> FileReport:
         with TemporaryDirectory(prefix="switchboard-") as folder:
             path = Path(folder, f"document{PurePosixPath(name).suffix}")
             await _download(document, path, target.documents)
-            mark = await asyncio.to_thread(fingerprint, Origin.STORED, path, rights, target.embedder)
+            mark = await asyncio.to_thread(target.mark, Origin.STORED, path, rights)
             if is_same((await target.index.fingerprints(name)).get(name), mark):
                 return FileReport(name, Outcome.UNCHANGED)
             return await index_document(name, path, mark, rights, target, keep=False)
     except UnreadableError as unreadable:
-        await target.index.remove(name)
+        await target.forget(name)
         return FileReport(name, Outcome.FAILED, str(unreadable))
     except OSError as fault:
         raise Unavailable(f"The document cannot be read now: {fault.strerror}.") from fault
@@ -130,8 +173,8 @@ async def _download(document: StoredDocument, path: Path, store: DocumentStore) 
             await asyncio.to_thread(file.write, piece)
 
 
-def _read_passages(name: str, path: Path, rights: Rights) -> list[Passage]:
+def _split(name: str, pages: Sequence[Page], rights: Rights) -> list[Passage]:
     from shared.retrieval.ingestion.splitting import split
 
-    passages = split(name, read_pages(path))
+    passages = split(name, pages)
     return [replace(passage, oids=rights.oids, groups=rights.groups) for passage in passages]

@@ -5,6 +5,7 @@ what came from a folder. What is in the index without one of ours was put there 
 """
 
 import hashlib
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 
@@ -24,15 +25,22 @@ class Origin(StrEnum):
     """It was put into the store by others."""
 
 
-def fingerprint(origin: Origin, path: Path, rights: Rights, embedder: Embedder | None) -> str:
+def fingerprint(origin: Origin, path: Path, rights: Rights, embedder: Embedder | None, more: Iterable[str] = ()) -> str:
     """The fingerprint of a document that lies in a file. Reads it: call it in a thread.
+
+    Args:
+        origin: Where it came from.
+        path: The file.
+        rights: Who may see it.
+        embedder: What makes the vectors of its passages.
+        more: What else is made of it, or reads it.
 
     Raises:
         OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
-    for part in (_VERSION, embedder.model if embedder else "", *rights.oids, "", *rights.groups):
+    for part in (_VERSION, embedder.model if embedder else "", *rights.oids, "", *rights.groups, *more):
         digest.update(f"\0{part}".encode())
     return f"{origin}:{digest.hexdigest()}"
 

@@ -32,11 +32,16 @@ class Listing:
     """Folders that cannot be listed now, each ending with `/`: what is in them is not known to be gone."""
 
 
-def list_folder(folder: Path, leave_out: Collection[Path]) -> Listing:
+def list_folder(folder: Path, leave_out: Collection[Path], formats: Collection[str] = tuple(READERS)) -> Listing:
     """List the documents of `folder`; hidden files and folders are ignored, and so are the folders to `leave_out`.
 
     Links to files of the folder are files; other links are skipped, so that nothing outside of the folder is read
     and nothing is read forever.
+
+    Args:
+        folder: With all folders below it.
+        leave_out: Folders below it.
+        formats: The suffixes of what can be read.
     """
     root = folder.resolve()
     not_ours = {path.resolve() for path in leave_out}
@@ -58,18 +63,18 @@ def list_folder(folder: Path, leave_out: Collection[Path]) -> Listing:
         )
         for name in sorted(files + links):
             if not name.startswith("."):
-                _add(here / name, root, listing, names)
+                _add(here / name, root, listing, names, formats)
     return listing
 
 
-def _add(path: Path, root: Path, listing: Listing, names: set[str]) -> None:
+def _add(path: Path, root: Path, listing: Listing, names: set[str], formats: Collection[str]) -> None:
     try:
         name = sourcefile(path, root)
     except UnreadableError as unreadable:
         shown = os.fsencode(path.relative_to(root)).decode(errors="replace")
         listing.others.append(FileReport(shown, Outcome.FAILED, str(unreadable)))
         return
-    if reason := _why_not(path, root):
+    if reason := _why_not(path, root, formats):
         listing.others.append(FileReport(name, Outcome.SKIPPED, reason))
     elif name in names:
         reason = "has the same name as another but for how its accents are encoded; rename one."
@@ -79,7 +84,7 @@ def _add(path: Path, root: Path, listing: Listing, names: set[str]) -> None:
         listing.files.append(Found(path, name))
 
 
-def _why_not(path: Path, root: Path) -> str | None:
+def _why_not(path: Path, root: Path, formats: Collection[str]) -> str | None:
     """Why a file is skipped, or None."""
     if path.is_symlink():
         target = path.resolve()
@@ -89,8 +94,8 @@ def _why_not(path: Path, root: Path) -> str | None:
             return "is a link to a folder, which is indexed where it is."
         if not target.exists():
             return "is a link that leads nowhere."
-    if path.suffix.lower() not in READERS:
-        return f"has no format that can be read ({', '.join(READERS)})."
+    if path.suffix.lower() not in formats:
+        return f"has no format that can be read ({', '.join(formats)})."
     if not stat.S_ISREG(path.stat().st_mode):
         return "is no regular file."
     return None

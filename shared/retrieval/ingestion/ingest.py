@@ -8,7 +8,7 @@ from pathlib import Path
 from shared.documents import DocumentStore
 from shared.errors import SwitchboardError
 from shared.retrieval.ingestion.document import Target, index_document
-from shared.retrieval.ingestion.fingerprints import Origin, fingerprint, is_of, is_same
+from shared.retrieval.ingestion.fingerprints import Origin, is_of, is_same
 from shared.retrieval.ingestion.folder import Found, Listing, list_folder
 from shared.retrieval.ingestion.pages import UnreadableError
 from shared.retrieval.ingestion.reports import FileReport, IngestReport, Outcome, Reporter
@@ -31,7 +31,7 @@ async def ingest_folder(folder: Path, target: Target, reporter: Reporter, leave_
     Raises:
         SwitchboardError: the index or the store cannot be used at all.
     """
-    listing = await asyncio.to_thread(list_folder, folder, leave_out)
+    listing = await asyncio.to_thread(list_folder, folder, leave_out, target.formats)
     known = dict(await target.index.fingerprints())
     if not target.documents.is_shared:
         await _remove_unknown(target.documents, known)
@@ -69,7 +69,7 @@ async def _ingest_file(found: Found, known: str | None, target: Target) -> FileR
     name, path = found.sourcefile, found.path
     try:
         rights = await target.documents.rights(name)
-        mark = await asyncio.to_thread(fingerprint, Origin.FOLDER, path, rights, target.embedder)
+        mark = await asyncio.to_thread(target.mark, Origin.FOLDER, path, rights)
         if is_same(known, mark):
             if await target.documents.find(name) is None:
                 await target.documents.keep(name, path)
@@ -87,7 +87,7 @@ async def _ingest_file(found: Found, known: str | None, target: Target) -> FileR
 
 async def _remove(name: str, target: Target) -> None:
     await target.documents.remove(name)
-    await target.index.remove(name)
+    await target.forget(name)
 
 
 async def _remove_unknown(documents: DocumentStore, known: Collection[str]) -> None:

@@ -5,29 +5,22 @@ They are what a model that sees is shown of a source, and what is searched by im
 
 import asyncio
 import re
-from collections.abc import Sequence
-from contextlib import closing, suppress
-from io import BytesIO
+from collections.abc import Collection, Sequence
 from itertools import batched
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from pypdfium2 import PdfDocument, PdfiumError, PdfPage
-
 from shared.chat_types import Passage
 from shared.documents import DocumentStore, page_image
-from shared.retrieval.ingestion.pdf import PDFIUM
+from shared.documents.names import is_name
 
-LONGEST_SIDE = 1500
-"""Pixels: small print can be read, and models would make a larger image smaller before they look at it."""
-LARGEST_IMAGE = 512 * 1024
-"""Bytes; what would be larger is compressed more."""
-_QUALITIES = (80, 60, 40, 20)
-"""Of JPEG, tried in this order."""
 _AT_ONCE = 4
 """Images that are in memory at the same time."""
 _PAGE = re.compile(r"#page=(\d+)$")
+_IMAGE = re.compile(r"\d+\.jpg")
+_VERSION = "1"
+"""Of how images are made; a new one makes them again."""
 
 
 class ImageEmbedder(Protocol):
@@ -42,6 +35,10 @@ class ImageEmbedder(Protocol):
         """The vector of an image; None where it cannot have one."""
         ...
 
+    async def aclose(self) -> None:
+        """Close what this embedder opened."""
+        ...
+
 
 class PageImages:
     """Keeps the images of pages.
@@ -49,18 +46,20 @@ class PageImages:
     Args:
         store: Where they are kept.
         embedder: What makes vectors of them; None: there are none.
+        wanted: Whether images are made; if not, those that are there go with their documents.
     """
 
-    def __init__(self, store: DocumentStore, embedder: ImageEmbedder | None = None) -> None:
+    def __init__(self, store: DocumentStore, embedder: ImageEmbedder | None, *, wanted: bool) -> None:
         self._store = store
-        self._embedder = embedder
+        self._embedder = embedder if wanted else None
+        self._wanted = wanted
 
     @property
     def kind(self) -> str:
-        """What the images and their vectors depend on, beside the document."""
-        return f"{LONGEST_SIDE} {self._embedder.model if self._embedder else ''}"
+        """What is made of a document; empty: nothing."""
+        return f"{_VERSION} {self._embedder.model if self._embedder else ''}" if self._wanted else ""
 
-    async def keep(self, path: Path, passages: Sequence[Passage]) -> list[list[float] | None] | None:
+    async def replace(self, path: Path, passages: Sequence[Passage]) -> list[list[float] | None] | None:
         """Keep an image of each page of a PDF that has passages, and of no other page.
 
         Returns:
@@ -72,18 +71,10 @@ class PageImages:
         sourcefile = passages[0].sourcefile
         numbers = sorted({number for passage in passages if (number := _page_number(passage))})
         vectors: dict[int, list[float] | None] = {}
-        kept: set[str] = set()
-        with TemporaryDirectory(prefix="switchboard-") as folder:
+        if self._wanted and numbers and is_name(page_image(sourcefile, numbers[-1])):
             for batch in batched(numbers, _AT_ONCE, strict=False):
-                images = await asyncio.to_thread(render_pages, path, batch)
-                keeping = (self._keep_one(sourcefile, number, image, Path(folder)) for number, image in images)
-                results = await asyncio.gather(*keeping, return_exceptions=True)  # none goes on after another's fault
-                for (number, _), result in zip(images, results, strict=True):
-                    if isinstance(result, BaseException):
-                        raise result
-                    vectors[number] = result
-                    kept.add(page_image(sourcefile, number))
-        await self._remove_but(sourcefile, kept)
+                vectors |= await self._keep(sourcefile, path, batch)
+        await self._remove_but(sourcefile, {page_image(sourcefile, number) for number in vectors})
         return [vectors.get(_page_number(passage) or 0) for passage in passages] if self._embedder else None
 
     async def remove(self, sourcefile: str) -> None:
@@ -94,45 +85,39 @@ class PageImages:
         """
         await self._remove_but(sourcefile, set())
 
-    async def _keep_one(self, sourcefile: str, number: int, image: bytes, folder: Path) -> list[float] | None:
-        file = folder / f"{number}.jpg"
-        await asyncio.to_thread(file.write_bytes, image)
-        try:
+    async def aclose(self) -> None:
+        """Close the store and the embedder."""
+        await self._store.aclose()
+        if self._embedder:
+            await self._embedder.aclose()
+
+    async def _keep(self, sourcefile: str, path: Path, numbers: Sequence[int]) -> dict[int, list[float] | None]:
+        """Make and keep images of these pages; return the vector, if any, of each that could be made."""
+        from shared.retrieval.ingestion.page_rendering import render_pages
+
+        async def keep(number: int, image: bytes) -> list[float] | None:
+            file = Path(folder, f"{number}.jpg")
+            await asyncio.to_thread(file.write_bytes, image)
             await self._store.keep(page_image(sourcefile, number), file)
-        finally:
-            await asyncio.to_thread(file.unlink)
-        return await self._embedder.embed_image(image) if self._embedder else None
+            return await self._embedder.embed_image(image) if self._embedder else None
 
-    async def _remove_but(self, sourcefile: str, kept: set[str]) -> None:
+        with TemporaryDirectory(prefix="switchboard-") as folder:
+            images = await asyncio.to_thread(render_pages, path, numbers)
+            # None goes on after another's fault, in a folder that is gone.
+            results = await asyncio.gather(*(keep(*image) for image in images), return_exceptions=True)
+        vectors: dict[int, list[float] | None] = {}
+        for (number, _), result in zip(images, results, strict=True):
+            if isinstance(result, BaseException):
+                raise result
+            vectors[number] = result
+        return vectors
+
+    async def _remove_but(self, sourcefile: str, kept: Collection[str]) -> None:
         prefix = f"{sourcefile}/"
-        names = [name async for name in self._store.names(prefix)]
-        for name in names:
-            # Another document's name may begin so.
-            if re.fullmatch(r"\d+\.jpg", name.removeprefix(prefix)) and name not in kept:
+        for name in [name async for name in self._store.names(prefix)]:
+            # The name of another document may begin so.
+            if _IMAGE.fullmatch(name.removeprefix(prefix)) and name not in kept:
                 await self._store.remove(name)
-
-
-def render_pages(path: Path, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
-    """These pages of a PDF as JPEG, each with its number; one that cannot be drawn is left out."""
-    images: list[tuple[int, bytes]] = []
-    with PDFIUM, closing(PdfDocument(path)) as document:
-        for number in numbers:
-            with suppress(PdfiumError), closing(document[number - 1]) as page:
-                images.append((number, _render(page)))
-    return images
-
-
-def _render(page: PdfPage) -> bytes:
-    with closing(page.render(scale=LONGEST_SIDE / max(page.get_size()))) as bitmap:
-        picture = bitmap.to_pil().convert("RGB")
-        file = BytesIO()
-        for quality in _QUALITIES:
-            file.seek(0)
-            file.truncate()
-            picture.save(file, "JPEG", quality=quality)
-            if file.tell() <= LARGEST_IMAGE:
-                break
-    return file.getvalue()
 
 
 def _page_number(passage: Passage) -> int | None:

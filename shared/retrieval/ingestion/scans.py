@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from shared.retrieval.ingestion.pages import NoTextError, Page, UnreadableError
-from shared.retrieval.ingestion.readers import check_size, read_pages, readable
+from shared.retrieval.ingestion.readers import READERS, check_size, read_pages, readable
 
-SCANS = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
+SCANS = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 """Suffixes of images that can be read."""
 _MANY_PAGES = frozenset({".tif", ".tiff"})
 """Those that have numbered pages; of the others the citation is the image itself."""
@@ -38,9 +38,9 @@ class TextRecognition(Protocol):
         ...
 
 
-def is_scannable(path: Path) -> bool:
-    """Whether text recognition could find anything in a file of this format."""
-    return path.suffix.lower() in {".pdf", *SCANS}
+def formats(*, recognized: bool) -> tuple[str, ...]:
+    """The suffixes of what can be read, with or without text recognition."""
+    return (*READERS, *SCANS) if recognized else (*READERS,)
 
 
 async def read_document(path: Path, recognition: TextRecognition | None) -> list[Page]:
