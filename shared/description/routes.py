@@ -242,8 +242,8 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         answers={
             200: Answer("The document.", "*/*", {"type": "string", "format": "binary"}),
             206: Answer("The part that was asked for.", "*/*", {"type": "string", "format": "binary"}),
-            400: Answer("The Range header cannot be read.", "text/plain", STRING),
-            416: Answer("The document has no such part.", "text/plain", STRING),
+            304: Answer("The caller has it already, as If-None-Match or If-Modified-Since say.", None),
+            416: Answer("The document has no such part; Content-Range says how many bytes it has.", None),
         },
         parameters=(_PATH, _RANGE),
     ),
@@ -258,6 +258,7 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         visible=False,
         answers={
             200: Answer("There is such a document.", None),
+            304: Answer("The caller has it already.", None),
             401: Answer("Nobody is signed in.", None),
             403: Answer("Who is signed in may see no document.", None),
             404: Answer("There is none.", None),

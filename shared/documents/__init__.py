@@ -31,7 +31,7 @@ class StoredDocument:
     size: int
     """Bytes."""
     etag: str
-    """Changes whenever the bytes do; with its quotes, as in HTTP."""
+    """Changes whenever the bytes do; with its quotes, a strong one as in HTTP."""
     last_modified: datetime
     """In UTC."""
 

@@ -42,7 +42,7 @@ def _patience() -> dict[str, Any]:
     return {
         "connection_timeout": 5,
         "read_timeout": 10,
-        "retry_policy": LinearRetry(backoff=1, random_jitter_range=1, retry_total=2),
+        "retry_policy": LinearRetry(backoff=0, random_jitter_range=1, retry_total=2),
         "max_single_get_size": _MIB,
         "max_chunk_get_size": 4 * _MIB,
         "max_block_size": _WRITTEN,

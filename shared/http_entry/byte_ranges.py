@@ -57,7 +57,7 @@ def asked_for(method: str, headers: Mapping[str, str], document: StoredDocument)
 def _has_it(headers: Mapping[str, str], document: StoredDocument) -> bool:
     known = headers.get("if-none-match")
     if known is not None:
-        return known.strip() == "*" or document.etag.removeprefix("W/") in _ETAG.findall(known)
+        return known.strip() == "*" or document.etag in _ETAG.findall(known)
     since = _date(headers.get("if-modified-since"))
     return since is not None and _seconds(document) <= since
 

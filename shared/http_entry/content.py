@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from shared import app
 from shared.content import content_headers, find_document
 from shared.errors import SwitchboardError
-from shared.http_entry.answering import answering, json_response
+from shared.http_entry.answering import answering
 from shared.http_entry.byte_ranges import Asked, Part, asked_for
 from shared.identity.access import access_of
 from shared.service import Service
@@ -31,8 +31,7 @@ async def content(request: Request) -> Response:
         case Asked.NOT_MODIFIED:
             return Response(status_code=304, headers=headers)
         case Asked.NOTHING_THERE:
-            sentence = f"The document has {document.size} bytes; ask for a range of these."
-            return _with(json_response({"error": sentence}, status=416), f"bytes */{document.size}")
+            return Response(status_code=416, headers={"content-range": f"bytes */{document.size}"})
         case Asked.WHOLE:
             part, status = Part(0, document.size), 200
         case Part() as part:
@@ -52,11 +51,6 @@ async def _may_see(service: Service, request: Request) -> Callable[[str], Awaita
     if access is None:
         return None
     return lambda name: service.retriever.may_see(name, access)
-
-
-def _with(response: Response, content_range: str) -> Response:
-    response.headers["content-range"] = content_range
-    return response
 
 
 class _DocumentResponse(StreamingResponse):
