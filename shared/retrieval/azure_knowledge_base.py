@@ -8,14 +8,13 @@ model is in preview.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
+import msgspec
 from azure.search.documents.knowledgebases.aio import KnowledgeBaseRetrievalClient
 from azure.search.documents.knowledgebases.models import (
     KnowledgeBaseRetrievalRequest,
-    KnowledgeBaseRetrievalResponse,
     KnowledgeRetrievalSemanticIntent,
     SearchIndexKnowledgeSourceParams,
 )
@@ -37,6 +36,27 @@ _HIGHEST_RANK = 4.0
 _MOST_LOOKED_UP = 1_000
 """Passages, by one request."""
 _ADVICE = "check `content` in AZURE_SEARCH_FIELDS and the source data fields of the knowledge source."
+
+
+class _Reference(msgspec.Struct, rename="camel"):
+    doc_key: str | None = None
+    reranker_score: float | None = None
+    source_data: dict[str, object] | None = None
+
+
+class _Activity(msgspec.Struct, rename="camel"):
+    type: str
+    knowledge_source_name: str | None = None
+    elapsed_ms: int | None = None
+    count: int | None = None
+    error: object = None
+
+
+class _Answer(msgspec.Struct):
+    """What is of use of the service's answer."""
+
+    references: list[_Reference] | None = None
+    activity: list[_Activity] | None = None
 
 
 class AzureKnowledgeBase:
@@ -110,17 +130,20 @@ class AzureKnowledgeBase:
                 SearchIndexKnowledgeSourceParams(
                     knowledge_source_name=self._source,
                     include_references=True,
+                    include_reference_source_data=True,
                     filter_add_on=where,
                     reranker_threshold=None if minimum is None else min(max(minimum, 0.0), _HIGHEST_RANK),
                 )
             ],
         )
 
-    async def _retrieve(
-        self, request: KnowledgeBaseRetrievalRequest, deadline: float
-    ) -> KnowledgeBaseRetrievalResponse:
-        async def retrieve(client: KnowledgeBaseRetrievalClient) -> KnowledgeBaseRetrievalResponse:
-            return await client.retrieve(request)
+    async def _retrieve(self, request: KnowledgeBaseRetrievalRequest, deadline: float) -> _Answer:
+        async def retrieve(client: KnowledgeBaseRetrievalClient) -> _Answer:
+            answer = await client.retrieve(request)
+            try:
+                return msgspec.convert(answer.as_dict(), _Answer)
+            except msgspec.ValidationError as exc:
+                raise ValueError("an answer of another shape") from exc  # as the SDK puts it elsewhere
 
         return await self._connection.ask_knowledge_base(self._name, retrieve, deadline=deadline)
 
@@ -135,9 +158,7 @@ class AzureKnowledgeBase:
             if passage.id in there
         ]
 
-    def _result(
-        self, query: SearchQuery, answer: KnowledgeBaseRetrievalResponse, found: Sequence[Passage]
-    ) -> SearchResult:
+    def _result(self, query: SearchQuery, answer: _Answer, found: Sequence[Passage]) -> SearchResult:
         passages, note = readable(found, _ADVICE)
         minimum = query.minimum_reranker_score
         return SearchResult(
@@ -145,7 +166,7 @@ class AzureKnowledgeBase:
             RetrievalMode.HYBRID,
             note,
             ignored=_ignored(query),
-            steps=_steps(answer, counts=query.access is None),
+            steps=[_step(one, counts=query.access is None) for one in answer.activity or ()],
             details={
                 "knowledge_base": self._name,
                 "query_type": "semantic",
@@ -156,34 +177,34 @@ class AzureKnowledgeBase:
         )
 
 
-def _passages(answer: KnowledgeBaseRetrievalResponse, fields: IndexFields) -> list[Passage]:
+def _passages(answer: _Answer, fields: IndexFields) -> list[Passage]:
     """What was found, best first, as far as the knowledge source gives its fields."""
-    found: list[Passage] = []
-    for place, reference in enumerate(answer.references or ()):
-        given = cast("Mapping[str, object]", reference)
-        document = {
-            **(reference.source_data or {}),
-            fields.id: given.get("docKey"),
-            "@search.reranker_score": given.get("rerankerScore"),
-        }
-        found.append(passage_of(document, fields, place))
+    found = [
+        passage_of(
+            {**(one.source_data or {}), fields.id: one.doc_key, "@search.reranker_score": one.reranker_score},
+            fields,
+            place,
+        )
+        for place, one in enumerate(answer.references or ())
+    ]
     return sorted(found, key=lambda passage: passage.reranker_score or 0, reverse=True)
 
 
-def _steps(answer: KnowledgeBaseRetrievalResponse, *, counts: bool) -> Json:
-    """What the service did; not the filters, which name the caller's groups, nor its own words of what failed.
+def _step(activity: _Activity, *, counts: bool) -> Json:
+    """What the service did; not the filter, which names the caller's groups, nor its own words of what failed.
 
     Args:
-        answer: Of the base.
+        activity: As the service tells it.
         counts: Whether to tell how much was found: it is not all for everyone where a filter holds in one source only.
     """
-    keys = ("type", "knowledgeSourceName", "elapsedMs", *(("count",) if counts else ()))
-    steps: list[Json] = []
-    for activity in answer.activity or ():
-        given = cast("Mapping[str, Json]", activity)
-        shown = {key: given[key] for key in keys if key in given}
-        steps.append({**shown, "failed": True} if given.get("error") else shown)
-    return steps
+    step: dict[str, Json] = {"type": activity.type, "elapsed_ms": activity.elapsed_ms}
+    if activity.knowledge_source_name:
+        step["knowledge_source"] = activity.knowledge_source_name
+    if counts and activity.count is not None:
+        step["count"] = activity.count
+    if activity.error is not None:
+        step["failed"] = True
+    return step
 
 
 def _ignored(query: SearchQuery) -> tuple[str, ...]:
