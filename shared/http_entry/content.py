@@ -57,21 +57,20 @@ class _DocumentResponse(StreamingResponse):
     """A document as it is read. A fault cuts it off, so that nobody takes what came for all of it."""
 
     def __init__(self, first: bytes, rest: AsyncGenerator[bytes], status: int, headers: dict[str, str]) -> None:
-        self._pieces = _told(first, rest)
+        self._pieces = _chained(first, rest)
         super().__init__(self._pieces, status, headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it; however that ends, the reading ends too."""
-        async with aclosing(self._pieces):
-            await super().__call__(scope, receive, send)
+        try:
+            async with aclosing(self._pieces):
+                await super().__call__(scope, receive, send)
+        except SwitchboardError as fault:  # an answer that is not complete now makes the server close the connection
+            _log.warning("a document was cut off: %s", fault.message)
 
 
-async def _told(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+async def _chained(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
     async with aclosing(rest):
         yield first
-        try:
-            async for piece in rest:
-                yield piece
-        except SwitchboardError as fault:
-            _log.warning("a document was cut off: %s", fault.message)
-            raise
+        async for piece in rest:
+            yield piece
