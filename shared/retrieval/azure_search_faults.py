@@ -79,8 +79,8 @@ SENTENCES: dict[Reason, tuple[type[SwitchboardError], str]] = {
         NotConfigured,
         (
             "Azure AI Search does not accept what it was asked: check that AZURE_SEARCH_INDEX has the fields that "
-            "AZURE_SEARCH_FIELDS names, vectors of the embedding model that is configured here, and "
-            "AZURE_SEARCH_SEMANTIC_CONFIGURATION."
+            "AZURE_SEARCH_FIELDS names and vectors of the embedding model that is configured here, and check "
+            "AZURE_SEARCH_SEMANTIC_CONFIGURATION and AZURE_SEARCH_KNOWLEDGE_SOURCE."
         ),
     ),
     Reason.RATE: (RateLimited, "Azure AI Search is busy. Try again in {retry_after} seconds."),
