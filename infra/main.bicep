@@ -464,6 +464,8 @@ module easyAuth 'modules/easy-auth.bicep' = if (authMode == 'easy-auth') {
 // --- What azd keeps: the app's address, and what `make index` reads --------------------------------------------------
 
 output AZURE_RESOURCE_GROUP string = group.name
+// The Azure CLI reads it too, for uploads.
+output AZURE_STORAGE_ACCOUNT string = contentIsOurs ? storage.outputs.name : ''
 output SWITCHBOARD_URL string = '${app.outputs.url}/api'
 output AZURE_OPENAI_ENDPOINT string = openAiEndpoint
 output AZURE_OPENAI_CHAT_DEPLOYMENT string = chatDeployment

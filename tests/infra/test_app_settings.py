@@ -122,7 +122,7 @@ def test_what_azd_keeps_configures_make_index(existing: str) -> None:
     assert bool(settings.content_storage_blobs) is not bool(existing)
     deployed = app_settings(authMode="easy-auth", existingContentStorageName=existing, documentIntelligence=True)
     assert {name: kept[name] for name in kept.keys() & READ if kept[name]}.items() <= deployed.items()
-    assert kept.keys() - READ == {"AZURE_RESOURCE_GROUP", "SWITCHBOARD_URL"}
+    assert kept.keys() - READ == {"AZURE_RESOURCE_GROUP", "AZURE_STORAGE_ACCOUNT", "SWITCHBOARD_URL"}
 
 
 def test_choices_of_the_deployment_are_no_settings_of_make_index() -> None:
