@@ -20,6 +20,7 @@ from bench import (
     streaming_gaps,
     streaming_host,
     team,
+    telemetry,
 )
 from bench.processes import OTHER_CORE, ROOT, pin
 from bench.rounds import Comparison
@@ -35,6 +36,7 @@ BENCHES = {
     "team": team,
     "first-import": first_import,
     "guard": guard,
+    "telemetry": telemetry,
 }
 _RESULTS = ROOT / ".data" / "bench"
 

@@ -11,6 +11,7 @@ from bench.memory import report as report_memory
 from bench.passages import questions
 from bench.retrieval import compare as compare_retrieval
 from bench.rounds import Comparison
+from bench.telemetry import compare as compare_telemetry
 from shared.retrieval.fts_query import match_expression
 
 
@@ -28,6 +29,10 @@ async def test_memory_compares_peaks_and_growth() -> None:
     comparisons = await report_memory(Plan(rounds=1, warm=8, until=24, streams=4, tokens=2))
     both = ["baseline", "ours"]
     assert names(comparisons) == [both, both, both, ["trivial function", "ours"], ["trivial function", "ours"]]
+
+
+async def test_traces_on_are_compared_with_traces_off() -> None:
+    assert names(await compare_telemetry({2: 1}, rounds=1)) == [["off", "on", "on, with texts"]]
 
 
 async def test_the_import_is_compared_with_the_platforms() -> None:
