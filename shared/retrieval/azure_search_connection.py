@@ -62,7 +62,7 @@ class SearchConnection:
     def __init__(self, endpoint: str, index: str, key: SecretStr | None, patience: Patience | None = None) -> None:
         self.index = index
         self._endpoint = endpoint
-        self._patience = patience or Patience()
+        self.patience = patience or Patience()
         self._identity = None if key else _identity()
         self._credential = self._identity or AzureKeyCredential(key.get_secret_value() if key else "")
         self._documents: SearchClient | None = None
@@ -156,12 +156,12 @@ class SearchConnection:
 
     def _wait_before_retry(self, fault: Fault, attempt: int) -> float | None:
         """Seconds to wait before the next try; None where there should be none."""
-        if fault.reason not in MAY_PASS or attempt >= self._patience.retries:
+        if fault.reason not in MAY_PASS or attempt >= self.patience.retries:
             return None
         if fault.retry_after is not None:
-            return fault.retry_after if fault.retry_after <= self._patience.longest_wait else None
+            return fault.retry_after if fault.retry_after <= self.patience.longest_wait else None
         # The jitter keeps those who were refused together from coming back together.
-        return self._patience.first_backoff * 2**attempt * SystemRandom().uniform(0.75, 1.25)
+        return self.patience.first_backoff * 2**attempt * SystemRandom().uniform(0.75, 1.25)
 
 
 def _identity() -> AsyncTokenCredential:

@@ -28,8 +28,8 @@ def query_filter(query: SearchQuery, fields: IndexFields) -> str | None:
 def category_filter(include: str | None, exclude: str | None, fields: IndexFields) -> str | None:
     """Only one category, and not another one; None: any. What has no category is not excluded."""
     parts = [
-        *([f"{fields.category} eq {_literal(include)}"] if include else []),
-        *([f"{fields.category} ne {_literal(exclude)}"] if exclude else []),
+        *([f"{fields.category} eq {literal(include)}"] if include else []),
+        *([f"{fields.category} ne {literal(exclude)}"] if exclude else []),
     ]
     return " and ".join(parts) or None
 
@@ -46,7 +46,7 @@ def access_filter(access: Access, fields: IndexFields) -> str:
 
 def document_filter(document: str, fields: IndexFields) -> str:
     """Only passages of this document, by its `sourcefile` or its `sourcepage`."""
-    name = _literal(document)
+    name = literal(document)
     return f"({fields.sourcefile} eq {name} or {fields.sourcepage} eq {name})"
 
 
@@ -72,13 +72,14 @@ def _is_one_of(variable: str, values: Iterable[str]) -> str:
     tests: list[str] = []
     for value in filter(None, values):
         if _DELIMITER in value or value != value.strip():
-            tests.append(f"{variable} eq {_literal(value)}")
+            tests.append(f"{variable} eq {literal(value)}")
         else:
             listed.append(value)
     if listed:
-        tests.append(f"search.in({variable}, {_literal(_DELIMITER.join(listed))}, '{_DELIMITER}')")
+        tests.append(f"search.in({variable}, {literal(_DELIMITER.join(listed))}, '{_DELIMITER}')")
     return " or ".join(tests)
 
 
-def _literal(value: str) -> str:
+def literal(value: str) -> str:
+    """A value as an expression has it."""
     return "'" + value.replace("'", "''") + "'"

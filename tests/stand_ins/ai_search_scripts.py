@@ -18,7 +18,7 @@ class Scripted:
     """A server that can be told how to answer next: any request, or one that wants this."""
 
     def __init__(self) -> None:
-        self._scripts: deque[tuple[Operation | None, Reply]] = deque()
+        self._scripts: deque[tuple[Operation | None, Reply | None]] = deque()
 
     def fail(
         self,
@@ -38,6 +38,10 @@ class Scripted:
 
         for _ in range(times):
             self._scripts.append((on, send))
+
+    def let_pass(self, *, times: int = 1, on: Operation | None = None) -> None:
+        """Answer the next requests as always."""
+        self._scripts.extend((on, None) for _ in range(times))
 
     def reply(
         self, body: bytes, *, status: int = 200, content_type: str = "application/json", on: Operation | None = None
