@@ -45,12 +45,12 @@ def open_pages(settings: Settings) -> DocumentStore:
 
 
 def open_index(settings: Settings) -> PassageIndex:
-    """The index that ingestion writes."""
-    from shared.retrieval.sqlite_index import SqliteIndex
+    """The index that ingestion writes.
 
-    openai = OpenAIConnection.from_settings(settings)
-    embedding = openai.embedding_model if openai else None
-    return SqliteIndex(_index_path(settings), embedding.name if embedding else None)
+    Raises:
+        NotConfigured: a setting of Azure AI Search is wrong.
+    """
+    return _azure_search_index(settings) if settings.azure_search_endpoint else _sqlite_index(settings)
 
 
 def open_embedder(settings: Settings) -> Embedder | None:
@@ -131,6 +131,22 @@ async def get_target() -> "Target":
         if _target is None:
             _target = await asyncio.to_thread(open_target, Settings.read(os.environ))
     return _target
+
+
+def _azure_search_index(settings: Settings) -> PassageIndex:
+    from shared.retrieval.azure_search_connection import PATIENT, SearchConnection
+    from shared.retrieval.azure_search_index import AzureSearchIndex
+    from shared.retrieval.azure_search_schema import IndexPlan
+
+    return AzureSearchIndex(SearchConnection.from_settings(settings, PATIENT), IndexPlan.from_settings(settings))
+
+
+def _sqlite_index(settings: Settings) -> PassageIndex:
+    from shared.retrieval.sqlite_index import SqliteIndex
+
+    openai = OpenAIConnection.from_settings(settings)
+    embedding = openai.embedding_model if openai else None
+    return SqliteIndex(_index_path(settings), embedding.name if embedding else None)
 
 
 def _openai_service(settings: Settings) -> OpenAIService | None:

@@ -40,6 +40,7 @@ PLUG_INS = {
     "shared.retrieval.azure_knowledge_base",
     "shared.retrieval.azure_search_retriever",
     "shared.retrieval.ingestion.document_intelligence",
+    "shared.retrieval.azure_search_index",
     "shared.retrieval.openai_embedder",
     "shared.retrieval.sqlite_index",
     "shared.retrieval.sqlite_retriever",

@@ -49,6 +49,10 @@ class Patience:
     """The longest `Retry-After` to sit out; the caller decides about longer ones."""
 
 
+PATIENT = Patience(retries=5, longest_wait=60.0)
+"""For ingestion, which nobody waits for at a screen."""
+
+
 class SearchConnection:
     """A service with its clients, for one index.
 
