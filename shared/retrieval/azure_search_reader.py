@@ -15,8 +15,10 @@ from shared.retrieval.azure_search_filters import NOTHING, access_filter, both, 
 from shared.retrieval.azure_search_results import passage_of
 
 _KIND = "azure-ai-search"
-_QUICK = 10.0
-"""Seconds for what has no deadline of a request."""
+_LOOK_SECONDS = 10.0
+"""How long it may take to look whether a document may be seen."""
+_CHECK_SECONDS = 3.0
+"""How long a health check may take."""
 
 
 class IndexReader:
@@ -65,7 +67,7 @@ class IndexReader:
         where = both(document_filter(document, self.fields), access_filter(access, self.fields))
         if where == NOTHING:
             return False
-        return bool(await self._found({"filter": where, "top": 1, "select": [self.fields.id]}, _soon()))
+        return bool(await self._found({"filter": where, "top": 1, "select": [self.fields.id]}, _in(_LOOK_SECONDS)))
 
     async def check(self) -> PartHealth:
         """Whether the index can be searched and has something in it; asked at most every 30 seconds."""
@@ -87,7 +89,7 @@ class IndexReader:
             return int(await client.get_document_count())  # of what is no number the SDK makes a string
 
         try:
-            passages = await self._connection.ask(count, deadline=_soon())
+            passages = await self._connection.ask(count, deadline=_in(_CHECK_SECONDS))
         except SwitchboardError as exc:
             return PartHealth(_KIND, False, exc.message)
         facts: dict[str, Json] = {"index": self._connection.index, "passages": passages}
@@ -96,5 +98,5 @@ class IndexReader:
         return PartHealth(_KIND, True, "Azure AI Search.", facts)
 
 
-def _soon() -> float:
-    return asyncio.get_running_loop().time() + _QUICK
+def _in(seconds: float) -> float:
+    return asyncio.get_running_loop().time() + seconds

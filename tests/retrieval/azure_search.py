@@ -14,12 +14,12 @@ from shared.settings import Settings
 from tests.retrieval.retriever_contract import LIBRARY
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.ai_search_demo import demo_index
-from tests.stand_ins.hashed_embedder import hashed_vector
+from tests.stand_ins.hashed_embedder import DIMENSIONS, hashed_vector
 
 IMAGE_DIMENSIONS = 32
 
 
-def document(passage: Passage, *, images: bool = False) -> dict[str, Json]:
+def document(passage: Passage, *, images: bool = False, dimensions: int = DIMENSIONS) -> dict[str, Json]:
     """A passage as a document of the index, with vectors."""
     made: dict[str, Json] = {
         "id": passage.id,
@@ -29,7 +29,7 @@ def document(passage: Passage, *, images: bool = False) -> dict[str, Json]:
         "sourcefile": passage.sourcefile,
         "oids": list[Json](passage.oids),
         "groups": list[Json](passage.groups),
-        "embedding": list[Json](hashed_vector(passage.content)),
+        "embedding": list[Json](hashed_vector(passage.content, dimensions)),
     }
     if images:
         made["imageEmbedding"] = list[Json](hashed_vector(passage.content, IMAGE_DIMENSIONS))
@@ -40,16 +40,22 @@ def document(passage: Passage, *, images: bool = False) -> dict[str, Json]:
 async def search_service(
     passages: Sequence[Passage] = LIBRARY,
     *,
+    dimensions: int = DIMENSIONS,
     images: bool = False,
     vectorizer: bool = False,
     without: Sequence[str] = (),
 ) -> AsyncGenerator[AISearchStandIn]:
     """The service with an index that has these passages; see `demo_index`."""
     async with AISearchStandIn() as service:
-        image_dimensions = IMAGE_DIMENSIONS if images else None
-        service.add_index(demo_index(image_dimensions=image_dimensions, vectorizer=vectorizer, without=without))
+        definition = demo_index(
+            dimensions=dimensions,
+            image_dimensions=IMAGE_DIMENSIONS if images else None,
+            vectorizer=vectorizer,
+            without=without,
+        )
+        service.add_index(definition)
         for passage in passages:
-            made = document(passage, images=images)
+            made = document(passage, images=images, dimensions=dimensions)
             service.add_documents({name: value for name, value in made.items() if name not in without})
         yield service
 
