@@ -31,11 +31,10 @@ def test_every_choice_is_in_the_table_with_its_default() -> None:
     assert set(told) == {variable for variable in names.values() if variable.startswith("DEPLOY_")}
     for name, one in MAIN.of("param").items():
         if names[name] in told:
-            default = f"`{text(one.value).strip("'")}`" if one.value and text(one.value) != "{}" else ""
+            default = text(one.value).strip("'{}") if one.value else ""
             says = next(line for line in one.decorators if line.startswith("description("))[len("description('") : -2]
-            assert told[names[name]] == " ".join(
-                f"| `{names[name]}` | {f'`{default}`' if default else ''} | {says} |".split()
-            )
+            cells = [names[name].join("``"), default and default.join("``"), says]
+            assert told[names[name]].split() == f"| {' | '.join(cells)} |".split()
 
 
 def test_every_role_is_in_the_table_with_its_reason() -> None:
