@@ -9,13 +9,16 @@ from shared.documents.file_store import FileStore
 from shared.errors import SwitchboardError
 from shared.retrieval.ingestion.document import Target
 from shared.retrieval.ingestion.ingest import ingest_folder
+from shared.retrieval.ingestion.page_images import PageImages
 from shared.retrieval.ingestion.reports import FileReport, IngestReport
+from shared.retrieval.ingestion.scans import TextRecognition
 
 
 class MemoryIndex:
     def __init__(self) -> None:
         self.files: dict[str, tuple[str, tuple[Passage, ...]]] = {}
         self.vectors: dict[str, Sequence[Sequence[float]] | None] = {}
+        self.image_vectors: dict[str, Sequence[Sequence[float] | None] | None] = {}
         self.writes: list[str] = []
 
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
@@ -32,6 +35,7 @@ class MemoryIndex:
         self.writes.append(sourcefile)
         self.files[sourcefile] = (fingerprint, tuple(passages))
         self.vectors[sourcefile] = vectors
+        self.image_vectors[sourcefile] = image_vectors
 
     async def remove(self, sourcefile: str) -> None:
         self.writes.append(sourcefile)
@@ -95,6 +99,8 @@ class Workplace:
         self.content = root / "data" / "content"
         self.index = MemoryIndex()
         self.embedder: LengthEmbedder | None = None
+        self.pages: PageImages | None = None
+        self.recognition: TextRecognition | None = None
         self.lines = Lines()
 
     def write(self, name: str, content: str | bytes) -> Path:
@@ -106,8 +112,10 @@ class Workplace:
     async def ingest(self) -> IngestReport:
         self.lines = Lines()
         self.index.writes.clear()
-        target = Target(self.index, self.embedder, FileStore(self.content))
-        return await ingest_folder(self.docs, target, self.lines, [self.content])
+        return await ingest_folder(self.docs, self.target(), self.lines, [self.content])
+
+    def target(self) -> Target:
+        return Target(self.index, self.embedder, FileStore(self.content), self.pages, self.recognition)
 
     def copies(self) -> set[str]:
         return {path.relative_to(self.content).as_posix() for path in self.content.rglob("*") if path.is_file()}
