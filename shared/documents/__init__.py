@@ -34,6 +34,8 @@ class StoredDocument:
     """Changes whenever the bytes do; with its quotes, a strong one as in HTTP."""
     last_modified: datetime
     """In UTC."""
+    kept: bool
+    """Whether it is here by `DocumentStore.keep`, and not put by others."""
 
 
 class DocumentStore(Protocol):

@@ -1,6 +1,7 @@
 """Documents in a container of Azure Blob Storage. Imports `azure.storage.blob`: import it late.
 
-Others put documents there too. A blob's metadata `oids` and `groups`, each with commas between, say who may see it.
+Others put documents there too, and write over ours. A blob's metadata `oids` and `groups`, each with commas between,
+say who may see it; `switchboard` says that it was put there by `keep`.
 """
 
 import asyncio
@@ -32,6 +33,8 @@ from shared.kept_health import KeptHealth
 
 _KIND = "azure-blob"
 _NO_CONTAINER = "There is no such container yet: run `make index DOCS=folder`, or check CONTENT_CONTAINER."
+_KEPT = "switchboard"
+"""The metadata of what `keep` has put there; an upload by others takes it away."""
 _MIB = 1024 * 1024
 _WRITTEN = _MIB
 """Bytes of a request that writes; more at once would hold up the event loop. The last one makes the document."""
@@ -94,7 +97,10 @@ class BlobStore:
     async def find(self, name: str) -> StoredDocument | None:
         """The document, or None."""
         found = await self._properties(name)
-        return StoredDocument(name, found.size, found.etag, found.last_modified.astimezone(UTC)) if found else None
+        if not found:
+            return None
+        kept = _KEPT in _lower(found.metadata)
+        return StoredDocument(name, found.size, found.etag, found.last_modified.astimezone(UTC), kept)
 
     async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
         """Yield its bytes, as they come.
@@ -183,7 +189,7 @@ class BlobStore:
             await blob.upload_blob(
                 pieces,
                 overwrite=True,
-                metadata=dict(old.metadata or {}) if old else None,
+                metadata=(dict(old.metadata or {}) if old else {}) | {_KEPT: "kept"},
                 content_settings=ContentSettings(content_type=media_type(blob.blob_name)),
                 **condition,
             )

@@ -147,4 +147,4 @@ async def _in_thread[T](work: Callable[[], T]) -> T:
 
 def _described(name: str, status: os.stat_result) -> StoredDocument:
     etag = f'"{status.st_mtime_ns:x}-{status.st_size:x}-{status.st_ino:x}"'
-    return StoredDocument(name, status.st_size, etag, datetime.fromtimestamp(status.st_mtime, UTC))
+    return StoredDocument(name, status.st_size, etag, datetime.fromtimestamp(status.st_mtime, UTC), kept=True)

@@ -82,9 +82,25 @@ async def test_a_new_version_keeps_the_metadata_and_has_its_own_media_type(
     (tmp_path / "new").write_bytes(b"new")
     await store.keep("plan.pdf", tmp_path / "new")
     properties = await container.get_blob_client("plan.pdf").get_blob_properties()
-    assert {key.lower(): value for key, value in properties.metadata.items()} == {"groups": "g", "note": "n"}
+    metadata = {name.lower(): value for name, value in properties.metadata.items()}
+    assert metadata == {"groups": "g", "note": "n", "switchboard": "kept"}
     assert properties.content_settings.content_type == "application/pdf"
     assert await content(store, "plan.pdf") == b"new"
+
+
+async def test_what_others_put_there_is_told_from_what_was_kept(
+    store: BlobStore, upload: Uploading, tmp_path: Path
+) -> None:
+    async def is_kept() -> bool:
+        document = await store.find("plan.pdf")
+        assert document
+        return document.kept
+
+    (tmp_path / "x").write_bytes(b"x")
+    await store.keep("plan.pdf", tmp_path / "x")
+    assert await is_kept()
+    await upload("plan.pdf", b"x")
+    assert not await is_kept()
 
 
 async def test_a_folder_of_a_hierarchical_namespace_is_no_document(

@@ -14,7 +14,7 @@ BEFORE, AFTER = "Sat, 21 Nov 2026 10:11:11 GMT", "Sun, 22 Nov 2026 10:11:12 GMT"
 
 
 def document(size: int = 100) -> StoredDocument:
-    return StoredDocument("plan.pdf", size, '"v1"', datetime(2026, 11, 21, 10, 11, 12, 345_678, UTC))
+    return StoredDocument("plan.pdf", size, '"v1"', datetime(2026, 11, 21, 10, 11, 12, 345_678, UTC), kept=True)
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,8 @@ async def _ingest_found(document: StoredDocument, target: Target) -> FileReport:
         with TemporaryDirectory(prefix="switchboard-") as folder:
             path = Path(folder, f"document{PurePosixPath(name).suffix}")
             await _download(document, path, target.documents)
-            mark = await asyncio.to_thread(target.mark, Origin.STORED, path, rights)
+            origin = Origin.FOLDER if document.kept else Origin.STORED
+            mark = await asyncio.to_thread(target.mark, origin, path, rights)
             if is_same((await target.index.fingerprints(name)).get(name), mark):
                 return FileReport(name, Outcome.UNCHANGED)
             return await index_document(name, path, mark, rights, target, keep=False)

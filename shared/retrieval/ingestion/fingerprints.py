@@ -20,7 +20,7 @@ class Origin(StrEnum):
     """Where a document came from."""
 
     FOLDER = "folder"
-    """It was brought by the ingestion of a folder."""
+    """It was kept by the ingestion of a folder."""
     STORED = "stored"
     """It was put into the store by others."""
 

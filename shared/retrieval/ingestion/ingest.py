@@ -1,11 +1,11 @@
 """The ingestion of a folder: what is new or changed is indexed, what is gone is removed, the rest is left alone."""
 
 import asyncio
-import unicodedata
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from unicodedata import normalize
 
-from shared.documents import DocumentStore
+from shared.documents import Rights
 from shared.errors import SwitchboardError
 from shared.retrieval.ingestion.document import Target, index_document
 from shared.retrieval.ingestion.fingerprints import Origin, is_of, is_same
@@ -33,8 +33,11 @@ async def ingest_folder(folder: Path, target: Target, reporter: Reporter, leave_
     """
     listing = await asyncio.to_thread(list_folder, folder, leave_out, target.formats)
     known = dict(await target.index.fingerprints())
+    stored = {normalize("NFC", name) async for name in target.documents.names()}
     if not target.documents.is_shared:
-        await _remove_unknown(target.documents, known)
+        # What an interruption left of files which the index never got.
+        for name in stored - known.keys():
+            await target.documents.remove(name)
     gone = _gone(listing, known)
     reports: list[FileReport] = []
 
@@ -50,7 +53,7 @@ async def ingest_folder(folder: Path, target: Target, reporter: Reporter, leave_
         report(other)
     for found in listing.files:
         reporter.reading(found.sourcefile)
-        report(await _ingest_file(found, known.get(found.sourcefile), target))
+        report(await _ingest_file(found, known.get(found.sourcefile), target, is_stored=found.sourcefile in stored))
     return IngestReport(tuple(reports))
 
 
@@ -65,18 +68,18 @@ def _gone(listing: Listing, known: Mapping[str, str]) -> list[str]:
     )
 
 
-async def _ingest_file(found: Found, known: str | None, target: Target) -> FileReport:
+async def _ingest_file(found: Found, known: str | None, target: Target, *, is_stored: bool) -> FileReport:
     name, path = found.sourcefile, found.path
     try:
-        rights = await target.documents.rights(name)
+        rights = await target.documents.rights(name) if is_stored else Rights()
         mark = await asyncio.to_thread(target.mark, Origin.FOLDER, path, rights)
         if is_same(known, mark):
-            if await target.documents.find(name) is None:
+            if not is_stored:
                 await target.documents.keep(name, path)
             return FileReport(name, Outcome.UNCHANGED)
         return await index_document(name, path, mark, rights, target, keep=True)
     except UnreadableError as unreadable:
-        if known is not None:
+        if known is not None and is_of(Origin.FOLDER, known):
             await _remove(name, target)
         return FileReport(name, Outcome.FAILED, str(unreadable))
     except OSError as fault:
@@ -88,10 +91,3 @@ async def _ingest_file(found: Found, known: str | None, target: Target) -> FileR
 async def _remove(name: str, target: Target) -> None:
     await target.documents.remove(name)
     await target.forget(name)
-
-
-async def _remove_unknown(documents: DocumentStore, known: Collection[str]) -> None:
-    """Remove the copies that an interruption left of files which the index never got."""
-    async for name in documents.names():
-        if unicodedata.normalize("NFC", name) not in known:
-            await documents.remove(name)
