@@ -61,11 +61,20 @@ class SearchConnection:
         index: The index.
         key: The service's key; None: the app's identity.
         patience: How long to wait.
+        options: More for the SDK's clients.
     """
 
-    def __init__(self, endpoint: str, index: str, key: SecretStr | None, patience: Patience | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: str,
+        index: str,
+        key: SecretStr | None,
+        patience: Patience | None = None,
+        **options: Any,  # noqa: ANN401 (the SDK's own)
+    ) -> None:
         self.index = index
         self._endpoint = endpoint
+        self._options = {**_OPTIONS, **options}
         self.patience = patience or Patience()
         self._identity = None if key else _identity()
         self._credential = self._identity or AzureKeyCredential(key.get_secret_value() if key else "")
@@ -107,7 +116,7 @@ class SearchConnection:
             Unavailable, RateLimited, TooSlow: the service's faults.
         """
         if self._documents is None:
-            self._documents = SearchClient(self._endpoint, self.index, self._credential, **_OPTIONS)
+            self._documents = SearchClient(self._endpoint, self.index, self._credential, **self._options)
         client = self._documents
         return await self._asked(lambda: call(client), deadline, right, f"index '{self.index}' (AZURE_SEARCH_INDEX)")
 
@@ -116,7 +125,7 @@ class SearchConnection:
     ) -> Answer:
         """Ask about indexes, or create one; see `ask`."""
         if self._indexes is None:
-            self._indexes = SearchIndexClient(self._endpoint, self._credential, **_OPTIONS)
+            self._indexes = SearchIndexClient(self._endpoint, self._credential, **self._options)
         client = self._indexes
         return await self._asked(lambda: call(client), deadline, MANAGE, f"index '{self.index}' (AZURE_SEARCH_INDEX)")
 
@@ -126,7 +135,7 @@ class SearchConnection:
         """Ask a knowledge base; see `ask`."""
         if name not in self._knowledge_bases:
             self._knowledge_bases[name] = KnowledgeBaseRetrievalClient(
-                self._endpoint, self._credential, knowledge_base_name=name, **_OPTIONS
+                self._endpoint, self._credential, knowledge_base_name=name, **self._options
             )
         client = self._knowledge_bases[name]
         thing = f"knowledge base '{name}' (AZURE_SEARCH_KNOWLEDGE_BASE)"

@@ -1,6 +1,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -11,6 +12,7 @@ from shared.errors import Unavailable
 from shared.retrieval import SearchQuery
 from shared.retrieval.sqlite_index import SqliteIndex
 from shared.retrieval.sqlite_retriever import SqliteRetriever
+from tests.retrieval.index_contract import WORD, Held, PassageIndexContract
 from tests.retrieval.retriever_contract import CONTEXT, passage
 from tests.stand_ins.hashed_embedder import HashedEmbedder, hashed_vector
 
@@ -27,6 +29,23 @@ async def index(path: Path) -> AsyncGenerator[SqliteIndex]:
     await index.aclose()
 
 
+@pytest.fixture
+def held(path: Path) -> Held:
+    async def read() -> dict[str, Passage]:
+        retriever = SqliteRetriever(path, None)
+        try:
+            result = await retriever.search(SearchQuery(WORD, RetrievalMode.TEXT, top=50), CONTEXT)
+        finally:
+            await retriever.aclose()
+        return {one.id: replace(one, score=None) for one in result.passages}
+
+    return read
+
+
+class TestSqliteIndex(PassageIndexContract):
+    pass
+
+
 async def found(path: Path, text: str, mode: RetrievalMode | None = None) -> list[str]:
     retriever = SqliteRetriever(path, HashedEmbedder() if mode else None)
     try:
@@ -34,10 +53,6 @@ async def found(path: Path, text: str, mode: RetrievalMode | None = None) -> lis
     finally:
         await retriever.aclose()
     return [one.id for one in result.passages]
-
-
-async def test_a_new_index_knows_no_file(index: SqliteIndex) -> None:
-    assert await index.fingerprints() == {}
 
 
 async def test_each_file_keeps_its_fingerprint(index: SqliteIndex) -> None:
@@ -61,10 +76,6 @@ async def test_a_removed_file_is_found_no_more_by_text_or_vector(index: SqliteIn
     assert await found(path, "glasses") == []
     assert await found(path, "glasses", RetrievalMode.VECTORS) == ["b1"]
     assert await index.fingerprints() == {"b.md": "1"}
-
-
-async def test_removing_an_unknown_file_is_no_error(index: SqliteIndex) -> None:
-    await index.remove("never.md")
 
 
 async def test_a_file_that_fails_half_way_leaves_the_old_one_in_place(index: SqliteIndex, path: Path) -> None:
@@ -101,11 +112,6 @@ async def test_vectors_without_the_name_of_their_model_are_refused(path: Path) -
     index = SqliteIndex(path)
     with pytest.raises(ValueError, match="name of their model"):
         await index.replace("a.md", "1", [passage("a1", "Glasses.")], [[1.0]])
-
-
-async def test_a_passage_without_its_vector_is_refused(index: SqliteIndex) -> None:
-    with pytest.raises(ValueError, match="one a passage"):
-        await index.replace("a.md", "1", [passage("a1", "Glasses."), passage("a2", "Lenses.")], [[1.0]])
 
 
 async def test_an_index_of_a_newer_version_is_left_alone(index: SqliteIndex, path: Path) -> None:

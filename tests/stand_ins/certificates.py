@@ -1,7 +1,9 @@
 """Certificates for servers on this machine."""
 
+import ssl
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
+from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -30,3 +32,14 @@ def self_signed() -> tuple[bytes, bytes]:
     encoding = serialization.Encoding.PEM
     private = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return private, certificate.public_bytes(encoding)
+
+
+def server_side(folder: Path) -> tuple[ssl.SSLContext, Path]:
+    """A server's side of TLS for localhost, and the certificate that a client has to trust, both kept in a folder."""
+    key, certificate = self_signed()
+    trusted, secret = folder / "trusted.pem", folder / "key.pem"
+    trusted.write_bytes(certificate)
+    secret.write_bytes(key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(trusted, secret)
+    return context, trusted
