@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from shared.chat_types import Json
+from shared.chat_types import ImagePart, Json
 from shared.errors import ContentFiltered, RateLimited, TooSlow
 from shared.events import (
     AgentMessage,
@@ -12,6 +12,7 @@ from shared.events import (
     FilterAnnotation,
     Finished,
     Retrieved,
+    SourceImage,
     TextDelta,
     Thought,
     ThoughtsAdded,
@@ -25,6 +26,10 @@ RETRIEVED = Retrieved(
         Thought("Generated search query", "what the plan pays", {"top": 3, "retrieval_mode": "text"}),
     ),
 )
+PICTURED = replace(
+    RETRIEVED,
+    images=(SourceImage(RETRIEVED.data_points, ImagePart("image/png", b"\x89PNG", "plan.pdf#page=3")),),
+)
 STARTED = CompletionStarted("chatcmpl-1", 1_700_000_000, "gpt-4o-mini", "fp_1")
 EXTRACTIVE = CompletionStarted("extractive-1", 1_700_000_000, "extractive")
 SAFE: Json = {"filtered": False, "severity": "safe"}
@@ -34,6 +39,7 @@ TEXT = (TextDelta("It pays "), TextDelta("80 % – “fast”\u2028[plan.pdf#pag
 
 SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
     "answer": (RETRIEVED, STARTED, *TEXT, Finished("stop", Usage(100, 7))),
+    "pictured": (PICTURED, STARTED, *TEXT, Finished("stop", Usage(900, 7))),
     "followups": (RETRIEVED, EXTRACTIVE, *TEXT, Finished("stop", followup_questions=("Who is covered?",))),
     "no_followups_found": (RETRIEVED, EXTRACTIVE, *TEXT, Finished("length", followup_questions=())),
     "unverified": (
