@@ -19,9 +19,8 @@ _LEEWAY_SECONDS = 60
 """How far the clocks of this machine and of the directory may be apart."""
 _REQUIRED = ["aud", "exp", "iat", "iss", "nbf", "oid", "tid"]
 
-_UNREADABLE = "The token cannot be read: send one of Microsoft Entra ID, as it was issued."
 SENTENCES: dict[type[jwt.PyJWTError], str] = {
-    jwt.PyJWTError: _UNREADABLE,
+    jwt.PyJWTError: "The token cannot be read: send one of Microsoft Entra ID, as it was issued.",
     jwt.InvalidSignatureError: "The token's signature does not hold: sign in again.",
     jwt.InvalidAlgorithmError: "The token is not signed as Microsoft Entra ID signs.",
     jwt.ExpiredSignatureError: "The token has expired: sign in again.",
@@ -89,10 +88,10 @@ class BearerTokens:
                 leeway=_LEEWAY_SECONDS,
                 options={"require": _REQUIRED},
             )
-        except (jwt.PyJWTError, ValueError, RecursionError) as exc:
+        except jwt.PyJWTError as exc:
             # Not the cause: its text may quote the token.
             raise NotSignedIn(_sentence(exc), refused=True) from None
 
 
-def _sentence(exc: Exception) -> str:
-    return next((SENTENCES[kind] for kind in type(exc).__mro__ if kind in SENTENCES), _UNREADABLE)
+def _sentence(exc: jwt.PyJWTError) -> str:
+    return next(SENTENCES[kind] for kind in type(exc).__mro__ if kind in SENTENCES)

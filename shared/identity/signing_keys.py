@@ -95,7 +95,7 @@ class SigningKeys:
 
     async def _get(self) -> bytes:
         if self._session is None:
-            self._session = aiohttp.ClientSession(raise_for_status=True)
+            self._session = aiohttp.ClientSession()
         body = bytearray()
         async with self._session.get(self._url, allow_redirects=False) as response:
             if response.status != 200:

@@ -134,10 +134,17 @@ async def test_another_algorithm_or_none_signs_nothing(
     entra: EntraStandIn, identity: BearerTokens, algorithm: object
 ) -> None:
     header = encoded({"alg": algorithm, "typ": "JWT", "kid": entra.kid})
-    before = entra.requests
     for signature in ("", entra.token().split(".")[2]):
         assert "not signed as" in await refusal(identity, f"{header}.{encoded(entra.claims())}.{signature}")
+
+
+async def test_a_token_that_cannot_hold_is_not_worth_a_request(entra: EntraStandIn) -> None:
+    identity = BearerTokens.from_settings(Settings.read(entra.settings))
+    before = entra.requests
+    assert "not signed as" in await refusal(identity, jwt.encode(entra.claims(), "k" * 32, headers={"kid": "key-0"}))
+    assert "cannot be read" in await refusal(identity, "a.b.c")
     assert entra.requests == before
+    await identity.aclose()
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "RS256"])

@@ -108,6 +108,7 @@ async def test_without_the_header_nobody_is_signed_in() -> None:
         ({"x-ms-client-principal": encoded([("groups", str(one)) for one in range(10_000)])}, "longer than any"),
         ({"x-ms-client-principal": "not base64!"}, "cannot be read"),
         ({"x-ms-client-principal": "ünï"}, "cannot be read"),
+        ({"x-ms-client-principal": "!".join(encoded([("oid", ADA), ("tid", TENANT)]))}, "cannot be read"),
         ({"x-ms-client-principal": "A"}, "cannot be read"),
         (raw(b"\xff\xfe{}"), "cannot be read"),
         (raw(b"null"), "cannot be read"),

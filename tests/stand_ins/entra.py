@@ -10,6 +10,7 @@ Source: RFC 7517; Microsoft identity platform, 'Access token claims reference'.
 """
 
 import asyncio
+import json
 import time
 from base64 import urlsafe_b64encode
 from collections import deque
@@ -48,7 +49,7 @@ class EntraStandIn:
         self.arrived = asyncio.Event()
         """Set when the keys are asked for."""
         self._number = 0
-        self._failures: deque[tuple[int, bytes | None]] = deque()
+        self._failures: deque[tuple[int, bytes]] = deque()
         self._down = False
         application = web.Application()
         application.router.add_get(f"/{TENANT}/discovery/v2.0/keys", self._serve)
@@ -119,8 +120,13 @@ class EntraStandIn:
         """Sign with another key; the old one is not published any more."""
         self._number += 1
 
-    def fail(self, status: int, body: bytes | None = None) -> None:
-        """Answer the next request so."""
+    @property
+    def document(self) -> bytes:
+        """What is published."""
+        return json.dumps({"keys": [self._published()]}).encode()
+
+    def fail(self, status: int, body: bytes = b"") -> None:
+        """Answer the next request so; a redirection leads to where the keys are."""
         self._failures.append((status, body))
 
     def go_down(self) -> None:
@@ -136,8 +142,8 @@ class EntraStandIn:
             return web.Response(status=503)
         if self._failures:
             status, body = self._failures.popleft()
-            return web.Response(status=status, body=body, headers={"Location": "/elsewhere"} if status < 400 else {})
-        return web.json_response({"keys": [self._published()]})
+            return web.Response(status=status, body=body, headers={"Location": self.keys_url})
+        return web.Response(body=self.document, content_type="application/json")
 
     def _published(self) -> dict[str, Any]:
         """The key as Entra ID publishes it: without `alg`."""
