@@ -45,7 +45,7 @@ class AzureSearchIndex:
         self._plan = plan
         self._names = plan.fields
         self._bounds = bounds or Bounds()
-        self._writer = DocumentWriter(connection, self._bounds, _SECONDS)
+        self._writer = DocumentWriter(connection, self._names.id, self._bounds, _SECONDS)
         self._existing: ExistingIndex | None = None
 
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
@@ -102,9 +102,9 @@ class AzureSearchIndex:
             return
         mark = self._names.fingerprint
         await self._make_room(documents)
-        await self._writer.upload([{**documents[0], mark: f"{fingerprint}{_UNFINISHED}"}, *documents[1:]])
+        await self._writer.write("upload", [{**documents[0], mark: f"{fingerprint}{_UNFINISHED}"}, *documents[1:]])
         await self._remove_all_but({passage.id for passage in passages}, sourcefile)
-        await self._writer.upload([{**documents[0], mark: fingerprint}])
+        await self._writer.write("upload", [{**documents[0], mark: fingerprint}])
 
     async def remove(self, sourcefile: str) -> None:
         """Forget a file; one that is not there is no error.
@@ -128,7 +128,7 @@ class AzureSearchIndex:
         gone = {str(one[names.id]): one[names.fingerprint] is not None for one in there}
         for with_fingerprint in (False, True):
             keys = [key for key, holds in gone.items() if holds is with_fingerprint and key not in kept]
-            await self._writer.delete({names.id: key} for key in keys)
+            await self._writer.write("delete", [{names.id: key} for key in keys])
 
     async def _window(self, where: str, select: list[str], *, order: list[str] | None = None) -> list[dict[str, Any]]:
         """The documents that pass a filter, as far as the service skips; of each these fields."""
