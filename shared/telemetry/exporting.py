@@ -32,20 +32,31 @@ _RETRIES = 2
 _SILENCE_SECONDS = 60.0
 """Between two log entries on what cannot be delivered."""
 
+_SPANS_ONLY = (
+    "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL",
+    "APPLICATIONINSIGHTS_CONTROLPLANE_DISABLED",
+    "APPLICATIONINSIGHTS_SDKSTATS_DISABLED",
+    "APPLICATIONINSIGHTS_OPENTELEMETRY_RESOURCE_METRIC_DISABLED",
+)
+"""Variables of the exporter, which by itself tells its maker how it is used, asks it for switches, and counts."""
+
 
 def tracer_provider(settings: Settings) -> TracerProvider:
     """What makes spans, and sends them wherever the settings say.
 
     The standard variables of OpenTelemetry count: `OTEL_TRACES_SAMPLER`, `OTEL_BSP_…`, `OTEL_RESOURCE_ATTRIBUTES`,
     `OTEL_EXPORTER_OTLP_…`.
+
+    Raises:
+        ValueError: one of these variables, or the connection string, is none that is understood.
     """
-    # A caller's `traceparent` may say that its trace is not recorded: the Functions host says so of all. Ours are.
+    # What a caller does not record of its trace is recorded here all the same: any caller could say so.
     sampler = (
         None if os.environ.get("OTEL_TRACES_SAMPLER") else ParentBased(ALWAYS_ON, remote_parent_not_sampled=ALWAYS_ON)
     )
     provider = TracerProvider(sampler=sampler, resource=_resource(), shutdown_on_exit=False)
     delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _DELAY_MILLISECONDS
-    for exporter in _exporters(settings, provider):
+    for exporter in _exporters(settings):
         provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=delay))
     atexit.register(_finish, provider)
     return provider
@@ -58,19 +69,18 @@ def _resource() -> Resource:
     return Resource.create(known.attributes)
 
 
-def _exporters(settings: Settings, provider: TracerProvider) -> Iterator[SpanExporter]:
+def _exporters(settings: Settings) -> Iterator[SpanExporter]:
     if settings.applicationinsights_connection_string:
-        exporter = _to_application_insights(settings, provider)
+        exporter = _to_application_insights(settings)
         yield _Told(exporter, "Application Insights", "APPLICATIONINSIGHTS_CONNECTION_STRING")
     if endpoint := settings.otel_exporter_otlp_endpoint:
         host = urlsplit(endpoint).hostname or "the collector"
         yield _Told(_to_collector(endpoint), host, "OTEL_EXPORTER_OTLP_ENDPOINT")
 
 
-def _to_application_insights(settings: Settings, provider: TracerProvider) -> SpanExporter:
-    # The exporter also tells its maker how it is used, and asks it for switches: not without being told to.
-    os.environ.setdefault("APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL", "true")
-    os.environ.setdefault("APPLICATIONINSIGHTS_CONTROLPLANE_DISABLED", "true")
+def _to_application_insights(settings: Settings) -> SpanExporter:
+    for name in _SPANS_ONLY:
+        os.environ.setdefault(name, "true")
     from azure.monitor.opentelemetry.exporter import AzureMonitorTraceExporter
 
     logging.getLogger("azure.monitor.opentelemetry.exporter").setLevel(logging.CRITICAL)
@@ -82,7 +92,6 @@ def _to_application_insights(settings: Settings, provider: TracerProvider) -> Sp
         credential=_identity(settings.applicationinsights_authentication_string or ""),
         disable_offline_storage=True,
         retry_total=_RETRIES,
-        tracer_provider=provider,
     )
 
 

@@ -7,7 +7,7 @@ from opentelemetry.trace import SpanKind, Tracer
 
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, RequestContext
-from shared.errors import SwitchboardError
+from shared.errors import NotConfigured, SwitchboardError
 from shared.events import ChatEvent, Usage
 from shared.guard import SafetyService
 from shared.openai_service.connection import OpenAIConnection
@@ -41,8 +41,19 @@ class OtelTracing:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "OtelTracing":
-        """Trace, and send the spans wherever the settings say."""
-        return cls(settings, tracer_provider(settings).get_tracer("switchboard"))
+        """Trace, and send the spans wherever the settings say.
+
+        Raises:
+            NotConfigured: the settings, or OpenTelemetry's own variables, make no sense.
+        """
+        try:
+            provider = tracer_provider(settings)
+        except ValueError as exc:
+            raise NotConfigured(
+                "Traces cannot be set up: check the variables that begin with OTEL_, and "
+                "APPLICATIONINSIGHTS_CONNECTION_STRING."
+            ) from exc
+        return cls(settings, provider.get_tracer("switchboard"))
 
     def turn(
         self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, workflow: str

@@ -1,8 +1,8 @@
 """The span of a turn: stream to stream, like the guard and the recorder, and outside of both.
 
-It begins with the turn and ends with its last event, when the trigger has long returned. Each event is asked for with
-the span as the current one, so that tasks which the turn starts inherit it, and with the former one between events: who
-drives the turn may close it from another task.
+It begins with the turn and ends with its last event, when the trigger has long returned. It is the current span of the
+task that runs the turn, which does nothing else, so that tasks which the turn starts inherit it. It is not taken back
+by a token, as is usual: to do that for each event would cost as much as all else that is done with a token.
 """
 
 import re
@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import Any, assert_never
 
 from opentelemetry import trace
-from opentelemetry.context import Context, attach, detach
+from opentelemetry.context import attach, get_current
 from opentelemetry.trace import Span, Tracer
 
 from shared.chat_types import ChatRequest, RequestContext
@@ -74,10 +74,11 @@ async def traced_turn(
     if request.conversation_id and _UUID.fullmatch(request.conversation_id):
         span.set_attribute(names.CONVERSATION, request.conversation_id)
     told = _Told(span, request, content=content)
-    inside = trace.set_span_in_context(span, parent)
+    outside = get_current()
+    attach(trace.set_span_in_context(span, parent))
     try:
         async with aclosing(events):
-            while event := await _next(events, inside):
+            async for event in events:
                 told.see(event)
                 yield event
     except BaseException as error:
@@ -85,15 +86,8 @@ async def traced_turn(
             failed(span, error, context.deadline)
         raise
     finally:
+        attach(outside)
         told.end()
-
-
-async def _next(events: AsyncGenerator[ChatEvent], inside: Context) -> ChatEvent | None:
-    token = attach(inside)
-    try:
-        return await anext(events, None)
-    finally:
-        detach(token)
 
 
 class _Told:

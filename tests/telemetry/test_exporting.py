@@ -1,0 +1,100 @@
+"""Where spans go and what they say of who sends them, by OpenTelemetry's own variables and ours."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shared.errors import NotConfigured
+from shared.settings import Settings
+from shared.telemetry.otel import OtelTracing
+
+ROOT = Path(__file__).parents[2]
+COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+AZURE = {"FUNCTIONS_WORKER_RUNTIME": "python", "WEBSITE_SITE_NAME": "contoso-chat", "REGION_NAME": "westeurope"}
+
+MADE = """
+import json, os, threading
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from shared.settings import Settings
+from shared.telemetry.exporting import tracer_provider
+provider = tracer_provider(Settings.read(os.environ))
+parent = trace.SpanContext(1, 1, is_remote=True, trace_flags=trace.TraceFlags(0))
+context = trace.set_span_in_context(trace.NonRecordingSpan(parent))
+span = provider.get_tracer("tests").start_span("a", context)
+threads = sorted(thread.name for thread in threading.enumerate())
+print(json.dumps({
+    "resource": dict(provider.resource.attributes),
+    "recorded": span.is_recording(),
+    "everybodys": isinstance(trace.get_tracer_provider(), TracerProvider),
+    "senders": sum("SpanRecordProcessor" in name for name in threads),
+    "threads": len(threads),
+}))
+"""
+
+
+def made(**environment: str) -> dict[str, object]:
+    """What a process makes of its environment; it has nothing to send."""
+    command = [sys.executable, "-W", "error", "-c", MADE]
+    done = subprocess.run(
+        command, cwd=ROOT, env=COLLECTOR | environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_a_span_is_recorded_even_where_its_caller_does_not_and_nobody_else_can_send_any() -> None:
+    found = made()
+    assert found["recorded"] is True
+    assert found["everybodys"] is False
+    assert found["senders"] == 1
+
+
+def test_operators_can_have_fewer() -> None:
+    assert made(OTEL_TRACES_SAMPLER="always_off")["recorded"] is False
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ({}, "switchboard"),
+        (AZURE, "contoso-chat"),
+        (AZURE | {"OTEL_SERVICE_NAME": "helpdesk"}, "helpdesk"),
+        (AZURE | {"OTEL_RESOURCE_ATTRIBUTES": "service.name=helpdesk,team=it"}, "helpdesk"),
+    ],
+)
+def test_who_sends_is_what_the_operator_says_or_azure_or_the_apps_name(environment: dict[str, str], name: str) -> None:
+    resource = made(**environment)["resource"]
+    assert isinstance(resource, dict)
+    assert resource["service.name"] == name
+    assert ("team" in resource) == ("OTEL_RESOURCE_ATTRIBUTES" in environment)
+
+
+def test_both_receivers_can_be_had_and_the_exporters_own_telemetry_stays_off() -> None:
+    key = "11111111-2222-4333-8444-555555555555"
+    found = made(
+        APPLICATIONINSIGHTS_CONNECTION_STRING=f"InstrumentationKey={key};IngestionEndpoint=https://127.0.0.1:9/"
+    )
+    assert found["senders"] == 2
+    assert found["threads"] == 3  # and the main one: no statistics, no switches from elsewhere, no files
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"OTEL_EXPORTER_OTLP_COMPRESSION": "lzma"},
+        {"OTEL_EXPORTER_OTLP_TIMEOUT": "soon"},
+        {"OTEL_BSP_MAX_QUEUE_SIZE": "0"},
+    ],
+)
+def test_variables_that_make_no_sense_are_told_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(NotConfigured, match="OTEL_"):
+        OtelTracing.from_settings(Settings.read(COLLECTOR))
