@@ -51,6 +51,18 @@ async def test_what_was_found_comes_first_then_the_text_as_it_is_made(office: Of
     assert last == Finished("stop", Usage(14, 10))
 
 
+async def test_an_agent_is_shown_no_images_of_sources_and_says_so(office: Office) -> None:
+    office.service.call_tool("search", {"query": "Standard plan"})
+    office.service.reply("80 %.")
+    request = asked(top=1)
+    seeing = replace(request, overrides=replace(request.overrides, use_gpt4v=True))
+    answer = await answer_of(office, seeing)
+    (search,) = [thought for thought in answer.thoughts if thought.title == "Generated search query"]
+    assert search.props
+    assert search.props["ignored_overrides"] == ["use_gpt4v"]
+    assert answer.images == ()
+
+
 async def test_text_streams_while_the_model_goes_on(office: Office) -> None:
     rest = asyncio.Event()
     office.service.reply("First.", rest, " Rest.")

@@ -53,6 +53,16 @@ async def test_images_and_the_text_of_files_come_before_what_was_said(
     ]
 
 
+async def test_an_image_with_a_name_follows_it(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
+    images = (ImagePart("image/png", b"\x89PNG"), ImagePart("image/png", b"\x89PNG", "plan.pdf#page=3"))
+    assert await ask(model, replace(QUESTION, messages=(Message(Role.USER, "What is it?", images=images),)))
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
+    name = {"type": "text", "text": "plan.pdf#page=3:"}
+    assert service.chats[0].body["messages"] == [
+        {"role": "user", "content": [image, name, image, {"type": "text", "text": "What is it?"}]}
+    ]
+
+
 async def test_a_packed_answer_is_read_as_the_same_answer_unpacked(
     service: OpenAIStandIn, model: OpenAIChatModel
 ) -> None:

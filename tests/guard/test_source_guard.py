@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 
 import pytest
 
+from shared.chat_types import ImagePart
 from shared.errors import ContentFiltered, TooLarge
-from shared.events import AgentMessage, Finished, Retrieved, TextDelta, Thought
+from shared.events import AgentMessage, Finished, Retrieved, SourceImage, TextDelta, Thought
 from shared.guard import AnalysisResult, Place, SafetyEvent, Source, Watermark
 from shared.guard.chat_payloads import ANSWER
 from tests.guard.guarding import STARTED, Outcome, Part, Turn, answer, rules, watched
@@ -84,6 +86,14 @@ async def test_a_forbidden_source_is_withheld_with_the_steps_that_quote_it_and_t
         out.safety.description
         == "The question and the answer are checked, and nothing was found that the policy forbids."
     )
+
+
+async def test_an_image_is_withheld_if_any_source_on_it_is() -> None:
+    page = ImagePart("image/png", b"\x89PNG")
+    kept, dropped = SourceImage((GOOD, OTHER), page), SourceImage((GOOD, BAD), page)
+    event = replace(found(GOOD, BAD, OTHER), images=(dropped, kept))
+    out = await watched(with_sources(event), rules(ScriptedSafety(honest("bomb"))))
+    assert sources(out).images == (kept,)
 
 
 async def test_a_step_is_withheld_even_if_nothing_else_shows_what_it_quotes() -> None:
