@@ -41,13 +41,13 @@ class BlobEvents:
         """Watch until cancelled."""
         await keep_polling(self._poll, f"container {self._container.container_name}")
 
-    async def _poll(self) -> None:
+    async def _poll(self) -> bool:
         present: dict[str, str] = {}
         with suppress(ResourceNotFoundError):  # nobody has made the container yet
             async for blob in self._container.list_blobs():
                 present[blob.name] = blob.etag
         if present == self._told:
-            return
+            return False
         with suppress(ResourceExistsError):
             await self._queue.create_queue()
         for name in self._told.keys() - present.keys():
@@ -57,6 +57,7 @@ class BlobEvents:
                 await self._send(name, "Microsoft.Storage.BlobCreated", "PutBlob", {"eTag": etag.strip('"')})
         self._told = present
         await asyncio.to_thread(self._write)
+        return True
 
     async def _send(self, name: str, kind: str, api: str, facts: dict[str, str]) -> None:
         event = {

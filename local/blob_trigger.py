@@ -61,15 +61,18 @@ class BlobTrigger:
         """Work until cancelled."""
         await keep_polling(self._poll, f"container {self._container.container_name}")
 
-    async def _poll(self) -> None:
+    async def _poll(self) -> bool:
         present: set[str] = set()
+        busy = False
         with suppress(ResourceNotFoundError):  # nobody has made the container yet
             async for blob in self._container.list_blobs(include=["metadata"]):
                 present.add(blob.name)
                 if self._done.get(blob.name) != blob.etag:
                     await self._work_on(blob)
+                    busy = True
         for gone in self._done.keys() - present:
             del self._done[gone]
+        return busy
 
     async def _work_on(self, blob: BlobProperties) -> None:
         client = self._container.get_blob_client(blob.name)

@@ -63,16 +63,17 @@ class QueueTrigger:
         async with asyncio.TaskGroup() as group:
             await keep_polling(lambda: self._poll(group), f"queue {self._queue.queue_name}")
 
-    async def _poll(self, group: asyncio.TaskGroup) -> None:
+    async def _poll(self, group: asyncio.TaskGroup) -> bool:
         room = self._options.batch_size - self._running
         if room <= 0:
-            return
+            return True  # and soon there is room
         with suppress(ResourceNotFoundError):  # nobody has made the queue yet
             async for message in self._queue.receive_messages(
                 messages_per_page=room, max_messages=room, visibility_timeout=self._lease
             ):
                 self._running += 1
                 group.create_task(self._take(message))
+        return self._running > 0
 
     async def _take(self, message: QueueMessage) -> None:
         try:

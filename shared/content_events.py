@@ -139,7 +139,7 @@ async def _ingest(name: str, target: "Target") -> None:
             report = await ingest_stored(name, target)
     except SwitchboardError as fault:
         _log.warning("document %s cannot be indexed now: %s", _label(name), fault.message)
-        raise fault from None  # what caused it may name the document
+        raise fault.with_traceback(None) from None  # what caused it may name the document
     _log.info("document %s: %s %s", _label(name), report.outcome, report.detail)
 
 
