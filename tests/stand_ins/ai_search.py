@@ -152,8 +152,8 @@ class AISearchStandIn(Scripted):
 
     def add_documents(self, *documents: Mapping[str, Json], index: str | None = None) -> None:
         """Add documents, as if somebody had written them."""
-        actions: list[Json] = [dict(document) for document in documents]
-        self.indexes[index or self.index_name].write(actions, {})
+        for document in documents:
+            self.indexes[index or self.index_name].write([dict(document)], {})
 
     async def request_number(self, count: int, *, within: float = 10.0) -> Received:
         """Wait until so many requests have come in, and return the last of them."""

@@ -71,6 +71,17 @@ class IndexField(_Body):
             return attribute == "searchable"
         return not (attribute == "sortable" and self.type.startswith("Collection"))
 
+    def whole(self) -> "IndexField":
+        """The same with what was left out."""
+        return self.model_copy(
+            update={
+                "searchable": self.allows("searchable"),
+                "filterable": self.allows("filterable"),
+                "sortable": self.allows("sortable"),
+                "facetable": self.allows("facetable"),
+            }
+        )
+
 
 class _HnswParameters(_Body):
     m: int | None = None
@@ -158,17 +169,7 @@ class IndexDefinition(_Body):
 
     def shown(self) -> dict[str, Json]:
         """As the service tells it: with what the definition left out."""
-        fields = [
-            one.model_copy(
-                update={
-                    "searchable": one.allows("searchable"),
-                    "filterable": one.allows("filterable"),
-                    "sortable": one.allows("sortable"),
-                    "facetable": one.allows("facetable"),
-                }
-            )
-            for one in self.fields
-        ]
+        fields = [one.whole() for one in self.fields]
         return self.model_copy(update={"fields": fields}).model_dump(mode="json", by_alias=True)
 
     def field(self, name: str) -> IndexField | None:

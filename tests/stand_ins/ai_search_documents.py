@@ -35,7 +35,8 @@ class Index:
             Refusal: one did.
         """
         for old in self.definition.fields:
-            if definition.field(old.name) != old:
+            new = definition.field(old.name)
+            if new is None or new.whole() != old.whole():
                 raise Refusal(400, f"Existing field '{old.name}' cannot be changed.", "OperationNotAllowed")
         self.definition = definition
 
