@@ -54,6 +54,8 @@ class Analysed:
     data: bytes
     pages: str | None
     """As asked for; None: all."""
+    index: str
+    """What offsets count."""
     looks: int = 0
     """How often somebody asked what has come of it."""
 
@@ -139,7 +141,7 @@ class DocumentIntelligenceStandIn:
         data = await request.read()
         if not data.startswith(_STARTS):
             return _error(400, BROKEN)
-        self.analysed.append(Analysed(data, pages))
+        self.analysed.append(Analysed(data, pages, request.query.get("stringIndexType", "textElements")))
         place = f"{self.endpoint}{_RESULTS}{len(self.analysed) - 1}?api-version={VERSION}"
         return web.Response(status=202, headers={"Operation-Location": place})
 
@@ -150,25 +152,31 @@ class DocumentIntelligenceStandIn:
         analysed.looks += 1
         if analysed.looks < self.looks_needed:
             return web.json_response({"status": "running"})
-        return web.json_response({"status": "succeeded", "analyzeResult": self._result(analysed.pages)})
+        return web.json_response({"status": "succeeded", "analyzeResult": self._result(analysed)})
 
-    def _result(self, asked: str | None) -> Json:
-        wanted = _numbers(asked) if asked else set(self._texts)
+    def _result(self, analysed: Analysed) -> Json:
+        wanted = _numbers(analysed.pages) if analysed.pages else set(self._texts)
         content, pages = "", list[Json]()
         for number in sorted(wanted & set(self._texts)):
             text = self._texts[number]
             if content:
                 content += "\n<!-- PageBreak -->\n\n"
-            pages.append({"pageNumber": number, "spans": [{"offset": len(content), "length": len(text)}]})
+            span: Json = {"offset": _length(content, analysed.index), "length": _length(text, analysed.index)}
+            pages.append({"pageNumber": number, "spans": [span]})
             content += text
         return {
             "apiVersion": VERSION,
             "modelId": MODEL,
-            "stringIndexType": "unicodeCodePoint",
+            "stringIndexType": analysed.index,
             "contentFormat": "markdown",
             "content": content,
             "pages": pages,
         }
+
+
+def _length(text: str, index: str) -> int:
+    """As many as there are of what offsets count; the others are no fewer than text elements."""
+    return len(text.encode("utf-16-le")) // 2 if index == "utf16CodeUnit" else len(text)
 
 
 def _numbers(pages: str) -> set[int]:
