@@ -1,5 +1,6 @@
 """Indexing as `make index` and `make run` do it, under the settings of this machine."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.local.running_host import REPOSITORY
+from tests.stand_ins.ai_search import AISearchStandIn
 
 
 @pytest.fixture
@@ -22,11 +24,11 @@ def machine(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def index(machine: Path, *arguments: str) -> tuple[int, str]:
+def index(machine: Path, *arguments: str, **more: str) -> tuple[int, str]:
     done = subprocess.run(
         [sys.executable, "-m", "local.documents", *arguments],
         cwd=machine,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY)},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY), **more},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -45,6 +47,15 @@ def test_the_index_is_where_the_local_settings_put_it(machine: Path) -> None:
 def test_the_first_run_brings_the_samples_and_the_second_says_nothing(machine: Path) -> None:
     assert "2 indexed" in index(machine, "--first", "samples")[1]
     assert index(machine, "--first", "samples") == (0, "")
+
+
+async def test_an_index_in_azure_gets_no_samples(machine: Path) -> None:
+    async with AISearchStandIn() as service:
+        first = await asyncio.to_thread(index, machine, "--first", "samples", **service.settings)
+        assert (first, service.requests) == ((0, ""), [])
+        own = await asyncio.to_thread(index, machine, "own", **service.settings)
+        assert "c.md: indexed 1 passage" in own[1]
+        assert len(service.index.documents) == 1
 
 
 def test_what_an_interrupted_first_run_left_out_is_brought_by_the_next(machine: Path) -> None:
