@@ -73,7 +73,7 @@ async def traced_turn(
     )
     if request.conversation_id and _UUID.fullmatch(request.conversation_id):
         span.set_attribute(names.CONVERSATION, request.conversation_id)
-    told = _Told(span, request, content=content)
+    told = _Told(span, request, is_team=workflow == "team", content=content)
     outside = get_current()
     attach(trace.set_span_in_context(span, parent))
     try:
@@ -93,8 +93,9 @@ async def traced_turn(
 class _Told:
     """What the events of one turn have told of it."""
 
-    def __init__(self, span: Span, request: ChatRequest, *, content: bool) -> None:
+    def __init__(self, span: Span, request: ChatRequest, *, is_team: bool, content: bool) -> None:
         self._span = span
+        self._is_team = is_team
         self._begun = time.perf_counter()
         self._is_first = True
         self._degraded: set[str] = set()
@@ -123,7 +124,8 @@ class _Told:
                 self._degraded |= {part for thought in event.thoughts if (part := _lacking(thought))}
             case CompletionStarted():
                 self._span.set_attribute(names.RESPONSE_ID, event.id)
-                self._span.set_attribute(names.RESPONSE_MODEL, event.model)
+                if not self._is_team:
+                    self._span.set_attribute(names.RESPONSE_MODEL, event.model)
             case ThoughtsAdded():
                 self._degraded |= {part for thought in event.thoughts if (part := _lacking(thought))}
             case AgentMessage():

@@ -23,6 +23,8 @@ from tests.app.test_warm_up import modules, probed
 from tests.local.running_host import RunningHost
 from tests.stand_ins.certificates import self_signed
 from tests.stand_ins.collector import TOKEN, CollectorStandIn, Trace
+from tests.stand_ins.easy_auth import IN_FRONT, principal
+from tests.stand_ins.entra import ADA, STAFF, TENANT
 from tests.stand_ins.identity_endpoint import identity_endpoint
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -140,7 +142,7 @@ async def test_the_agents_of_a_team_are_spans_with_their_model_calls_below_them(
         assert agent.attributes["gen_ai.agent.name"] in agent.name
         assert agent.attributes["gen_ai.usage.input_tokens"] == 7
         assert [call.name for call in trace.children(agent)] == [MODEL]
-    assert trace.root.attributes["gen_ai.response.model"] == "team"
+    assert "gen_ai.response.model" not in trace.root.attributes
     assert trace.root.attributes["gen_ai.usage.input_tokens"] == 14
     assert "gen_ai.response.time_to_first_chunk" in trace.root.attributes
 
@@ -260,6 +262,17 @@ async def test_nothing_that_anybody_said_or_found_leaves_the_app(app: Traced) ->
     assert MODEL in received
     for text in (*MARKS, *(passage.content for passage in PASSAGES), "plan.pdf", "dental", "documents say"):
         assert text not in received
+
+
+async def test_nothing_tells_who_asked(data_dir: Path, openai: OpenAIStandIn) -> None:
+    async with traced(data_dir, openai, **IN_FRONT) as app:
+        sent = body(context={"overrides": {"use_oid_security_filter": True, "use_groups_security_filter": True}})
+        async with app.http.post(app.host.url + "/chat", json=sent, headers=principal(ADA, STAFF)) as response:
+            assert response.status == 200
+        await app.collector.wait(lambda: [span for span in app.collector.spans if span.name == CHAT])
+        received = bytes(app.collector.received).decode(errors="replace")
+        for name in (ADA, STAFF, TENANT):
+            assert name not in received
 
 
 async def test_with_the_setting_the_texts_are_there(

@@ -1,0 +1,30 @@
+"""Traces that nobody reads cost nothing: there is nothing around the parts of the app, nor around its turns."""
+
+import asyncio
+from pathlib import Path
+
+from shared.app import build_service
+from shared.chat_models.extractive.model import ExtractiveModel
+from shared.chat_types import ChatRequest, Message, RequestContext, Role
+from shared.core.turn import run_turn
+from shared.retrieval.sqlite_retriever import SqliteRetriever
+from shared.settings import Settings
+from shared.telemetry.model import TracedModel
+from shared.telemetry.retriever import TracedRetriever
+
+
+async def test_off_the_parts_and_the_turns_are_bare(tmp_path: Path) -> None:
+    service = build_service(Settings.read({"DATA_DIR": str(tmp_path)}))
+    request = ChatRequest((Message(Role.USER, "Hello?"),))
+    turn = service.turn(request, RequestContext("id-1", asyncio.get_running_loop().time() + 30))
+    assert type(service.model) is ExtractiveModel
+    assert type(service.retriever) is SqliteRetriever
+    assert turn.ag_code is run_turn.__code__  # pyright: ignore[reportAttributeAccessIssue] (of every async generator)
+    await turn.aclose()
+
+
+def test_on_they_are_not(tmp_path: Path) -> None:
+    settings = {"DATA_DIR": str(tmp_path), "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    service = build_service(Settings.read(settings))
+    assert type(service.model) is TracedModel
+    assert type(service.retriever) is TracedRetriever
