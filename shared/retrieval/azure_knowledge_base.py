@@ -7,7 +7,6 @@ Source: Search Service REST API 2026-04-01, 'Knowledge Retrieval - Retrieve'. It
 model is in preview.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,7 +19,6 @@ from azure.search.documents.knowledgebases.models import (
 )
 
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
-from shared.errors import TooSlow
 from shared.retrieval import SearchQuery, SearchResult
 from shared.retrieval.azure_search_connection import SearchConnection
 from shared.retrieval.azure_search_fields import IndexFields
@@ -98,14 +96,10 @@ class AzureKnowledgeBase:
         where = query_filter(query, self._reader.fields)
         if where == NOTHING or not query.text.strip():
             return SearchResult((), RetrievalMode.HYBRID)
-        try:
-            async with asyncio.timeout_at(context.deadline):
-                answer = await self._retrieve(self._request(query, where), context.deadline)
-                found = _passages(answer, self._reader.fields)
-                if where and found:
-                    found = await self._looked_up(found, where, context.deadline)
-        except TimeoutError as exc:
-            raise TooSlow("The search took too long. Try again, or ask for less.") from exc
+        answer = await self._retrieve(self._request(query, where), context.deadline)
+        found = _passages(answer, self._reader.fields)
+        if where and found:
+            found = await self._looked_up(found, where, context.deadline)
         return self._result(query, answer, found)
 
     async def may_see(self, document: str, access: Access) -> bool:

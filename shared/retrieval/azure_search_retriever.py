@@ -88,12 +88,8 @@ class AzureSearchRetriever:
         where = query_filter(query, self._reader.fields)
         if where == NOTHING or not query.text.strip():
             return SearchResult((), plan.mode, plan.note)
-        try:
-            async with asyncio.timeout_at(context.deadline):
-                vectors = await plan.vectors.search_by(query.text, max(query.top, _NEAREST)) if plan.vectors else ()
-                found = await self._reader.find(self._arguments(query, plan, where, vectors), context.deadline)
-        except TimeoutError as exc:
-            raise TooSlow("The search took too long. Try again, or ask for less.") from exc
+        vectors = await self._vectors_of(query, plan.vectors, context.deadline) if plan.vectors else ()
+        found = await self._reader.find(self._arguments(query, plan, where, vectors), context.deadline)
         return self._result(query, plan, found)
 
     async def may_see(self, document: str, access: Access) -> bool:
@@ -119,6 +115,13 @@ class AzureSearchRetriever:
             raise BadRequest(f"{chosen.missing} Or ask for retrieval_mode `text`.")
         asked = query.mode or query.vector_fields
         return _Plan(RetrievalMode.TEXT, note=f"Searched by text only. {chosen.missing}" if asked else None)
+
+    async def _vectors_of(self, query: SearchQuery, fields: ChosenFields, deadline: float) -> Sequence[VectorQuery]:
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await fields.search_by(query.text, max(query.top, _NEAREST))
+        except TimeoutError as exc:
+            raise TooSlow("The vectors of the question took too long. Try again, or search by text.") from exc
 
     def _arguments(
         self, query: SearchQuery, plan: _Plan, where: str | None, vectors: Sequence[VectorQuery]

@@ -191,6 +191,15 @@ async def test_a_source_that_failed_is_told_without_the_services_words(
     assert result.steps == [{"type": "web", "elapsed_ms": None, "knowledge_source": "web", "failed": True}]
 
 
+async def test_what_another_source_ranks_lower_is_left_out_too(
+    service: AISearchStandIn, base: AzureKnowledgeBase
+) -> None:
+    for minimum, found in ((3.0, 1), (3.1, 0)):
+        service.reply(elsewhere("other", sourcepage="other.md"), on="retrieve")
+        result = await base.search(SearchQuery("vision", minimum_reranker_score=minimum), CONTEXT)
+        assert len(result.passages) == found
+
+
 async def test_references_without_the_fields_are_left_out_with_a_note(
     service: AISearchStandIn, base: AzureKnowledgeBase
 ) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from shared.chat_types import Access, Caption, Json, RetrievalMode
-from shared.errors import BadRequest, NotConfigured, SwitchboardError, Unavailable
+from shared.chat_types import Access, Caption, Json, RequestContext, RetrievalMode
+from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow, Unavailable
 from shared.retrieval import Retriever, SearchQuery
 from tests.retrieval.azure_search import IMAGE_DIMENSIONS, search_service, searching
 from tests.retrieval.retriever_contract import CONTEXT, LIBRARY, RetrieverContract, passage
@@ -283,6 +283,21 @@ async def test_the_vectors_of_texts_and_images_are_made_at_the_same_time(service
     async with asyncio.timeout(10), searching(service, _Slow(barrier), _Slow(barrier, IMAGE_DIMENSIONS)) as retriever:
         result = await retriever.search(SearchQuery("vision"), CONTEXT)
     assert result.details["vector_fields"] == ["embedding", "imageEmbedding"]
+
+
+async def test_vectors_that_do_not_come_within_the_deadline_are_too_slow(service: AISearchStandIn) -> None:
+    context = RequestContext("test", asyncio.get_running_loop().time() + 0.1)
+    async with searching(service, _Slow(asyncio.Barrier(2))) as retriever:
+        with pytest.raises(TooSlow):
+            await retriever.search(SearchQuery("vision"), context)
+
+
+async def test_a_long_question_is_searched_for_by_as_much_as_a_service_takes(service: AISearchStandIn) -> None:
+    embedder = HashedEmbedder()
+    async with searching(service, embedder) as retriever:
+        await retriever.search(SearchQuery("glasses " * 5_000), CONTEXT)
+    assert [len(text) for [text] in embedder.calls] == [8_000]
+    assert len(str(service.searches[0]["search"])) == 1_000
 
 
 class _Broken(HashedEmbedder):
