@@ -65,7 +65,13 @@ async def test_base64_may_be_of_either_alphabet_padded_or_not() -> None:
 
 
 @pytest.mark.parametrize(
-    "claim", [("_claim_names", '{"groups":"src1"}'), ("hasgroups", "true"), ("_claim_names", "groups")]
+    "claim",
+    [
+        ("_claim_names", '{"groups":"src1"}'),
+        ("hasgroups", "true"),
+        ("_claim_names", "groups"),
+        ("http://schemas.microsoft.com/claims/groups.link", "https://graph.example/getMemberObjects"),
+    ],
 )
 async def test_who_is_in_too_many_groups_has_groups_that_are_not_known(claim: tuple[str, str]) -> None:
     caller = await IDENTITY.caller(header(("oid", ADA), ("tid", TENANT), claim))
