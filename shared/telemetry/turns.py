@@ -123,9 +123,7 @@ class _Told:
                 self._span.set_attribute(names.SOURCES, len(event.data_points))
                 self._degraded |= {part for thought in event.thoughts if (part := _lacking(thought))}
             case CompletionStarted():
-                self._span.set_attribute(names.RESPONSE_ID, event.id)
-                if not self._is_team:
-                    self._span.set_attribute(names.RESPONSE_MODEL, event.model)
+                self._started(event)
             case ThoughtsAdded():
                 self._degraded |= {part for thought in event.thoughts if (part := _lacking(thought))}
             case AgentMessage():
@@ -144,6 +142,11 @@ class _Told:
         if self._content and (said := [*self._messages, *self._answer()]):
             self._span.set_attribute(names.OUTPUT, output_messages(*said))
         self._span.end()
+
+    def _started(self, event: CompletionStarted) -> None:
+        self._span.set_attribute(names.RESPONSE_ID, event.id)
+        if not self._is_team:
+            self._span.set_attribute(names.RESPONSE_MODEL, event.model)
 
     def _first(self) -> None:
         self._is_first = False
