@@ -67,13 +67,15 @@ class QueueTrigger:
         room = self._options.batch_size - self._running
         if room <= 0:
             return True  # and soon there is room
+        received = 0
         with suppress(ResourceNotFoundError):  # nobody has made the queue yet
             async for message in self._queue.receive_messages(
                 messages_per_page=room, max_messages=room, visibility_timeout=self._lease
             ):
+                received += 1
                 self._running += 1
                 group.create_task(self._take(message))
-        return self._running > 0
+        return received > 0
 
     async def _take(self, message: QueueMessage) -> None:
         try:
