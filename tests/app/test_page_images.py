@@ -39,16 +39,22 @@ async def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     docs.mkdir(parents=True)
     shutil.copy(PDF, docs / "tea.pdf")
     (docs / "leave.md").write_text("Who has leave does not clean the kitchen.", encoding="utf-8")
+    await indexed(root / "docs", {"DATA_DIR": str(root / "data"), "PAGE_IMAGES": "true"})
+    return root / "data"
+
+
+async def indexed(docs: Path, settings: dict[str, str]) -> str:
+    """Index a folder by the command; return what it prints."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "shared.retrieval.ingestion", str(root / "docs")),
+        *(sys.executable, "-m", "shared.retrieval.ingestion", str(docs)),
         cwd=REPOSITORY,
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(root / "data"), "PAGE_IMAGES": "true"},
+        env={"PATH": os.environ["PATH"], **settings},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
     printed, _ = await process.communicate()
-    assert process.returncode == 0, printed
-    return root / "data"
+    assert process.returncode == 0, printed.decode()
+    return printed.decode()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
