@@ -1,8 +1,8 @@
 """`python -m local.documents DOCS`: index a folder under the settings that the app runs with on this machine.
 
-With `--first` only where some of them are missing and no others are in the embedded index: `make run` brings the sample
-documents to a fresh checkout, finishes what was interrupted, and leaves an index of your own alone. Exit codes are
-those of `shared.retrieval.ingestion`.
+With `--first` only where some of them are missing, no others are in the embedded index, and documents are kept on this
+machine: `make run` brings the sample documents to a fresh checkout, finishes what was interrupted, and leaves an index
+of your own alone. Exit codes are those of `shared.retrieval.ingestion`.
 """
 
 import argparse
@@ -49,8 +49,8 @@ async def _is_missing(folder: Path) -> bool:
         settings = Settings.read(os.environ)
     except NotConfigured:
         return False  # the app will say what is wrong
-    if settings.azure_search_endpoint:
-        return False  # what others search too gets no samples
+    if settings.azure_search_endpoint or settings.content_storage or settings.content_storage_blobs:
+        return False  # what others search and fill too gets no samples
     index = open_index(settings)
     try:
         indexed = await index.fingerprints()

@@ -58,6 +58,11 @@ async def test_an_index_in_azure_gets_no_samples(machine: Path) -> None:
         assert len(service.index.documents) == 1
 
 
+def test_a_container_gets_no_samples(machine: Path) -> None:
+    nobody = "AccountName=a;AccountKey=aaaa;BlobEndpoint=http://127.0.0.1:9/a;"
+    assert index(machine, "--first", "samples", CONTENT_STORAGE=nobody) == (0, "")
+
+
 def test_what_an_interrupted_first_run_left_out_is_brought_by_the_next(machine: Path) -> None:
     (machine / "samples" / "b.md").rename(machine / "b.md")
     index(machine, "--first", "samples")
