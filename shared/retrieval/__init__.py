@@ -1,6 +1,7 @@
 """The boundary to search: `Retriever` finds passages, `PassageIndex` holds them, `Embedder` makes vectors.
 
-Azure AI Search is in `azure_search_*` and `azure_knowledge_base`, the embedded implementations are in `sqlite_*`; `ingestion` fills an index.
+Azure AI Search is in `azure_search_*` and `azure_knowledge_base`, the embedded implementations are in `sqlite_*`;
+`ingestion` fills an index.
 """
 
 from collections.abc import Mapping, Sequence
