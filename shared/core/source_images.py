@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 from urllib.parse import unquote
 
-from shared.chat_types import ImagePart, Json, Overrides, Passage, RequestContext
+from shared.chat_types import ChatRequest, ImagePart, Json, Passage, RequestContext
 from shared.core.image_types import image_type
 from shared.core.prompts import source_line
 from shared.documents import StoredDocument, page_image
@@ -23,7 +23,7 @@ from shared.events import SourceImage, Thought
 logger = logging.getLogger("switchboard.images")
 
 MOST_IMAGES = 10
-"""Images in a prompt. Source: Azure OpenAI, 'Quotas and limits': the least that a model that sees takes."""
+"""Images in a prompt, those that the user sent included. Source: Azure OpenAI, 'Use vision-enabled chat models'."""
 MOST_BYTES = 3 * 1024 * 1024
 """Bytes of all of them: they go out with the answer too, a third longer, and twice in some protocols."""
 PATIENCE_SECONDS = 5.0
@@ -88,8 +88,9 @@ class SourceImages:
         self._documents = documents
         self._refused = refused
 
-    async def shown(self, overrides: Overrides, passages: Sequence[Passage], context: RequestContext) -> ImagesShown:
-        """What the model is shown of these passages, as the overrides have it."""
+    async def shown(self, request: ChatRequest, passages: Sequence[Passage], context: RequestContext) -> ImagesShown:
+        """What the model is shown of these passages, as the request's overrides have it."""
+        overrides = request.overrides
         wanted = overrides.gpt4v_input or "textAndImages"
         if not overrides.use_gpt4v or wanted == "text":
             return ImagesShown()
@@ -102,7 +103,8 @@ class SourceImages:
             if place := self._place(passage):
                 places[passage.sourcepage] = place
         limit = min(asyncio.get_running_loop().time() + PATIENCE_SECONDS, context.deadline - _MARGIN_SECONDS)
-        loading = _Loading(limit, context.invocation_id)
+        sent = sum(len(message.images) for message in request.messages)
+        loading = _Loading(MOST_IMAGES - sent, limit, context.invocation_id)
         parts = await loading.images(places)
         images = tuple(SourceImage(tuple(on_page[part.name]), part) for part in parts)
         thought = _thought(images, wanted, loading.note())
@@ -125,7 +127,8 @@ type _Place = tuple[Store, str]
 class _Loading:
     """The images of one turn: found all at once, then read all at once; each may fail by itself."""
 
-    def __init__(self, limit: float, invocation_id: str) -> None:
+    def __init__(self, most: int, limit: float, invocation_id: str) -> None:
+        self._most = most
         self._limit = limit
         self._invocation_id = invocation_id
         self._found = 0
@@ -138,7 +141,7 @@ class _Loading:
         chosen: list[_Found] = []
         room = MOST_BYTES
         for one in found:
-            if len(chosen) < MOST_IMAGES and one.document.size <= room:
+            if len(chosen) < self._most and one.document.size <= room:
                 room -= one.document.size
                 chosen.append(one)
         self._found, self._left_out = len(found), len(found) - len(chosen)

@@ -46,7 +46,7 @@ async def run_turn(
     found = await retriever.search(search, context)
 
     overrides = request.overrides
-    shown = await images.shown(overrides, found.passages, context) if images else ImagesShown(as_asked=False)
+    shown = await images.shown(request, found.passages, context) if images else ImagesShown(as_asked=False)
     lines = tuple(map(source_line, found.passages))
     prompt = answer_prompt(request, history, shown.lines(found.passages), [one.image for one in shown.images])
     yield Retrieved(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.chat_types import Json, Overrides, Passage, RequestContext
+from shared.chat_types import ChatRequest, ImagePart, Json, Message, Overrides, Passage, RequestContext, Role
 from shared.core.source_images import MOST_BYTES, MOST_IMAGES, ImagesShown, SourceImages
 from shared.documents import StoredDocument
 from shared.documents.file_store import FileStore
@@ -35,11 +35,17 @@ class Stores:
         path.write_bytes(data)
 
     async def shown(
-        self, *passages: Passage, refused: str | None = None, seconds: float = 30, wanted: str | None = None
+        self,
+        *passages: Passage,
+        refused: str | None = None,
+        seconds: float = 30,
+        wanted: str | None = None,
+        sent: int = 0,
     ) -> ImagesShown:
         context = RequestContext("id-1", asyncio.get_running_loop().time() + seconds)
-        overrides = Overrides(use_gpt4v=True, gpt4v_input=wanted)
-        return await SourceImages(self.pages, self.documents, refused).shown(overrides, passages, context)
+        asked = Message(Role.USER, "What?", images=(ImagePart("image/png", PNG),) * sent)
+        request = ChatRequest((asked,), Overrides(use_gpt4v=True, gpt4v_input=wanted))
+        return await SourceImages(self.pages, self.documents, refused).shown(request, passages, context)
 
 
 @pytest.fixture
@@ -119,6 +125,13 @@ async def test_many_images_are_left_out_after_the_best(stores: Stores) -> None:
     shown = await stores.shown(*map(page, range(1, MOST_IMAGES + 3)))
     assert names(shown) == [f"plan.pdf#page={number}" for number in range(1, MOST_IMAGES + 1)]
     assert note(shown) == "Left out, as there would be too many or too much: 2."
+
+
+async def test_images_that_the_user_sent_count_too(stores: Stores) -> None:
+    for number in (1, 2):
+        stores.put(f"pages/plan.pdf/{number}.jpg", JPEG)
+    assert names(await stores.shown(page(1), page(2), sent=MOST_IMAGES - 1)) == ["plan.pdf#page=1"]
+    assert names(await stores.shown(page(1), page(2), sent=MOST_IMAGES + 1)) == []
 
 
 async def test_an_image_that_is_too_large_leaves_room_for_smaller_ones(stores: Stores) -> None:
