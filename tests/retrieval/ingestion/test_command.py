@@ -11,8 +11,10 @@ import termios
 from pathlib import Path
 
 import pytest
+from azure.storage.blob.aio import ContainerClient
 
 from shared.retrieval.sqlite_index import SqliteIndex
+from tests.stand_ins.azurite import Azurite
 
 ROOT = Path(__file__).parents[3]
 FILES = Path(__file__).parent / "files"
@@ -67,6 +69,25 @@ def test_the_samples_are_indexed_once_with_a_line_each(tmp_path: Path) -> None:
 
 def copies(data: Path) -> list[Path]:
     return [path for path in (data / "content").rglob("*") if path.is_file()]
+
+
+async def test_with_a_storage_account_the_documents_go_there_and_without_it_nothing_happens(tmp_path: Path) -> None:
+    async with Azurite() as service:
+        settings = {"CONTENT_STORAGE": service.connection_string}
+        first = await asyncio.to_thread(run, tmp_path, SAMPLES, **settings)
+        assert (first.returncode, first.stderr, first.stdout.splitlines()[-1]) == (0, "", "7 indexed")
+        second = await asyncio.to_thread(run, tmp_path, SAMPLES, **settings)
+        assert (second.returncode, second.stderr, second.stdout.splitlines()[-1]) == (0, "", "7 unchanged")
+        async with ContainerClient.from_connection_string(service.connection_string, "content") as container:
+            stored = {name async for name in container.list_blob_names()}
+    indexed = await asyncio.to_thread(fingerprints, tmp_path)
+    assert stored == set(indexed)
+    assert not copies(tmp_path)
+    third = await asyncio.to_thread(run, tmp_path, SAMPLES, **settings)
+    assert (third.returncode, third.stdout) == (1, "")
+    assert "CONTENT_STORAGE" in third.stderr
+    assert "Traceback" not in third.stderr
+    assert await asyncio.to_thread(fingerprints, tmp_path) == indexed
 
 
 def test_a_file_that_fails_is_told_at_the_end_by_the_exit_code(tmp_path: Path) -> None:
