@@ -1,10 +1,10 @@
 """The turn: one question to one answer, as a stream of events (DESIGN, 'The turn (RAG)')."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from shared.chat_models import ChatModel, ModelRequest
-from shared.chat_types import ChatRequest, Message, RequestContext, Role
+from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
 from shared.core.answering import answered
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
@@ -56,11 +56,7 @@ async def run_turn(
             *attached_thoughts(request),
             *search_thoughts(search, found, overrides, images_as_asked=shown.as_asked),
             *shown.thoughts,
-            Thought(
-                "Prompt",
-                [{"role": message.role.value, "content": _shown(message)} for message in prompt],
-                quotes=lines,
-            ),
+            _prompt_thought(prompt, lines),
         ),
         generated_query=query if query != request.question else None,
         images=shown.images,
@@ -81,6 +77,10 @@ async def run_turn(
             yield event
 
 
-def _shown(message: Message) -> str:
-    """A message of the prompt for people to read: an image is named, not spelled out."""
-    return "\n".join([*map(str, message.images), message.text])
+def _prompt_thought(prompt: Sequence[Message], lines: tuple[str, ...]) -> Thought:
+    """The prompt for people to read: an image is named, not spelled out."""
+    shown: list[Json] = [
+        {"role": message.role.value, "content": "\n".join([*map(str, message.images), message.text])}
+        for message in prompt
+    ]
+    return Thought("Prompt", shown, quotes=lines)
