@@ -18,6 +18,8 @@ from shared.settings import Settings
 _LEEWAY_SECONDS = 60
 """How far the clocks of this machine and of the directory may be apart."""
 _REQUIRED = ["aud", "exp", "iat", "iss", "nbf", "oid", "tid"]
+_OF_ACCESS_TOKENS = frozenset({"azp", "appid"})
+"""The application that asked for the token, in v2.0 and v1.0: an ID token, which is not for APIs, does not name it."""
 
 SENTENCES: dict[type[jwt.PyJWTError], str] = {
     jwt.PyJWTError: "The token cannot be read: send one of Microsoft Entra ID, as it was issued.",
@@ -67,6 +69,8 @@ class BearerTokens:
         if scheme.lower() != "bearer":
             raise NotSignedIn("Sign in: send an access token of Microsoft Entra ID (Authorization: Bearer …).")
         claims = await self._claims(token.strip(" "))
+        if not _OF_ACCESS_TOKENS & claims.keys():
+            raise NotSignedIn("This is an ID token: send an access token for this app.", refused=True)
         return caller_of(claims.items(), self._tenant)
 
     async def aclose(self) -> None:

@@ -66,7 +66,13 @@ async def test_a_token_says_who_is_calling(entra: EntraStandIn, identity: Bearer
 @pytest.mark.parametrize(
     "changed",
     [
-        {"iss": f"https://sts.windows.net/{TENANT}/", "aud": f"api://{CLIENT}", "ver": "1.0", "appid": "a"},
+        {
+            "iss": f"https://sts.windows.net/{TENANT}/",
+            "aud": f"api://{CLIENT}",
+            "ver": "1.0",
+            "appid": "a",
+            "azp": None,
+        },
         {"aud": [CLIENT, "another"]},
         {"exp": int(time.time()) - 30},
         {"nbf": int(time.time()) + 30, "iat": int(time.time()) + 30},
@@ -102,6 +108,7 @@ async def test_who_is_in_too_many_groups_has_groups_that_are_not_known(
         ({"iss": TENANT}, "another issuer"),
         ({"tid": OTHER_TENANT}, "another tenant"),
         ({"tid": [TENANT]}, "tid is not one value"),
+        ({"azp": None, "nonce": "n"}, "ID token"),
         ({"oid": ""}, "oid is not one value"),
         ({"oid": {"a": 1}}, "oid is not one value"),
         *(({name: None}, "lacks a claim") for name in ("aud", "exp", "iat", "iss", "nbf", "oid", "tid")),

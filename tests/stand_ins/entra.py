@@ -101,6 +101,7 @@ class EntraStandIn:
             "oid": ADA,
             "tid": TENANT,
             "sub": "of-this-app-only",
+            "azp": "the-front-end",
             "scp": "access_as_user",
             "ver": "2.0",
         }
