@@ -175,8 +175,10 @@ async def _invoke(call: Call) -> bool:
 
 
 async def _cancel_everything() -> None:
-    # From here on uvicorn would report each cancelled request, and its own end, with a trace.
-    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL + 1)
+    # From here on uvicorn would report each cancelled request, and its own end, with a trace; asyncio each connection
+    # that the app keeps, which no host tells when to close them.
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()

@@ -140,7 +140,7 @@ async def _ingest(name: str, target: "Target") -> None:
     except SwitchboardError as fault:
         _log.warning("document %s cannot be indexed now: %s", _label(name), fault.message)
         raise fault.with_traceback(None) from None  # what caused it may name the document
-    _log.info("document %s: %s %s", _label(name), report.outcome, report.detail)
+    _log.info("document %s: %s", _label(name), f"{report.outcome} {report.detail}".rstrip())
 
 
 def _label(name: str) -> str:

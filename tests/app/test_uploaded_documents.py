@@ -141,6 +141,7 @@ async def test_an_uploaded_pdf_ends_up_as_a_cited_answer_and_a_deleted_one_is_go
         assert (await content(http, host, "health/Unser Handbuch.pdf"))[0] == 404
     assert not await container.given_up()
     assert "Handbuch" not in host.log()
+    assert "Unclosed" not in host.log()
 
 
 async def test_a_document_that_changes_is_indexed_anew_and_one_that_does_not_is_left_alone(
