@@ -2,11 +2,12 @@
 
 import asyncio
 import importlib
+import traceback
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from azure.core.exceptions import AzureError, HttpResponseError
+from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError
 from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
 
@@ -71,6 +72,13 @@ def test_a_status_counts_before_the_class(status: int, reason: Reason) -> None:
     error = HttpResponseError("x")
     error.status_code = status
     assert fault_of(error) == Fault(reason, status)
+
+
+def test_where_the_app_could_not_sign_in_the_status_is_not_the_services() -> None:
+    error = ClientAuthenticationError("x")
+    for status, reason in ((401, Reason.CREDENTIALS), (400, Reason.NO_IDENTITY), (None, Reason.NO_IDENTITY)):
+        error.status_code = status
+        assert fault_of(error).reason is reason
 
 
 @pytest.mark.parametrize("reason", Reason)
@@ -185,6 +193,25 @@ async def test_a_certificate_that_nobody_vouches_for_is_an_unavailable_service(s
         await connection.ask(documents, deadline=soon())
     await connection.aclose()
     assert service.requests == []
+
+
+async def test_a_redirect_is_not_followed(service: AISearchStandIn, connection: SearchConnection) -> None:
+    elsewhere = f"{service.endpoint}/indexes('{service.index_name}')?api-version=2026-04-01"
+    service.fail(302, headers={"Location": elsewhere})
+    with pytest.raises(Unavailable):
+        await connection.ask_indexes(definition, deadline=soon())
+    assert len(service.requests) == 1
+
+
+async def test_what_the_service_says_is_in_no_trace(
+    service: AISearchStandIn, connection: SearchConnection, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.fail(400, message="secret question")
+    with pytest.raises(NotConfigured) as caught:
+        await connection.ask(documents, deadline=soon())
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "secret" not in shown + caplog.text
+    assert "NOT_ACCEPTED (HttpResponseError), status 400" in caplog.text
 
 
 async def test_what_is_not_answered_in_time_is_given_up_and_told(

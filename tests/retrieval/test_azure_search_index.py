@@ -252,7 +252,7 @@ async def test_fingerprints_of_files_with_the_same_content_are_all_told_beyond_w
     service: AISearchStandIn, small: AzureSearchIndex
 ) -> None:
     marks = {f"{number:02}.md": f"mark {min(number // 2, 7)}" for number in range(20)}
-    for name, mark in marks.items():
+    for name, mark in reversed(marks.items()):
         await write(small, name, mark, 1)
     assert await small.fingerprints() == marks
     assert max(int(str(search["skip"])) for search in service.searches) < SMALL.window
