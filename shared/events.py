@@ -1,8 +1,8 @@
 """The typed events that a turn consists of; everything after the turn reads these and nothing else.
 
 The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s, `FilterAnnotation`s and `ThoughtsAdded` where
-there is reason, then one `Finished`. A team's turn is one `CompletionStarted`, an `AgentMessage` each time that an agent
-is done, then one `Finished`. A turn that fails raises; the outer edge makes one `Failed` of it.
+there is reason, then one `Finished`. A team's turn is one `CompletionStarted`, an `AgentMessage` each time that an
+agent is done, then one `Finished`. A turn that fails raises; the outer edge makes one `Failed` of it.
 """
 
 from dataclasses import dataclass
