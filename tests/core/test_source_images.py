@@ -159,6 +159,7 @@ async def test_a_broken_image_is_none(stores: Stores, data: bytes) -> None:
         "plan.pdf#page=",
         "plan.pdf#page=x",
         "plan.pdf#page=²",
+        f"plan.pdf#page={'9' * 5000}",
         "",
     ],
 )
