@@ -17,7 +17,7 @@ from azure.search.documents.knowledgebases.aio import KnowledgeBaseRetrievalClie
 from pydantic import SecretStr
 
 from shared.errors import NotConfigured
-from shared.retrieval.azure_search_faults import MANAGE, MAY_PASS, READ, Fault, Right, fault_of
+from shared.retrieval.azure_search_faults import LOOK, MAY_PASS, READ, Fault, Right, fault_of
 from shared.settings import Settings
 
 _log = logging.getLogger("switchboard.retrieval")
@@ -121,13 +121,13 @@ class SearchConnection:
         return await self._asked(lambda: call(client), deadline, right, f"index '{self.index}' (AZURE_SEARCH_INDEX)")
 
     async def ask_indexes[Answer](
-        self, call: Callable[[SearchIndexClient], Awaitable[Answer]], *, deadline: float
+        self, call: Callable[[SearchIndexClient], Awaitable[Answer]], *, deadline: float, right: Right = LOOK
     ) -> Answer:
         """Ask about indexes, or create one; see `ask`."""
         if self._indexes is None:
             self._indexes = SearchIndexClient(self._endpoint, self._credential, **self._options)
         client = self._indexes
-        return await self._asked(lambda: call(client), deadline, MANAGE, f"index '{self.index}' (AZURE_SEARCH_INDEX)")
+        return await self._asked(lambda: call(client), deadline, right, f"index '{self.index}' (AZURE_SEARCH_INDEX)")
 
     async def ask_knowledge_base[Answer](
         self, name: str, call: Callable[[KnowledgeBaseRetrievalClient], Awaitable[Answer]], *, deadline: float

@@ -36,6 +36,8 @@ class Right:
 
 READ = Right("Search Index Data Reader", "a key")
 WRITE = Right("Search Index Data Contributor", "an admin key")
+LOOK = Right("Reader", "an admin key")
+"""At the definition of an index, which is nothing of its documents."""
 MANAGE = Right("Search Service Contributor", "an admin key")
 
 

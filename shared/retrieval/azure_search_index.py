@@ -20,7 +20,7 @@ from azure.search.documents.indexes.models import SearchIndex
 
 from shared.chat_types import Json, Passage
 from shared.retrieval.azure_search_connection import SearchConnection
-from shared.retrieval.azure_search_faults import WRITE
+from shared.retrieval.azure_search_faults import MANAGE, WRITE
 from shared.retrieval.azure_search_filters import literal
 from shared.retrieval.azure_search_schema import ExistingIndex, IndexPlan
 from shared.retrieval.azure_search_writer import Bounds, Document, DocumentWriter
@@ -215,7 +215,7 @@ class AzureSearchIndex:
             except ResourceExistsError:  # another one was faster, or so was an earlier try whose answer was lost
                 return
 
-        await self._connection.ask_indexes(create, deadline=_soon())
+        await self._connection.ask_indexes(create, deadline=_soon(), right=MANAGE)
         return await self._look() or ExistingIndex(wanted, self._names)
 
 

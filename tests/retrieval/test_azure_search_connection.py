@@ -24,8 +24,11 @@ from shared.retrieval.azure_search_faults import (
     Right,
     fault_of,
 )
+from shared.retrieval.azure_search_index import AzureSearchIndex
+from shared.retrieval.azure_search_schema import IndexPlan
 from shared.settings import Settings
-from tests.stand_ins.ai_search import READER, AISearchStandIn
+from tests.retrieval.index_contract import passages_of
+from tests.stand_ins.ai_search import CONTRIBUTOR, READER, SERVICE_CONTRIBUTOR, SERVICE_READER, AISearchStandIn
 from tests.stand_ins.ai_search_demo import demo_index
 from tests.stand_ins.certificates import server_side
 from tests.stand_ins.identity_endpoint import identity_endpoint
@@ -139,6 +142,11 @@ async def connection(
     assert len(asked) <= 2
 
 
+@pytest.fixture
+def plan(service: AISearchStandIn) -> IndexPlan:
+    return IndexPlan.from_settings(Settings.read(service.settings))
+
+
 def connection_to(service: AISearchStandIn, folder: Path) -> SearchConnection:
     patience = Patience(first_backoff=0.001)
     return SearchConnection(
@@ -166,13 +174,25 @@ async def test_the_role_that_is_missing_is_named(
         await connection.ask(documents, deadline=soon(), right=right)
 
 
-async def test_to_ask_for_the_definition_another_role_is_named(
-    service: AISearchStandIn, connection: SearchConnection
+async def test_to_look_at_an_index_and_to_make_one_other_roles_are_named(
+    service: AISearchStandIn, connection: SearchConnection, plan: IndexPlan
 ) -> None:
     service.roles = {READER}
     assert await connection.ask(documents, deadline=soon()) == 0
-    with pytest.raises(NotConfigured, match="Search Service Contributor"):
-        await connection.ask_indexes(definition, deadline=soon())
+    index = AzureSearchIndex(connection, plan)
+    with pytest.raises(NotConfigured, match="the role 'Reader'"):
+        await index.fingerprints()
+    del service.indexes[service.index_name]
+    service.roles = {SERVICE_READER}
+    assert await index.fingerprints() == {}
+    with pytest.raises(NotConfigured, match="the role 'Search Service Contributor'"):
+        await index.replace("a.md", "1", passages_of("a.md", 1), None)
+    service.roles = {SERVICE_CONTRIBUTOR}
+    with pytest.raises(NotConfigured, match="the role 'Search Index Data Contributor'"):
+        await index.replace("a.md", "1", passages_of("a.md", 1), None)
+    service.roles = {SERVICE_READER, CONTRIBUTOR}
+    await index.replace("a.md", "1", passages_of("a.md", 1), None)
+    assert await index.fingerprints() == {"a.md": "1"}
 
 
 async def test_no_identity_is_told_with_what_to_do(

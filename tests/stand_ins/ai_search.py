@@ -41,16 +41,17 @@ _LARGEST = 16 * 1024 * 1024
 READER = "Search Index Data Reader"
 CONTRIBUTOR = "Search Index Data Contributor"
 SERVICE_CONTRIBUTOR = "Search Service Contributor"
+SERVICE_READER = "Reader"
 ROLES: dict[Operation, frozenset[str]] = {
     "search": frozenset({READER, CONTRIBUTOR}),
     "lookup": frozenset({READER, CONTRIBUTOR}),
     "count": frozenset({READER, CONTRIBUTOR}),
     "retrieve": frozenset({READER, CONTRIBUTOR}),
     "write": frozenset({CONTRIBUTOR}),
-    "definition": frozenset({SERVICE_CONTRIBUTOR}),
+    "definition": frozenset({SERVICE_READER, SERVICE_CONTRIBUTOR}),
     "create": frozenset({SERVICE_CONTRIBUTOR}),
-    "list": frozenset({SERVICE_CONTRIBUTOR}),
-    "stats": frozenset({SERVICE_CONTRIBUTOR}),
+    "list": frozenset({SERVICE_READER, SERVICE_CONTRIBUTOR}),
+    "stats": frozenset({SERVICE_READER, SERVICE_CONTRIBUTOR}),
 }
 """One of which a token's identity must have; the query key does what `READER` may."""
 
