@@ -19,6 +19,7 @@ from azure.search.documents.indexes.aio import SearchIndexClient
 from azure.search.documents.indexes.models import SearchIndex
 
 from shared.chat_types import Json, Passage
+from shared.errors import NotConfigured
 from shared.retrieval.azure_search_connection import SearchConnection
 from shared.retrieval.azure_search_faults import MANAGE, WRITE
 from shared.retrieval.azure_search_filters import literal
@@ -100,11 +101,12 @@ class AzureSearchIndex:
         if not documents:
             await self.remove(sourcefile)
             return
-        mark = self._names.fingerprint
-        await self._make_room(documents)
-        await self._writer.write("upload", [{**documents[0], mark: f"{fingerprint}{_UNFINISHED}"}, *documents[1:]])
-        await self._remove_all_but({passage.id for passage in passages}, sourcefile)
-        await self._writer.write("upload", [{**documents[0], mark: fingerprint}])
+        try:
+            await self._make_room(documents)
+            await self._put(sourcefile, fingerprint, documents)
+        except NotConfigured:
+            self._existing = None  # whoever mends the index need not restart the app
+            raise
 
     async def remove(self, sourcefile: str) -> None:
         """Forget a file; one that is not there is no error.
@@ -119,6 +121,13 @@ class AzureSearchIndex:
     async def aclose(self) -> None:
         """Close the connections to the service."""
         await self._connection.aclose()
+
+    async def _put(self, sourcefile: str, fingerprint: str, documents: Sequence[Document]) -> None:
+        mark = self._names.fingerprint
+        unfinished = {**documents[0], mark: f"{fingerprint}{_UNFINISHED}"}
+        await self._writer.write("upload", [unfinished, *documents[1:]])
+        await self._remove_all_but({str(one[self._names.id]) for one in documents}, sourcefile)
+        await self._writer.write("upload", [{**documents[0], mark: fingerprint}])
 
     async def _remove_all_but(self, kept: set[str], sourcefile: str) -> None:
         """Remove a file's other passages; the one with the fingerprint last, so that the file is known until then."""

@@ -223,6 +223,21 @@ async def test_a_field_that_the_index_lacks_is_named_if_a_passage_has_it(
     assert await one.fingerprints() == {"a.md": "1"}
 
 
+async def test_an_index_that_is_mended_is_written_to_without_a_restart(
+    service: AISearchStandIn, one: AzureSearchIndex
+) -> None:
+    service.add_index(with_fingerprint(demo_index(without=["groups"])))
+    secret = [replace(passages_of("a.md", 1)[0], groups=("staff",))]
+    await error_of(one.replace("a.md", "1", secret, None), NotConfigured)
+    service.indexes.clear()
+    service.add_index(with_fingerprint(demo_index()))
+    await one.replace("a.md", "1", secret, None)
+    service.indexes.clear()
+    await error_of(one.replace("a.md", "2", secret, None), NotConfigured)
+    await one.replace("a.md", "2", secret, None)
+    assert await one.fingerprints() == {"a.md": "2"}
+
+
 async def test_two_that_make_the_index_at_once_both_write_to_it(service: AISearchStandIn) -> None:
     first, second = open_index(service), open_index(service)
     await asyncio.gather(write(first, "a.md", "1", 1), write(second, "b.md", "1", 1))
