@@ -5,6 +5,7 @@ by cosine, and for hybrid the fused score, about 1/60 for each query that ranks 
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ _LONGEST_TEXT = 1_000
 """Characters that are searched for by their words: the service takes 1,024 words, and a character can be one."""
 _NEAREST = 50
 """Passages that a vector query finds at least: so many the semantic ranker reads, and fusion hardly gains by more."""
+_OPERATOR = re.compile(r"""[+|"()'\\]|(?<!\S)-|\*(?!\S)""")
+"""What acts in the simple query syntax: `-` only at the beginning of a word, `*` only at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ class AzureSearchRetriever:
         text = query.text[:_LONGEST_TEXT]
         arguments: dict[str, Any] = {"top": query.top}
         if plan.mode is not RetrievalMode.VECTORS:
-            arguments["search_text"] = text
+            arguments["search_text"] = as_words(text)
         if vectors:
             arguments["vector_queries"] = vectors
         if where:
@@ -138,8 +141,8 @@ class AzureSearchRetriever:
             arguments["vector_filter_mode"] = "preFilter"  # old indexes filter what was found, unless they are told
         if query.semantic_ranker:
             arguments |= {"query_type": "semantic", "semantic_configuration_name": self._semantic_configuration}
-            if plan.mode is RetrievalMode.VECTORS:
-                arguments["semantic_query"] = text  # there is no other text to rank by
+            if arguments.get("search_text") != text:  # by itself the ranker takes that
+                arguments["semantic_query"] = text
             if query.semantic_captions:
                 arguments["query_caption"] = "extractive|highlight-false"
         return arguments
@@ -158,6 +161,14 @@ class AzureSearchRetriever:
                 "use_security_filter": query.access is not None,
             },
         )
+
+
+def as_words(text: str) -> str:
+    """A question as a search for its words, with nothing in it an operator: `-allowed` would find what lacks the word.
+
+    Source: Azure AI Search, 'Simple query syntax', 'Escaping search operators'.
+    """
+    return _OPERATOR.sub(r"\\\g<0>", text)
 
 
 def _is_good(passage: Passage, query: SearchQuery) -> bool:

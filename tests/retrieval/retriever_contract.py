@@ -42,6 +42,14 @@ ODD_TEXTS = (
     " ".join(f"word{number}" for number in range(5_000)),
     "x" * 100_000,
 )
+AS_WORDS = (
+    "vision -counter month",
+    "vision +counter +month",
+    '"vision counter" month',
+    "(vision counter|month)",
+    "vision* 'counter' month*",
+    "-vision counter -month?",
+)
 
 
 class RetrieverContract:
@@ -154,6 +162,13 @@ class RetrieverContract:
     @pytest.mark.parametrize("text", ODD_TEXTS, ids=[repr(text[:24]) for text in ODD_TEXTS])
     async def test_any_text_is_a_valid_query(self, retriever: Retriever, text: str) -> None:
         await retriever.search(SearchQuery(text, self.mode), CONTEXT)
+
+    @pytest.mark.parametrize("text", AS_WORDS)
+    async def test_operators_of_a_search_language_are_no_more_than_they_are_in_a_question(
+        self, retriever: Retriever, text: str
+    ) -> None:
+        words = SearchQuery("vision counter month", RetrievalMode.TEXT, top=5)
+        assert await self.ids(retriever, replace(words, text=text)) == await self.ids(retriever, words)
 
     async def test_searches_at_the_same_time_each_get_their_own_result(self, retriever: Retriever) -> None:
         wanted = ["vision", "dental", "parking", "badge", "canteen"] * 10

@@ -78,6 +78,18 @@ async def service() -> AsyncGenerator[AISearchStandIn]:
             id="captions",
         ),
         pytest.param(SearchQuery("glasses", TEXT, semantic_captions=True), BY_WORDS, id="captions, no ranker"),
+        pytest.param(SearchQuery("C++ -glasses?", TEXT), BY_WORDS | {"search": r"C\+\+ \-glasses?"}, id="operators"),
+        pytest.param(
+            SearchQuery("-glasses", HYBRID, semantic_ranker=True, vector_fields=("embedding",)),
+            {
+                "search": r"\-glasses",
+                "top": 3,
+                "queryType": "semantic",
+                "semanticQuery": "-glasses",
+                "vectorQueries": [BY_VECTOR],
+            },
+            id="operators, ranker",
+        ),
         pytest.param(
             SearchQuery("glasses", TEXT, minimum_score=1.0, minimum_reranker_score=2.0), BY_WORDS, id="minimum scores"
         ),

@@ -10,6 +10,7 @@ import pytest
 from shared.chat_types import Access, Caption, Json, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow, Unavailable
 from shared.retrieval import Retriever, SearchQuery
+from shared.retrieval.azure_search_retriever import as_words
 from tests.retrieval.azure_search import IMAGE_DIMENSIONS, search_service, searching
 from tests.retrieval.retriever_contract import CONTEXT, LIBRARY, RetrieverContract, passage
 from tests.stand_ins.ai_search import AISearchStandIn
@@ -298,6 +299,23 @@ async def test_a_long_question_is_searched_for_by_as_much_as_a_service_takes(ser
         await retriever.search(SearchQuery("glasses " * 5_000), CONTEXT)
     assert [len(text) for [text] in embedder.calls] == [8_000]
     assert len(str(service.searches[0]["search"])) == 1_000
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("dogs -allowed?", r"dogs \-allowed?"),
+        ("C++ (not C#)", r"C\+\+ \(not C#\)"),
+        ("--force\n-v", "\\--force\n\\-v"),
+        ("Wi-Fi - or 4*4=16", r"Wi-Fi \- or 4*4=16"),
+        ("plan* ** *", r"plan\* *\* \*"),
+        ("""the "Standard" plan's a|b""", r"""the \"Standard\" plan\'s a\|b"""),
+        (r"C:\plans\x", r"C:\\plans\\x"),
+        ("what is paid?", "what is paid?"),
+    ],
+)
+def test_nothing_in_a_question_is_an_operator(text: str, sent: str) -> None:
+    assert as_words(text) == sent
 
 
 class _Broken(HashedEmbedder):

@@ -5,6 +5,7 @@ names what to search for itself.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -115,7 +116,8 @@ def retrieve(base: KnowledgeBase, index: Index, asked: RetrievalBody) -> dict[st
 
 def _search(index: Index, text: str, params: _SourceParams) -> list[dict[str, Json]]:
     vectors = [one.name for one in index.definition.fields if index.definition.has_vectorizer(one.name)]
-    body: dict[str, Json] = {"search": text, "queryType": "semantic", "top": _REFERENCES}
+    words = re.sub(r"""[+|"()'\\*-]""", r"\\\g<0>", text)  # what a semantic intent says is no expression
+    body: dict[str, Json] = {"search": words, "semanticQuery": text, "queryType": "semantic", "top": _REFERENCES}
     if params.filter_add_on:
         body["filter"] = params.filter_add_on
     if vectors:

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from shared.chat_types import Json
-from shared.retrieval.terms import fold, words
 from tests.stand_ins.ai_search_bodies import SearchBody, TextQuery, VectorQuery
 from tests.stand_ins.ai_search_definitions import IndexField, SemanticConfiguration
 from tests.stand_ins.ai_search_documents import Document, Index
 from tests.stand_ins.ai_search_refusals import invalid_parameter, no_such_field
+from tests.stand_ins.ai_search_simple_syntax import Query, parse, terms_of
 from tests.stand_ins.hashed_embedder import hashed_vector
 
 _RANKED_BY_MEANING = 50
@@ -58,19 +58,20 @@ def _by_words(index: Index, asked: SearchBody, keys: Sequence[str]) -> list[tupl
         for one in index.definition.fields
         if one.is_text and one.allows("searchable") and (names is None or one.name in names)
     ]
-    texts = {key: _terms(" ".join(_text(index.documents[key].get(name)) for name in searched)) for key in keys}
-    return _bm25(_terms(asked.search or ""), texts, every=asked.search_mode == "all")
+    texts = {key: terms_of(" ".join(_text(index.documents[key].get(name)) for name in searched)) for key in keys}
+    query = parse(asked.search or "", every=asked.search_mode == "all")
+    return _bm25(query, texts) if query else []
 
 
-def _bm25(question: Sequence[str], texts: Mapping[str, Sequence[str]], *, every: bool) -> list[tuple[str, float]]:
-    wanted = list(dict.fromkeys(question))
+def _bm25(query: Query, texts: Mapping[str, Sequence[str]]) -> list[tuple[str, float]]:
+    wanted = list(dict.fromkeys(query.terms))
     counts = {key: Counter(text) for key, text in texts.items()}
     average = sum(map(len, texts.values())) / max(1, len(texts)) or 1.0
     scores: dict[str, float] = {}
     for key, count in counts.items():
-        present = [term for term in wanted if count[term]]
-        if not present or (every and len(present) < len(wanted)):
+        if not query.matches(texts[key]):
             continue
+        present = [term for term in wanted if count[term]]
         score = 0.0
         for term in present:
             having = sum(1 for other in counts.values() if other[term])
@@ -136,8 +137,8 @@ def by_meaning(
 
 def _reranker_score(question: str, document: Document, configuration: SemanticConfiguration) -> float:
     """0 to 4: how much of the question's words a document has."""
-    wanted = set(_terms(question))
-    there = set(_terms(" ".join(_text(document.get(name)) for name in configuration.text_fields)))
+    wanted = set(terms_of(question))
+    there = set(terms_of(" ".join(_text(document.get(name)) for name in configuration.text_fields)))
     return 4.0 * len(wanted & there) / max(1, len(wanted))
 
 
@@ -145,18 +146,14 @@ def _caption(
     question: str, document: Document, configuration: SemanticConfiguration, tags: tuple[str, str]
 ) -> dict[str, Json]:
     """The sentence that has most of the question's words, and the same with those in tags."""
-    wanted = set(_terms(question))
+    wanted = set(terms_of(question))
     text = _text(document.get(configuration.text_fields[0]))
     sentences = [sentence.strip() for sentence in text.split(". ")]
-    best = max(sentences, key=lambda sentence: len(wanted & set(_terms(sentence))))
+    best = max(sentences, key=lambda sentence: len(wanted & set(terms_of(sentence))))
     if tags == ("", ""):
         return {"text": best, "highlights": ""}
-    marked = " ".join(f"{tags[0]}{word}{tags[1]}" if wanted & set(_terms(word)) else word for word in best.split(" "))
+    marked = " ".join(f"{tags[0]}{word}{tags[1]}" if wanted & set(terms_of(word)) else word for word in best.split(" "))
     return {"text": best, "highlights": marked if marked != best else ""}
-
-
-def _terms(text: str) -> list[str]:
-    return [fold(word) for word in words(text)]
 
 
 def _text(value: Json) -> str:
