@@ -18,7 +18,7 @@ INDEX_FIELDS = (
 
 def half_configured(settings: "Settings") -> list[str]:
     """A sentence for each setting that is missing, or that has no effect as things are."""
-    rules = (_model, _history, _safety, _search, _content, _identity, _telemetry)
+    rules = (_model, _history, _safety, _azure_services, _search, _content, _identity, _telemetry)
     return [problem for rule in rules for problem in rule(settings)]
 
 
@@ -74,14 +74,31 @@ def _safety(settings: "Settings") -> list[str]:
         problems.append(
             "RAI_ENDPOINT is another machine without TLS: use https://…, or set RAI_ALLOW_PLAINTEXT to true."
         )
-    problems += _in_the_clear("CONTENT_SAFETY_ENDPOINT", settings.content_safety_endpoint)
     return problems
+
+
+def _azure_services(settings: "Settings") -> Iterator[str]:
+    services = {
+        "CONTENT_SAFETY": (settings.content_safety_endpoint, settings.content_safety_api_key),
+        "AZURE_SEARCH": (settings.azure_search_endpoint, settings.azure_search_api_key),
+        "AZURE_VISION": (settings.azure_vision_endpoint, settings.azure_vision_api_key),
+        "DOCUMENT_INTELLIGENCE": (settings.document_intelligence_endpoint, settings.document_intelligence_api_key),
+    }
+    for name, (endpoint, key) in services.items():
+        if not endpoint:
+            if key:
+                yield f"{name}_ENDPOINT is missing, though {name}_API_KEY is set."
+        elif not _host(endpoint):
+            yield f"{name}_ENDPOINT: should be a URL with its scheme, such as https://example.com."
+        elif in_the_clear := [*_in_the_clear(f"{name}_ENDPOINT", endpoint)]:
+            yield from in_the_clear
+        elif endpoint.startswith("http://") and not key:
+            yield f"{name}_ENDPOINT: without {name}_API_KEY it has to be https://…."
 
 
 def _search(settings: "Settings") -> Iterator[str]:
     parts = {
         "AZURE_SEARCH_INDEX": settings.azure_search_index,
-        "AZURE_SEARCH_API_KEY": settings.azure_search_api_key,
         "AZURE_SEARCH_FIELDS": settings.azure_search_fields,
         "AZURE_SEARCH_SEMANTIC_CONFIGURATION": settings.azure_search_semantic_configuration,
         "AZURE_SEARCH_VECTORIZER": settings.azure_search_vectorizer,
@@ -100,10 +117,6 @@ def _search(settings: "Settings") -> Iterator[str]:
         if field not in INDEX_FIELDS or not called:
             yield f"AZURE_SEARCH_FIELDS: should be field=name, with a field of {', '.join(INDEX_FIELDS)}."
             break
-    if settings.azure_vision_api_key and not settings.azure_vision_endpoint:
-        yield "AZURE_VISION_ENDPOINT is missing, though AZURE_VISION_API_KEY is set."
-    yield from _in_the_clear("AZURE_SEARCH_ENDPOINT", settings.azure_search_endpoint)
-    yield from _in_the_clear("AZURE_VISION_ENDPOINT", settings.azure_vision_endpoint)
 
 
 def _content(settings: "Settings") -> Iterator[str]:
@@ -111,10 +124,7 @@ def _content(settings: "Settings") -> Iterator[str]:
         yield "CONTENT_STORAGE and CONTENT_STORAGE__blobServiceUri are set: unset one of the two."
     if settings.content_storage_queues and not settings.content_storage_blobs:
         yield "CONTENT_STORAGE__blobServiceUri is missing, though CONTENT_STORAGE__queueServiceUri is set."
-    if settings.document_intelligence_api_key and not settings.document_intelligence_endpoint:
-        yield "DOCUMENT_INTELLIGENCE_ENDPOINT is missing, though DOCUMENT_INTELLIGENCE_API_KEY is set."
     yield from _in_the_clear("CONTENT_STORAGE__blobServiceUri", settings.content_storage_blobs)
-    yield from _in_the_clear("DOCUMENT_INTELLIGENCE_ENDPOINT", settings.document_intelligence_endpoint)
 
 
 def _identity(settings: "Settings") -> Iterator[str]:
@@ -165,10 +175,13 @@ def _in_the_clear(name: str, address: str | None) -> Iterator[str]:
 
 
 def _host(url: str) -> str:
+    """The host; empty if it is no URL."""
     try:
-        return urlsplit(url).hostname or ""
+        address = urlsplit(url)
+        host, _ = address.hostname, address.port  # which raises too
     except ValueError:
         return ""
+    return host or ""
 
 
 def _loopback(host: str) -> bool:

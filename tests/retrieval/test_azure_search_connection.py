@@ -1,29 +1,19 @@
-"""What each fault of the SDK means, and how the app signs in to Azure AI Search."""
+"""What the app tells of faults of Azure AI Search, and how it signs in."""
 
 import asyncio
-import importlib
 import traceback
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 
 import pytest
-from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError
 from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
 
+from shared.azure_service.asking import Patience
+from shared.azure_service.faults import Fault, Reason
 from shared.errors import NotConfigured, TooSlow, Unavailable
-from shared.retrieval.azure_search_connection import Patience, SearchConnection
-from shared.retrieval.azure_search_faults import (
-    BY_CLASS,
-    BY_STATUS,
-    READ,
-    SENTENCES,
-    WRITE,
-    Fault,
-    Reason,
-    Right,
-    fault_of,
-)
+from shared.retrieval.azure_search_connection import SearchConnection
+from shared.retrieval.azure_search_faults import READ, SENTENCES, WRITE, Right, told
 from shared.retrieval.azure_search_index import AzureSearchIndex
 from shared.retrieval.azure_search_schema import IndexPlan
 from shared.settings import Settings
@@ -33,78 +23,14 @@ from tests.stand_ins.ai_search_demo import demo_index
 from tests.stand_ins.certificates import server_side
 from tests.stand_ins.identity_endpoint import identity_endpoint
 
-OF_A_STATUS = {
-    "HttpResponseError",
-    "ODataV4Error",
-    "RequestEntityTooLargeError",
-    "ResourceExistsError",
-    "ResourceModifiedError",
-    "ResourceNotFoundError",
-    "ResourceNotModifiedError",
-    "TooManyRedirectsError",
-}
-"""Only raised with an answer, whose status counts."""
-OF_PARTS_WE_DO_NOT_USE = {"ResponseNotReadError", "StreamClosedError", "StreamConsumedError"}
-OF_THE_SAME_REASON = {
-    "CredentialUnavailableError": "ClientAuthenticationError",
-    "AuthenticationRequiredError": "ClientAuthenticationError",
-    "ServiceRequestTimeoutError": "ServiceRequestError",
-}
-"""Not in the table, for they mean what their parent does."""
-
-
-def subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
-    for found in kind.__subclasses__():
-        if found.__module__.startswith(("azure.core", "azure.identity", "azure.search")):
-            yield found
-            yield from subclasses(found)
-
-
-def test_every_exception_class_of_the_sdk_is_known_here() -> None:
-    for module in ("azure.identity.aio", "azure.core.exceptions"):
-        importlib.import_module(module)
-    known = {kind.__name__ for kind in BY_CLASS} | OF_A_STATUS | OF_PARTS_WE_DO_NOT_USE | {*OF_THE_SAME_REASON}
-    assert {kind.__name__ for kind in subclasses(AzureError)} - known == set()
-    for kind in subclasses(AzureError):
-        if parent := OF_THE_SAME_REASON.get(kind.__name__):
-            assert parent in {base.__name__ for base in kind.__mro__}
-
-
-@pytest.mark.parametrize(("status", "reason"), [*BY_STATUS.items(), (302, Reason.NOT_AN_ANSWER), (599, Reason.BROKEN)])
-def test_a_status_counts_before_the_class(status: int, reason: Reason) -> None:
-    error = HttpResponseError("x")
-    error.status_code = status
-    assert fault_of(error) == Fault(reason, status)
-
-
-def test_where_the_app_could_not_sign_in_the_status_is_not_the_services() -> None:
-    error = ClientAuthenticationError("x")
-    for status, reason in ((401, Reason.CREDENTIALS), (400, Reason.NO_IDENTITY), (None, Reason.NO_IDENTITY)):
-        error.status_code = status
-        assert fault_of(error).reason is reason
-
 
 @pytest.mark.parametrize("reason", Reason)
 @pytest.mark.parametrize("has_key", [True, False])
 def test_each_reason_has_an_error_and_a_whole_sentence(reason: Reason, has_key: bool) -> None:
-    error = Fault(reason, retry_after=1.2).to_error(READ, "index 'x'", has_key=has_key)
+    error = told(Fault(reason, retry_after=1.2), READ, "index 'x'", has_key=has_key)
     assert type(error) is SENTENCES[reason][0]
     assert error.message.endswith(".")
     assert "{" not in error.message
-
-
-@pytest.mark.parametrize(
-    ("endpoint", "words"),
-    [
-        ("https://:1", "should be a URL"),
-        ("https://host:port", "should be a URL"),
-        ("http://127.0.0.1:1", "without AZURE_SEARCH_API_KEY it has to be https"),
-    ],
-)
-def test_an_address_that_cannot_be_used_is_named_before_anything_is_sent(endpoint: str, words: str) -> None:
-    settings = Settings.read({"AZURE_SEARCH_ENDPOINT": endpoint, "AZURE_SEARCH_INDEX": "documents"})
-    with pytest.raises(NotConfigured, match=words):
-        SearchConnection.from_settings(settings)
 
 
 async def documents(client: SearchClient) -> int:
