@@ -43,10 +43,10 @@ class ContentSafety:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "ContentSafety":
-        """What the settings name.
+        """What the settings name; they have been checked to be complete.
 
         Raises:
-            NotConfigured: a setting is missing or wrong; names it.
+            NotConfigured: `RAI_POLICY` names no policy.
         """
         endpoint, key = settings.content_safety_endpoint or "", settings.content_safety_api_key
         return cls(endpoint, key, read_severity_policy(settings.rai_policy), settings.rai_timeout_seconds)
@@ -71,7 +71,7 @@ class ContentSafety:
             await analyser.aclose()
 
     async def _ask_health(self) -> PartHealth:
-        host = _host(self._endpoint)
+        host = urlsplit(self._endpoint).netloc.rpartition("@")[2]  # without a password that the URL may carry
         facts: dict[str, Json] = {"host": host}
         try:
             await (await self._opened()).knows_us(seconds=_CHECK_SECONDS)
@@ -85,17 +85,6 @@ class ContentSafety:
             if self._analyser is None:
                 self._analyser = await asyncio.to_thread(_make_analyser, self._endpoint, self._key)
             return self._analyser
-
-
-def _host(endpoint: str) -> str:
-    """Host and port, for people to read: without a user or password that the URL may carry."""
-    try:
-        address = urlsplit(endpoint)
-        port = address.port
-    except ValueError:
-        return ""
-    host = address.hostname or ""
-    return f"{host}:{port}" if host and port else host
 
 
 def _make_analyser(endpoint: str, key: SecretStr | None) -> "TextAnalyser":
