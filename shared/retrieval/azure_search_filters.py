@@ -44,10 +44,9 @@ def access_filter(access: Access, fields: IndexFields) -> str:
     return f"({' or '.join(parts)})" if parts else NOTHING
 
 
-def document_filter(document: str, fields: IndexFields) -> str:
-    """Only passages of this document, by its `sourcefile` or its `sourcepage`."""
-    name = literal(document)
-    return f"({fields.sourcefile} eq {name} or {fields.sourcepage} eq {name})"
+def file_filter(sourcefile: str, fields: IndexFields) -> str:
+    """Only passages of this file."""
+    return f"{fields.sourcefile} eq {literal(sourcefile)}"
 
 
 def pages_filter(sourcepages: Iterable[str], fields: IndexFields) -> str:

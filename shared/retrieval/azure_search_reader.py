@@ -11,7 +11,7 @@ from shared.errors import SwitchboardError
 from shared.kept_health import KeptHealth
 from shared.retrieval.azure_search_connection import SearchConnection
 from shared.retrieval.azure_search_fields import IndexFields
-from shared.retrieval.azure_search_filters import NOTHING, access_filter, both, document_filter
+from shared.retrieval.azure_search_filters import NOTHING, access_filter, both, file_filter, pages_filter
 from shared.retrieval.azure_search_results import passage_of
 
 _KIND = "azure-ai-search"
@@ -60,14 +60,21 @@ class IndexReader:
     async def may_see(self, document: str, access: Access) -> bool:
         """Whether a passage of this document, by its `sourcefile` or `sourcepage`, may be seen so.
 
+        A `sourcepage` counts only where no file is called so: it may be escaped, or name a page, and be the name of
+        another file, which is not for those who may see the page.
+
         Raises:
             NotConfigured: the service refuses us, or what we ask of its index.
             Unavailable, RateLimited, TooSlow: the service's faults.
         """
-        where = both(document_filter(document, self.fields), access_filter(access, self.fields))
-        if where == NOTHING:
+        seen = access_filter(access, self.fields)
+        if seen == NOTHING:
             return False
-        return bool(await self._found({"filter": where, "top": 1, "select": [self.fields.id]}, _in(_LOOK_SECONDS)))
+        deadline = _in(_LOOK_SECONDS)
+        file, page = file_filter(document, self.fields), pages_filter([document], self.fields)
+        if await self._is_any(both(file, seen), deadline):
+            return True
+        return await self._is_any(both(page, seen), deadline) and not await self._is_any(file, deadline)
 
     async def check(self) -> PartHealth:
         """Whether the index can be searched and has something in it; asked at most every 30 seconds."""
@@ -76,6 +83,9 @@ class IndexReader:
     async def aclose(self) -> None:
         """Close the connections to the service."""
         await self._connection.aclose()
+
+    async def _is_any(self, where: str | None, deadline: float) -> bool:
+        return bool(await self._found({"filter": where, "top": 1, "select": [self.fields.id]}, deadline))
 
     async def _found(self, arguments: Mapping[str, Any], deadline: float) -> list[dict[str, Any]]:
         async def search(client: SearchClient) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.chat_types import Access, Caption, Json, RequestContext, RetrievalMode
+from shared.chat_types import Access, Caption, Json, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow, Unavailable
 from shared.retrieval import Retriever, SearchQuery
 from shared.retrieval.azure_search_retriever import as_words
@@ -263,8 +263,27 @@ async def test_groups_that_the_service_cannot_take_are_an_error_and_never_left_o
 async def test_who_may_see_a_document_is_asked_for_one_key(service: AISearchStandIn) -> None:
     async with searching(service) as retriever:
         assert not await retriever.may_see("it's.md", Access("anna"))
-    where = "(sourcefile eq 'it''s.md' or sourcepage eq 'it''s.md') and (oids/any(g: search.in(g, 'anna', '|')))"
-    assert service.searches == [{"filter": where, "select": "id", "top": 1}]
+    seen = "(oids/any(g: search.in(g, 'anna', '|')))"
+    assert service.searches == [
+        {"filter": f"sourcefile eq 'it''s.md' and {seen}", "select": "id", "top": 1},
+        {"filter": f"(search.in(sourcepage, 'it''s.md', '|')) and {seen}", "select": "id", "top": 1},
+    ]
+
+
+async def test_a_page_that_is_called_like_another_file_shows_nothing_of_that() -> None:
+    passages = [
+        Passage("1", "Anna's.", "a%3F.md", "a?.md", None, ("anna",)),
+        Passage("2", "Ben's.", "a%253F.md", "a%3F.md", None, ("ben",)),
+        Passage("3", "Anna's.", "plan-2.pdf", "plan.pdf", None, ("anna",)),
+        Passage("4", "Ben's.", "plan-2.pdf#page=1", "plan-2.pdf", None, ("ben",)),
+        Passage("5", "Anna's.", "report-2.pdf", "report.pdf", None, ("anna",)),
+    ]
+    async with search_service(passages) as service, searching(service) as retriever:
+        names = ["a?.md", "a%3F.md", "plan.pdf", "plan-2.pdf", "report.pdf", "report-2.pdf"]
+        annas = [name for name in names if await retriever.may_see(name, Access("anna"))]
+        bens = [name for name in names if await retriever.may_see(name, Access("ben"))]
+    assert annas == ["a?.md", "plan.pdf", "report.pdf", "report-2.pdf"]
+    assert bens == ["a%3F.md", "plan-2.pdf"]
 
 
 class _Slow(HashedEmbedder):
