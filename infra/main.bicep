@@ -152,9 +152,9 @@ param httpConcurrency int = 100
 @description('Memory of an instance in MB, and with it its share of a core: a quarter, one, or two.')
 param instanceMemory int = 2048
 
-@minValue(40)
+@minValue(1)
 @maxValue(1000)
-@description('How many instances there may be, at most.')
+@description('How many instances there may be, at most: for HTTP, and as many again for the queue.')
 param maximumInstances int = 40
 
 @minValue(0)
@@ -369,7 +369,6 @@ module network 'modules/network.bicep' = if (privateNetwork) {
     name: 'vnet-${token}'
     location: location
     tags: tags
-    zoneNames: concat(storageZones, [openAiZone, searchZone, aiZone])
     services: concat(
       [
         { name: 'blob', id: storage.outputs.id, group: 'blob', zone: storageZones[0] }

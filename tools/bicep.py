@@ -3,6 +3,7 @@
 There is no compiler for this machine's Python; what it would say of types and of Azure's own rules stays unsaid.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ FUNCTIONS = frozenset(
     }
 )
 """Functions and decorators that Bicep has and that are in use; another one is added here."""
+
+KNOWN_AT_START = frozenset({"apiVersion", "id", "name", "type"})
+"""What is known of a resource before it is there."""
 
 _PARSER = Parser(Language(tree_sitter_bicep.language()))
 
@@ -74,7 +78,8 @@ class BicepFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.root = _PARSER.parse(path.read_bytes()).root_node
+        self.source = path.read_bytes()
+        self.root = _PARSER.parse(self.source).root_node
 
     @cached_property
     def declarations(self) -> dict[str, Declaration]:
@@ -90,6 +95,12 @@ class BicepFile:
                 decorators = []
         return found
 
+    @cached_property
+    def scope(self) -> str:
+        """What the file is deployed to."""
+        found = re.search(r"^targetScope = '(\w+)'", text(self.root), re.MULTILINE)
+        return found[1] if found else "resourceGroup"
+
     def of(self, kind: str) -> dict[str, Declaration]:
         """The declarations of one kind, by name."""
         return {one.name: one for one in self.declarations.values() if one.kind == kind}
@@ -102,7 +113,8 @@ class BicepFile:
 def problems(path: Path) -> Iterator[str]:
     """What is wrong in a file, each as `file:line: what`."""
     file = BicepFile(path)
-    for node, what in [*_syntax(file.root), *_names(file), *_modules(file)]:
+    found = [*_syntax(file.root), *_names(file), *_modules(file), *_scopes(file), *_conditions(file), *_at_start(file)]
+    for node, what in found:
         yield f"{path.name}:{node.start_point[0] + 1}: {what}"
 
 
@@ -196,6 +208,65 @@ def _modules(file: BicepFile) -> Iterator[tuple[Node, str]]:
                 yield node, f"{name} has no output {output}"
             case _:
                 pass
+
+
+def _scopes(file: BicepFile) -> Iterator[tuple[Node, str]]:
+    """Modules that are deployed to something else than the file, and do not say to what."""
+    for module in file.of("module").values():
+        path = file.module_file(module)
+        if path.is_file() and BicepFile(path).scope != file.scope and "scope" not in module.body:
+            yield module.node, f"{module.name} needs a scope: {module.head} is for a {BicepFile(path).scope}"
+
+
+def _conditions(file: BicepFile) -> Iterator[tuple[Node, str]]:
+    """Uses of what is there under a condition as if it always were."""
+    for node, one, guarded, member in _members(file):
+        is_conditional = one.value is not None and one.value.type == "if_statement"
+        if is_conditional and not guarded and member not in KNOWN_AT_START:
+            yield node, f"{one.name} may not be there: {one.name}!.{member}"
+
+
+def _at_start(file: BicepFile) -> Iterator[tuple[Node, str]]:
+    """Names, scopes, conditions and loops that need what only comes of the deployment."""
+    late = {node.id: f"{one.name}.{member}" for node, one, _, member in _members(file) if member not in KNOWN_AT_START}
+    for declaration in (*file.of("resource").values(), *file.of("module").values()):
+        for expression in _needed_at_start(declaration):
+            for node in _with_variables(file, expression):
+                if node.id in late:
+                    yield expression, f"{declaration.name} has to be known at the start, and {late[node.id]} is not"
+
+
+def _needed_at_start(declaration: Declaration) -> Iterator[Node]:
+    yield from (declaration.body[key] for key in ("name", "scope") if key in declaration.body)
+    value = declaration.value
+    if value is not None and value.type == "if_statement":
+        yield value.named_children[0]
+    for node in walk(declaration.node):
+        if node.type == "for_statement":
+            yield from node.named_children[:-1]
+
+
+def _with_variables(file: BicepFile, node: Node) -> Iterator[Node]:
+    """A node and all below it, and below the variables that it names."""
+    variables = file.of("var")
+    for one in walk(node):
+        yield one
+        if one.type == "identifier" and text(one) in variables and text(one) not in _local_names(one):
+            value = variables[text(one)].value
+            if value is not None:
+                yield from _with_variables(file, value)
+
+
+def _members(file: BicepFile) -> Iterator[tuple[Node, Declaration, bool, str]]:
+    """Each property that is taken of a resource or module, and whether with a `!` or `?`.
+
+    It is read from the text: the parser puts what follows a `? :` in another place than Bicep.
+    """
+    declared = file.of("resource") | file.of("module")
+    for node in _uses(file.root):
+        member = re.match(rb"(!?)\.(\??)(\w+)", file.source[node.end_byte :])
+        if member and text(node) in declared and text(node) not in _local_names(node):
+            yield node, declared[text(node)], bool(member[1] or member[2]), member[3].decode()
 
 
 def main() -> None:

@@ -72,9 +72,9 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
     httpsOnly: true
     clientAffinityEnabled: false
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
+    // Flex Consumption refuses much of what other plans take here; it has no FTP to turn off.
     siteConfig: {
       minTlsVersion: '1.2'
-      ftpsState: 'Disabled'
       cors: { allowedOrigins: corsOrigins }
     }
     functionAppConfig: {
@@ -122,13 +122,11 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
 }
 
 // Deployments sign in with Entra ID; there are no publishing passwords.
-resource noPasswords 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-01' = [
-  for door in ['scm', 'ftp']: {
-    parent: app
-    name: door
-    properties: { allow: false }
-  }
-]
+resource noPasswords 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-01' = {
+  parent: app
+  name: 'scm'
+  properties: { allow: false }
+}
 
 output name string = app.name
 output url string = 'https://${app.properties.defaultHostName}'

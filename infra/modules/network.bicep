@@ -12,8 +12,8 @@ param tags object
 @description('What gets a private endpoint, each with name, id, the group of its addresses and their DNS zone.')
 param services array
 
-@description('The DNS zones that they need.')
-param zoneNames array
+// Only these: an empty zone would hide what its names stand for outside.
+var zoneNames = union(map(services, service => service.zone), [])
 
 resource network 'Microsoft.Network/virtualNetworks@2023-11-01' = {
   name: name

@@ -12,6 +12,9 @@ param size int = 1
 
 output both string = '${name}${size}'
 """
+MODULE = "module a 'inner.bicep' = {\n  params: { name: 'x' }\n}\n"
+MAYBE = "module a 'inner.bicep' = if (true) {\n  params: { name: 'x' }\n}\n"
+RESOURCE = "resource a 'A/b@2024-01-01' = {\n  name: 'x'\n}\n"
 
 
 def said(folder: Path, outer: str) -> list[str]:
@@ -48,6 +51,27 @@ def test_our_files_are_in_order(file: Path) -> None:
             "module a 'inner.bicep' = if (true) {\n  params: { name: 'x' }\n}\noutput b string = a!.outputs.one",
             "a has no output one",
         ),
+        (f"{MAYBE}output b string = true ? a.outputs.both : ''", "outer.bicep:4: a may not be there"),
+        (
+            "resource a 'A/b@2024-01-01' existing = if (true) {\n  name: 'x'\n}\noutput b string = a.properties.c",
+            "outer.bicep:4: a may not be there",
+        ),
+        (
+            f"targetScope = 'subscription'\n{MODULE}",
+            "outer.bicep:2: a needs a scope: inner.bicep is for a resourceGroup",
+        ),
+        (
+            f"{MODULE}var b = true ? 'c' : a.outputs.both\nresource d 'A/b@2024-01-01' = {{\n  name: 'd-${{b}}'\n}}",
+            "outer.bicep:6: d has to be known at the start, and a.outputs is not",
+        ),
+        (
+            f"{RESOURCE}module b 'inner.bicep' = if (a.properties.c) {{\n  params: {{ name: 'x' }}\n}}",
+            "outer.bicep:4: b has to be known at the start, and a.properties is not",
+        ),
+        (
+            f"{RESOURCE}resource b 'A/b@2024-01-01' = [\n  for c in a.properties.d: {{\n    name: c\n  }}\n]",
+            "outer.bicep:5: b has to be known at the start, and a.properties is not",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, outer: str, says: str) -> None:
@@ -61,6 +85,10 @@ def test_what_is_wrong_is_said(tmp_path: Path, outer: str, says: str) -> None:
         "module a 'inner.bicep' = {\n  params: { name: 'x' }\n}\noutput both string = a.outputs.both",
         "var a = [for one in [1]: { two: one }]\noutput a array = a",
         "var a = map(['x'], one => '${one}')\noutput b array = a",
+        f"{MAYBE}output b string = a!.outputs.both",
+        f"{MAYBE}output b string = a.?outputs.both ?? ''",
+        f"{RESOURCE}resource b 'A/b@2024-01-01' = {{\n  name: '${{a.name}}-y'\n}}",
+        f"{MODULE}module b 'inner.bicep' = {{\n  params: {{ name: a.outputs.both }}\n}}",
         "@description('x')\n@minValue(1)\nparam a int\n\noutput b int = a",
     ],
 )
