@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from unicodedata import normalize
 from urllib.parse import quote, unquote
 
+from shared.chat_types import Access
 from shared.documents import DocumentStore, StoredDocument
 from shared.documents.media_types import media_type
 from shared.documents.names import is_hidden, is_name
@@ -16,7 +17,10 @@ _SNIFF_BYTES = 64 * 1024
 
 
 async def find_document(
-    store: DocumentStore, path: str, may_see: Callable[[str], Awaitable[bool]] | None = None
+    store: DocumentStore,
+    path: str,
+    access: Access | None = None,
+    may_see: Callable[[str, Access], Awaitable[bool]] | None = None,
 ) -> StoredDocument:
     """Find a document by the path in `GET /content/{path}`, decoded once.
 
@@ -25,16 +29,18 @@ async def find_document(
     Args:
         store: Where the documents are.
         path: What was asked for.
-        may_see: Whether the caller may see the document of a name; None: all may be seen.
+        access: What the caller may see; None: everything.
+        may_see: Whether the index has the document of a name for such a caller.
 
     Raises:
         NotFound: there is no such document, or the caller may not see it: the two look the same.
         SwitchboardError: that cannot be found out now.
     """
     for name in _names(path):
-        if may_see and not await may_see(name):
+        if access and may_see and not await may_see(name, access):
             continue
-        if document := await store.find(name):
+        document = await store.find(name)
+        if document and not (access and document.rights.forbid(access)):
             return document
     raise NotFound("There is no such document.")
 

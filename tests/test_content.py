@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from shared.chat_types import Access
 from shared.content import content_headers, find_document
 from shared.documents.file_store import FileStore
 from shared.errors import NotFound
+
+ADA = Access("ada")
 
 
 @pytest.fixture
@@ -72,16 +75,17 @@ async def test_everything_else_is_not_found(content: FileStore, path: str) -> No
 async def test_only_what_the_caller_may_see_is_looked_for(content: FileStore) -> None:
     asked: list[str] = []
 
-    async def may_see(name: str) -> bool:
+    async def may_see(name: str, access: Access) -> bool:
+        assert access == ADA
         asked.append(name)
         return name == "plan.pdf"
 
-    assert (await find_document(content, "plan.pdf#page=3", may_see)).name == "plan.pdf"
+    assert (await find_document(content, "plan.pdf#page=3", ADA, may_see)).name == "plan.pdf"
     assert asked == ["plan.pdf#page=3", "plan.pdf"]
     with pytest.raises(NotFound) as hidden:
-        await find_document(content, "page.html", may_see)
+        await find_document(content, "page.html", ADA, may_see)
     with pytest.raises(NotFound) as missing:
-        await find_document(content, "no.pdf", may_see)
+        await find_document(content, "no.pdf", ADA, may_see)
     assert hidden.value.message == missing.value.message
 
 

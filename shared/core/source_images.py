@@ -106,7 +106,7 @@ class SourceImages:
                 places[passage.sourcepage] = place
         limit = min(asyncio.get_running_loop().time() + PATIENCE_SECONDS, context.deadline - _MARGIN_SECONDS)
         sent = sum(len(message.images) for message in request.messages)
-        loading = _Loading(MOST_IMAGES - sent, limit, context.invocation_id)
+        loading = _Loading(MOST_IMAGES - sent, limit, context)
         parts = await loading.images(places)
         images = tuple(SourceImage(tuple(on_page[part.name]), part) for part in parts)
         thought = _thought(images, wanted, loading.note())
@@ -127,10 +127,11 @@ type _Place = tuple[Store, str]
 class _Loading:
     """The images of one turn: found all at once, then read all at once; each may fail by itself."""
 
-    def __init__(self, most: int, limit: float, invocation_id: str) -> None:
+    def __init__(self, most: int, limit: float, context: RequestContext) -> None:
         self._most = most
         self._limit = limit
-        self._invocation_id = invocation_id
+        self._access = context.access
+        self._invocation_id = context.invocation_id
         self._found = 0
         self._left_out = 0
         self._failed = 0
@@ -174,7 +175,9 @@ class _Loading:
     async def _find(self, shown_as: str, place: _Place) -> "_Found | None":
         store, name = place
         document = await store.find(name)
-        return _Found(shown_as, store, document) if document else None
+        if document is None or (self._access and document.rights.forbid(self._access)):
+            return None
+        return _Found(shown_as, store, document)
 
     async def _read(self, found: "_Found") -> ImagePart | None:
         async with aclosing(found.store.read(found.document)) as pieces:

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from shared.chat_types import PartHealth
+from shared.chat_types import Access, PartHealth
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,11 @@ class Rights:
     """Object ids of users."""
     groups: tuple[str, ...] = ()
     """Object ids of groups."""
+
+    def forbid(self, access: Access) -> bool:
+        """Whether they name somebody, and nobody of these: the index may not know yet whose this version is."""
+        named = bool(self.oids or self.groups)
+        return named and access.oid not in self.oids and not set(self.groups).intersection(access.groups or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,8 @@ class StoredDocument:
     """In UTC."""
     kept: bool
     """Whether it is here by `DocumentStore.keep`, and not put by others."""
+    rights: Rights = Rights()
+    """Who may see this version."""
 
 
 class DocumentStore(Protocol):
@@ -61,12 +68,13 @@ class DocumentStore(Protocol):
         """
         ...
 
-    async def rights(self, name: str) -> Rights:
-        """Who may see it."""
-        ...
+    async def keep(self, name: str, file: Path, rights: Rights | None = None) -> None:
+        """Keep a copy of a file under this name, whole at any moment.
 
-    async def keep(self, name: str, file: Path) -> None:
-        """Keep a copy of a file under this name, whole at any moment; the rights of an older one stay.
+        Args:
+            name: Its name from now on.
+            file: What to copy.
+            rights: Who may see it; None: those who may see the older one. A store that knows no rights keeps none.
 
         Raises:
             ValueError: no document can have this name.

@@ -35,6 +35,10 @@ _KIND = "azure-blob"
 _NO_CONTAINER = "There is no such container yet: run `make index DOCS=folder`, or check CONTENT_CONTAINER."
 _KEPT = "switchboard"
 """The metadata of what `keep` has put there; an upload by others takes it away."""
+_OIDS, _GROUPS = "oids", "groups"
+"""The metadata that say who may see it."""
+_NOBODY = "nobody"
+"""The id that nobody has."""
 _MIB = 1024 * 1024
 _WRITTEN = _MIB
 """Bytes of a request that writes; more at once would hold up the event loop. The last one makes the document."""
@@ -100,7 +104,8 @@ class BlobStore:
         if not found:
             return None
         kept = _KEPT in _lower(found.metadata)
-        return StoredDocument(name, found.size, found.etag, found.last_modified.astimezone(UTC), kept)
+        modified = found.last_modified.astimezone(UTC)
+        return StoredDocument(name, found.size, found.etag, modified, kept, _rights(found.metadata))
 
     async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
         """Yield its bytes, as they come.
@@ -118,13 +123,8 @@ class BlobStore:
             async for chunk in download.chunks():
                 yield chunk
 
-    async def rights(self, name: str) -> Rights:
-        """Whom the blob's metadata names."""
-        found = await self._properties(name)
-        return _rights(found.metadata) if found else Rights()
-
-    async def keep(self, name: str, file: Path) -> None:
-        """Put a copy in place; the metadata of an older one stays.
+    async def keep(self, name: str, file: Path, rights: Rights | None = None) -> None:
+        """Put a copy in place; the metadata of an older one stays, but for rights that are given.
 
         Raises:
             Unavailable: it was changed at the same time, or cannot be written.
@@ -134,11 +134,11 @@ class BlobStore:
         blob = self._container.get_blob_client(name)
         with translated():
             try:
-                await self._upload(blob, file)
+                await self._upload(blob, file, rights)
             except ResourceNotFoundError:
                 with suppress(ResourceExistsError):
                     await self._container.create_container()
-                await self._upload(blob, file)
+                await self._upload(blob, file, rights)
             except (ResourceModifiedError, ResourceExistsError) as exc:
                 raise Unavailable("The document was changed by somebody else at the same time. Try again.") from exc
 
@@ -177,7 +177,7 @@ class BlobStore:
         # With a hierarchical namespace, folders are blobs too.
         return None if "hdi_isfolder" in _lower(found.metadata) else found
 
-    async def _upload(self, blob: BlobClient, file: Path) -> None:
+    async def _upload(self, blob: BlobClient, file: Path, rights: Rights | None) -> None:
         """Write a version in place of the one that the metadata is of, and of no other."""
         old = await self._properties(blob.blob_name)
         condition: dict[str, Any] = (
@@ -189,7 +189,7 @@ class BlobStore:
             await blob.upload_blob(
                 pieces,
                 overwrite=True,
-                metadata=(dict(old.metadata or {}) if old else {}) | {_KEPT: "kept"},
+                metadata=_metadata(old.metadata if old else None, rights),
                 content_settings=ContentSettings(content_type=media_type(blob.blob_name)),
                 **condition,
             )
@@ -212,9 +212,20 @@ async def _pieces(file: Path) -> AsyncGenerator[bytes]:
             yield piece
 
 
+def _metadata(old: Mapping[str, str] | None, rights: Rights | None) -> dict[str, str]:
+    """The metadata of a new version."""
+    metadata = {**(old or {}), _KEPT: "kept"}
+    if rights is None:
+        return metadata
+    named = {key: ",".join(names) for key, names in ((_OIDS, rights.oids), (_GROUPS, rights.groups)) if names}
+    return {key: value for key, value in metadata.items() if key.lower() not in (_OIDS, _GROUPS)} | named
+
+
 def _rights(metadata: Mapping[str, str] | None) -> Rights:
-    named = _lower(metadata)
-    return Rights(_listed(named.get("oids", "")), _listed(named.get("groups", "")))
+    """Whom metadata name. Where they are to name somebody and are empty, that is no invitation to everybody."""
+    lists = _lower(metadata)
+    rights = Rights(_listed(lists.get(_OIDS, "")), _listed(lists.get(_GROUPS, "")))
+    return Rights((_NOBODY,)) if rights == Rights() and lists.keys() & {_OIDS, _GROUPS} else rights
 
 
 def _listed(value: str) -> tuple[str, ...]:

@@ -49,11 +49,7 @@ class FileStore:
             size = min(_CHUNK, end - offset)
             yield await _in_thread(lambda offset=offset, size=size: self._read(document, offset, size))
 
-    async def rights(self, name: str) -> Rights:  # noqa: ARG002 (files have none)
-        """Nobody in particular."""
-        return Rights()
-
-    async def keep(self, name: str, file: Path) -> None:
+    async def keep(self, name: str, file: Path, rights: Rights | None = None) -> None:  # noqa: ARG002 (files have none)
         """Put a copy in place. The unfinished one lies beside the folder, where nobody looks for documents."""
         if not is_name(name):
             raise ValueError("no document can have this name")

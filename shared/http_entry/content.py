@@ -1,7 +1,7 @@
 """The route of the documents that answers cite."""
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
@@ -13,7 +13,6 @@ from shared.errors import SwitchboardError
 from shared.http_entry.answering import answering
 from shared.http_entry.byte_ranges import Asked, Part, asked_for
 from shared.identity.access import access_of
-from shared.service import Service
 
 _log = logging.getLogger("switchboard.content")
 
@@ -23,7 +22,8 @@ async def content(request: Request) -> Response:
     """`GET /content/{path}`: a source document, or a part of it."""
     service = await app.get_service()
     path = request.path_params.get("path") or ""  # a catch-all that catches nothing is left out
-    document = await find_document(service.documents, path, await _may_see(service, request))
+    access = access_of(await service.identity.caller(request.headers), service.settings)
+    document = await find_document(service.documents, path, access, service.retriever.may_see)
     headers = await content_headers(service.documents, document)
     if service.settings.access_control == "enforced":
         headers["cache-control"] = "private, no-cache"  # the next who asks may not be allowed to see it
@@ -43,14 +43,6 @@ async def content(request: Request) -> Response:
     pieces = service.documents.read(document, part.start, part.length)
     first = await anext(pieces, b"")  # until it is there, a fault has its own status
     return _DocumentResponse(first, pieces, status, headers)
-
-
-async def _may_see(service: Service, request: Request) -> Callable[[str], Awaitable[bool]] | None:
-    """What tells whether the caller may see a document; None: all may be seen."""
-    access = access_of(await service.identity.caller(request.headers), service.settings)
-    if access is None:
-        return None
-    return lambda name: service.retriever.may_see(name, access)
 
 
 class _DocumentResponse(StreamingResponse):

@@ -312,6 +312,26 @@ def without_id(body: str) -> str:
     return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "id", body)
 
 
+async def test_a_new_version_is_for_those_whom_it_names_even_before_the_index_follows(
+    azurite: Azurite, http: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    await index_for(tmp_path)
+    async with ContainerClient.from_connection_string(azurite.connection_string, "changed") as container:
+        settings, put = await in_container(azurite, container)
+        async with hosted(tmp_path, settings | IN_FRONT | {"ACCESS_CONTROL": "enforced"}) as host:
+            place = Place(host, put)
+
+            async def status(oid: str, *groups: str) -> int:
+                async with http.get(place.url("for staff.md"), headers=principal(oid, *groups)) as response:
+                    return response.status
+
+            assert (await status(ADA, STAFF), await status(BEN)) == (200, 404)
+            await container.upload_blob("for staff.md", b"Ben's secret.", overwrite=True, metadata={"oids": BEN})
+            assert (await status(ADA, STAFF), await status(BEN), await status(BEN, STAFF)) == (404, 404, 200)
+            await container.upload_blob("for staff.md", b"Nobody's.", overwrite=True, metadata={"oids": ","})
+            assert await status(BEN, STAFF) == 404
+
+
 async def test_where_rights_are_enforced_nobody_is_served_who_is_not_signed_in(
     enforced: Place, http: aiohttp.ClientSession
 ) -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from shared.chat_types import ChatRequest, ImagePart, Json, Message, Overrides, Passage, RequestContext, Role
+from shared.chat_types import Access, ChatRequest, ImagePart, Json, Message, Overrides, Passage, RequestContext, Role
 from shared.core.source_images import MOST_BYTES, MOST_IMAGES, ImagesShown, SourceImages
-from shared.documents import StoredDocument
+from shared.documents import Rights, StoredDocument
+from shared.documents.blob_store import BlobStore
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
+from tests.stand_ins.azurite import Azurite
 
 JPEG = b"\xff\xd8\xff\xe0 a page"
 PNG = b"\x89PNG\r\n\x1a\n a figure"
@@ -51,6 +53,22 @@ class Stores:
 @pytest.fixture
 def stores(tmp_path: Path) -> Stores:
     return Stores(tmp_path)
+
+
+async def test_of_a_page_whose_new_version_names_others_there_is_no_image(tmp_path: Path) -> None:
+    (tmp_path / "1.jpg").write_bytes(JPEG)
+    async with Azurite() as azurite:
+        store = BlobStore.of(azurite.connection_string, "pages")
+        for name, rights in (("ada.pdf", Rights(("ada",))), ("all.pdf", Rights()), ("ben.pdf", Rights(("ben",)))):
+            await store.keep(f"{name}/1.jpg", tmp_path / "1.jpg", rights)
+        deadline = asyncio.get_running_loop().time() + 30
+        request = ChatRequest((Message(Role.USER, "What?"),), Overrides(use_gpt4v=True))
+        sources = [page(1, file=name) for name in ("ada.pdf", "all.pdf", "ben.pdf")]
+        for access, expected in ((Access("ada"), ["ada", "all"]), (None, ["ada", "all", "ben"])):
+            context = RequestContext("id-1", deadline, access=access)
+            shown = await SourceImages(store, store, None).shown(request, sources, context)
+            assert names(shown) == [f"{name}.pdf#page=1" for name in expected]
+        await store.aclose()
 
 
 def names(shown: ImagesShown) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.documents import DocumentStore, Rights
+from shared.documents import DocumentStore
 from shared.errors import Unavailable
 
 type Uploading = Callable[[str, bytes], Awaitable[None]]
@@ -46,7 +46,6 @@ class StoreContract:
     async def test_an_empty_store_has_nothing(self, store: DocumentStore) -> None:
         assert await store.find("plan.pdf") is None
         assert [name async for name in store.names()] == []
-        assert await store.rights("plan.pdf") == Rights()
         await store.remove("plan.pdf")
 
     @pytest.mark.parametrize("name", NAMES)
@@ -69,7 +68,6 @@ class StoreContract:
     async def test_what_is_no_name_is_no_document(self, store: DocumentStore, file: Path, name: str) -> None:
         await store.keep("plan.pdf", file)
         assert await store.find(name) is None
-        assert await store.rights(name) == Rights()
         await store.remove(name)
         with pytest.raises(ValueError, match="name"):
             await store.keep(name, file)

@@ -62,6 +62,8 @@ class TestBlobStore(StoreContract):
         ({"oids": "a,b", "groups": "g"}, Rights(("a", "b"), ("g",))),
         ({"OIDs": " a , ,b,a,", "Groups": ","}, Rights(("a", "b"))),
         ({"oid": "a"}, Rights()),
+        ({"oids": " , "}, Rights(("nobody",))),
+        ({"Groups": ",", "oids": " "}, Rights(("nobody",))),
     ],
 )
 async def test_rights_are_in_the_metadata(
@@ -69,7 +71,9 @@ async def test_rights_are_in_the_metadata(
 ) -> None:
     await container.create_container()
     await container.upload_blob("plan.pdf", b"x", metadata=metadata)
-    assert await store.rights("plan.pdf") == rights
+    document = await store.find("plan.pdf")
+    assert document
+    assert document.rights == rights
 
 
 async def test_a_new_version_keeps_the_metadata_and_has_its_own_media_type(
@@ -86,6 +90,19 @@ async def test_a_new_version_keeps_the_metadata_and_has_its_own_media_type(
     assert metadata == {"groups": "g", "note": "n", "switchboard": "kept"}
     assert properties.content_settings.content_type == "application/pdf"
     assert await content(store, "plan.pdf") == b"new"
+
+
+@pytest.mark.parametrize("rights", [Rights(("ada",)), Rights((), ("staff", "board")), Rights()])
+async def test_rights_that_are_given_with_a_new_version_take_the_place_of_the_old_ones(
+    store: BlobStore, container: ContainerClient, tmp_path: Path, rights: Rights
+) -> None:
+    await container.create_container()
+    await container.upload_blob("1.jpg", b"old", metadata={"OIDs": "ben", "Groups": "all", "note": "n"})
+    (tmp_path / "new").write_bytes(b"new")
+    await store.keep("1.jpg", tmp_path / "new", rights)
+    document = await store.find("1.jpg")
+    assert document
+    assert document.rights == rights
 
 
 async def test_what_others_put_there_is_told_from_what_was_kept(

@@ -144,16 +144,15 @@ async def index_document(name: str, path: Path, mark: str, rights: Rights, targe
 
 async def _ingest_found(document: StoredDocument, target: Target) -> FileReport:
     name = document.name
-    rights = await target.documents.rights(name)
     try:
         with TemporaryDirectory(prefix="switchboard-") as folder:
             path = Path(folder, f"document{PurePosixPath(name).suffix}")
             await _download(document, path, target.documents)
             origin = Origin.FOLDER if document.kept else Origin.STORED
-            mark = await asyncio.to_thread(target.mark, origin, path, rights)
+            mark = await asyncio.to_thread(target.mark, origin, path, document.rights)
             if is_same((await target.index.fingerprints(name)).get(name), mark):
                 return FileReport(name, Outcome.UNCHANGED)
-            return await index_document(name, path, mark, rights, target, keep=False)
+            return await index_document(name, path, mark, document.rights, target, keep=False)
     except UnreadableError as unreadable:
         await target.forget(name)
         return FileReport(name, Outcome.FAILED, str(unreadable))

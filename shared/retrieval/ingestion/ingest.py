@@ -71,7 +71,8 @@ def _gone(listing: Listing, known: Mapping[str, str]) -> list[str]:
 async def _ingest_file(found: Found, known: str | None, target: Target, *, is_stored: bool) -> FileReport:
     name, path = found.sourcefile, found.path
     try:
-        rights = await target.documents.rights(name) if is_stored else Rights()
+        document = await target.documents.find(name) if is_stored else None
+        rights = document.rights if document else Rights()
         mark = await asyncio.to_thread(target.mark, Origin.FOLDER, path, rights)
         if is_same(known, mark):
             if not is_stored:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from shared.chat_types import Passage
-from shared.documents import DocumentStore, page_image
+from shared.documents import DocumentStore, Rights, page_image
 from shared.documents.names import is_name
 
 _AT_ONCE = 4
@@ -60,7 +60,7 @@ class PageImages:
         return f"{_VERSION} {self._embedder.model if self._embedder else ''}" if self._wanted else ""
 
     async def replace(self, path: Path, passages: Sequence[Passage]) -> list[list[float] | None] | None:
-        """Keep an image of each page of a PDF that has passages, and of no other page.
+        """Keep an image of each page of a PDF that has passages, and of no other page, for those who may see these.
 
         Returns:
             The image vector of each passage's page; None without an embedder.
@@ -69,11 +69,12 @@ class PageImages:
             RateLimited, Unavailable, TooSlow: the store's or the embedder's faults.
         """
         sourcefile = passages[0].sourcefile
+        rights = Rights(passages[0].oids, passages[0].groups)
         numbers = sorted({number for passage in passages if (number := _page_number(passage))})
         vectors: dict[int, list[float] | None] = {}
         if self._wanted and numbers and is_name(page_image(sourcefile, numbers[-1])):
             for batch in batched(numbers, _AT_ONCE, strict=False):
-                vectors |= await self._keep(sourcefile, path, batch)
+                vectors |= await self._keep(sourcefile, path, batch, rights)
         await self._remove_but(sourcefile, {page_image(sourcefile, number) for number in vectors})
         return [vectors.get(_page_number(passage) or 0) for passage in passages] if self._embedder else None
 
@@ -91,14 +92,16 @@ class PageImages:
         if self._embedder:
             await self._embedder.aclose()
 
-    async def _keep(self, sourcefile: str, path: Path, numbers: Sequence[int]) -> dict[int, list[float] | None]:
+    async def _keep(
+        self, sourcefile: str, path: Path, numbers: Sequence[int], rights: Rights
+    ) -> dict[int, list[float] | None]:
         """Make and keep images of these pages; return the vector, if any, of each that could be made."""
         from shared.retrieval.ingestion.page_rendering import render_pages
 
         async def keep(number: int, image: bytes) -> list[float] | None:
             file = Path(folder, f"{number}.jpg")
             await asyncio.to_thread(file.write_bytes, image)
-            await self._store.keep(page_image(sourcefile, number), file)
+            await self._store.keep(page_image(sourcefile, number), file, rights)
             return await self._embedder.embed_image(image) if self._embedder else None
 
         with TemporaryDirectory(prefix="switchboard-") as folder:

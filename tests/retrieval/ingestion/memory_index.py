@@ -20,6 +20,7 @@ class MemoryIndex:
         self.vectors: dict[str, Sequence[Sequence[float]] | None] = {}
         self.image_vectors: dict[str, Sequence[Sequence[float] | None] | None] = {}
         self.writes: list[str] = []
+        self.fault: SwitchboardError | None = None
 
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
         return {name: mark for name, (mark, _) in self.files.items() if sourcefile in (None, name)}
@@ -32,6 +33,8 @@ class MemoryIndex:
         vectors: Sequence[Sequence[float]] | None,
         image_vectors: Sequence[Sequence[float] | None] | None = None,
     ) -> None:
+        if self.fault:
+            raise self.fault
         self.writes.append(sourcefile)
         self.files[sourcefile] = (fingerprint, tuple(passages))
         self.vectors[sourcefile] = vectors

@@ -10,10 +10,12 @@ import pytest
 import pytest_asyncio
 from azure.storage.blob.aio import ContainerClient
 
+from shared.documents import Rights
 from shared.documents.blob_store import BlobStore
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.retrieval.ingestion.document import Target, ingest_stored
+from shared.retrieval.ingestion.page_images import PageImages
 from tests.retrieval.ingestion.memory_index import LengthEmbedder, MemoryIndex
 from tests.stand_ins.azurite import Azurite
 
@@ -93,6 +95,24 @@ async def test_rights_are_the_stores_and_a_change_of_them_counts(container: Cont
     assert (passage.oids, passage.groups) == ((), ("ada",))
     await container.client.get_blob_client("a.md").set_blob_metadata({"oids": "ada"})
     assert await container.ingest("a.md") == ("indexed", "1 passage")
+
+
+async def test_images_of_a_new_version_name_those_who_may_see_it_before_the_index_follows(
+    azurite: Azurite, container: Container
+) -> None:
+    images = BlobStore.of(azurite.connection_string, f"pages-{uuid4()}")
+    target = Target(container.index, None, container.store, PageImages(images, None, wanted=True))
+    container.index.fault = Unavailable("It is full.")
+    await container.upload("a.pdf", (FILES / "three-pages.pdf").read_bytes(), oids="ada", groups="staff")
+    with pytest.raises(Unavailable, match="full"):
+        await ingest_stored("a.pdf", target)
+    names = [name async for name in images.names()]
+    assert len(names) == 3
+    for name in names:
+        image = await images.find(name)
+        assert image
+        assert image.rights == Rights(("ada",), ("staff",))
+    await images.aclose()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 from pypdfium2 import PdfDocument
 
+from shared.documents import Rights
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.retrieval.ingestion.document import ingest_stored
@@ -141,7 +142,7 @@ async def test_a_fault_of_the_vectors_leaves_the_document_for_the_next_time(
 
 async def test_a_fault_of_the_store_leaves_the_document_for_the_next_time(place: Pictured) -> None:
     class Full(FileStore):
-        async def keep(self, name: str, file: Path) -> None:  # noqa: ARG002 (of the boundary)
+        async def keep(self, name: str, file: Path, rights: Rights | None = None) -> None:  # noqa: ARG002 (of the boundary)
             raise Unavailable("The disk is full.")
 
     place.pages = PageImages(Full(place.folder), None, wanted=True)
