@@ -153,7 +153,8 @@ class Settings(BaseModel):
     )
     azure_search_vectorizer: bool = Field(
         default=False,
-        description="Whether the index makes the vector of a query itself, instead of the embedding model here.",
+        description="Whether the index makes the vector of a query itself, instead of the embedding model here, which "
+        "makes those of passages all the same.",
     )
     azure_search_knowledge_base: str | None = Field(
         default=None, description="A knowledge base of the service, which does the searches (agentic retrieval)."
@@ -164,7 +165,8 @@ class Settings(BaseModel):
     azure_vision_endpoint: str | None = Field(
         default=None,
         pattern=r"^https?://\S+$",
-        description="Azure AI Vision, which makes vectors of page images. Absent: images are not searched.",
+        description="Azure AI Vision, which makes vectors of page images (`PAGE_IMAGES`) for Azure AI Search. Absent: "
+        "images are not searched.",
     )
     azure_vision_api_key: SecretStr | None = Field(
         default=None, description="Key of that resource. Absent: managed identity, or who is signed in locally."
@@ -195,7 +197,8 @@ class Settings(BaseModel):
     content_storage_queues: str | None = Field(
         default=None,
         pattern=r"^https?://\S+$",
-        description="Address of that account's queues, for the trigger that reads `CONTENT_EVENTS_QUEUE`.",
+        description="Address of that account's queues, for the trigger that reads `CONTENT_EVENTS_QUEUE`. Absent, "
+        "with `CONTENT_STORAGE` too: nothing is watched.",
     )
     content_container: str = Field(
         default="content",
@@ -243,7 +246,8 @@ class Settings(BaseModel):
         default=False, description="Whether traces carry the text of questions and answers."
     )
     applicationinsights_connection_string: SecretStr | None = Field(
-        default=None, description="Application Insights, for traces. Absent, with the next: there are none."
+        default=None,
+        description="Application Insights, for traces. Absent, with `OTEL_EXPORTER_OTLP_ENDPOINT` too: there are none.",
     )
     applicationinsights_authentication_string: str | None = Field(
         default=None,
@@ -287,7 +291,7 @@ class Settings(BaseModel):
         except ValidationError as invalid:
             problems = [
                 f"{variable(field := str(error['loc'][0]))}: "
-                f"{_PROBLEMS_OF.get(field) or _PROBLEMS.get(error['type'], error['msg'])}."
+                f"{_PROBLEMS_OF.get(field) or _PROBLEMS.get(error['type'], error['msg'].removeprefix('Input '))}."
                 for error in invalid.errors()
             ]
             raise NotConfigured(" ".join(problems)) from None

@@ -45,7 +45,7 @@ def test_nothing_configured_is_complete() -> None:
         ({"CHAT_DEADLINE_SECONDS": "0"}, "CHAT_DEADLINE_SECONDS: "),
         ({"CHAT_VISION": "perhaps"}, "CHAT_VISION: should be true or false"),
         ({"CHAT_DEFAULT_PROTOCOL": "smtp"}, "CHAT_DEFAULT_PROTOCOL: .*'ai-chat'"),
-        ({"RAI_MODE": "on"}, "RAI_MODE: .*'enforce'"),
+        ({"RAI_MODE": "on"}, "RAI_MODE: should be 'off', 'annotate' or 'enforce'"),
         ({"RAI_MODE": "enforce"}, "RAI_ENDPOINT is missing"),
         ({"RAI_ENDPOINT": "http://rai.example"}, r"RAI_ENDPOINT: should be https://… or host:port\."),
         ({"RAI_ENDPOINT": "rai.example:50051"}, "RAI_ENDPOINT is another machine without TLS.*RAI_ALLOW_PLAINTEXT"),

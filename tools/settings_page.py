@@ -22,6 +22,10 @@ All are environment variables, and none has to be set; an empty one counts as le
 `Values` of `local.settings.json` too (copy `local.settings.sample.json`), and the environment wins. In Azure they are
 application settings of the Function App; [deploy.md](deploy.md) sets them. Times are in seconds.
 
+Where a service of Azure has no key here, the app signs in with its managed identity (with `AZURE_CLIENT_ID`, which is
+`azure-identity`'s own, the user-assigned one of that id), or on a laptop as who did `az login`. The
+[roles](deploy.md#who-may-do-what) are the same.
+
 The app reads them once. What is wrong with them, and a service that is configured by half, is said by `make run`, in
 `GET /api/health` and to callers.
 """
