@@ -16,6 +16,9 @@ _log = logging.getLogger("switchboard.azure")
 
 # One line a request at INFO says nothing that our own log lines do not.
 logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
+# Of an error that is none of the service's they log a trace, which may quote it.
+for _sdk in ("azure.ai", "azure.search"):
+    logging.getLogger(_sdk).setLevel(logging.ERROR)
 
 OPTIONS: Mapping[str, Any] = {
     "connection_timeout": 5,
@@ -25,7 +28,7 @@ OPTIONS: Mapping[str, Any] = {
 }
 """For the SDKs' clients; times in seconds."""
 
-_WRONG = (AzureError, TimeoutError, AttributeError, LookupError, TypeError, ValueError)
+_WRONG = (AzureError, TimeoutError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What the SDKs raise; see `faults.BY_CLASS`."""
 
 

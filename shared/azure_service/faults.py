@@ -50,9 +50,10 @@ BY_CLASS: dict[type[BaseException], Reason] = {
     DecodeError: Reason.NOT_AN_ANSWER,
     AzureError: Reason.BROKEN,
     TimeoutError: Reason.TOO_SLOW,
-    # The SDKs stumble so over an answer that is no object, or none of the kind that they expect.
+    # The SDKs stumble so over an answer that is no object, not of the kind that they expect, or nested too deep.
     AttributeError: Reason.NOT_AN_ANSWER,
     LookupError: Reason.NOT_AN_ANSWER,
+    RecursionError: Reason.NOT_AN_ANSWER,
     TypeError: Reason.NOT_AN_ANSWER,
     ValueError: Reason.NOT_AN_ANSWER,
 }

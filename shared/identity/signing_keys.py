@@ -110,11 +110,19 @@ class SigningKeys:
 def _read(body: bytes) -> dict[str, PyJWK]:
     """The keys for signatures, by name. There is at least one."""
     document = msgspec.json.decode(body, type=_Document)
-    usable = {
-        key.key_id: key
-        for key in PyJWKSet(document.keys)
-        if isinstance(key.key_id, str) and key.algorithm_name == ALGORITHM and key.public_key_use in (None, "sig")
-    }
+    # The library stumbles over what others say of themselves, and with it over all of them.
+    ours = [key for key in document.keys if _signs(key)]
+    usable = {key.key_id: key for key in PyJWKSet(ours) if key.key_id}
     if not usable:
         raise ValueError("no key to check a signature with")
     return usable
+
+
+def _signs(key: dict[str, Any]) -> bool:
+    """Whether it is a key with a name, for signatures of the one kind. Entra ID leaves the algorithm out."""
+    return (
+        key.get("kty") == "RSA"
+        and key.get("alg") in (None, ALGORITHM)
+        and key.get("use") in (None, "sig")
+        and isinstance(key.get("kid"), str)
+    )

@@ -1,5 +1,6 @@
 """From what Azure AI Search finds to passages. An index may lack any field, and a document any value."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
@@ -62,13 +63,19 @@ def _items(value: object) -> list[object]:
 
 def _text(document: Mapping[str, object], field: str) -> str:
     value = document.get(field)
-    return value if isinstance(value, str) else ""
+    return _sendable(value) if isinstance(value, str) else ""
 
 
 def _texts(document: Mapping[str, object], field: str) -> tuple[str, ...]:
-    return tuple(value for value in _items(document.get(field)) if isinstance(value, str))
+    return tuple(_sendable(value) for value in _items(document.get(field)) if isinstance(value, str))
+
+
+def _sendable(text: str) -> str:
+    """The text with `?` for each half of a character: JSON can hold one, and nothing that is sent can."""
+    return text.encode(errors="replace").decode()
 
 
 def _number(document: Mapping[str, object], field: str) -> float | None:
+    """A number that can be compared: JSON can hold others, too large for any."""
     value = document.get(field)
-    return float(value) if isinstance(value, int | float) else None
+    return float(value) if isinstance(value, int | float) and abs(value) <= sys.float_info.max else None

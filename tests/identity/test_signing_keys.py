@@ -1,8 +1,10 @@
 """The tenant's keys: fetched once for all who wait, kept, and asked for no more often than needed."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -129,6 +131,32 @@ async def test_what_are_no_keys_of_a_tenant_is_not_taken_for_some(
         entra.fail(status, body)
         with pytest.raises(Unavailable):
             await keys.key("key-0")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"alg": "none"},
+        {"alg": "HS256"},
+        {"alg": []},
+        {"use": "enc"},
+        {"kty": "EC"},
+        {"kty": "oct", "k": "c2VjcmV0"},
+        {"kid": 1},
+        {"kid": ""},
+        {"n": "*", "kid": "key-1"},
+        {"n": None, "e": 1, "kid": "key-1"},
+    ],
+)
+async def test_a_key_that_is_none_is_left_out_and_those_beside_it_count(
+    entra: EntraStandIn, odd: dict[str, Any]
+) -> None:
+    [key] = json.loads(entra.document)["keys"]
+    entra.fail(200, json.dumps({"keys": [key | {"kid": "key-1"} | odd, key]}).encode())
+    async with keys_of(entra, pause=3600) as keys:
+        assert (await keys.key("key-0")).key_id == "key-0"
+        with pytest.raises(NotSignedIn):
+            await keys.key("key-1")
 
 
 async def test_keys_count_only_in_a_whole_answer_of_the_directory_itself(entra: EntraStandIn) -> None:

@@ -160,6 +160,24 @@ async def test_what_the_service_says_is_in_no_trace(
     assert "NOT_ACCEPTED (HttpResponseError), status 400" in caplog.text
 
 
+async def test_an_answer_that_is_nested_too_deep_is_none(
+    service: AISearchStandIn, connection: SearchConnection
+) -> None:
+    service.reply(b"[" * 100_000)
+    with pytest.raises(Unavailable, match="no answer of Azure AI Search"):
+        await connection.ask_indexes(definition, deadline=soon())
+
+
+@pytest.mark.parametrize("body", [b"<p>secret question", b'{"error": {"code": ["secret question"]}}', b""])
+async def test_an_error_that_is_not_the_services_leaves_one_line_in_the_log(
+    service: AISearchStandIn, connection: SearchConnection, caplog: pytest.LogCaptureFixture, body: bytes
+) -> None:
+    service.reply(body, status=400)
+    with pytest.raises(NotConfigured):
+        await connection.ask(documents, deadline=soon())
+    assert [record.name for record in caplog.records if record.levelname != "DEBUG"] == ["switchboard.azure"]
+
+
 async def test_what_is_not_answered_in_time_is_given_up_and_told(
     service: AISearchStandIn, connection: SearchConnection
 ) -> None:

@@ -150,6 +150,21 @@ async def test_fields_of_odd_types_are_left_out(service: AISearchStandIn, odd: d
     assert {type(part) for found in result.passages for part in (*found.oids, *found.groups)} <= {str}
 
 
+@pytest.mark.parametrize("score", ["NaN", "1e999", "-1e999", "1" + "0" * 400])
+async def test_a_score_that_no_number_can_hold_is_none(service: AISearchStandIn, score: str) -> None:
+    service.reply(f'{{"value": [{{"content": "x", "@search.score": {score}}}]}}'.encode())
+    async with searching(service) as retriever:
+        result = await retriever.search(SearchQuery("glasses", minimum_score=2), CONTEXT)
+    assert [found.score for found in result.passages] == [None]
+
+
+async def test_half_a_character_is_shown_as_a_question_mark(service: AISearchStandIn) -> None:
+    service.reply(b'{"value": [{"content": "a\\ud800b", "groups": ["\\udc00"], "@search.score": 1}]}')
+    async with searching(service) as retriever:
+        [found] = (await retriever.search(SearchQuery("glasses"), CONTEXT)).passages
+    assert (found.content, found.groups) == ("a?b", ("?",))
+
+
 async def test_captions_take_the_place_of_the_text(service: AISearchStandIn) -> None:
     long = passage("long", "Opening hours are long. Glasses are paid for every second year. Nothing else matters.")
     service.add_documents({"id": "long", "content": long.content, "sourcepage": "long.md", "sourcefile": "long.md"})
