@@ -3,7 +3,6 @@
 import asyncio
 import json
 import secrets
-import ssl
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from tests.app.test_answers import QUESTION, body
 from tests.app.test_cost import EARLIER
 from tests.app.test_warm_up import modules, probed
 from tests.local.running_host import RunningHost
-from tests.stand_ins.certificates import self_signed
+from tests.stand_ins.certificates import server_side
 from tests.stand_ins.collector import TOKEN, CollectorStandIn, Trace
 from tests.stand_ins.easy_auth import IN_FRONT, principal
 from tests.stand_ins.entra import ADA, STAFF, TENANT
@@ -331,18 +330,14 @@ async def test_a_collector_that_takes_nothing_costs_no_answer_and_one_log_entry(
 async def test_application_insights_gets_the_spans_and_the_token_of_the_apps_identity(
     tmp_path: Path, data_dir: Path, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
-    key, certificate = self_signed()
-    (tmp_path / "key.pem").write_bytes(key)
-    (tmp_path / "certificate.pem").write_bytes(certificate)
-    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    tls, trusted = server_side(tmp_path)
     async with CollectorStandIn(tls, TOKEN) as insights, identity_endpoint(TOKEN) as (identity, asked):
         settings = (
             insights.insights_settings
             | identity
             | {
                 "APPLICATIONINSIGHTS_AUTHENTICATION_STRING": "Authorization=AAD",
-                "REQUESTS_CA_BUNDLE": str(tmp_path / "certificate.pem"),
+                "REQUESTS_CA_BUNDLE": str(trusted),
             }
         )
         async with hosted(data_dir, openai.settings | NO_VECTORS | settings) as host:

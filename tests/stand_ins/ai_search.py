@@ -20,7 +20,6 @@ import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Self
 
 from aiohttp import web
 
@@ -96,8 +95,7 @@ class AISearchStandIn(Scripted):
     index_name = INDEX_NAME
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        super().__init__()
-        self.endpoint = ""
+        super().__init__(tls, largest=2 * _LARGEST)
         self.roles = {CONTRIBUTOR, SERVICE_CONTRIBUTOR}
         """What the identity of `token` may do."""
         self.requests: list[Received] = []
@@ -107,22 +105,8 @@ class AISearchStandIn(Scripted):
         """By name."""
         self.hidden_fields: set[str] = set()
         """Fields that the documents of answers come without, though the index has them."""
-        self._tls = tls
         self._failing: dict[str, list[int]] = {}
         self._arrivals = asyncio.Condition()
-        application = web.Application(client_max_size=2 * _LARGEST)
-        application.router.add_route("*", "/{path:.*}", self._serve)
-        self._runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.2, access_log=None)
-
-    async def __aenter__(self) -> Self:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._tls).start()
-        port = self._runner.addresses[0][1]
-        self.endpoint = f"https://localhost:{port}" if self._tls else f"http://127.0.0.1:{port}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._runner.cleanup()
 
     @property
     def settings(self) -> dict[str, str]:

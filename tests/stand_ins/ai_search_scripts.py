@@ -1,6 +1,7 @@
 """Faults of the stand-in for Azure AI Search, on demand."""
 
 import asyncio
+import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
@@ -8,16 +9,18 @@ from typing import Literal
 from aiohttp import web
 
 from shared.chat_types import Json
+from tests.stand_ins.local_server import LocalServer
 
 type Operation = Literal["search", "write", "lookup", "count", "definition", "create", "list", "stats", "retrieve"]
 """What a request wants."""
 type Reply = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Scripted:
+class Scripted(LocalServer):
     """A server that can be told how to answer next: any request, or one that wants this."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None, *, largest: int) -> None:
+        super().__init__(tls, largest=largest)
         self._scripts: deque[tuple[Operation | None, Reply | None]] = deque()
 
     def fail(

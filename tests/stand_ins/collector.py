@@ -15,14 +15,16 @@ import json
 import re
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 from aiohttp import web
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
+
+from tests.stand_ins.local_server import LocalServer
 
 KEY = "11111111-2222-4333-8444-555555555555"
 TOKEN = "token-of-the-app"  # noqa: S105 (nobody else takes it)
@@ -80,8 +82,7 @@ class Refused(Exception):
         self.status = status
 
 
-@dataclass(slots=True)
-class CollectorStandIn:
+class CollectorStandIn(LocalServer):
     """The server, as an async context manager.
 
     Args:
@@ -89,37 +90,22 @@ class CollectorStandIn:
         token: What Application Insights' callers have to sign in with; empty: their key is enough.
     """
 
-    tls: ssl.SSLContext | None = None
-    token: str = ""
-    endpoint: str = ""
-    spans: list[Span] = field(default_factory=list[Span])
-    """What came in over OTLP."""
-    items: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """What came in at Application Insights."""
-    received: bytearray = field(default_factory=bytearray)
-    """Every body that came in, unpacked."""
-    requests: int = 0
-    """How often something came."""
-    refused: list[str] = field(default_factory=list[str])
-    """Why something was refused."""
-    _status: int = 200
-    _gate: asyncio.Event | None = None
-    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-    _runner: web.AppRunner | None = None
-
-    async def __aenter__(self) -> Self:
-        application = web.Application(client_max_size=64 * 1024 * 1024)
-        application.router.add_route("*", "/{path:.*}", self._serve)
-        self._runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.2, access_log=None)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self.tls).start()
-        port = self._runner.addresses[0][1]
-        self.endpoint = f"https://localhost:{port}" if self.tls else f"http://127.0.0.1:{port}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._runner:
-            await self._runner.cleanup()
+    def __init__(self, tls: ssl.SSLContext | None = None, token: str = "") -> None:
+        super().__init__(tls)
+        self.spans: list[Span] = []
+        """What came in over OTLP."""
+        self.items: list[dict[str, Any]] = []
+        """What came in at Application Insights."""
+        self.received = bytearray()
+        """Every body that came in, unpacked."""
+        self.requests = 0
+        """How often something came."""
+        self.refused: list[str] = []
+        """Why something was refused."""
+        self._token = token
+        self._status = 200
+        self._gate: asyncio.Event | None = None
+        self._changed = asyncio.Condition()
 
     @property
     def settings(self) -> dict[str, str]:
@@ -191,7 +177,7 @@ class CollectorStandIn:
                 raise Refused(404, path)
 
     def _read_items(self, body: bytes, request: web.Request) -> list[dict[str, Any]]:
-        if self.token and request.headers.get("Authorization") != f"Bearer {self.token}":
+        if self._token and request.headers.get("Authorization") != f"Bearer {self._token}":
             raise Refused(401, "a wrong token")
         if request.content_type != "application/json":
             raise Refused(415, request.content_type)

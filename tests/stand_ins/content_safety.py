@@ -14,10 +14,12 @@ import json
 import ssl
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Literal
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tests.stand_ins.local_server import LocalServer
 
 PATH = "/contentsafety/text:analyze"
 VERSION = "2023-10-01"
@@ -50,7 +52,7 @@ class Failure:
     content_type: str = "application/json"
 
 
-class ContentSafetyStandIn:
+class ContentSafetyStandIn(LocalServer):
     """The server, as an async context manager; every method may be called at any time.
 
     Args:
@@ -61,7 +63,7 @@ class ContentSafetyStandIn:
     token = "token-of-the-app"  # noqa: S105 (nobody else takes it)
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        self.endpoint = ""
+        super().__init__(tls)
         self.texts: list[str] = []
         """What was analysed, in the order of the requests."""
         self.most_at_once = 0
@@ -70,24 +72,10 @@ class ContentSafetyStandIn:
         """Set when a client leaves before its answer."""
         self.arrived = asyncio.Condition()
         """Told of each request."""
-        self._tls = tls
         self._at_once = 0
         self._words: list[tuple[str, Category, int]] = []
         self._failures: deque[Failure] = deque()
         self._gates: dict[str, asyncio.Event] = {}
-        application = web.Application()
-        application.router.add_route("*", "/{path:.*}", self._serve)
-        self._runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.2, access_log=None)
-
-    async def __aenter__(self) -> Self:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._tls).start()
-        port = self._runner.addresses[0][1]
-        self.endpoint = f"https://localhost:{port}" if self._tls else f"http://127.0.0.1:{port}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._runner.cleanup()
 
     @property
     def settings(self) -> dict[str, str]:

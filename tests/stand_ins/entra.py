@@ -15,12 +15,14 @@ import time
 from base64 import urlsafe_b64encode
 from collections import deque
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 import jwt
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from tests.stand_ins.local_server import LocalServer
 
 TENANT = "5d5b1f1e-7b8c-4d0a-9f5e-2c1a3b4c5d6e"
 CLIENT = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
@@ -28,6 +30,7 @@ OTHER_TENANT = "99999999-9999-4999-8999-999999999999"
 ADA = "aaaaaaaa-0000-4000-8000-000000000001"
 BEN = "bbbbbbbb-0000-4000-8000-000000000002"
 STAFF = "11111111-0000-4000-8000-00000000000a"
+_KEYS = f"/{TENANT}/discovery/v2.0/keys"
 
 
 @cache
@@ -37,11 +40,11 @@ def rsa_key(number: int) -> RSAPrivateKey:
     return generate_private_key(public_exponent=65537, key_size=2048)
 
 
-class EntraStandIn:
+class EntraStandIn(LocalServer):
     """The server, as an async context manager; every method may be called at any time."""
 
     def __init__(self) -> None:
-        self.authority = ""
+        super().__init__()
         self.requests = 0
         """How often the keys were asked for."""
         self.gate: asyncio.Event | None = None
@@ -51,23 +54,16 @@ class EntraStandIn:
         self._number = 0
         self._failures: deque[tuple[int, bytes]] = deque()
         self._down = False
-        application = web.Application()
-        application.router.add_get(f"/{TENANT}/discovery/v2.0/keys", self._serve)
-        self._runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.2, access_log=None)
 
-    async def __aenter__(self) -> Self:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.authority = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._runner.cleanup()
+    @property
+    def authority(self) -> str:
+        """The directory's address."""
+        return self.endpoint
 
     @property
     def keys_url(self) -> str:
         """Where the keys are."""
-        return f"{self.authority}/{TENANT}/discovery/v2.0/keys"
+        return self.authority + _KEYS
 
     @property
     def settings(self) -> dict[str, str]:
@@ -134,7 +130,9 @@ class EntraStandIn:
         """Answer nothing but 503 from now on."""
         self._down = True
 
-    async def _serve(self, _request: web.Request) -> web.Response:
+    async def _serve(self, request: web.Request) -> web.Response:
+        if request.path != _KEYS:
+            return web.Response(status=404)
         self.requests += 1
         self.arrived.set()
         if self.gate:

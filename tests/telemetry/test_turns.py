@@ -89,7 +89,7 @@ async def test_what_is_stopped_at_its_deadline_is_a_timeout(spans: Spans) -> Non
     await anext(events)
     await events.aclose()
     assert spans.last["error.type"] == spans.last["switchboard.outcome"] == "timeout"
-    assert not spans.ended[0].status.is_ok
+    assert not spans.ended[0].status.is_unset
 
 
 @pytest.mark.parametrize(

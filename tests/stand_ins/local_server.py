@@ -1,0 +1,38 @@
+"""What the stand-ins that speak HTTP have in common: a server on this machine, on a port of its own."""
+
+import ssl
+from abc import ABC, abstractmethod
+from typing import Self
+
+from aiohttp import web
+
+
+class LocalServer(ABC):
+    """The server, as an async context manager; what stands in for a service says how it answers.
+
+    Args:
+        tls: For https, without which no client sends a token; then the address is that of `localhost`.
+        largest: Bytes of a request that can be read.
+    """
+
+    def __init__(self, tls: ssl.SSLContext | None = None, *, largest: int = 64 * 1024 * 1024) -> None:
+        self.endpoint = ""
+        """Its address, once it listens."""
+        self._tls = tls
+        application = web.Application(client_max_size=largest)
+        application.router.add_route("*", "/{path:.*}", self._serve)
+        self._runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.2, access_log=None)
+
+    async def __aenter__(self) -> Self:
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._tls).start()
+        port = self._runner.addresses[0][1]
+        self.endpoint = f"https://localhost:{port}" if self._tls else f"http://127.0.0.1:{port}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._runner.cleanup()
+
+    @abstractmethod
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        """Answer a request, whatever its address."""
