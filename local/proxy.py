@@ -159,9 +159,10 @@ async def _upload(request: web.BaseRequest) -> AsyncIterator[bytes]:
 def _request_headers(
     raw: Iterable[tuple[bytes, bytes]], invocation_id: str, set_by_the_platform: tuple[str, ...]
 ) -> CIMultiDict[str]:
-    headers = _end_to_end(raw)
+    # Of a header that comes twice, in different cases, the client would send the last one only.
+    headers = CIMultiDict((name.lower(), value) for name, value in _end_to_end(raw).items())
     for name in list(headers):
-        if name.lower().startswith(set_by_the_platform):
+        if name.startswith(set_by_the_platform):
             headers.popall(name, None)
     headers["x-ms-invocation-id"] = invocation_id
     return headers

@@ -183,6 +183,18 @@ async def test_a_header_that_the_platform_would_not_send_is_refused(
         assert response.status == 401
 
 
+@pytest.mark.parametrize("name", [b"X-MS-CLIENT-PRINCIPAL", b"x-ms-Client-Principal"])
+async def test_of_two_headers_none_counts_however_they_are_spelled(behind_easy_auth: RunningHost, name: bytes) -> None:
+    ada, ben = (principal(who)["X-MS-CLIENT-PRINCIPAL"].encode() for who in (ADA, BEN))
+    reader, writer = await asyncio.open_connection("127.0.0.1", behind_easy_auth.port)
+    writer.write(b"GET /api/chat-history HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n")
+    writer.write(b"X-MS-CLIENT-PRINCIPAL: %b\r\n%b: %b\r\n\r\n" % (ada, name, ben))
+    assert (await reader.readline()).startswith(b"HTTP/1.1 401")
+    await reader.read()
+    writer.close()
+    await writer.wait_closed()
+
+
 def unsigned_token(entra: EntraStandIn, algorithm: str) -> str:
     parts = ({"alg": algorithm, "typ": "JWT", "kid": entra.kid}, entra.claims())
     return ".".join(urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts) + "."
