@@ -141,7 +141,9 @@ class Settings(BaseModel):
     )
     azure_search_index: str | None = Field(default=None, description="The index that is searched, and written to.")
     azure_search_api_key: SecretStr | None = Field(
-        default=None, description="Key of the service. Absent: managed identity, or who is signed in locally."
+        default=None,
+        description="Key of the service: a query key is enough to search, an admin key writes too. Absent: managed "
+        "identity, or who is signed in locally.",
     )
     azure_search_fields: Annotated[Mapping[str, str], BeforeValidator(_read_names)] = Field(
         default_factory=dict[str, str],
@@ -237,13 +239,13 @@ class Settings(BaseModel):
     access_control: Literal["on-request", "enforced"] = Field(
         default="on-request",
         description="Whether callers see only the documents that name them or one of their groups: where a request "
-        "asks for it with a security filter, or always.",
+        "asks for it with a security filter, or always, which takes an `AUTH_MODE` in which callers sign in.",
     )
     access_control_open_documents: bool = Field(
         default=False, description="With `enforced`: whether documents that name nobody are for all who are signed in."
     )
     telemetry_content: bool = Field(
-        default=False, description="Whether traces carry the text of questions and answers."
+        default=False, description="Whether the traces, if there are any, carry the text of questions and answers."
     )
     applicationinsights_connection_string: SecretStr | None = Field(
         default=None,
@@ -266,7 +268,8 @@ class Settings(BaseModel):
     history_table_endpoint: str | None = Field(
         default=None,
         pattern=r"^https://\S+$",
-        description="Address of the tables, such as `https://contoso.table.core.windows.net`, for the app's identity.",
+        description="Address of the tables, such as `https://contoso.table.core.windows.net`, for the app's identity, with "
+        "`HISTORY_BACKEND=azure-table`.",
     )
     azure_web_jobs_storage: SecretStr | None = Field(
         default=None,
