@@ -57,17 +57,21 @@ class Service:
         else:
             images = SourceImages(self.pages, self.documents, self._no_images())
             events = run_turn(request, context, self.model, self.retriever, images)
-        events = record(self._guarded(events, request, context), request, context, self.history)
-        return self.tracing.turn(events, request, context, "chat") if self.tracing else events
+        return self._watched(events, request, context)
 
     def team_turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """The events of a team's answer."""
-        events = team_turn(request, context, self._agent_parts)
-        events = record(self._guarded(events, request, context, team=True), request, context, self.history)
-        return self.tracing.turn(events, request, context, "team") if self.tracing else events
+        return self._watched(team_turn(request, context, self._agent_parts), request, context, team=True)
+
+    def _watched(
+        self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, *, team: bool = False
+    ) -> AsyncGenerator[ChatEvent]:
+        """A turn's events, guarded, recorded and traced."""
+        events = record(self._guarded(events, request, context, team=team), request, context, self.history)
+        return self.tracing.turn(events, request, context, "team" if team else "chat") if self.tracing else events
 
     def _guarded(
-        self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, *, team: bool = False
+        self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, *, team: bool
     ) -> AsyncGenerator[ChatEvent]:
         settings = self.settings
         if settings.rai_mode == "off" or self.safety is None:

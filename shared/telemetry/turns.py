@@ -16,6 +16,7 @@ from opentelemetry.context import attach, get_current
 from opentelemetry.trace import Span, Tracer
 
 from shared.chat_types import ChatRequest, RequestContext
+from shared.core.recorder import NOT_RECORDED
 from shared.errors import ContentFiltered
 from shared.events import (
     AgentMessage,
@@ -177,6 +178,6 @@ class _Told:
 
 def _lacking(thought: Thought) -> str | None:
     """The part that a turn had to do without, if a thought tells of one."""
-    if thought.title == "History":
+    if thought.title == NOT_RECORDED:
         return "history"
     return "search" if thought.props and "note" in thought.props else None
