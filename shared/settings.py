@@ -245,7 +245,7 @@ class Settings(BaseModel):
         default=False, description="With `enforced`: whether documents that name nobody are for all who are signed in."
     )
     telemetry_content: bool = Field(
-        default=False, description="Whether the traces, if there are any, carry the text of questions and answers."
+        default=False, description="Whether traces, to either of the receivers below, carry questions and answers."
     )
     applicationinsights_connection_string: SecretStr | None = Field(
         default=None,
@@ -268,8 +268,8 @@ class Settings(BaseModel):
     history_table_endpoint: str | None = Field(
         default=None,
         pattern=r"^https://\S+$",
-        description="Address of the tables, such as `https://contoso.table.core.windows.net`, for the app's identity, with "
-        "`HISTORY_BACKEND=azure-table`.",
+        description="Address of the tables, such as `https://contoso.table.core.windows.net`, for the app's identity. "
+        "With `HISTORY_BACKEND=azure-table`.",
     )
     azure_web_jobs_storage: SecretStr | None = Field(
         default=None,
