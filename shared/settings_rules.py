@@ -114,7 +114,7 @@ def _search(settings: "Settings") -> Iterator[str]:
     if settings.azure_search_knowledge_source and not settings.azure_search_knowledge_base:
         yield "AZURE_SEARCH_KNOWLEDGE_BASE is missing, though AZURE_SEARCH_KNOWLEDGE_SOURCE is set."
     for field, called in settings.azure_search_fields.items():
-        if field not in INDEX_FIELDS or not called:
+        if field not in INDEX_FIELDS or not re.fullmatch(_FIELD_NAME, called):
             yield f"AZURE_SEARCH_FIELDS: should be field=name, with a field of {', '.join(INDEX_FIELDS)}."
             break
 
@@ -165,6 +165,8 @@ def _telemetry(settings: "Settings") -> Iterator[str]:
         yield from _in_the_clear("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
 
 
+_FIELD_NAME = r"[A-Za-z][A-Za-z0-9_]{0,127}"
+"""Of an index. Anything else would be an expression in the filters that keep rights."""
 _INSTRUMENTATION_KEY = r"(^|;)InstrumentationKey=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(;|$)"
 _SIGN_IN = r"(ClientId=[0-9a-f-]{36};)?Authorization=AAD(;ClientId=[0-9a-f-]{36})?;?"
 

@@ -86,7 +86,10 @@ def test_nothing_configured_is_complete() -> None:
         (SEARCH | {"AZURE_SEARCH_KNOWLEDGE_SOURCE": "ks"}, "AZURE_SEARCH_KNOWLEDGE_BASE is missing"),
         *(
             (SEARCH | {"AZURE_SEARCH_FIELDS": fields}, "AZURE_SEARCH_FIELDS: should be field=name.*sourcepage")
-            for fields in ("contents=chunk", "content", "content=", "content=chunk, nothing", "=chunk")
+            for fields in (
+                *("contents=chunk", "content", "content=", "content=chunk, nothing", "=chunk"),
+                *("oids=oids/any() or true or oids", "content=my text", "content=a=b", "content=1st"),
+            )
         ),
         (SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://127.0.0.1.example"}, "AZURE_SEARCH_ENDPOINT is another machine"),
         *(
