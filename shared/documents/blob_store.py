@@ -39,8 +39,9 @@ _OIDS, _GROUPS = "oids", "groups"
 """The metadata that say who may see it."""
 _NOBODY = "nobody"
 """The id that nobody has."""
-_MIB = 1024 * 1024
-_WRITTEN = _MIB
+_READ = 512 * 1024
+"""Bytes of a request that reads: of each answer that is read slowly there are some four times as many in memory."""
+_WRITTEN = 1024 * 1024
 """Bytes of a request that writes; more at once would hold up the event loop. The last one makes the document."""
 
 
@@ -50,8 +51,8 @@ def _patience() -> dict[str, Any]:
         "connection_timeout": 5,
         "read_timeout": 10,
         "retry_policy": LinearRetry(backoff=0, random_jitter_range=1, retry_total=2),
-        "max_single_get_size": _MIB,
-        "max_chunk_get_size": 4 * _MIB,
+        "max_single_get_size": _READ,
+        "max_chunk_get_size": _READ,
         "max_block_size": _WRITTEN,
     }
 

@@ -92,6 +92,12 @@ class StoreContract:
             assert await content(store, "large.pdf", start, length) == LARGE[start : start + length]
         assert await content(store, "large.pdf", size - 9) == LARGE[-9:]
 
+    async def test_a_large_document_is_read_in_small_pieces(self, store: DocumentStore, tmp_path: Path) -> None:
+        await store.keep("large.pdf", written(tmp_path / "large", LARGE))
+        document = await store.find("large.pdf")
+        assert document
+        assert max([len(piece) async for piece in store.read(document)]) <= 512 * 1024
+
     async def test_an_empty_document_has_no_bytes(self, store: DocumentStore, file: Path) -> None:
         await store.keep("empty.txt", written(file, b""))
         assert await content(store, "empty.txt") == b""

@@ -23,6 +23,11 @@ _DECLARED_WITHIN = 4096
 """Bytes from the start. Source: HTML standard, 'prescan a byte stream' (1024 there; pages in use put it later)."""
 _LARGEST_XML = 100 * 1024 * 1024
 """Bytes of unpacked text that a DOCX may hold: a small file can unpack to more than there is memory."""
+_MOST_TAGS = 2_000_000
+"""Tags and attributes of a document: while it is read each takes some 500 bytes of memory."""
+_TOO_MANY_TAGS = "holds too much markup to be read; split it, or save it as text."
+_PIECE = 1024 * 1024
+"""Bytes that are looked at together."""
 _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
 """Added to mammoth's own map of Word's styles."""
 _OLE_FILE = b"\xd0\xcf\x11\xe0"
@@ -41,7 +46,7 @@ def read_docx(path: Path) -> str:
     """The text of a Word document as Markdown.
 
     Raises:
-        UnreadableError: it is encrypted, from an old version, or unpacks to too much.
+        UnreadableError: it is encrypted, from an old version, or holds too much.
     """
     with path.open("rb") as file:
         if file.read(len(_OLE_FILE)) == _OLE_FILE:
@@ -49,6 +54,8 @@ def read_docx(path: Path) -> str:
         file.seek(0)
         if unpacked_size(file) > _LARGEST_XML:
             raise UnreadableError("unpacks to more than 100 MiB of text; split it.")
+        if _tags_in(file) > _MOST_TAGS:
+            raise UnreadableError(_TOO_MANY_TAGS)
         file.seek(0)
         without_images = mammoth.images.img_element(lambda _: {})
         html = mammoth.convert_to_html(file, convert_image=without_images, style_map=_TITLE_STYLE).value
@@ -62,11 +69,32 @@ def unpacked_size(file: BinaryIO) -> int:
         BadZipFile, NotImplementedError, ValueError, OSError: it is damaged.
     """
     with zipfile.ZipFile(file) as parts:
-        return sum(part.file_size for part in parts.infolist() if part.filename.endswith((".xml", ".rels")))
+        return sum(part.file_size for part in _texts(parts))
+
+
+def _texts(parts: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    return [part for part in parts.infolist() if part.filename.endswith((".xml", ".rels"))]
+
+
+def _tags_in(file: BinaryIO) -> int:
+    """The tags and attributes of a Word document, about."""
+    count = 0
+    with zipfile.ZipFile(file) as parts:
+        for part in _texts(parts):
+            with parts.open(part) as text:
+                while piece := text.read(_PIECE):
+                    count += piece.count(b"<") + piece.count(b"=")
+    return count
 
 
 def html_to_markdown(html: str) -> str:
-    """Markdown of the content of an HTML document, its title as the heading when it has none."""
+    """Markdown of the content of an HTML document, its title as the heading when it has none.
+
+    Raises:
+        UnreadableError: it holds too much.
+    """
+    if html.count("<") + html.count("=") > _MOST_TAGS:
+        raise UnreadableError(_TOO_MANY_TAGS)
     without_declaration = _XML_DECLARATION.sub("", html)  # with it, XHTML would be taken for other XML
     soup = BeautifulSoup(StringIO(without_declaration), "html.parser")  # a short string could pass for a file's name
     title = soup.title.get_text(" ", strip=True) if soup.title else ""

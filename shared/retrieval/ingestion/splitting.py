@@ -7,24 +7,31 @@ from semantic_text_splitter import MarkdownSplitter
 
 from shared.chat_types import Passage
 from shared.retrieval.ingestion.naming import category, passage_id, sourcepage
-from shared.retrieval.ingestion.pages import Page
+from shared.retrieval.ingestion.pages import Page, UnreadableError
 
 PASSAGE_TOKENS = 500
 """The most that a passage holds."""
 OVERLAP_TOKENS = 50
 """The most that two passages of a section share: whole sentences or list items, none when the last is longer."""
+MOST_PASSAGES = 10_000
+"""Of a document, some 8,000 printed pages: with their vectors they are in memory all at once."""
 _TOKENS_OF = "gpt-4o"
 """The model whose tokens are counted; its vocabulary (o200k) comes with the splitter, so nothing is fetched."""
 
 
-def split(sourcefile: str, pages: Sequence[Page]) -> list[Passage]:
+def split(sourcefile: str, pages: Sequence[Page], most: int = MOST_PASSAGES) -> list[Passage]:
     """The passages of a file, in order: cut at headings, else at paragraphs, else at sentences, never across pages.
 
     Plain text is split as Markdown too: the empty lines between its paragraphs mean the same.
+
+    Raises:
+        UnreadableError: there are more than `most`.
     """
     passages: list[Passage] = []
     for page in pages:
         for text in _splitter().chunks(page.text):
+            if len(passages) == most:
+                raise UnreadableError(f"holds more than {most:,} passages of text; split it.")
             passages.append(
                 Passage(
                     id=passage_id(sourcefile, len(passages)),

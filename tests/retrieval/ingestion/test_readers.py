@@ -63,6 +63,21 @@ def test_a_word_document_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> 
         read_pages(bomb)
 
 
+@pytest.mark.parametrize("text", [b"<w:p/>" * 2_000_000, b"<w:p " + b"a='' " * 2_000_000])
+def test_a_word_document_whose_tags_would_fill_the_memory_is_refused(tmp_path: Path, text: bytes) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as parts:
+        parts.writestr("word/document.xml", b"<w:document>" + text)
+    with pytest.raises(UnreadableError, match="too much markup"):
+        read_pages(tmp_path / "bomb.docx")
+
+
+@pytest.mark.parametrize("text", ["<p>" * 2_000_001, "<p " + "a='' " * 2_000_001])
+def test_html_whose_tags_would_fill_the_memory_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "bomb.html").write_text(text)
+    with pytest.raises(UnreadableError, match="too much markup"):
+        read_pages(tmp_path / "bomb.html")
+
+
 def test_html_loses_what_is_not_content() -> None:
     html = """<html><head><title>Rules</title><style>p {}</style><script>alert(1)</script></head><body>
     <nav><a href="/">Home</a></nav><h2>Tea</h2><p>Tea is <b>free</b> for

@@ -3,11 +3,12 @@
 import re
 from itertools import count, pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from semantic_text_splitter import TextSplitter
 
-from shared.retrieval.ingestion.pages import Page
+from shared.retrieval.ingestion.pages import Page, UnreadableError
 from shared.retrieval.ingestion.splitting import OVERLAP_TOKENS, PASSAGE_TOKENS, split
 
 
@@ -74,3 +75,10 @@ def test_no_passage_crosses_pages_and_each_has_its_own_id() -> None:
     passages = split("a.pdf", [Page(text, 2), Page("Short.", 5)])
     assert [passage.sourcepage for passage in passages] == [*["a.pdf#page=2"] * (len(passages) - 1), "a.pdf#page=5"]
     assert len({passage.id for passage in passages}) == len(passages) > 2
+
+
+def test_what_has_more_passages_than_the_memory_has_room_for_is_refused() -> None:
+    pages = [Page(f"Page {number}.", number) for number in range(1, 5)]
+    assert len(split("a.pdf", pages, most=4)) == 4
+    with pytest.raises(UnreadableError, match="more than 3 passages"):
+        split("a.pdf", pages, most=3)
