@@ -21,7 +21,6 @@ def search_query(request: ChatRequest, context: RequestContext, query: str) -> S
         semantic_captions=overrides.semantic_captions,
         minimum_reranker_score=overrides.minimum_reranker_score,
         vector_fields=overrides.vector_fields,
-        language=overrides.language,
     )
 
 

@@ -8,9 +8,6 @@ from typing import Protocol
 
 from shared.chat_types import Caller
 
-ANONYMOUS = Caller()
-"""Everyone, as long as nobody signs in."""
-
 
 class Identity(Protocol):
     """Tells who is calling."""

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from shared.chat_types import Caller
-from shared.identity import ANONYMOUS
 
 
 class NoIdentity:
@@ -11,7 +10,7 @@ class NoIdentity:
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:  # noqa: ARG002 (none of them counts)
         """Nobody in particular."""
-        return ANONYMOUS
+        return Caller()
 
     async def aclose(self) -> None:
         """Nothing was opened."""

@@ -37,8 +37,6 @@ class SearchQuery:
     """No passages that the semantic ranker scores lower."""
     vector_fields: tuple[str, ...] = ()
     """The vector fields to search, by the names that requests have for them; empty: all that there are."""
-    language: str | None = None
-    """The language of the text, a BCP 47 tag."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
+from shared.azure_service.asking import Patience
 from shared.chat_types import Json, Passage
 from shared.retrieval import Embedder
-from shared.retrieval.azure_search_connection import Patience, SearchConnection
+from shared.retrieval.azure_search_connection import SearchConnection
 from shared.retrieval.azure_search_fields import IndexFields
 from shared.retrieval.azure_search_reader import IndexReader
 from shared.retrieval.azure_search_retriever import AzureSearchRetriever

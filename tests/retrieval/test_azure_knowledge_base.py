@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import pytest
 
+from shared.azure_service.asking import Patience
 from shared.chat_types import Access, Json, Passage, RequestContext, RetrievalMode
 from shared.errors import NotConfigured, RateLimited, SwitchboardError, TooSlow, Unavailable
 from shared.retrieval import Retriever, SearchQuery
 from shared.retrieval.azure_knowledge_base import AzureKnowledgeBase
-from shared.retrieval.azure_search_connection import Patience, SearchConnection
+from shared.retrieval.azure_search_connection import SearchConnection
 from shared.retrieval.azure_search_fields import IndexFields
 from shared.retrieval.azure_search_reader import IndexReader
 from shared.settings import Settings

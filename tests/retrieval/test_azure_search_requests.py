@@ -93,7 +93,6 @@ async def service() -> AsyncGenerator[AISearchStandIn]:
         pytest.param(
             SearchQuery("glasses", TEXT, minimum_score=1.0, minimum_reranker_score=2.0), BY_WORDS, id="minimum scores"
         ),
-        pytest.param(SearchQuery("glasses", TEXT, language="de"), BY_WORDS, id="language"),
         pytest.param(
             SearchQuery("glasses", TEXT, include_category="it's"),
             BY_WORDS | {"filter": "category eq 'it''s'"},
