@@ -401,6 +401,15 @@ async def test_a_turn_is_recorded_only_in_a_chat_of_its_caller(
             assert len(await response.json()) == kept, user
 
 
+async def test_no_cache_keeps_a_document_for_those_who_are_not_signed_in(
+    behind_easy_auth: RunningHost, rights_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    (rights_dir / "content").mkdir()
+    (rights_dir / "content" / "open.md").write_text("For all who are signed in.")
+    async with http.get(behind_easy_auth.url + "/content/open.md", headers=principal(ADA)) as response:
+        assert (response.status, response.headers["Cache-Control"]) == (200, "private, no-cache")
+
+
 async def test_a_directory_that_cannot_be_reached_is_a_503_and_lets_nobody_in(
     rights_dir: Path, entra: EntraStandIn, http: aiohttp.ClientSession
 ) -> None:
