@@ -56,7 +56,12 @@ class ChosenFields:
         Raises:
             RateLimited, Unavailable, TooSlow: faults of the service that makes the vectors.
         """
-        return await asyncio.gather(*(query(text[:_LONGEST_TEXT], nearest) for query in self.queries.values()))
+        making = [asyncio.ensure_future(query(text[:_LONGEST_TEXT], nearest)) for query in self.queries.values()]
+        try:
+            return await asyncio.gather(*making)
+        finally:
+            for query in making:
+                query.cancel()  # where one fails, nobody waits for the others
 
 
 class VectorFields:

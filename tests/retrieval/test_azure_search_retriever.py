@@ -357,6 +357,30 @@ class _Broken(HashedEmbedder):
         raise Unavailable(f"The embedding service is down for {len(texts)}.")
 
 
+class _Endless(HashedEmbedder):
+    """Goes on until it is cancelled."""
+
+    def __init__(self, dims: int) -> None:
+        super().__init__(dims=dims)
+        self.cancelled = asyncio.Event()
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.cancelled.set()
+        return await super().embed(texts)
+
+
+async def test_where_one_vector_fails_the_other_is_given_up(service: AISearchStandIn) -> None:
+    images = _Endless(IMAGE_DIMENSIONS)
+    async with searching(service, _Broken(), images) as retriever:
+        with pytest.raises(Unavailable):
+            await retriever.search(SearchQuery("vision"), CONTEXT)
+        async with asyncio.timeout(5):
+            await images.cancelled.wait()
+
+
 async def test_a_fault_of_the_embedding_service_is_raised_in_a_hybrid_search(service: AISearchStandIn) -> None:
     async with searching(service, _Broken()) as retriever:
         with pytest.raises(Unavailable, match="embedding service"):
