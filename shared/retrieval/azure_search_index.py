@@ -4,8 +4,9 @@ A file's passages are documents, and its first one holds its fingerprint, which 
 all passages, with a fingerprint that says so, then what is left of the file's old state goes, then the first passage
 again with the real one. What is interrupted or fails half way leaves a file that is known, and to be written again.
 
-The service shows what was written after a second or so. Whoever writes a file twice within that time can leave passages
-of the first version behind, until the file is written again.
+The service shows what was written after a second or so, and who looks at a file earlier sees its old state. So this
+waits that long before it looks at a file that it has written; two processes that write the same file within that time
+can leave passages of the first version behind, until the file is written again.
 """
 
 import asyncio
@@ -24,10 +25,12 @@ from shared.retrieval.azure_search_connection import SearchConnection
 from shared.retrieval.azure_search_faults import MANAGE, WRITE
 from shared.retrieval.azure_search_filters import literal
 from shared.retrieval.azure_search_schema import ExistingIndex, IndexPlan
-from shared.retrieval.azure_search_writer import Bounds, Document, DocumentWriter
+from shared.retrieval.azure_search_writer import Action, Bounds, Document, DocumentWriter
 
 _SECONDS = 120.0
 """For one request, its retries included."""
+_SETTLING = 2.0
+"""Seconds until searches show what was written."""
 _UNFINISHED = " (unfinished)"
 """What a fingerprint ends in while its file is written."""
 
@@ -39,15 +42,26 @@ class AzureSearchIndex:
         connection: To the service; closed with this.
         plan: The index.
         bounds: What the service takes at once.
+        settling: Seconds until searches show what was written.
     """
 
-    def __init__(self, connection: SearchConnection, plan: IndexPlan, bounds: Bounds | None = None) -> None:
+    def __init__(
+        self,
+        connection: SearchConnection,
+        plan: IndexPlan,
+        bounds: Bounds | None = None,
+        *,
+        settling: float = _SETTLING,
+    ) -> None:
         self._connection = connection
         self._plan = plan
         self._names = plan.fields
         self._bounds = bounds or Bounds()
         self._writer = DocumentWriter(connection, self._names.id, self._bounds, _SECONDS)
         self._existing: ExistingIndex | None = None
+        self._settling = settling
+        self._settled: dict[str, float] = {}
+        """Of files that were written lately: when searches show that, on the event loop's clock."""
 
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
         """The fingerprint that each source file was indexed with, or that one only; none where there is no index yet.
@@ -58,6 +72,8 @@ class AzureSearchIndex:
         """
         if await self._look() is None:
             return {}
+        if sourcefile is not None:
+            await self._settle(sourcefile)
         file, mark = self._names.sourcefile, self._names.fingerprint
         that_one = f" and {file} eq {literal(sourcefile)}" if sourcefile is not None else ""
         found: dict[str, str] = {}
@@ -116,6 +132,7 @@ class AzureSearchIndex:
             Unavailable, RateLimited, TooSlow: the service's faults; some passages may be gone.
         """
         if await self._look() is not None:
+            await self._settle(sourcefile)
             await self._remove_all_but(set(), sourcefile)
 
     async def aclose(self) -> None:
@@ -123,11 +140,27 @@ class AzureSearchIndex:
         await self._connection.aclose()
 
     async def _put(self, sourcefile: str, fingerprint: str, documents: Sequence[Document]) -> None:
+        await self._settle(sourcefile)
         mark = self._names.fingerprint
         unfinished = {**documents[0], mark: f"{fingerprint}{_UNFINISHED}"}
-        await self._writer.write("upload", [unfinished, *documents[1:]])
+        await self._write("upload", [unfinished, *documents[1:]], sourcefile)
         await self._remove_all_but({str(one[self._names.id]) for one in documents}, sourcefile)
-        await self._writer.write("upload", [{**documents[0], mark: fingerprint}])
+        await self._write("upload", [{**documents[0], mark: fingerprint}], sourcefile)
+
+    async def _write(self, action: Action, documents: Sequence[Document], sourcefile: str) -> None:
+        """Write of a file; whatever comes of it, what was shown of it until now may be old."""
+        if not documents:
+            return
+        try:
+            await self._writer.write(action, documents)
+        finally:
+            now = asyncio.get_running_loop().time()
+            lately = {name: when for name, when in self._settled.items() if when > now}
+            self._settled = {**lately, sourcefile: now + self._settling}
+
+    async def _settle(self, sourcefile: str) -> None:
+        """Wait until searches show what was written of a file."""
+        await asyncio.sleep(self._settled.get(sourcefile, 0) - asyncio.get_running_loop().time())
 
     async def _remove_all_but(self, kept: set[str], sourcefile: str) -> None:
         """Remove a file's other passages; the one with the fingerprint last, so that the file is known until then."""
@@ -137,7 +170,7 @@ class AzureSearchIndex:
         gone = {str(one[names.id]): one[names.fingerprint] is not None for one in there}
         for with_fingerprint in (False, True):
             keys = [key for key, holds in gone.items() if holds is with_fingerprint and key not in kept]
-            await self._writer.write("delete", [{names.id: key} for key in keys])
+            await self._write("delete", [{names.id: key} for key in keys], sourcefile)
 
     async def _window(self, where: str, select: list[str], *, order: list[str] | None = None) -> list[dict[str, Any]]:
         """The documents that pass a filter, as far as the service skips; of each these fields."""

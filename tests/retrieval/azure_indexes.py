@@ -19,10 +19,15 @@ SMALL = Bounds(actions=2, batch_bytes=4_000, page=3, window=6)
 
 
 def open_index(
-    service: AISearchStandIn, bounds: Bounds | None = None, more: Mapping[str, str] | None = None
+    service: AISearchStandIn,
+    bounds: Bounds | None = None,
+    more: Mapping[str, str] | None = None,
+    *,
+    settling: float = 0,
 ) -> AzureSearchIndex:
     settings = Settings.read({**service.settings, **(more or {})})
-    return AzureSearchIndex(SearchConnection.from_settings(settings, QUICK), IndexPlan.from_settings(settings), bounds)
+    connection = SearchConnection.from_settings(settings, QUICK)
+    return AzureSearchIndex(connection, IndexPlan.from_settings(settings), bounds, settling=settling)
 
 
 async def write(index: AzureSearchIndex, name: str, mark: str, count: int, text: str = "") -> None:

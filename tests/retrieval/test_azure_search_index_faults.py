@@ -93,6 +93,24 @@ async def test_wherever_a_removal_breaks_off_the_file_is_known(
     assert service.index.documents == {}
 
 
+async def test_a_file_that_is_written_again_at_once_is_as_the_last_one_left_it(service: AISearchStandIn) -> None:
+    index = open_index(service, settling=0.4)
+    await write(index, "a.md", "folder:1", 1)
+    held = service.indexes[service.index_name]
+    held.lag = 0.2
+    await write(index, "a.md", "folder:2", 3)
+    assert await index.fingerprints("a.md") == {"a.md": "folder:2"}
+    await write(index, "a.md", "folder:3", 1)
+    await index.remove("a.md")
+    await write(index, "a.md", "folder:4", 2)
+    await write(index, "a.md", "folder:5", 1)
+    assert [document["fingerprint"] for document in held.documents.values()] == ["folder:5"]
+    await index.remove("a.md")
+    assert await index.fingerprints("a.md") == {}
+    assert held.documents == {}
+    await index.aclose()
+
+
 @pytest.mark.parametrize("status", [409, 422, 429, 503])
 async def test_documents_that_the_service_did_not_take_are_sent_again_alone(
     service: AISearchStandIn, one: AzureSearchIndex, status: int

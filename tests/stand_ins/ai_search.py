@@ -202,7 +202,9 @@ class AISearchStandIn(Scripted):
         index = self._index(parts["name"])
         match operation:
             case "search":
-                return web.json_response(self._without(answer(index, read_search(read_object(raw)), str(request.url))))
+                return web.json_response(
+                    self._without(answer(index.searched, read_search(read_object(raw)), str(request.url)))
+                )
             case "write":
                 return self._write(index, raw)
             case "lookup":

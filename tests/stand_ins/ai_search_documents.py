@@ -5,6 +5,7 @@ Source: Search Service REST API 2026-04-01, 'Documents - Index'; 'Service limits
 
 import json
 import re
+import time
 from dataclasses import dataclass, field
 
 from shared.chat_types import Json
@@ -27,6 +28,17 @@ class Index:
     definition: IndexDefinition
     documents: dict[str, Document] = field(default_factory=dict[str, Document])
     """By key, in the order in which they came."""
+    lag: float = 0
+    """Seconds until searches show what was written."""
+    _before: list[tuple[float, dict[str, Document]]] = field(default_factory=list[tuple[float, dict[str, Document]]])
+    """When something was written, and what there was before."""
+
+    @property
+    def searched(self) -> "Index":
+        """The index as searches see it."""
+        since = time.monotonic() - self.lag
+        documents = next((before for when, before in self._before if when > since), self.documents)
+        return Index(self.definition, documents)
 
     def update(self, definition: IndexDefinition) -> None:
         """Take a new definition: fields may come, and none may change or go.
@@ -54,6 +66,8 @@ class Index:
         if len(actions) > _ACTIONS:
             raise invalid(f"Only {_ACTIONS} indexing actions are allowed in one request; {len(actions)} were sent.")
         checked = [self._checked(position, action) for position, action in enumerate(actions)]
+        if self.lag:
+            self._before.append((time.monotonic(), dict(self.documents)))
         results: list[Json] = []
         for kind, document in checked:
             key = str(document[self.definition.key])
