@@ -71,6 +71,21 @@ async def test_a_forbidden_question_is_refused(safe: Guarded, path: str) -> None
     assert "refused what was asked" in text
 
 
+async def test_the_check_of_the_question_is_over_while_the_agents_still_work(safe: Guarded) -> None:
+    more = asyncio.Event()
+    for agent in (ALPHA, BETA):
+        with safe.openai.to(agent):
+            safe.openai.reply("One", more, " two.")
+    number = len(safe.rai.sessions) + 1
+    asking = asyncio.create_task(safe.post(STREAM))
+    question = await safe.rai.session_number(number)
+    async with asyncio.timeout(10):
+        await question.until(lambda session: session.half_closed)
+    more.set()
+    status, _ = await asking
+    assert status == 200
+
+
 async def test_when_all_messages_are_forbidden_the_request_is(safe: Guarded) -> None:
     script(safe, f"{BAD} one", f"{BAD} two")
     status, text = await safe.post(BATCH)
