@@ -1,6 +1,6 @@
 """Pages to passages: pieces of a size that suits a prompt, cut where the text itself has its breaks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from semantic_text_splitter import MarkdownSplitter
@@ -15,6 +15,10 @@ OVERLAP_TOKENS = 50
 """The most that two passages of a section share: whole sentences or list items, none when the last is longer."""
 MOST_PASSAGES = 10_000
 """Of a document, some 8,000 printed pages: with their vectors they are in memory all at once."""
+LONGEST_PIECE = 50_000
+"""Characters that are split together: what has no breaks takes the square of its length."""
+_BREAKS = ("\n\n", "\n", " ")
+"""Where a longer text is cut, best first."""
 _TOKENS_OF = "gpt-4o"
 """The model whose tokens are counted; its vocabulary (o200k) comes with the splitter, so nothing is fetched."""
 
@@ -29,7 +33,7 @@ def split(sourcefile: str, pages: Sequence[Page], most: int = MOST_PASSAGES) -> 
     """
     passages: list[Passage] = []
     for page in pages:
-        for text in _splitter().chunks(page.text):
+        for text in (chunk for piece in pieces(page.text) for chunk in _splitter().chunks(piece)):
             if len(passages) == most:
                 raise UnreadableError(f"holds more than {most:,} passages of text; split it.")
             passages.append(
@@ -42,6 +46,18 @@ def split(sourcefile: str, pages: Sequence[Page], most: int = MOST_PASSAGES) -> 
                 )
             )
     return passages
+
+
+def pieces(text: str) -> Iterator[str]:
+    """A text in pieces of at most `LONGEST_PIECE`, cut after its paragraphs if that can be."""
+    start = 0
+    while len(text) - start > LONGEST_PIECE:
+        end = start + LONGEST_PIECE
+        ends = (text.rfind(mark, start, end) + len(mark) for mark in _BREAKS if mark in text[start:end])
+        end = next(ends, end)
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 @cache

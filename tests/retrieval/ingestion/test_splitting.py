@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from semantic_text_splitter import TextSplitter
 
 from shared.retrieval.ingestion.pages import Page, UnreadableError
-from shared.retrieval.ingestion.splitting import OVERLAP_TOKENS, PASSAGE_TOKENS, split
+from shared.retrieval.ingestion.splitting import LONGEST_PIECE, OVERLAP_TOKENS, PASSAGE_TOKENS, pieces, split
 
 
 def fits(text: str, tokens: int) -> bool:
@@ -82,3 +82,19 @@ def test_what_has_more_passages_than_the_memory_has_room_for_is_refused() -> Non
     assert len(split("a.pdf", pages, most=4)) == 4
     with pytest.raises(UnreadableError, match="more than 3 passages"):
         split("a.pdf", pages, most=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("One two.\nThree four.\n\n" * 5_000, "\n\n"),
+        ("One two. Three four.\n" * 5_000, "\n"),
+        ("One two. Three four. " * 5_000, " "),
+        ("x" * 120_000, "x"),
+    ],
+)
+def test_a_long_text_is_split_piece_by_piece_with_nothing_lost(text: str, end: str) -> None:
+    cut = list(pieces(text))
+    assert "".join(cut) == text
+    assert len(cut) == 3
+    assert all(LONGEST_PIECE - 100 < len(piece) <= LONGEST_PIECE and piece.endswith(end) for piece in cut[:-1])
