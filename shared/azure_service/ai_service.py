@@ -7,6 +7,9 @@ from shared.azure_service.asking import Patience, ask
 from shared.azure_service.faults import Fault, Reason, Sentences
 from shared.errors import BadRequest, RateLimited, SwitchboardError, TooSlow, Unavailable
 
+SCOPE = "https://cognitiveservices.azure.com/.default"
+"""What a token of the app's identity is for."""
+
 SENTENCES: Sentences = {
     Reason.UNREACHABLE: (
         Unavailable,
@@ -37,7 +40,6 @@ SENTENCES: Sentences = {
 }
 """What the caller is told."""
 
-
 _PATIENCE = Patience(retries=3, first_backoff=0.25)
 
 
@@ -51,6 +53,8 @@ class AIService:
     """How the names of its settings begin: `…_ENDPOINT`, `…_API_KEY`."""
     sent: str
     """What it is sent, and what to do where it does not accept that."""
+    patience: Patience = _PATIENCE
+    """How long to wait for it."""
 
     async def ask[Answer](
         self, call: Callable[[], Awaitable[Answer]], *, deadline: float, invocation_id: str | None = None
@@ -66,7 +70,7 @@ class AIService:
             BadRequest, Unavailable, RateLimited, TooSlow: there is no answer; says what to do.
         """
         service = f"{self.name}, invocation {invocation_id}" if invocation_id else self.name
-        return await ask(call, deadline=deadline, patience=_PATIENCE, told=self._told, service=service)
+        return await ask(call, deadline=deadline, patience=self.patience, told=self._told, service=service)
 
     def _told(self, fault: Fault) -> SwitchboardError:
         return fault.to_error(SENTENCES, name=self.name, settings=self.settings, sent=self.sent)

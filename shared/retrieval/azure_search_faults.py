@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from shared.azure_service.faults import MAY_PASS as MAY_PASS  # noqa: PLC0414 (for who writes documents one by one)
 from shared.azure_service.faults import Fault, Reason, Sentences
-from shared.azure_service.faults import reason_of as reason_of  # noqa: PLC0414
 from shared.errors import NotConfigured, RateLimited, SwitchboardError, TooSlow, Unavailable
 
 

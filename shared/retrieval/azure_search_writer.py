@@ -15,10 +15,11 @@ import msgspec
 from azure.core.rest import HttpRequest
 from azure.search.documents.aio import SearchClient
 
+from shared.azure_service.faults import MAY_PASS, reason_of
 from shared.chat_types import Json
 from shared.errors import Unavailable
 from shared.retrieval.azure_search_connection import SearchConnection
-from shared.retrieval.azure_search_faults import MAY_PASS, WRITE, reason_of
+from shared.retrieval.azure_search_faults import WRITE
 
 _log = logging.getLogger("switchboard.retrieval")
 

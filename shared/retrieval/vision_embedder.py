@@ -13,9 +13,11 @@ from azure.core.credentials import AzureKeyCredential
 from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy, AzureKeyCredentialPolicy
 from azure.core.rest import AsyncHttpResponse, HttpRequest
+from pydantic import SecretStr
 
+from shared.azure_service.ai_service import SCOPE, AIService
+from shared.azure_service.asking import OPTIONS
 from shared.errors import BadRequest
-from shared.retrieval.azure_ai_service import SCOPE, AIService, Reason
 from shared.settings import Settings
 
 DIMENSIONS = 1024
@@ -30,6 +32,8 @@ _SECONDS = 20.0
 _AT_ONCE = 4
 """Requests at the same time."""
 
+_SERVICE = AIService("Azure AI Vision", "AZURE_VISION", "a question, or an image of a page")
+
 
 class _Vector(msgspec.Struct):
     vector: list[float]
@@ -39,27 +43,26 @@ _decoder = msgspec.json.Decoder(_Vector)
 
 
 class VisionEmbedder:
-    """The `retrieval` routes of one resource."""
+    """The `retrieval` routes of one resource.
 
-    def __init__(self, service: AIService) -> None:
-        self._service = service
+    Args:
+        endpoint: The resource's URL.
+        key: Its key; None: the app's identity.
+        options: More for the SDK's client.
+    """
+
+    def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
+        self._endpoint = endpoint.rstrip("/")
+        self._key = key
+        self._options = {**OPTIONS, **options}
         self._credential: AsyncTokenCredential | None = None
         self._client: AsyncPipelineClient[HttpRequest, AsyncHttpResponse] | None = None
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "VisionEmbedder | None":
-        """The resource that the settings name, if they do."""
-        if not settings.azure_vision_endpoint:
-            return None
-        service = AIService(
-            "Azure AI Vision",
-            settings.azure_vision_endpoint,
-            settings.azure_vision_api_key,
-            "AZURE_VISION_ENDPOINT",
-            "AZURE_VISION_API_KEY",
-        )
-        return cls(service)
+    def from_settings(cls, settings: Settings) -> "VisionEmbedder":
+        """The resource that the settings name; they have been checked to be complete."""
+        return cls(settings.azure_vision_endpoint or "", settings.azure_vision_api_key)
 
     @property
     def model(self) -> str:
@@ -102,32 +105,30 @@ class VisionEmbedder:
         async def post() -> list[float]:
             request = HttpRequest(
                 "POST",
-                f"{self._service.endpoint.rstrip('/')}/computervision/retrieval:{route}",
+                f"{self._endpoint}/computervision/retrieval:{route}",
                 params={"api-version": _API_VERSION, "model-version": _MODEL_VERSION},
                 headers={"Content-Type": content_type, "Accept": "application/json"},
                 content=content,
             )
             response = await self._opened().send_request(request)
             response.raise_for_status()
-            return _decoder.decode(response.content).vector  # what is none raises a ValueError
+            vector = _decoder.decode(response.content).vector  # what is none raises a ValueError
+            if len(vector) != DIMENSIONS:
+                raise ValueError("a vector of another length")
+            return vector
 
         async with self._turns:
-            vector = await self._service.ask(post, seconds=_SECONDS)
-        if len(vector) != DIMENSIONS:
-            raise self._service.error(Reason.NOT_AN_ANSWER)
-        return vector
+            return await _SERVICE.ask(post, deadline=asyncio.get_running_loop().time() + _SECONDS)
 
     def _opened(self) -> AsyncPipelineClient[HttpRequest, AsyncHttpResponse]:
         """The client, made at the first request: a credential's connections belong to the running loop."""
         if self._client is None:
-            self._client = AsyncPipelineClient(
-                self._service.endpoint.rstrip("/"), policies=self._policies(), **self._service.options
-            )
+            self._client = AsyncPipelineClient(self._endpoint, policies=self._policies(), **self._options)
         return self._client
 
     def _policies(self) -> list[Any]:
         """How requests are signed in."""
-        if key := self._service.key:
+        if key := self._key:
             credential = AzureKeyCredential(key.get_secret_value())
             return [AzureKeyCredentialPolicy(credential, "Ocp-Apim-Subscription-Key")]
         from azure.identity.aio import DefaultAzureCredential

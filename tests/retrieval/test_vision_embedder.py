@@ -1,7 +1,6 @@
 """Vectors of texts and images, against a local server that follows the reference of Azure AI Vision."""
 
 import logging
-import ssl
 from collections.abc import AsyncGenerator
 from io import BytesIO
 from pathlib import Path
@@ -10,10 +9,9 @@ import pytest
 from PIL import Image
 
 from shared.errors import RateLimited, SwitchboardError, TooSlow, Unavailable
-from shared.retrieval.azure_ai_service import OPTIONS, AIService
 from shared.retrieval.vision_embedder import VisionEmbedder
 from shared.settings import Settings
-from tests.stand_ins.certificates import self_signed
+from tests.stand_ins.certificates import server_side
 from tests.stand_ins.hashed_embedder import hashed_vector
 from tests.stand_ins.identity_endpoint import identity_endpoint
 from tests.stand_ins.vision import VisionStandIn
@@ -34,7 +32,6 @@ async def service() -> AsyncGenerator[VisionStandIn]:
 @pytest.fixture
 async def embedder(service: VisionStandIn) -> AsyncGenerator[VisionEmbedder]:
     made = VisionEmbedder.from_settings(Settings.read(service.settings))
-    assert made
     yield made
     await made.aclose()
 
@@ -112,16 +109,11 @@ async def test_each_fault_has_its_sentence(
 
 
 async def test_without_a_key_the_apps_identity_signs_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    secret, trusted = tmp_path / "key.pem", tmp_path / "trusted.pem"
-    for file, data in zip((secret, trusted), self_signed(), strict=True):
-        file.write_bytes(data)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(trusted, secret)
+    tls, trusted = server_side(tmp_path)
     async with VisionStandIn(tls) as service, identity_endpoint(service.token) as (environment, asked):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        options = {**OPTIONS, "connection_verify": str(trusted)}
-        embedder = VisionEmbedder(AIService("Vision", service.endpoint, None, "ENDPOINT", "KEY", options))
+        embedder = VisionEmbedder(service.endpoint, None, connection_verify=str(trusted))
         await embedder.embed(["dental"])
         await embedder.embed(["glasses"])
         await embedder.aclose()
@@ -130,12 +122,8 @@ async def test_without_a_key_the_apps_identity_signs_in_once(tmp_path: Path, mon
 
 
 async def test_a_token_goes_nowhere_in_the_clear(service: VisionStandIn) -> None:
-    embedder = VisionEmbedder(AIService("Vision", service.endpoint, None, "ENDPOINT", "KEY"))
+    embedder = VisionEmbedder(service.endpoint, None)
     with pytest.raises(Unavailable):
         await embedder.embed(["dental"])
     await embedder.aclose()
     assert service.texts == []
-
-
-def test_without_an_endpoint_there_is_none() -> None:
-    assert VisionEmbedder.from_settings(Settings.read({})) is None

@@ -14,11 +14,11 @@ import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Self
 
 from aiohttp import web
 
 from shared.chat_types import Json
+from tests.stand_ins.local_server import LocalServer
 
 VERSION = "2024-11-30"
 MODEL = "prebuilt-layout"
@@ -60,14 +60,14 @@ class Analysed:
     """How often somebody asked what has come of it."""
 
 
-class DocumentIntelligenceStandIn:
+class DocumentIntelligenceStandIn(LocalServer):
     """The server, as an async context manager; every method may be called at any time."""
 
     key = "document-key-0123456789"
     token = "token-of-the-app"  # noqa: S105 (nobody else takes it)
 
     def __init__(self) -> None:
-        self.endpoint = ""
+        super().__init__(largest=500 * 1024 * 1024)
         self.analysed: list[Analysed] = []
         """In the order of the requests."""
         self.looks_needed = 1
@@ -75,18 +75,6 @@ class DocumentIntelligenceStandIn:
         self._texts: Mapping[int, str] = {1: "Nothing."}
         self._failures: deque[Failure] = deque()
         self._failures_of_looks: deque[Failure] = deque()
-        application = web.Application(client_max_size=500 * 1024 * 1024)
-        application.router.add_route("*", "/{path:.*}", self._serve)
-        self._runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.2, access_log=None)
-
-    async def __aenter__(self) -> Self:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.endpoint = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._runner.cleanup()
 
     @property
     def settings(self) -> dict[str, str]:

@@ -15,13 +15,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from hashlib import sha256
 from io import BytesIO
-from typing import Self
 
 from aiohttp import web
 from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tests.stand_ins.hashed_embedder import hashed_vector
+from tests.stand_ins.local_server import LocalServer
 
 VERSION = "2024-02-01"
 MODEL_VERSIONS = {"2022-04-11", "2023-04-15"}
@@ -46,16 +46,18 @@ class Failure:
     body: str | None = None
 
 
-class VisionStandIn:
-    """The server, as an async context manager; every method may be called at any time."""
+class VisionStandIn(LocalServer):
+    """The server, as an async context manager; every method may be called at any time.
+
+    Args:
+        tls: For https; then the address is that of `localhost`.
+    """
 
     key = "vision-key-0123456789"
     token = "token-of-the-app"  # noqa: S105 (nobody else takes it)
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        """Make a server that is not listening yet; with `tls` its address is https and that of `localhost`."""
-        self.endpoint = ""
-        self._tls = tls
+        super().__init__(tls)
         self.texts: list[str] = []
         """What was made vectors of, in the order of the requests."""
         self.images: list[bytes] = []
@@ -63,19 +65,6 @@ class VisionStandIn:
         self.shows: dict[bytes, str] = {}
         """What an image shows, by its bytes: its vector is that of this text."""
         self._failures: deque[Failure] = deque()
-        application = web.Application(client_max_size=2 * _LARGEST_IMAGE)
-        application.router.add_route("*", "/{path:.*}", self._serve)
-        self._runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.2, access_log=None)
-
-    async def __aenter__(self) -> Self:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._tls).start()
-        port = self._runner.addresses[0][1]
-        self.endpoint = f"https://localhost:{port}" if self._tls else f"http://127.0.0.1:{port}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._runner.cleanup()
 
     @property
     def settings(self) -> dict[str, str]:

@@ -18,8 +18,10 @@ from azure.core.credentials import AzureKeyCredential
 from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import HttpResponseError
 from azure.core.polling.async_base_polling import AsyncLROBasePolling
+from pydantic import SecretStr
 
-from shared.retrieval.azure_ai_service import AIService
+from shared.azure_service.ai_service import AIService
+from shared.azure_service.asking import OPTIONS, Patience
 from shared.retrieval.ingestion.markup import html_to_markdown
 from shared.retrieval.ingestion.pages import Page, UnreadableError
 from shared.settings import Settings
@@ -34,6 +36,15 @@ _POLL_RETRIES = 3
 """Of one such look; each is bounded by the whole."""
 _OF_THE_DOCUMENT = ("Invalid", "Unsupported")
 """How the codes of errors begin that another try would give again."""
+
+_REFUSED = "is refused by Azure AI Document Intelligence: damaged, protected, or over its limits."
+
+_SERVICE = AIService(
+    "Azure AI Document Intelligence",
+    "DOCUMENT_INTELLIGENCE",
+    "a document",
+    Patience(retries=3, first_backoff=0.25, longest_wait=60.0),
+)
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 """Page numbers, headers, footers and breaks."""
@@ -61,32 +72,25 @@ class DocumentIntelligence:
     """One resource.
 
     Args:
-        service: How to reach it.
+        endpoint: The resource's URL.
+        key: Its key; None: the app's identity.
         poll_seconds: Between two looks at what has come of a document, where the service does not say.
     """
 
     model = f"document-intelligence-{_MODEL}"
     """What reads; another one could read otherwise."""
 
-    def __init__(self, service: AIService, *, poll_seconds: float = _POLL_SECONDS) -> None:
-        self._service = service
+    def __init__(self, endpoint: str, key: SecretStr | None, *, poll_seconds: float = _POLL_SECONDS) -> None:
+        self._endpoint = endpoint
+        self._key = key
         self._poll_seconds = poll_seconds
         self._credential: AsyncTokenCredential | None = None
         self._client: DocumentIntelligenceClient | None = None
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "DocumentIntelligence | None":
-        """The resource that the settings name, if they do."""
-        if not settings.document_intelligence_endpoint:
-            return None
-        service = AIService(
-            "Azure AI Document Intelligence",
-            settings.document_intelligence_endpoint,
-            settings.document_intelligence_api_key,
-            "DOCUMENT_INTELLIGENCE_ENDPOINT",
-            "DOCUMENT_INTELLIGENCE_API_KEY",
-        )
-        return cls(service)
+    def from_settings(cls, settings: Settings) -> "DocumentIntelligence":
+        """The resource that the settings name; they have been checked to be complete."""
+        return cls(settings.document_intelligence_endpoint or "", settings.document_intelligence_api_key)
 
     async def read(self, path: Path, pages: Sequence[int] = ()) -> list[Page]:
         """The text of a document's pages, numbered from 1.
@@ -102,18 +106,23 @@ class DocumentIntelligence:
         data = await asyncio.to_thread(path.read_bytes)
 
         async def analyse() -> AnalyzeResult:
-            poller = await self._opened().begin_analyze_document(
-                _MODEL,
-                BytesIO(data),
-                content_type="application/octet-stream",
-                pages=_ranges(pages) or None,
-                string_index_type=StringIndexType.UNICODE_CODE_POINT,
-                output_content_format=DocumentContentFormat.MARKDOWN,
-                polling=_polling(self._poll_seconds),
-            )
-            return await poller.result()
+            try:
+                poller = await self._opened().begin_analyze_document(
+                    _MODEL,
+                    BytesIO(data),
+                    content_type="application/octet-stream",
+                    pages=_ranges(pages) or None,
+                    string_index_type=StringIndexType.UNICODE_CODE_POINT,
+                    output_content_format=DocumentContentFormat.MARKDOWN,
+                    polling=_polling(self._poll_seconds),
+                )
+                return await poller.result()
+            except HttpResponseError as exc:
+                if _is_of_the_document(exc):
+                    raise UnreadableError(_REFUSED) from None
+                raise
 
-        return _pages(await self._service.ask(analyse, seconds=_SECONDS, final=_refusal))
+        return _pages(await _SERVICE.ask(analyse, deadline=asyncio.get_running_loop().time() + _SECONDS))
 
     async def aclose(self) -> None:
         """Close the connections; a later request would open new ones."""
@@ -127,11 +136,11 @@ class DocumentIntelligence:
     def _opened(self) -> DocumentIntelligenceClient:
         """The client, made at the first request: a credential's connections belong to the running loop."""
         if self._client is None:
-            self._client = DocumentIntelligenceClient(self._service.endpoint, self._sign_in(), **self._service.options)
+            self._client = DocumentIntelligenceClient(self._endpoint, self._sign_in(), **OPTIONS)
         return self._client
 
     def _sign_in(self) -> AzureKeyCredential | AsyncTokenCredential:
-        if key := self._service.key:
+        if key := self._key:
             return AzureKeyCredential(key.get_secret_value())
         from azure.identity.aio import DefaultAzureCredential
 
@@ -152,18 +161,16 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ",".join(runs)
 
 
-def _refusal(error: Exception) -> UnreadableError | None:
-    """What an error says of the document; None if it says nothing."""
-    if not isinstance(error, HttpResponseError) or error.response is None:
-        return None
+def _is_of_the_document(error: HttpResponseError) -> bool:
+    """Whether an error says something of the document, and another try would give it again."""
+    if error.response is None:
+        return False
     try:
         told = _decoder.decode(error.response.text()).error
     except ValueError:  # msgspec's too
-        return None
+        return False
     codes = [told.code, *([told.innererror.code] if told.innererror else [])]
-    if all(code.startswith(_OF_THE_DOCUMENT) for code in codes):
-        return UnreadableError("is refused by Azure AI Document Intelligence: damaged, protected, or over its limits.")
-    return None
+    return all(code.startswith(_OF_THE_DOCUMENT) for code in codes)
 
 
 def _pages(result: AnalyzeResult) -> list[Page]:

@@ -10,7 +10,6 @@ from pypdfium2 import PdfDocument
 
 from shared.chat_types import Json
 from shared.errors import RateLimited, SwitchboardError, Unavailable
-from shared.retrieval.azure_ai_service import AIService
 from shared.retrieval.ingestion.document_intelligence import DocumentIntelligence
 from shared.retrieval.ingestion.pages import Page, UnreadableError
 from shared.retrieval.ingestion.scans import read_document
@@ -33,14 +32,7 @@ async def recognition(service: DocumentIntelligenceStandIn) -> AsyncGenerator[Do
     settings = Settings.read(service.settings)
     assert settings.document_intelligence_endpoint
     made = DocumentIntelligence(
-        AIService(
-            "Azure AI Document Intelligence",
-            settings.document_intelligence_endpoint,
-            settings.document_intelligence_api_key,
-            "DOCUMENT_INTELLIGENCE_ENDPOINT",
-            "DOCUMENT_INTELLIGENCE_API_KEY",
-        ),
-        poll_seconds=0.01,
+        settings.document_intelligence_endpoint, settings.document_intelligence_api_key, poll_seconds=0.01
     )
     yield made
     await made.aclose()
@@ -163,7 +155,7 @@ async def test_a_service_that_is_busy_for_a_moment_is_asked_again(
         (403, {}, Unavailable, "'Cognitive Services User'"),
         (404, {}, Unavailable, "DOCUMENT_INTELLIGENCE_ENDPOINT"),
         (429, {"Retry-After": "3600"}, RateLimited, "busy"),
-        (503, {"Retry-After": "3600"}, Unavailable, "fault of its own"),
+        (503, {"Retry-After": "3600"}, Unavailable, "too much to do"),
     ],
 )
 async def test_each_fault_of_the_moment_has_its_sentence(
