@@ -13,6 +13,8 @@ _MARKS = (
 )
 _ALIASES = {"iso-8859-1": "cp1252", "latin-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252", "ascii": "cp1252"}
 """What documents call by these names is Windows-1252. Source: WHATWG Encoding, 'Names and labels'."""
+_OF_NAMES = {"punycode", "idna"}
+"""Encodings of domain names, which take the square of a text's length: no document is written in them."""
 _ESCAPE = b"\x1b"
 """Seven-bit encodings such as ISO-2022-JP switch with it; UTF-8 text does not hold it."""
 
@@ -50,6 +52,8 @@ def _detect(data: bytes) -> str:
 
 def _decodes(data: bytes, encoding: str) -> bool:
     try:
+        if codecs.lookup(encoding).name in _OF_NAMES:
+            return False
         data.decode(encoding)
     except (UnicodeError, LookupError):
         return False

@@ -74,6 +74,13 @@ def test_what_is_no_text_is_refused(data: bytes) -> None:
         decode(data)
 
 
+@pytest.mark.parametrize("declared", ["punycode", "PunyCode", "idna"])
+def test_an_encoding_of_domain_names_is_none_of_documents(declared: str) -> None:
+    """Python reads a long text in one for hours; the Escape has the declaration count."""
+    with pytest.raises(UnreadableError, match="save it as UTF-8"):
+        decode(b"\x1bTea is free-baaabaaa", declared)
+
+
 @pytest.mark.parametrize(
     ("dirty", "cleaned"),
     [
