@@ -35,8 +35,9 @@ def answering(handler: Handler) -> Handler:
 
 
 def json_response(document: Json, status: int = 200) -> Response:
-    """A JSON document as a response."""
-    return Response(encode_json(document), status_code=status, media_type="application/json")
+    """A JSON document as a response, which is of this moment and for this caller."""
+    headers = {"cache-control": "no-store"}
+    return Response(encode_json(document), status_code=status, headers=headers, media_type="application/json")
 
 
 def _error_response(error: SwitchboardError, request: Request) -> Response:

@@ -75,11 +75,7 @@ class AzureKnowledgeBase:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "AzureKnowledgeBase":
-        """The base that the settings name, which have been checked to be complete.
-
-        Raises:
-            NotConfigured: the service's address is none.
-        """
+        """The base that the settings name, which have been checked to be complete."""
         connection = SearchConnection.from_settings(settings)
         reader = IndexReader(connection, IndexFields.called(settings.azure_search_fields))
         source = settings.azure_search_knowledge_source or connection.index

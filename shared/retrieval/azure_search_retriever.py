@@ -67,9 +67,6 @@ class AzureSearchRetriever:
             settings: They have been checked to be complete.
             embedder: Makes vectors of questions; closed by who made it. None: there are none of ours.
             image_embedder: Makes those that lie where the vectors of images do; the same goes for it.
-
-        Raises:
-            NotConfigured: the service's address is none.
         """
         reader = IndexReader(SearchConnection.from_settings(settings), IndexFields.called(settings.azure_search_fields))
         vectors = VectorFields(reader.fields, embedder, image_embedder, vectorizer=settings.azure_search_vectorizer)
