@@ -246,7 +246,7 @@ async def test_what_was_deleted_while_nobody_watched_is_noticed_later(
         await logged(host, f"{label('old.md')}: removed")
         points = (await ask(http, host, "When does the office open?"))["context"]["data_points"]["text"]
         assert "old.md: The office opens at eight." not in points
-    assert label("new.md") not in host.log()
+    assert f"{label('new.md')}: indexed" not in host.log()
 
 
 async def test_with_a_blob_trigger_uploads_are_indexed_and_bring_what_was_deleted_to_mind(
