@@ -1,1 +1,1 @@
-"""What all services of Azure that are asked through `azure.core` have in common: retries, time limits, and faults."""
+"""What all services of Azure that are asked through `azure.core` have in common: signing in, retries, time limits, faults."""

@@ -8,14 +8,13 @@ from typing import Any
 
 from azure.ai.contentsafety.aio import ContentSafetyClient
 from azure.ai.contentsafety.models import AnalyzeTextResult
-from azure.core.credentials import AzureKeyCredential
-from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import HttpResponseError
 from pydantic import SecretStr
 
 from shared.azure_service.ai_service import AIService
 from shared.azure_service.asking import OPTIONS
 from shared.azure_service.faults import Reason, fault_of
+from shared.azure_service.signing_in import Credential, close, credential_of
 from shared.chat_types import Json
 
 _SERVICE = AIService("Azure AI Content Safety", "CONTENT_SAFETY", "a text of this conversation: ask in other words")
@@ -28,10 +27,10 @@ class TextAnalyser:
 
     Args:
         client: Knows the resource, and how to sign in.
-        credential: What signs the client in, if it is to be closed with it.
+        credential: What signs the client in; closed with it.
     """
 
-    def __init__(self, client: ContentSafetyClient, credential: AsyncTokenCredential | None = None) -> None:
+    def __init__(self, client: ContentSafetyClient, credential: Credential) -> None:
         self._client = client
         self._credential = credential
 
@@ -44,13 +43,8 @@ class TextAnalyser:
             key: None: the identity.
             options: More for the SDK's client.
         """
-        whole = {**OPTIONS, **options}
-        if key:
-            return cls(ContentSafetyClient(endpoint, AzureKeyCredential(key.get_secret_value()), **whole))
-        from azure.identity.aio import DefaultAzureCredential
-
-        credential = DefaultAzureCredential()
-        return cls(ContentSafetyClient(endpoint, credential, **whole), credential)
+        credential = credential_of(key)
+        return cls(ContentSafetyClient(endpoint, credential, **{**OPTIONS, **options}), credential)
 
     async def severities(self, text: str, *, deadline: float, invocation_id: str) -> dict[str, int]:
         """Analyse a text: the severity of each category, 0 to 7.
@@ -88,8 +82,7 @@ class TextAnalyser:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
-        if self._credential:
-            await self._credential.close()
+        await close(self._credential)
 
 
 def _options(text: str) -> dict[str, Json]:

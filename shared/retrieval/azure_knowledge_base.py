@@ -61,14 +61,12 @@ class AzureKnowledgeBase:
     """A `Retriever` over a knowledge base.
 
     Args:
-        name: The base's.
         source: The base's knowledge source that is the index.
-        connection: To the service; closed with the reader.
+        connection: To the service, with the base's name; closed with the reader.
         reader: Reads the index; closed with this.
     """
 
-    def __init__(self, name: str, source: str, connection: SearchConnection, reader: IndexReader) -> None:
-        self._name = name
+    def __init__(self, source: str, connection: SearchConnection, reader: IndexReader) -> None:
         self._source = source
         self._connection = connection
         self._reader = reader
@@ -79,7 +77,7 @@ class AzureKnowledgeBase:
         connection = SearchConnection.from_settings(settings)
         reader = IndexReader(connection, IndexFields.called(settings.azure_search_fields))
         source = settings.azure_search_knowledge_source or connection.index
-        return cls(settings.azure_search_knowledge_base or "", source, connection, reader)
+        return cls(source, connection, reader)
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """Find the passages that best match.
@@ -105,7 +103,7 @@ class AzureKnowledgeBase:
     async def check(self) -> PartHealth:
         """Whether the index can be searched and has something in it: to ask the base is not cheap."""
         health = await self._reader.check()
-        return replace(health, facts={**health.facts, "knowledge_base": self._name})
+        return replace(health, facts={**health.facts, "knowledge_base": self._connection.knowledge_base})
 
     async def aclose(self) -> None:
         """Close the connections to the service."""
@@ -135,7 +133,7 @@ class AzureKnowledgeBase:
             except msgspec.ValidationError as exc:
                 raise ValueError("an answer of another shape") from exc  # as the SDK puts it elsewhere
 
-        return await self._connection.ask_knowledge_base(self._name, retrieve, deadline=deadline)
+        return await self._connection.ask_knowledge_base(retrieve, deadline=deadline)
 
     async def _looked_up(self, found: Sequence[Passage], where: str, deadline: float) -> list[Passage]:
         """Those of the passages that the filter lets through, as they are in the index."""
@@ -158,7 +156,7 @@ class AzureKnowledgeBase:
             ignored=_ignored(query),
             steps=[_step(one, counts=query.access is None) for one in answer.activity or ()],
             details={
-                "knowledge_base": self._name,
+                "knowledge_base": self._connection.knowledge_base,
                 "query_type": "semantic",
                 "use_semantic_ranker": True,
                 "filter": category_filter(query.include_category, query.exclude_category, self._reader.fields),

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 from azure.core import AsyncPipelineClient
 from azure.core.credentials import AzureKeyCredential
-from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy, AzureKeyCredentialPolicy
 from azure.core.rest import AsyncHttpResponse, HttpRequest
 from pydantic import SecretStr
 
 from shared.azure_service.ai_service import SCOPE, AIService
 from shared.azure_service.asking import OPTIONS
+from shared.azure_service.signing_in import Credential, close, credential_of
 from shared.errors import BadRequest
 from shared.settings import Settings
 
@@ -53,10 +53,10 @@ class VisionEmbedder:
 
     def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
         self._endpoint = endpoint.rstrip("/")
-        self._key = key
-        self._options = {**OPTIONS, **options}
-        self._credential: AsyncTokenCredential | None = None
-        self._client: AsyncPipelineClient[HttpRequest, AsyncHttpResponse] | None = None
+        self._credential = credential_of(key)
+        self._client: AsyncPipelineClient[HttpRequest, AsyncHttpResponse] = AsyncPipelineClient(
+            self._endpoint, policies=_policies(self._credential), **{**OPTIONS, **options}
+        )
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     @classmethod
@@ -89,13 +89,9 @@ class VisionEmbedder:
             return None
 
     async def aclose(self) -> None:
-        """Close the connections; a later request would open new ones."""
-        client, self._client = self._client, None
-        if client:
-            await client.close()
-        credential, self._credential = self._credential, None
-        if credential:
-            await credential.close()
+        """Close the connections."""
+        await self._client.close()
+        await close(self._credential)
 
     async def _embed_text(self, text: str) -> list[float]:
         words = " ".join(text.split()[:MOST_WORDS])
@@ -110,7 +106,7 @@ class VisionEmbedder:
                 headers={"Content-Type": content_type, "Accept": "application/json"},
                 content=content,
             )
-            response = await self._opened().send_request(request)
+            response = await self._client.send_request(request)
             response.raise_for_status()
             vector = _decoder.decode(response.content).vector  # what is none raises a ValueError
             if len(vector) != DIMENSIONS:
@@ -120,18 +116,9 @@ class VisionEmbedder:
         async with self._turns:
             return await _SERVICE.ask(post, deadline=asyncio.get_running_loop().time() + _SECONDS)
 
-    def _opened(self) -> AsyncPipelineClient[HttpRequest, AsyncHttpResponse]:
-        """The client, made at the first request: a credential's connections belong to the running loop."""
-        if self._client is None:
-            self._client = AsyncPipelineClient(self._endpoint, policies=self._policies(), **self._options)
-        return self._client
 
-    def _policies(self) -> list[Any]:
-        """How requests are signed in."""
-        if key := self._key:
-            credential = AzureKeyCredential(key.get_secret_value())
-            return [AzureKeyCredentialPolicy(credential, "Ocp-Apim-Subscription-Key")]
-        from azure.identity.aio import DefaultAzureCredential
-
-        self._credential = DefaultAzureCredential()
-        return [AsyncBearerTokenCredentialPolicy(self._credential, SCOPE)]
+def _policies(credential: Credential) -> list[Any]:
+    """What puts the credential into a request."""
+    if isinstance(credential, AzureKeyCredential):
+        return [AzureKeyCredentialPolicy(credential, "Ocp-Apim-Subscription-Key")]
+    return [AsyncBearerTokenCredentialPolicy(credential, SCOPE)]

@@ -33,9 +33,9 @@ async def knowledge_service(passages: Sequence[Passage] = LIBRARY) -> AsyncGener
 
 @asynccontextmanager
 async def retrieving(service: AISearchStandIn, source: str = "documents") -> AsyncGenerator[AzureKnowledgeBase]:
-    settings = Settings.read(service.settings)
+    settings = Settings.read(service.settings | {"AZURE_SEARCH_KNOWLEDGE_BASE": "base"})
     connection = SearchConnection.from_settings(settings, Patience(first_backoff=0.01))
-    base = AzureKnowledgeBase("base", source, connection, IndexReader(connection, IndexFields()))
+    base = AzureKnowledgeBase(source, connection, IndexReader(connection, IndexFields()))
     try:
         yield base
     finally:

@@ -187,12 +187,3 @@ async def test_what_is_not_answered_in_time_is_given_up_and_told(
     async with asyncio.timeout(10):
         await service.requests[0].disconnected.wait()
     assert len(service.requests) == 1
-
-
-async def test_a_closed_connection_opens_again_when_it_is_used(
-    service: AISearchStandIn, connection: SearchConnection
-) -> None:
-    assert await connection.ask(documents, deadline=soon()) == 0
-    await connection.aclose()
-    assert await connection.ask(documents, deadline=soon()) == 0
-    assert len(service.requests) == 2

@@ -14,14 +14,13 @@ from typing import Any
 import msgspec
 from azure.ai.documentintelligence.aio import DocumentIntelligenceClient
 from azure.ai.documentintelligence.models import AnalyzeResult, DocumentContentFormat, StringIndexType
-from azure.core.credentials import AzureKeyCredential
-from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import HttpResponseError
 from azure.core.polling.async_base_polling import AsyncLROBasePolling
 from pydantic import SecretStr
 
 from shared.azure_service.ai_service import AIService
 from shared.azure_service.asking import OPTIONS, Patience
+from shared.azure_service.signing_in import close, credential_of
 from shared.retrieval.ingestion.markup import html_to_markdown
 from shared.retrieval.ingestion.pages import Page, UnreadableError
 from shared.settings import Settings
@@ -81,11 +80,9 @@ class DocumentIntelligence:
     """What reads; another one could read otherwise."""
 
     def __init__(self, endpoint: str, key: SecretStr | None, *, poll_seconds: float = _POLL_SECONDS) -> None:
-        self._endpoint = endpoint
-        self._key = key
+        self._credential = credential_of(key)
+        self._client = DocumentIntelligenceClient(endpoint, self._credential, **OPTIONS)
         self._poll_seconds = poll_seconds
-        self._credential: AsyncTokenCredential | None = None
-        self._client: DocumentIntelligenceClient | None = None
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "DocumentIntelligence":
@@ -107,7 +104,7 @@ class DocumentIntelligence:
 
         async def analyse() -> AnalyzeResult:
             try:
-                poller = await self._opened().begin_analyze_document(
+                poller = await self._client.begin_analyze_document(
                     _MODEL,
                     BytesIO(data),
                     content_type="application/octet-stream",
@@ -125,27 +122,9 @@ class DocumentIntelligence:
         return _pages(await _SERVICE.ask(analyse, deadline=asyncio.get_running_loop().time() + _SECONDS))
 
     async def aclose(self) -> None:
-        """Close the connections; a later request would open new ones."""
-        client, self._client = self._client, None
-        if client:
-            await client.close()
-        credential, self._credential = self._credential, None
-        if credential:
-            await credential.close()
-
-    def _opened(self) -> DocumentIntelligenceClient:
-        """The client, made at the first request: a credential's connections belong to the running loop."""
-        if self._client is None:
-            self._client = DocumentIntelligenceClient(self._endpoint, self._sign_in(), **OPTIONS)
-        return self._client
-
-    def _sign_in(self) -> AzureKeyCredential | AsyncTokenCredential:
-        if key := self._key:
-            return AzureKeyCredential(key.get_secret_value())
-        from azure.identity.aio import DefaultAzureCredential
-
-        self._credential = DefaultAzureCredential()
-        return self._credential
+        """Close the connections."""
+        await self._client.close()
+        await close(self._credential)
 
 
 def _polling(seconds: float) -> AsyncLROBasePolling[AnalyzeResult, Any, Any]:
