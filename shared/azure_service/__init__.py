@@ -1,1 +1,1 @@
-"""What all services of Azure that are asked through `azure.core` have in common: signing in, retries, time limits, faults."""
+"""What all services of Azure asked through `azure.core` have in common: signing in, retries, time limits, faults."""

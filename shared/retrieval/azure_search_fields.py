@@ -38,7 +38,4 @@ class IndexFields:
     @property
     def shown(self) -> tuple[str, ...]:
         """What a passage is made of: all but the vectors and ingestion's own."""
-        return (
-            *(self.id, self.content, self.category, self.sourcepage, self.sourcefile),
-            *(self.oids, self.groups),
-        )
+        return self.id, self.content, self.category, self.sourcepage, self.sourcefile, self.oids, self.groups

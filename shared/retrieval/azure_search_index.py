@@ -216,16 +216,15 @@ class AzureSearchIndex:
         Raises:
             NotConfigured: it has not.
         """
-        used: frozenset[str] = frozenset()
+        used: set[str] = set()
         lengths: dict[str, int] = {}
         for document in documents:
             used |= document.keys()
             for name in (self._names.embedding, self._names.image_embedding):
                 if isinstance(vector := document.get(name), list):
                     lengths[name] = len(vector)
-        dimensions = lengths.get(self._names.embedding)
-        existing = await self._look() or await self._make(dimensions)
-        existing.check_room_for(used, dimensions, lengths.get(self._names.image_embedding))
+        existing = await self._look() or await self._make(lengths.get(self._names.embedding))
+        existing.check_room_for(used, lengths)
 
     async def _look(self) -> ExistingIndex | None:
         """The index, looked at once.

@@ -4,7 +4,7 @@ An index that is there already is never changed: it is checked for what ingestio
 `azure.search.documents`: import it late.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from azure.search.documents.indexes.models import (
@@ -141,8 +141,8 @@ class ExistingIndex:
                 f"The index '{self._name}' (AZURE_SEARCH_INDEX) can be searched, not written. {problems}"
             )
 
-    def check_room_for(self, names: frozenset[str], dimensions: int | None, image_dimensions: int | None) -> None:
-        """That it has these fields, and takes vectors of these lengths.
+    def check_room_for(self, names: Set[str], lengths: Mapping[str, int]) -> None:
+        """That it has these fields, and takes vectors of these lengths in those.
 
         Raises:
             NotConfigured: it does not; says which.
@@ -152,9 +152,8 @@ class ExistingIndex:
                 f"The index '{self._name}' (AZURE_SEARCH_INDEX) lacks {' and '.join(missing)}: add what is missing, "
                 "name it in AZURE_SEARCH_FIELDS, or name an index that is to be made."
             )
-        lengths = ((self._fields.embedding, dimensions), (self._fields.image_embedding, image_dimensions))
-        for name, length in lengths:
-            there = self._has[name].vector_search_dimensions if length else None
+        for name, length in lengths.items():
+            there = self._has[name].vector_search_dimensions
             if length != there:
                 raise NotConfigured(
                     f"The index '{self._name}' (AZURE_SEARCH_INDEX) takes vectors of {there} numbers in {name}, and "
