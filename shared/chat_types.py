@@ -1,5 +1,6 @@
 """What a caller asks, who is calling, and what was found: the plain data that every layer shares."""
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,6 +8,8 @@ from enum import StrEnum
 
 type Json = bool | int | float | str | list[Json] | dict[str, Json] | None
 """Any JSON value, as parsed."""
+
+_PAGE = re.compile(r"#page=([0-9]{1,6})$")
 
 
 class Role(StrEnum):
@@ -138,6 +141,12 @@ class Passage:
     """The semantic ranker's, 0 to 4."""
     captions: tuple[Caption, ...] = ()
     """The semantic ranker's, if they were asked for."""
+
+    @property
+    def page(self) -> int | None:
+        """The page, from 1, that `sourcepage` names; None where there are no pages."""
+        found = _PAGE.search(self.sourcepage)
+        return int(found[1]) if found else None
 
 
 @dataclass(frozen=True, slots=True)

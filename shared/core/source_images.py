@@ -6,7 +6,6 @@ the index of azure-search-openai-demo, it is that document. A missing or broken 
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -32,7 +31,6 @@ PATIENCE_SECONDS = 5.0
 _MARGIN_SECONDS = 1.0
 """What is left of the deadline, at least, to answer without."""
 
-_PAGE = re.compile(r"#page=([0-9]{1,6})$")
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
 _NONE_FOUND = (
     "None of the sources has an image. PAGE_IMAGES=true makes images of the pages of PDF files when they are indexed."
@@ -114,8 +112,8 @@ class SourceImages:
 
     def _place(self, passage: Passage) -> "_Place | None":
         """Where the image of a passage would be."""
-        if numbered := _PAGE.search(passage.sourcepage):
-            return self._pages, page_image(passage.sourcefile, int(numbered[1]))
+        if page := passage.page:
+            return self._pages, page_image(passage.sourcefile, page)
         name = unquote(passage.sourcepage)
         return (self._documents, name) if PurePosixPath(name).suffix.lower() in _SUFFIXES else None
 

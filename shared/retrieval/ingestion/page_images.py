@@ -17,7 +17,6 @@ from shared.documents.names import is_name
 
 _AT_ONCE = 4
 """Images that are in memory at the same time."""
-_PAGE = re.compile(r"#page=(\d+)$")
 _IMAGE = re.compile(r"\d+\.jpg")
 _VERSION = "1"
 """Of how images are made; a new one makes them again."""
@@ -70,13 +69,13 @@ class PageImages:
         """
         sourcefile = passages[0].sourcefile
         rights = Rights(passages[0].oids, passages[0].groups)
-        numbers = sorted({number for passage in passages if (number := _page_number(passage))})
+        numbers = sorted({page for passage in passages if (page := passage.page)})
         vectors: dict[int, list[float] | None] = {}
         if self._wanted and numbers and is_name(page_image(sourcefile, numbers[-1])):
             for batch in batched(numbers, _AT_ONCE, strict=False):
                 vectors |= await self._keep(sourcefile, path, batch, rights)
         await self._remove_but(sourcefile, {page_image(sourcefile, number) for number in vectors})
-        return [vectors.get(_page_number(passage) or 0) for passage in passages] if self._embedder else None
+        return [vectors.get(passage.page or 0) for passage in passages] if self._embedder else None
 
     async def remove(self, sourcefile: str) -> None:
         """Remove the images of a document's pages.
@@ -121,8 +120,3 @@ class PageImages:
             # The name of another document may begin so.
             if _IMAGE.fullmatch(name.removeprefix(prefix)) and name not in kept:
                 await self._store.remove(name)
-
-
-def _page_number(passage: Passage) -> int | None:
-    found = _PAGE.search(passage.sourcepage)
-    return int(found[1]) if found else None
