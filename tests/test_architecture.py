@@ -62,6 +62,7 @@ LATE = {
     "agent_framework",
     "agent_framework_orchestrations",
     "bs4",
+    "lxml",
     "chardet",
     "semantic_text_splitter",
     "shared.description.openapi",

@@ -96,7 +96,8 @@ def html_to_markdown(html: str) -> str:
     if html.count("<") + html.count("=") > _MOST_TAGS:
         raise UnreadableError(_TOO_MANY_TAGS)
     without_declaration = _XML_DECLARATION.sub("", html)  # with it, XHTML would be taken for other XML
-    soup = BeautifulSoup(StringIO(without_declaration), "html.parser")  # a short string could pass for a file's name
+    # Not by html.parser: on unclosed tags it takes quadratic time in releases of Python that are in use.
+    soup = BeautifulSoup(StringIO(without_declaration), "lxml")  # a short string could pass for a file's name
     title = soup.title.get_text(" ", strip=True) if soup.title else ""
     for element in soup.find_all(_NOT_CONTENT):
         element.decompose()

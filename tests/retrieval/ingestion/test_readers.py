@@ -105,6 +105,11 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, name: str) -> None:
             read_pages(cut)
 
 
+@pytest.mark.parametrize("unclosed", ["<a ", "<!--", '<a b="', "<![CDATA["])
+def test_html_that_only_a_linear_reader_gets_through_is_read(unclosed: str) -> None:
+    assert "Open." in html_to_markdown(f"<p>Open.</p>{unclosed * 150_000}")
+
+
 def test_html_that_is_hardly_any_is_text(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text("notes.txt")
     assert read_pages(tmp_path / "a.html")[0].text == "notes.txt"
