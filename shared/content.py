@@ -19,8 +19,8 @@ _SNIFF_BYTES = 64 * 1024
 async def find_document(
     store: DocumentStore,
     path: str,
-    access: Access | None = None,
-    may_see: Callable[[str, Access], Awaitable[bool]] | None = None,
+    access: Access | None,
+    may_see: Callable[[str, Access], Awaitable[bool]],
 ) -> StoredDocument:
     """Find a document by the path in `GET /content/{path}`, decoded once.
 
@@ -37,7 +37,7 @@ async def find_document(
         SwitchboardError: that cannot be found out now.
     """
     for name in _names(path):
-        if access and may_see and not await may_see(name, access):
+        if access and not await may_see(name, access):
             continue
         document = await store.find(name)
         if document and not (access and document.rights.forbid(access)):

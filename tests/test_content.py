@@ -6,10 +6,20 @@ import pytest
 
 from shared.chat_types import Access
 from shared.content import content_headers, find_document
+from shared.documents import StoredDocument
 from shared.documents.file_store import FileStore
 from shared.errors import NotFound
 
 ADA = Access("ada")
+
+
+async def found(store: FileStore, path: str) -> StoredDocument:
+    """What is found for a caller who may see everything."""
+    return await find_document(store, path, None, unasked)
+
+
+async def unasked(_name: str, _access: Access) -> bool:
+    raise AssertionError
 
 
 @pytest.fixture
@@ -51,7 +61,7 @@ def content(tmp_path: Path) -> FileStore:
     ],
 )
 async def test_a_citation_leads_to_its_document(content: FileStore, path: str, name: str, media_type: str) -> None:
-    document = await find_document(content, path)
+    document = await found(content, path)
     headers = await content_headers(content, document)
     assert document.name == name
     assert headers["content-type"] == media_type
@@ -69,7 +79,7 @@ async def test_a_citation_leads_to_its_document(content: FileStore, path: str, n
 )
 async def test_everything_else_is_not_found(content: FileStore, path: str) -> None:
     with pytest.raises(NotFound):
-        await find_document(content, path)
+        await found(content, path)
 
 
 async def test_only_what_the_caller_may_see_is_looked_for(content: FileStore) -> None:
@@ -91,7 +101,7 @@ async def test_only_what_the_caller_may_see_is_looked_for(content: FileStore) ->
 
 @pytest.mark.parametrize(("name", "sandboxed"), [("page.html", True), ("picture.SVG", True), ("plan.pdf", False)])
 async def test_a_document_with_scripts_is_sandboxed(content: FileStore, name: str, *, sandboxed: bool) -> None:
-    headers = await content_headers(content, await find_document(content, name))
+    headers = await content_headers(content, await found(content, name))
     assert headers.get("content-security-policy") == ("sandbox" if sandboxed else None)
 
 
@@ -104,10 +114,10 @@ async def test_a_document_with_scripts_is_sandboxed(content: FileStore, name: st
     ],
 )
 async def test_a_document_is_shown_under_its_own_name(content: FileStore, path: str, disposition: str) -> None:
-    headers = await content_headers(content, await find_document(content, path))
+    headers = await content_headers(content, await found(content, path))
     assert headers["content-disposition"] == disposition
 
 
 async def test_a_folder_that_does_not_exist_has_no_documents(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
-        await find_document(FileStore(tmp_path / "none"), "plan.pdf")
+        await found(FileStore(tmp_path / "none"), "plan.pdf")

@@ -11,11 +11,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from shared.content import find_document
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.retrieval.ingestion.reports import Outcome
 from tests.retrieval.ingestion.memory_index import LengthEmbedder, Workplace, outcomes, reason
+from tests.test_content import found
 
 FILES = Path(__file__).parent / "files"
 
@@ -124,7 +124,7 @@ async def test_each_citation_leads_to_its_document(place: Workplace) -> None:
     for name in place.index.files:
         for passage in place.index.passages(name):
             for path in (passage.sourcepage, unquote(passage.sourcepage.partition("#")[0])):
-                assert (await find_document(FileStore(place.content), path)).name == name
+                assert (await found(FileStore(place.content), path)).name == name
 
 
 BAD_FILES = {
