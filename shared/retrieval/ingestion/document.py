@@ -1,21 +1,21 @@
 """The ingestion of one document, from a file of a folder or from where documents are kept."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 from shared.chat_types import Passage
 from shared.documents import DocumentStore, Rights, StoredDocument
-from shared.documents.names import is_hidden, is_name
 from shared.errors import Unavailable
 from shared.retrieval import Embedder, PassageIndex
 from shared.retrieval.ingestion.embedding import embed_passages
 from shared.retrieval.ingestion.fingerprints import Origin, fingerprint, is_same
+from shared.retrieval.ingestion.naming import why_not
 from shared.retrieval.ingestion.page_images import PageImages
 from shared.retrieval.ingestion.pages import Page, UnreadableError
-from shared.retrieval.ingestion.readers import LARGEST_FILE
+from shared.retrieval.ingestion.readers import check_size
 from shared.retrieval.ingestion.reports import FileReport, Outcome
 from shared.retrieval.ingestion.scans import SCANS, TextRecognition, formats, read_document
 
@@ -97,22 +97,6 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
     raise Unavailable("The document is changed again and again while it is indexed.")
 
 
-def why_not(name: str, formats: Collection[str]) -> str | None:
-    """Why what the store has under this name is no document to index, or None.
-
-    Args:
-        name: A document's name.
-        formats: The suffixes of what can be read.
-    """
-    if not is_name(name):
-        return "has a name that no link can lead to; rename it."
-    if is_hidden(name):
-        return "is hidden."
-    if PurePosixPath(name).suffix.lower() not in formats:
-        return f"has no format that can be read ({', '.join(formats)})."
-    return None
-
-
 async def index_document(name: str, path: Path, mark: str, rights: Rights, target: Target, *, keep: bool) -> FileReport:
     """Put a document's passages in place of its old ones.
 
@@ -164,10 +148,9 @@ async def _download(document: StoredDocument, path: Path, store: DocumentStore) 
     """Write a document's bytes to a file: those of this version, or an error.
 
     Raises:
-        UnreadableError: they are too many to be read.
+        UnreadableError: they are too many, or none.
     """
-    if document.size > LARGEST_FILE:
-        raise UnreadableError(f"is larger than {LARGEST_FILE // 2**20} MiB; split it.")
+    check_size(document.size)
     with path.open("wb") as file:
         async for piece in store.read(document):
             await asyncio.to_thread(file.write, piece)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shared.retrieval.ingestion.naming import sourcefile
+from shared.retrieval.ingestion.naming import sourcefile, why_not
 from shared.retrieval.ingestion.pages import UnreadableError
 from shared.retrieval.ingestion.readers import READERS
 from shared.retrieval.ingestion.reports import FileReport, Outcome
@@ -74,7 +74,7 @@ def _add(path: Path, root: Path, listing: Listing, names: set[str], formats: Col
         shown = os.fsencode(path.relative_to(root)).decode(errors="replace")
         listing.others.append(FileReport(shown, Outcome.FAILED, str(unreadable)))
         return
-    if reason := _why_not(path, root, formats):
+    if reason := _why_skipped(path, name, root, formats):
         listing.others.append(FileReport(name, Outcome.SKIPPED, reason))
     elif name in names:
         reason = "has the same name as another but for how its accents are encoded; rename one."
@@ -84,7 +84,7 @@ def _add(path: Path, root: Path, listing: Listing, names: set[str], formats: Col
         listing.files.append(Found(path, name))
 
 
-def _why_not(path: Path, root: Path, formats: Collection[str]) -> str | None:
+def _why_skipped(path: Path, name: str, root: Path, formats: Collection[str]) -> str | None:
     """Why a file is skipped, or None."""
     if path.is_symlink():
         target = path.resolve()
@@ -94,8 +94,8 @@ def _why_not(path: Path, root: Path, formats: Collection[str]) -> str | None:
             return "is a link to a folder, which is indexed where it is."
         if not target.exists():
             return "is a link that leads nowhere."
-    if path.suffix.lower() not in formats:
-        return f"has no format that can be read ({', '.join(formats)})."
+    if reason := why_not(name, formats):
+        return reason
     if not stat.S_ISREG(path.stat().st_mode):
         return "is no regular file."
     return None

@@ -3,9 +3,10 @@
 import hashlib
 import re
 import unicodedata
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from shared.documents.names import is_name
+from shared.documents.names import is_hidden, is_name
 from shared.retrieval.ingestion.pages import UnreadableError
 
 _ESCAPED = re.compile(r"[\[\]#%?\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -29,6 +30,22 @@ def sourcefile(path: Path, folder: Path) -> str:
     if not is_name(name):
         raise UnreadableError("has a backslash in its name, or a path of more than 1,024 characters; rename it.")
     return name
+
+
+def why_not(name: str, formats: Collection[str]) -> str | None:
+    """Why a document of this name is not to be indexed, or None.
+
+    Args:
+        name: Its path.
+        formats: The suffixes of what can be read.
+    """
+    if not is_name(name):
+        return "has a name that no link can lead to; rename it."
+    if is_hidden(name):
+        return "is hidden."
+    if PurePosixPath(name).suffix.lower() not in formats:
+        return f"has no format that can be read ({', '.join(formats)})."
+    return None
 
 
 def category(sourcefile: str) -> str | None:

@@ -22,7 +22,7 @@ def read_pages(path: Path) -> list[Page]:
         UnreadableError: it is damaged, protected or too large; `NoTextError`: it holds no text.
         OSError: it cannot be read now.
     """
-    check_size(path)
+    check_size(path.stat().st_size)
     try:
         pages = READERS[path.suffix.lower()](path)
     except UnreadableError:
@@ -34,14 +34,12 @@ def read_pages(path: Path) -> list[Page]:
     return readable(pages)
 
 
-def check_size(path: Path) -> None:
-    """Check that a file can be read at all.
+def check_size(size: int) -> None:
+    """Check that a file of so many bytes can be read at all.
 
     Raises:
         UnreadableError: it is empty or too large.
-        OSError: it is not there.
     """
-    size = path.stat().st_size
     if not size:
         raise UnreadableError("is empty.")
     if size > LARGEST_FILE:

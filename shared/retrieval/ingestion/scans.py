@@ -68,7 +68,7 @@ async def read_document(path: Path, recognition: TextRecognition | None) -> list
 
 
 async def _read_image(path: Path, recognition: TextRecognition | None, *, has_pages: bool) -> list[Page]:
-    await asyncio.to_thread(check_size, path)
+    check_size((await asyncio.to_thread(path.stat)).st_size)
     if recognition is None:
         raise UnreadableError(f"is an image; its text needs recognition (OCR): {_SET}")
     pages = readable(await recognition.read(path))
