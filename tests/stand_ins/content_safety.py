@@ -10,16 +10,14 @@ Source: Content Safety REST API 2023-10-01, 'Text Operations - Analyze Text'.
 """
 
 import asyncio
-import json
 import ssl
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Literal
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tests.stand_ins.local_server import LocalServer
+from tests.stand_ins.local_server import Failure, LocalServer
 
 PATH = "/contentsafety/text:analyze"
 VERSION = "2023-10-01"
@@ -40,16 +38,6 @@ class Analyze(BaseModel):
     output_type: Literal["FourSeverityLevels", "EightSeverityLevels"] = Field(
         default="FourSeverityLevels", alias="outputType"
     )
-
-
-@dataclass(slots=True)
-class Failure:
-    """An answer that is no result."""
-
-    status: int
-    headers: dict[str, str] = field(default_factory=dict[str, str])
-    body: str | None = None
-    content_type: str = "application/json"
 
 
 class ContentSafetyStandIn(LocalServer):
@@ -122,14 +110,7 @@ class ContentSafetyStandIn(LocalServer):
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         if self._failures:
-            failure = self._failures.popleft()
-            body = json.dumps({"error": {"code": "Code", "message": "a message"}})
-            return web.Response(
-                status=failure.status,
-                headers=failure.headers,
-                text=body if failure.body is None else failure.body,
-                content_type=failure.content_type,
-            )
+            return self._failures.popleft().response()
         if refusal := self._refusal(request):
             return refusal
         try:

@@ -13,12 +13,12 @@ import json
 import re
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from aiohttp import web
 
 from shared.chat_types import Json
-from tests.stand_ins.local_server import LocalServer
+from tests.stand_ins.local_server import Failure, LocalServer
 
 VERSION = "2024-11-30"
 MODEL = "prebuilt-layout"
@@ -36,15 +36,6 @@ BROKEN: Json = {
     "message": "Invalid request.",
     "innererror": {"code": "InvalidContent", "message": "The file is corrupted or format is unsupported."},
 }
-
-
-@dataclass(slots=True)
-class Failure:
-    """An answer that is no result."""
-
-    status: int
-    headers: dict[str, str] = field(default_factory=dict[str, str])
-    body: str | None = None
 
 
 @dataclass(slots=True)
@@ -114,7 +105,7 @@ class DocumentIntelligenceStandIn(LocalServer):
 
     async def _analyze(self, request: web.Request) -> web.Response:
         if self._failures:
-            return _failed(self._failures.popleft())
+            return self._failures.popleft().response()
         if request.content_type not in _CONTENT_TYPES:
             return _error(415, {"code": "UnsupportedMediaType", "message": "Send a document."})
         if request.query.get("outputContentFormat", "text") not in {"text", "markdown"}:
@@ -135,7 +126,7 @@ class DocumentIntelligenceStandIn(LocalServer):
 
     def _look(self, request: web.Request) -> web.Response:
         if self._failures_of_looks:
-            return _failed(self._failures_of_looks.popleft())
+            return self._failures_of_looks.popleft().response()
         analysed = self.analysed[int(request.path.removeprefix(_RESULTS))]
         analysed.looks += 1
         if analysed.looks < self.looks_needed:
@@ -173,13 +164,6 @@ def _numbers(pages: str) -> set[int]:
         first, _, last = part.strip().partition("-")
         found |= set(range(int(first), int(last or first) + 1))
     return found
-
-
-def _failed(failure: Failure) -> web.Response:
-    body = json.dumps({"error": {"code": "InternalServerError", "message": "a message"}})
-    return web.Response(
-        status=failure.status, headers=failure.headers, text=failure.body or body, content_type="application/json"
-    )
 
 
 def _error(status: int, error: Json) -> web.Response:

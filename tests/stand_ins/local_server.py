@@ -1,10 +1,29 @@
 """What the stand-ins that speak HTTP have in common: a server on this machine, on a port of its own."""
 
+import json
 import ssl
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from typing import Self
 
 from aiohttp import web
+
+
+@dataclass(slots=True)
+class Failure:
+    """An answer that is no result."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    body: str | None = None
+    """None: an error as Azure's AI services tell it."""
+    content_type: str = "application/json"
+
+    def response(self) -> web.Response:
+        """The answer."""
+        error = json.dumps({"error": {"code": "Code", "message": "a message"}})
+        body = error if self.body is None else self.body
+        return web.Response(status=self.status, headers=self.headers, text=body, content_type=self.content_type)
 
 
 class LocalServer(ABC):

@@ -18,12 +18,12 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Self
 
 from aiohttp import web
 from pydantic import TypeAdapter
 
 from shared.chat_types import Json
+from tests.stand_ins.local_server import LocalServer
 from tests.stand_ins.openai_answers import (
     USAGE,
     chunk,
@@ -83,7 +83,7 @@ class Exchange:
     embeddings: EmbeddingsBody | None = None
 
 
-class OpenAIStandIn:
+class OpenAIStandIn(LocalServer):
     """The server, as an async context manager; every method may be called at any time."""
 
     api_key = "sk-stand-in-0123456789"
@@ -95,26 +95,17 @@ class OpenAIStandIn:
 
     def __init__(self, *, prefix: str = "/v1") -> None:
         """Make a server that is not listening yet; Azure's prefix is `/openai/v1`."""
+        super().__init__()
         self.requests: list[Received] = []
-        self.base_url = ""
         self._prefix = prefix
         self._scripts: Scripts = defaultdict(deque)
         self._scripts_by_prompt: dict[str, Scripts] = {}
         self._arrivals = asyncio.Condition()
-        application = web.Application(client_max_size=64 * 1024 * 1024)
-        application.router.add_route("*", "/{path:.*}", self._serve)
-        self._runner = web.AppRunner(
-            application, handler_cancellation=True, shutdown_timeout=0.2, access_log=None, keepalive_timeout=5.0
-        )
 
-    async def __aenter__(self) -> Self:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}{self._prefix}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._runner.cleanup()
+    @property
+    def base_url(self) -> str:
+        """What the paths of requests are below."""
+        return self.endpoint + self._prefix
 
     @property
     def settings(self) -> dict[str, str]:

@@ -9,10 +9,8 @@ The vector of an image is that of the text that `shows` has for it, else one of 
 Source: Azure AI Vision, 'Do image retrieval using multimodal embeddings' and 'Input requirements'.
 """
 
-import json
 import ssl
 from collections import deque
-from dataclasses import dataclass, field
 from hashlib import sha256
 from io import BytesIO
 
@@ -21,7 +19,7 @@ from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tests.stand_ins.hashed_embedder import hashed_vector
-from tests.stand_ins.local_server import LocalServer
+from tests.stand_ins.local_server import Failure, LocalServer
 
 VERSION = "2024-02-01"
 MODEL_VERSIONS = {"2022-04-11", "2023-04-15"}
@@ -35,15 +33,6 @@ class TextBody(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     text: str = Field(min_length=1)
-
-
-@dataclass(slots=True)
-class Failure:
-    """An answer that is no vector."""
-
-    status: int
-    headers: dict[str, str] = field(default_factory=dict[str, str])
-    body: str | None = None
 
 
 class VisionStandIn(LocalServer):
@@ -77,14 +66,7 @@ class VisionStandIn(LocalServer):
 
     async def _serve(self, request: web.Request) -> web.Response:
         if self._failures:
-            failure = self._failures.popleft()
-            body = json.dumps({"error": {"code": "Code", "message": "a message"}})
-            return web.Response(
-                status=failure.status,
-                headers=failure.headers,
-                text=failure.body or body,
-                content_type="application/json",
-            )
+            return self._failures.popleft().response()
         if refusal := self._refusal(request):
             return refusal
         if request.path.endswith(":vectorizeText"):
