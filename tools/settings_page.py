@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, get_args
 
 from annotated_types import Ge, Gt, Le
@@ -118,12 +119,10 @@ def _as_set(default: object) -> str:
     match default:
         case bool():
             return str(default).lower()
-        case str() | int() | float():
+        case str() | int() | float() | Path():
             return str(default)
-        case None:
-            return ""
         case _:
-            return str(default) if hasattr(default, "parts") else ""
+            return ""
 
 
 if __name__ == "__main__":

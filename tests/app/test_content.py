@@ -144,7 +144,7 @@ async def enforced(
     ],
 )
 async def test_a_citation_opens(place: Place, path: str, name: str, media_type: str) -> None:
-    raw = await answer_to(place, "GET", path)
+    raw = await answer_to(place, path)
     head, _, content = raw.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200"), raw
     headers = dict(line.lower().split(": ", 1) for line in head.decode().split("\r\n")[1:])
@@ -252,10 +252,10 @@ async def test_a_caller_who_leaves_does_no_harm(place: Place, http: aiohttp.Clie
         assert (response.status, await response.read()) == (206, b"11111")
 
 
-async def answer_to(place: Place, method: str, path: str) -> bytes:
+async def answer_to(place: Place, path: str) -> bytes:
     """The whole answer to a path that is sent raw: a client would tidy it up first."""
     reader, writer = await asyncio.open_connection("127.0.0.1", place.host.port)
-    writer.write(f"{method} /api/content/{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+    writer.write(f"GET /api/content/{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     answer = await reader.read()
     writer.close()
     return answer
@@ -272,7 +272,7 @@ async def answer_to(place: Place, method: str, path: str) -> bytes:
     ],
 )
 async def test_nothing_else_is_served(place: Place, path: str) -> None:
-    raw = await answer_to(place, "GET", path)
+    raw = await answer_to(place, path)
     assert raw.split(b" ")[1] in (b"404", b"400")
     assert b"SQLite" not in raw
     assert b"root:" not in raw

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 import pytest_asyncio
@@ -52,9 +53,9 @@ async def azurite() -> AsyncGenerator[Azurite]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def queue(azurite: Azurite, request: pytest.FixtureRequest) -> AsyncGenerator[QueueClient]:
+async def queue(azurite: Azurite) -> AsyncGenerator[QueueClient]:
     """A queue of the test's own, which is not made yet."""
-    name = f"q{abs(hash(request.node.nodeid))}"
+    name = f"q{uuid4().hex}"
     async with QueueClient.from_connection_string(azurite.connection_string, name) as client:
         yield client
 
