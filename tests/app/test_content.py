@@ -54,12 +54,6 @@ class Place:
         return f"{self.host.url}/content/{name}"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def azurite() -> AsyncGenerator[Azurite]:
-    async with Azurite() as service:
-        yield service
-
-
 async def index_for(folder: Path) -> None:
     index = SqliteIndex(folder / "index.sqlite")
     for number, name in enumerate(DOCUMENTS):

@@ -37,12 +37,6 @@ SOON = {"AzureFunctionsJobHost__extensions__queues__visibilityTimeout": "00:00:0
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def azurite() -> AsyncGenerator[Azurite]:
-    async with Azurite() as service:
-        yield service
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def search() -> AsyncGenerator[AISearchStandIn]:
     async with AISearchStandIn() as service:
         yield service
@@ -278,6 +272,6 @@ async def test_with_a_blob_trigger_a_blob_that_keeps_failing_is_named_in_the_hos
     assert host.log().count(f"{label('five.md')} cannot be indexed now") == 5
     connection = azurite.connection_string
     async with QueueClient.from_connection_string(connection, "webjobs-blobtrigger-poison") as queue:
-        (message,) = [json.loads(each.content) for each in await queue.peek_messages(32)]
-    assert message["ContainerName"] == container.blobs.container_name
-    assert message["BlobName"] == "five.md"
+        given_up = [json.loads(each.content) for each in await queue.peek_messages(32)]
+    names = [each["BlobName"] for each in given_up if each["ContainerName"] == container.blobs.container_name]
+    assert names == ["five.md"]

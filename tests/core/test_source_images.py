@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -55,20 +56,19 @@ def stores(tmp_path: Path) -> Stores:
     return Stores(tmp_path)
 
 
-async def test_of_a_page_whose_new_version_names_others_there_is_no_image(tmp_path: Path) -> None:
+async def test_of_a_page_whose_new_version_names_others_there_is_no_image(azurite: Azurite, tmp_path: Path) -> None:
     (tmp_path / "1.jpg").write_bytes(JPEG)
-    async with Azurite() as azurite:
-        store = BlobStore.of(azurite.connection_string, "pages")
-        for name, rights in (("ada.pdf", Rights(("ada",))), ("all.pdf", Rights()), ("ben.pdf", Rights(("ben",)))):
-            await store.keep(f"{name}/1.jpg", tmp_path / "1.jpg", rights)
-        deadline = asyncio.get_running_loop().time() + 30
-        request = ChatRequest((Message(Role.USER, "What?"),), Overrides(use_gpt4v=True))
-        sources = [page(1, file=name) for name in ("ada.pdf", "all.pdf", "ben.pdf")]
-        for access, expected in ((Access("ada"), ["ada", "all"]), (None, ["ada", "all", "ben"])):
-            context = RequestContext("id-1", deadline, access=access)
-            shown = await SourceImages(store, store, None).shown(request, sources, context)
-            assert names(shown) == [f"{name}.pdf#page=1" for name in expected]
-        await store.aclose()
+    store = BlobStore.of(azurite.connection_string, f"pages-{uuid4()}")
+    for name, rights in (("ada.pdf", Rights(("ada",))), ("all.pdf", Rights()), ("ben.pdf", Rights(("ben",)))):
+        await store.keep(f"{name}/1.jpg", tmp_path / "1.jpg", rights)
+    deadline = asyncio.get_running_loop().time() + 30
+    request = ChatRequest((Message(Role.USER, "What?"),), Overrides(use_gpt4v=True))
+    sources = [page(1, file=name) for name in ("ada.pdf", "all.pdf", "ben.pdf")]
+    for access, expected in ((Access("ada"), ["ada", "all"]), (None, ["ada", "all", "ben"])):
+        context = RequestContext("id-1", deadline, access=access)
+        shown = await SourceImages(store, store, None).shown(request, sources, context)
+        assert names(shown) == [f"{name}.pdf#page=1" for name in expected]
+    await store.aclose()
 
 
 def names(shown: ImagesShown) -> list[str]:

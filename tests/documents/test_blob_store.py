@@ -5,7 +5,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-import pytest_asyncio
 from azure.storage.blob import ContentSettings
 from azure.storage.blob.aio import ContainerClient
 
@@ -15,12 +14,6 @@ from shared.errors import NotConfigured, Unavailable
 from tests.documents.store_contract import StoreContract, Uploading, content
 from tests.stand_ins.azurite import KEY, Azurite
 from tests.stand_ins.identity_endpoint import identity_endpoint
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def azurite() -> AsyncGenerator[Azurite]:
-    async with Azurite() as service:
-        yield service
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 import pytest
-import pytest_asyncio
 from azure.data.tables import TableEntity
 from azure.data.tables.aio import TableClient
 
@@ -15,12 +14,6 @@ from shared.history.azure_table_history import AzureTableHistory
 from tests.history.history_contract import HistoryContract, new_owner, said
 from tests.stand_ins.azurite import KEY, Azurite
 from tests.stand_ins.identity_endpoint import identity_endpoint
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def azurite() -> AsyncGenerator[Azurite]:
-    async with Azurite() as service:
-        yield service
 
 
 @pytest.fixture

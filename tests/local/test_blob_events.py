@@ -64,12 +64,6 @@ class Watched:
         )
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def azurite() -> AsyncGenerator[Azurite]:
-    async with Azurite() as service:
-        yield service
-
-
 @pytest_asyncio.fixture(loop_scope="module")
 async def watched(azurite: Azurite, tmp_path: Path) -> AsyncGenerator[Watched]:
     made = Watched(azurite, tmp_path / "data" / "blob-events.json")

@@ -31,12 +31,6 @@ async def other(blob: func.InputStream) -> None: ...
 """
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def azurite() -> AsyncGenerator[Azurite]:
-    async with Azurite() as service:
-        yield service
-
-
 @pytest_asyncio.fixture(loop_scope="module")
 async def container(azurite: Azurite) -> AsyncGenerator[ContainerClient]:
     """A container of the test's own, which is not made yet."""
@@ -74,6 +68,6 @@ async def test_new_and_changed_blobs_are_invocations_and_those_that_keep_failing
 
     assert [host.log().count(f"bytes: b'{data}'") for data in ("one", "two", "bad", "good")] == [1, 1, 2, 1]
     async with QueueClient.from_connection_string(azurite.connection_string, "webjobs-blobtrigger-poison") as queue:
-        (message,) = [json.loads(each.content) for each in await queue.peek_messages(32)]
-    assert message["FunctionId"] == "Host.Functions.work"
-    assert (message["ContainerName"], message["BlobName"]) == (container.container_name, "bad.txt")
+        given_up = [json.loads(each.content) for each in await queue.peek_messages(32)]
+    (message,) = [each for each in given_up if each["ContainerName"] == container.container_name]
+    assert (message["FunctionId"], message["BlobName"]) == ("Host.Functions.work", "bad.txt")

@@ -46,12 +46,6 @@ async def work(message: func.QueueMessage) -> None:
 """
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def azurite() -> AsyncGenerator[Azurite]:
-    async with Azurite() as service:
-        yield service
-
-
 @pytest_asyncio.fixture(loop_scope="module")
 async def queue(azurite: Azurite) -> AsyncGenerator[QueueClient]:
     """A queue of the test's own, which is not made yet."""

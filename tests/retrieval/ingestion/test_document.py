@@ -7,7 +7,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-import pytest_asyncio
 from azure.storage.blob.aio import ContainerClient
 
 from shared.documents import Rights
@@ -20,12 +19,6 @@ from tests.retrieval.ingestion.memory_index import LengthEmbedder, MemoryIndex
 from tests.stand_ins.azurite import Azurite
 
 FILES = Path(__file__).parent / "files"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def azurite() -> AsyncGenerator[Azurite]:
-    async with Azurite() as service:
-        yield service
 
 
 @dataclass(slots=True)
