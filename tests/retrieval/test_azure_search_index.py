@@ -30,12 +30,6 @@ def to_passage(document: Mapping[str, Json]) -> Passage:
     )
 
 
-@pytest.fixture
-async def service() -> AsyncGenerator[AISearchStandIn]:
-    async with AISearchStandIn() as service:
-        yield service
-
-
 @pytest.fixture(params=[None, SMALL], ids=["as it is", "with small bounds"])
 async def index(service: AISearchStandIn, request: pytest.FixtureRequest) -> AsyncGenerator[AzureSearchIndex]:
     index = open_index(service, request.param)
@@ -53,21 +47,6 @@ def held(service: AISearchStandIn) -> Held:
 
 class TestAzureSearchIndex(PassageIndexContract):
     pass
-
-
-@pytest.fixture
-async def one(service: AISearchStandIn) -> AsyncGenerator[AzureSearchIndex]:
-    """An index with the service's own bounds."""
-    index = open_index(service)
-    yield index
-    await index.aclose()
-
-
-@pytest.fixture
-async def small(service: AISearchStandIn) -> AsyncGenerator[AzureSearchIndex]:
-    index = open_index(service, SMALL)
-    yield index
-    await index.aclose()
 
 
 def with_fingerprint(definition: IndexDefinition, **changes: Json) -> IndexDefinition:

@@ -1,35 +1,14 @@
 """What the service does wrong while a file is written, and what is left then."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 
 import pytest
 
 from shared.errors import NotConfigured, RateLimited, SwitchboardError, TooSlow, Unavailable
 from shared.retrieval.azure_search_index import AzureSearchIndex
-from tests.retrieval.azure_indexes import SMALL, error_of, open_index, write
+from tests.retrieval.azure_indexes import error_of, open_index, write
 from tests.retrieval.index_contract import passages_of
 from tests.stand_ins.ai_search import AISearchStandIn
-
-
-@pytest.fixture
-async def service() -> AsyncGenerator[AISearchStandIn]:
-    async with AISearchStandIn() as service:
-        yield service
-
-
-@pytest.fixture
-async def one(service: AISearchStandIn) -> AsyncGenerator[AzureSearchIndex]:
-    """An index with the service's own bounds."""
-    index = open_index(service)
-    yield index
-    await index.aclose()
-
-
-@pytest.fixture
-async def small(service: AISearchStandIn) -> AsyncGenerator[AzureSearchIndex]:
-    index = open_index(service, SMALL)
-    yield index
-    await index.aclose()
 
 
 async def test_the_fingerprint_is_written_when_all_else_is_done(

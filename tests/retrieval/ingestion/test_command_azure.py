@@ -2,7 +2,7 @@
 
 import asyncio
 import subprocess
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,12 +11,6 @@ from tests.retrieval.ingestion.test_command import SAMPLES, run
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.ai_search_demo import demo_index
 from tests.stand_ins.openai_service import OpenAIStandIn
-
-
-@pytest.fixture
-async def service() -> AsyncGenerator[AISearchStandIn]:
-    async with AISearchStandIn() as service:
-        yield service
 
 
 async def make_index(service: AISearchStandIn, data: Path, docs: Path, **more: str) -> subprocess.CompletedProcess[str]:
