@@ -114,9 +114,6 @@ class AzureSearchIndex:
             )
             for place, passage in enumerate(passages)
         ]
-        if not documents:
-            await self.remove(sourcefile)
-            return
         try:
             await self._make_room(documents)
             await self._put(sourcefile, fingerprint, documents)
