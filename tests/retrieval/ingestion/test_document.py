@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from azure.storage.blob.aio import ContainerClient
 
-from shared.documents import Rights
+from shared.documents import Rights, StoredDocument
 from shared.documents.blob_store import BlobStore
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
@@ -140,10 +140,23 @@ async def test_what_cannot_be_read_is_final_and_leaves_nothing_in_the_index(cont
     assert await container.store.find("a.pdf")
 
 
+class Counting(FileStore):
+    """A store that tells how often a document was read."""
+
+    reads = 0
+
+    async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
+        self.reads += 1
+        async for piece in super().read(document, start, length):
+            yield piece
+
+
 async def test_what_is_too_large_is_not_even_read(tmp_path: Path) -> None:
     with (tmp_path / "huge.txt").open("wb") as file:
         file.truncate(100 * 1024 * 1024 + 1)
-    report = await ingest_stored("huge.txt", Target(MemoryIndex(), None, FileStore(tmp_path)))
+    store = Counting(tmp_path)
+    report = await ingest_stored("huge.txt", Target(MemoryIndex(), None, store))
+    assert store.reads == 0
     assert (report.outcome.value, report.detail) == ("failed", "is larger than 100 MiB; split it.")
 
 

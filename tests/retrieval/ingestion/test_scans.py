@@ -114,6 +114,17 @@ async def test_without_the_service_the_setting_is_named(tmp_path: Path, path: Pa
         await read_document(tmp_path / path, None)
 
 
+async def test_an_image_that_is_empty_or_too_large_is_not_sent(
+    service: DocumentIntelligenceStandIn, recognition: DocumentIntelligence, tmp_path: Path
+) -> None:
+    for size, says in ((0, "is empty"), (100 * 1024 * 1024 + 1, "is larger than 100 MiB")):
+        with (tmp_path / "scan.png").open("wb") as file:
+            file.truncate(size)
+        with pytest.raises(UnreadableError, match=says):
+            await read_document(tmp_path / "scan.png", recognition)
+    assert service.analysed == []
+
+
 async def test_text_files_are_read_as_ever(recognition: DocumentIntelligence, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("Text.")
     assert await read_document(tmp_path / "a.md", recognition) == [Page("Text.")]
