@@ -3,10 +3,8 @@
 The container is listed again and again. After a restart every blob is new: nothing keeps a record of them.
 """
 
-import asyncio
 import json
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,7 +18,7 @@ from azure.storage.blob import BlobProperties
 from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
-from local.invocation import Call, Function
+from local.invocation import Call, Function, succeeds
 from local.polling import keep_polling
 
 POISON_QUEUE = "webjobs-blobtrigger-poison"
@@ -82,21 +80,14 @@ class BlobTrigger:
         except (ResourceModifiedError, ResourceNotFoundError):
             return  # the next listing tells what it is by then
         version = (blob.name, blob.etag)
-        if not await self._succeeds(Call(str(uuid4()), self._function, data, self._metadata(blob, client.url))):
+        call = Call(str(uuid4()), self._function, data, self._metadata(blob, client.url))
+        if not await succeeds(call, self._invoke):
             self._failed[version] += 1
             if self._failed[version] < self._threshold:
                 return
             await self._give_up(blob)
         self._failed.pop(version, None)
         self._done[blob.name] = blob.etag
-
-    async def _succeeds(self, call: Call) -> bool:
-        began = time.monotonic()
-        succeeded = await asyncio.wrap_future(self._invoke(call))
-        milliseconds = round((time.monotonic() - began) * 1000)
-        outcome = "succeeded" if succeeded else "failed"
-        _log.info("%s %s %s %d ms", call.invocation_id, self._function.name, outcome, milliseconds)
-        return succeeded
 
     def _metadata(self, blob: BlobProperties, url: str) -> dict[str, object]:
         return {

@@ -1,11 +1,17 @@
 """Functions and their invocations, in the records that Microsoft's worker library reads where a host sends protobuf."""
 
+import asyncio
 import json
+import logging
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import cast
+
+_log = logging.getLogger(__name__)
 
 _WHOLE_CONTAINER = re.compile(r"([a-z0-9-]+)/\{\w+\}$")
 
@@ -138,6 +144,24 @@ def invocation(call: Call) -> Record:
             )
         )
     )
+
+
+async def succeeds(call: Call, invoke: Callable[[Call], Future[bool]]) -> bool:
+    """Invoke a function, and log what becomes of it.
+
+    Args:
+        call: what to invoke.
+        invoke: starts an invocation in the worker, and tells whether it succeeded.
+    """
+    began = time.monotonic()
+    outcome = "cancelled"
+    try:
+        succeeded = await asyncio.wrap_future(invoke(call))
+        outcome = "succeeded" if succeeded else "failed"
+    finally:
+        milliseconds = round((time.monotonic() - began) * 1000)
+        _log.info("%s %s %s %d ms", call.invocation_id, call.function.name, outcome, milliseconds)
+    return succeeded
 
 
 def _typed(data: HttpData | str | bytes) -> _OneOf:

@@ -6,7 +6,6 @@ when it has failed, and goes to the queue `…-poison` after `maxDequeueCount` t
 
 import asyncio
 import logging
-import time
 from base64 import b64decode
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future
@@ -18,7 +17,7 @@ from azure.core.exceptions import AzureError, ResourceExistsError, ResourceNotFo
 from azure.storage.queue import QueueMessage
 from azure.storage.queue.aio import QueueClient
 
-from local.invocation import Call, Function
+from local.invocation import Call, Function, succeeds
 from local.polling import keep_polling
 from local.queue_options import QueueOptions
 
@@ -103,20 +102,13 @@ class QueueTrigger:
 
     async def _succeeds(self, message: QueueMessage, data: str | bytes) -> bool:
         call = Call(str(uuid4()), self._function, data, _metadata(message))
-        began = time.monotonic()
-        outcome = "cancelled"
         try:
             async with self._leased(message):
-                succeeded = await asyncio.wrap_future(self._invoke(call))
-            outcome = "succeeded" if succeeded else "failed"
+                return await succeeds(call, self._invoke)
         except asyncio.CancelledError:
             with suppress(AzureError):
                 await self._give_back(message, 0)
             raise
-        finally:
-            milliseconds = round((time.monotonic() - began) * 1000)
-            _log.info("%s %s %s %d ms", call.invocation_id, self._function.name, outcome, milliseconds)
-        return succeeded
 
     @asynccontextmanager
     async def _leased(self, message: QueueMessage) -> AsyncGenerator[None]:
