@@ -43,6 +43,7 @@ async def _is_missing(folder: Path) -> bool:
     from shared.app import kept_folders, open_index
     from shared.errors import NotConfigured
     from shared.retrieval.ingestion.folder import list_folder
+    from shared.retrieval.ingestion.scans import formats
     from shared.settings import Settings
 
     try:
@@ -56,7 +57,9 @@ async def _is_missing(folder: Path) -> bool:
         indexed = await index.fingerprints()
     finally:
         await index.aclose()
-    return set(indexed) < {file.sourcefile for file in list_folder(folder, kept_folders(settings)).files}
+    recognized = settings.document_intelligence_endpoint is not None
+    found = list_folder(folder, kept_folders(settings), formats(recognized=recognized)).files
+    return set(indexed) < {file.sourcefile for file in found}
 
 
 if __name__ == "__main__":

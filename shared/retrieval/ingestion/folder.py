@@ -8,7 +8,6 @@ from pathlib import Path
 
 from shared.retrieval.ingestion.naming import sourcefile, why_not
 from shared.retrieval.ingestion.pages import UnreadableError
-from shared.retrieval.ingestion.readers import READERS
 from shared.retrieval.ingestion.reports import FileReport, Outcome
 
 
@@ -32,7 +31,7 @@ class Listing:
     """Folders that cannot be listed now, each ending with `/`: what is in them is not known to be gone."""
 
 
-def list_folder(folder: Path, leave_out: Collection[Path], formats: Collection[str] = tuple(READERS)) -> Listing:
+def list_folder(folder: Path, leave_out: Collection[Path], formats: Collection[str]) -> Listing:
     """List the documents of `folder`; hidden files and folders are ignored, and so are the folders to `leave_out`.
 
     Links to files of the folder are files; other links are skipped, so that nothing outside of the folder is read

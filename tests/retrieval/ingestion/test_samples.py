@@ -14,7 +14,7 @@ SAMPLES = Path(__file__).parents[3] / "samples" / "documents"
 
 @pytest.fixture(scope="module")
 def passages() -> list[Passage]:
-    listing = list_folder(SAMPLES, [])
+    listing = list_folder(SAMPLES, [], READERS)
     assert not listing.others
     return [passage for found in listing.files for passage in split(found.sourcefile, read_pages(found.path))]
 
