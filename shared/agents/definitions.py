@@ -54,7 +54,7 @@ class Team(_Definition):
 class AgentDefinition(_Definition):
     """One agent."""
 
-    name: str = Field(pattern=r"^[^\W_]([\w -]{0,48}[\w-])?$")
+    name: str = Field(pattern=r"^[^\W_]([\w -]*[\w-])?$", max_length=50)
     """What its messages are signed with, and what other agents call it."""
     instructions: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
     """What it is for and how it should answer, for the model to read."""
