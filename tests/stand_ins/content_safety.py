@@ -12,6 +12,8 @@ Source: Content Safety REST API 2023-10-01, 'Text Operations - Analyze Text'.
 import asyncio
 import ssl
 from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Literal
 
 from aiohttp import web
@@ -63,6 +65,7 @@ class ContentSafetyStandIn(LocalServer):
         self._at_once = 0
         self._words: list[tuple[str, Category, int]] = []
         self._failures: deque[Failure] = deque()
+        self._fault: Failure | None = None
         self._gates: dict[str, asyncio.Event] = {}
 
     @property
@@ -92,6 +95,15 @@ class ContentSafetyStandIn(LocalServer):
         """Answer the next request with an error, or with a body that is no result."""
         self._failures.append(Failure(status, headers or {}, body, content_type))
 
+    @contextmanager
+    def failing(self, status: int) -> Generator[None]:
+        """Answer every request with this error meanwhile."""
+        self._fault = Failure(status)
+        try:
+            yield
+        finally:
+            self._fault = None
+
     async def wait_for(self, count: int) -> None:
         """Wait until so many texts have come in."""
         async with asyncio.timeout(10), self.arrived:
@@ -109,6 +121,8 @@ class ContentSafetyStandIn(LocalServer):
             self._at_once -= 1
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
+        if self._fault:
+            return self._fault.response()
         if self._failures:
             return self._failures.popleft().response()
         if refusal := self._refusal(request):
