@@ -66,15 +66,17 @@ class QueueTrigger:
         room = self._options.batch_size - self._running
         if room <= 0:
             return True  # and soon there is room
-        received = 0
+        page = None
         with suppress(ResourceNotFoundError):  # nobody has made the queue yet
-            async for message in self._queue.receive_messages(
-                messages_per_page=room, max_messages=room, visibility_timeout=self._lease
-            ):
-                received += 1
-                self._running += 1
-                group.create_task(self._take(message))
-        return received > 0
+            # One page: iterating over the messages themselves asks once more after the last of them.
+            pages = self._queue.receive_messages(messages_per_page=room, visibility_timeout=self._lease).by_page()
+            page = await anext(pages, None)
+        if page is None:
+            return False
+        async for message in page:
+            self._running += 1
+            group.create_task(self._take(message))
+        return True
 
     async def _take(self, message: QueueMessage) -> None:
         try:

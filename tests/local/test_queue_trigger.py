@@ -11,6 +11,8 @@ from uuid import uuid4
 
 import pytest
 import pytest_asyncio
+from azure.core.pipeline import PipelineRequest
+from azure.core.rest import HttpRequest
 from azure.storage.queue.aio import QueueClient
 
 from local.invocation import Call, Function
@@ -240,3 +242,29 @@ async def test_a_message_stays_invisible_for_as_long_as_it_is_worked_on(queue: Q
     running.cancel()
     await asyncio.wait({running})
     assert [call.data for call in calls] == ["long"]
+
+
+async def test_a_poll_is_one_request(azurite: Azurite, queue: QueueClient) -> None:
+    """A second one that fails would hide that the first one brought messages."""
+    await queue.create_queue()
+    await queue.send_message(encoded("first"))
+    requests: list[str] = []
+    requests_when_invoked = asyncio.get_running_loop().create_future()
+
+    def note(request: PipelineRequest[HttpRequest]) -> None:
+        requests.append(request.http_request.method)
+
+    def invoke(_: Call) -> Future[bool]:
+        requests_when_invoked.set_result(requests.count("GET"))
+        future: Future[bool] = Future()
+        future.set_result(True)
+        return future
+
+    async with QueueClient.from_connection_string(
+        azurite.connection_string, queue.queue_name, raw_request_hook=note
+    ) as watched:
+        function = Function("work", "1", {"type": "queueTrigger", "name": "message"})
+        running = asyncio.create_task(QueueTrigger(function, watched, watched, invoke, QueueOptions()).run())
+        assert await requests_when_invoked == 1
+        await emptied(queue)
+        running.cancel()
