@@ -22,59 +22,49 @@ def half_configured(settings: "Settings") -> list[str]:
     return [problem for rule in rules for problem in rule(settings)]
 
 
-def _model(settings: "Settings") -> list[str]:
-    problems: list[str] = []
+def _model(settings: "Settings") -> Iterator[str]:
     openai = settings.openai_base_url or settings.openai_api_key
     azure = settings.azure_openai_endpoint
     if openai and azure:
-        problems.append(
-            "OPENAI_BASE_URL or OPENAI_API_KEY, and AZURE_OPENAI_ENDPOINT are set: unset one of the two services."
-        )
+        yield "OPENAI_BASE_URL or OPENAI_API_KEY, and AZURE_OPENAI_ENDPOINT are set: unset one of the two services."
     if openai and not settings.openai_chat_model:
-        problems.append("OPENAI_CHAT_MODEL is missing: name the model that answers, such as gpt-4o-mini.")
+        yield "OPENAI_CHAT_MODEL is missing: name the model that answers, such as gpt-4o-mini."
     if azure and not settings.azure_openai_chat_deployment:
-        problems.append("AZURE_OPENAI_CHAT_DEPLOYMENT is missing: name the deployment that answers.")
+        yield "AZURE_OPENAI_CHAT_DEPLOYMENT is missing: name the deployment that answers."
     if not openai and (settings.openai_chat_model or settings.openai_embedding_model):
-        problems.append("OPENAI_API_KEY or OPENAI_BASE_URL is missing, though a model of OpenAI is named.")
+        yield "OPENAI_API_KEY or OPENAI_BASE_URL is missing, though a model of OpenAI is named."
     azure_parts = (
         settings.azure_openai_chat_deployment,
         settings.azure_openai_embedding_deployment,
         settings.azure_openai_api_key,
     )
     if not azure and any(azure_parts):
-        problems.append("AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set.")
-    return problems
+        yield "AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set."
 
 
-def _history(settings: "Settings") -> list[str]:
+def _history(settings: "Settings") -> Iterator[str]:
     in_table = settings.history_backend == "azure-table"
     if in_table and not (settings.history_table_endpoint or settings.azure_web_jobs_storage):
-        return ["HISTORY_TABLE_ENDPOINT is missing: name it, or set AzureWebJobsStorage to a connection string."]
+        yield "HISTORY_TABLE_ENDPOINT is missing: name it, or set AzureWebJobsStorage to a connection string."
     if settings.history_table_endpoint and not in_table:
-        return ["HISTORY_TABLE_ENDPOINT is set: set HISTORY_BACKEND to azure-table, or unset it."]
-    return []
+        yield "HISTORY_TABLE_ENDPOINT is set: set HISTORY_BACKEND to azure-table, or unset it."
 
 
-def _safety(settings: "Settings") -> list[str]:
-    checks = settings.rai_mode != "off"
+def _safety(settings: "Settings") -> Iterator[str]:
     endpoint = settings.rai_endpoint
-    problems: list[str] = []
-    if checks and settings.rai_backend == "rai" and not endpoint:
-        problems.append("RAI_ENDPOINT is missing: name the RAI service, or set RAI_MODE to off.")
+    if settings.rai_mode != "off" and settings.rai_backend == "rai" and not endpoint:
+        yield "RAI_ENDPOINT is missing: name the RAI service, or set RAI_MODE to off."
     if settings.rai_backend == "content-safety" and not settings.content_safety_endpoint:
-        problems.append("CONTENT_SAFETY_ENDPOINT is missing: name the resource, or set RAI_BACKEND to rai.")
+        yield "CONTENT_SAFETY_ENDPOINT is missing: name the resource, or set RAI_BACKEND to rai."
     if settings.rai_backend == "rai" and settings.content_safety_endpoint:
-        problems.append("CONTENT_SAFETY_ENDPOINT is set: set RAI_BACKEND to content-safety, or unset it.")
+        yield "CONTENT_SAFETY_ENDPOINT is set: set RAI_BACKEND to content-safety, or unset it."
     if (
         endpoint
         and not endpoint.startswith("https://")
         and not settings.rai_allow_plaintext
         and not _loopback(endpoint.rpartition(":")[0].strip("[]"))
     ):
-        problems.append(
-            "RAI_ENDPOINT is another machine without TLS: use https://…, or set RAI_ALLOW_PLAINTEXT to true."
-        )
-    return problems
+        yield "RAI_ENDPOINT is another machine without TLS: use https://…, or set RAI_ALLOW_PLAINTEXT to true."
 
 
 def _azure_services(settings: "Settings") -> Iterator[str]:
