@@ -14,7 +14,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 from shared.errors import NotConfigured
 from shared.settings_rules import half_configured
 
-_UUID = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+type _Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
+type _Uuid = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")]
+type _StorageName = Annotated[str, Field(pattern=r"^[a-z0-9](-?[a-z0-9]){2,56}$")]
 
 
 def _read_names(value: object) -> object:
@@ -30,9 +32,8 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    openai_base_url: str | None = Field(
+    openai_base_url: _Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Base URL of an OpenAI-compatible service, such as `http://localhost:11434/v1` for Ollama. "
         "Absent: `https://api.openai.com/v1`, if there is an `OPENAI_API_KEY`.",
     )
@@ -45,9 +46,8 @@ class Settings(BaseModel):
     openai_embedding_model: str | None = Field(
         default=None, description="The model that makes vectors. Absent: no vector search."
     )
-    azure_openai_endpoint: str | None = Field(
+    azure_openai_endpoint: _Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Azure OpenAI resource, such as `https://contoso.openai.azure.com`.",
     )
     azure_openai_chat_deployment: str | None = Field(default=None, description="The deployment that answers.")
@@ -125,18 +125,16 @@ class Settings(BaseModel):
     rai_timeout_seconds: float = Field(
         default=10, gt=0, le=120, description="How long the safety service may be silent when an answer of it is due."
     )
-    content_safety_endpoint: str | None = Field(
+    content_safety_endpoint: _Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Azure AI Content Safety, such as `https://contoso.cognitiveservices.azure.com`, for "
         "`RAI_BACKEND=content-safety`.",
     )
     content_safety_api_key: SecretStr | None = Field(
         default=None, description="Key of that resource. Absent: managed identity, or who is signed in locally."
     )
-    azure_search_endpoint: str | None = Field(
+    azure_search_endpoint: _Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Azure AI Search, such as `https://contoso.search.windows.net`. Absent: the embedded index.",
     )
     azure_search_index: str | None = Field(default=None, description="The index that is searched, and written to.")
@@ -164,18 +162,16 @@ class Settings(BaseModel):
     azure_search_knowledge_source: str | None = Field(
         default=None, description="That base's knowledge source that is the index. Absent: called like the index."
     )
-    azure_vision_endpoint: str | None = Field(
+    azure_vision_endpoint: _Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Azure AI Vision, which makes vectors of page images (`PAGE_IMAGES`) for Azure AI Search. Absent: "
         "images are not searched.",
     )
     azure_vision_api_key: SecretStr | None = Field(
         default=None, description="Key of that resource. Absent: managed identity, or who is signed in locally."
     )
-    document_intelligence_endpoint: str | None = Field(
+    document_intelligence_endpoint: _Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Azure AI Document Intelligence, which reads scanned pages. Absent: they hold no text.",
     )
     document_intelligence_api_key: SecretStr | None = Field(
@@ -190,21 +186,18 @@ class Settings(BaseModel):
         description="Connection string of the storage account that keeps the documents, such as Azurite's. Absent, "
         "with `CONTENT_STORAGE__blobServiceUri` too: they are kept in `DATA_DIR`.",
     )
-    content_storage_blobs: str | None = Field(
+    content_storage_blobs: _Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Address of that account's blobs, such as `https://contoso.blob.core.windows.net`, for the app's "
         "identity.",
     )
-    content_storage_queues: str | None = Field(
+    content_storage_queues: _Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Address of that account's queues, for the trigger that reads `CONTENT_EVENTS_QUEUE`. Absent, "
         "with `CONTENT_STORAGE` too: nothing is watched.",
     )
-    content_container: str = Field(
+    content_container: _StorageName = Field(
         default="content",
-        pattern=r"^[a-z0-9](-?[a-z0-9]){2,56}$",
         description="The container of the documents. Images of their pages are in another, `…-pages`.",
     )
     content_trigger: Literal["event-queue", "blob"] = Field(
@@ -212,9 +205,8 @@ class Settings(BaseModel):
         description="What tells of documents that come and go: Event Grid's events in a queue, or a blob trigger, "
         "which is told of those that come only.",
     )
-    content_events_queue: str = Field(
+    content_events_queue: _StorageName = Field(
         default="content-events",
-        pattern=r"^[a-z0-9](-?[a-z0-9]){2,56}$",
         description="The queue that Event Grid writes the container's events to.",
     )
     auth_mode: Literal["none", "easy-auth", "bearer"] = Field(
@@ -222,15 +214,14 @@ class Settings(BaseModel):
         description="How callers sign in: not at all; by App Service Authentication in front of the app; or with an "
         "Entra ID token that the app checks.",
     )
-    auth_tenant_id: str | None = Field(
-        default=None, pattern=_UUID, description="The tenant whose tokens `bearer` takes; `easy-auth` checks it if set."
+    auth_tenant_id: _Uuid | None = Field(
+        default=None, description="The tenant whose tokens `bearer` takes; `easy-auth` checks it if set."
     )
-    auth_client_id: str | None = Field(
-        default=None, pattern=_UUID, description="The app registration that the tokens of `bearer` have to be for."
+    auth_client_id: _Uuid | None = Field(
+        default=None, description="The app registration that the tokens of `bearer` have to be for."
     )
-    auth_authority: str = Field(
+    auth_authority: _Url = Field(
         default="https://login.microsoftonline.com",
-        pattern=r"^https?://\S+$",
         description="Where the tenant's signing keys are; another one in national clouds.",
     )
     website_auth_enabled: bool = Field(
@@ -256,9 +247,8 @@ class Settings(BaseModel):
         description="`Authorization=AAD`, with `;ClientId=…` for a user-assigned identity: sign in to Application "
         "Insights with the app's identity.",
     )
-    otel_exporter_otlp_endpoint: str | None = Field(
+    otel_exporter_otlp_endpoint: _Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Any OpenTelemetry collector, such as `http://localhost:4318`, for traces.",
     )
     history_backend: Literal["sqlite", "azure-table", "off"] = Field(
