@@ -107,6 +107,10 @@ def _checked(url: str, setting: str) -> str:
 
 
 def _azure_base_url(endpoint: str) -> str:
-    """The base of Azure OpenAI's v1 API, which takes no api-version; from a resource's URL or that base itself."""
-    resource = endpoint.rstrip("/").removesuffix("/v1").removesuffix("/openai")
-    return f"{resource}/openai/v1/"
+    """The base of Azure OpenAI's v1 API, which takes no api-version."""
+    return f"{azure_resource(endpoint)}/openai/v1/"
+
+
+def azure_resource(endpoint: str) -> str:
+    """The URL of a resource of Azure OpenAI, from that or from the base of its v1 API."""
+    return endpoint.rstrip("/").removesuffix("/v1").removesuffix("/openai")

@@ -23,6 +23,7 @@ from azure.search.documents.indexes.models import (
 )
 
 from shared.errors import NotConfigured
+from shared.openai_service.connection import azure_resource
 from shared.retrieval.azure_search_fields import IndexFields
 from shared.settings import Settings
 
@@ -227,7 +228,7 @@ def _vectorizer(settings: Settings) -> AzureOpenAIVectorizerParameters:
         )
     key = settings.azure_openai_api_key
     return AzureOpenAIVectorizerParameters(
-        resource_url=settings.azure_openai_endpoint.rstrip("/").removesuffix("/v1").removesuffix("/openai"),
+        resource_url=azure_resource(settings.azure_openai_endpoint),
         deployment_name=deployment,
         model_name=model,
         api_key=key.get_secret_value() if key else None,
