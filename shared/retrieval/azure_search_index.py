@@ -23,7 +23,7 @@ from shared.chat_types import Json, Passage
 from shared.errors import NotConfigured
 from shared.retrieval.azure_search_connection import SearchConnection
 from shared.retrieval.azure_search_faults import MANAGE, WRITE
-from shared.retrieval.azure_search_filters import literal
+from shared.retrieval.azure_search_filters import file_filter, literal
 from shared.retrieval.azure_search_schema import ExistingIndex, IndexPlan
 from shared.retrieval.azure_search_writer import Action, Bounds, Document, DocumentWriter
 
@@ -55,9 +55,9 @@ class AzureSearchIndex:
     ) -> None:
         self._connection = connection
         self._plan = plan
-        self._names = plan.fields
+        self._fields = plan.fields
         self._bounds = bounds or Bounds()
-        self._writer = DocumentWriter(connection, self._names.id, self._bounds, _SECONDS)
+        self._writer = DocumentWriter(connection, self._fields.id, self._bounds, _SECONDS)
         self._existing: ExistingIndex | None = None
         self._settling = settling
         self._settled: dict[str, float] = {}
@@ -74,8 +74,8 @@ class AzureSearchIndex:
             return {}
         if sourcefile is not None:
             await self._settle(sourcefile)
-        file, mark = self._names.sourcefile, self._names.fingerprint
-        that_one = f" and {file} eq {literal(sourcefile)}" if sourcefile is not None else ""
+        file, mark = self._fields.sourcefile, self._fields.fingerprint
+        that_one = f" and {file_filter(sourcefile, self._fields)}" if sourcefile is not None else ""
         found: dict[str, str] = {}
         where = f"{mark} ne null"
         while True:
@@ -138,10 +138,10 @@ class AzureSearchIndex:
 
     async def _put(self, sourcefile: str, fingerprint: str, documents: Sequence[Document]) -> None:
         await self._settle(sourcefile)
-        mark = self._names.fingerprint
+        mark = self._fields.fingerprint
         unfinished = {**documents[0], mark: f"{fingerprint}{_UNFINISHED}"}
         await self._write("upload", [unfinished, *documents[1:]], sourcefile)
-        await self._remove_all_but({str(one[self._names.id]) for one in documents}, sourcefile)
+        await self._remove_all_but({str(one[self._fields.id]) for one in documents}, sourcefile)
         await self._write("upload", [{**documents[0], mark: fingerprint}], sourcefile)
 
     async def _write(self, action: Action, documents: Sequence[Document], sourcefile: str) -> None:
@@ -161,13 +161,12 @@ class AzureSearchIndex:
 
     async def _remove_all_but(self, kept: set[str], sourcefile: str) -> None:
         """Remove a file's other passages; the one with the fingerprint last, so that the file is known until then."""
-        names = self._names
-        where = f"{names.sourcefile} eq {literal(sourcefile)}"
-        there = await self._window(where, [names.id, names.fingerprint])
-        gone = {str(one[names.id]): one[names.fingerprint] is not None for one in there}
+        key, mark = self._fields.id, self._fields.fingerprint
+        there = await self._window(file_filter(sourcefile, self._fields), [key, mark])
+        gone = {str(one[key]): one[mark] is not None for one in there}
         for with_fingerprint in (False, True):
-            keys = [key for key, holds in gone.items() if holds is with_fingerprint and key not in kept]
-            await self._write("delete", [{names.id: key} for key in keys], sourcefile)
+            ids = [one for one, holds in gone.items() if holds is with_fingerprint and one not in kept]
+            await self._write("delete", [{key: one} for one in ids], sourcefile)
 
     async def _window(self, where: str, select: list[str], *, order: list[str] | None = None) -> list[dict[str, Any]]:
         """The documents that pass a filter, as far as the service skips; of each these fields."""
@@ -193,17 +192,17 @@ class AzureSearchIndex:
         self, sourcefile: str, passage: Passage, vector: Sequence[float] | None, image: Sequence[float] | None
     ) -> Document:
         """A passage with what it has; an upload empties the other fields."""
-        names = self._names
+        fields = self._fields
         values: dict[str, Json] = {
-            names.id: passage.id,
-            names.content: passage.content,
-            names.sourcepage: passage.sourcepage,
-            names.sourcefile: sourcefile,
-            names.category: passage.category,
-            names.oids: [*passage.oids] or None,
-            names.groups: [*passage.groups] or None,
-            names.embedding: _direction(vector),
-            names.image_embedding: _direction(image),
+            fields.id: passage.id,
+            fields.content: passage.content,
+            fields.sourcepage: passage.sourcepage,
+            fields.sourcefile: sourcefile,
+            fields.category: passage.category,
+            fields.oids: [*passage.oids] or None,
+            fields.groups: [*passage.groups] or None,
+            fields.embedding: _direction(vector),
+            fields.image_embedding: _direction(image),
         }
         return {name: value for name, value in values.items() if value is not None}
 
@@ -217,10 +216,10 @@ class AzureSearchIndex:
         lengths: dict[str, int] = {}
         for document in documents:
             used |= document.keys()
-            for name in (self._names.embedding, self._names.image_embedding):
+            for name in (self._fields.embedding, self._fields.image_embedding):
                 if isinstance(vector := document.get(name), list):
                     lengths[name] = len(vector)
-        existing = await self._look() or await self._make(lengths.get(self._names.embedding))
+        existing = await self._look() or await self._make(lengths.get(self._fields.embedding))
         existing.check_room_for(used, lengths)
 
     async def _look(self) -> ExistingIndex | None:
@@ -239,7 +238,7 @@ class AzureSearchIndex:
         if self._existing is None:
             index = await self._connection.ask_indexes(get, deadline=_soon())
             if index is not None:
-                existing = ExistingIndex(index, self._names)
+                existing = ExistingIndex(index, self._fields)
                 existing.check()
                 self._existing = existing
         return self._existing
@@ -254,7 +253,7 @@ class AzureSearchIndex:
                 return
 
         await self._connection.ask_indexes(create, deadline=_soon(), right=MANAGE)
-        return await self._look() or ExistingIndex(wanted, self._names)
+        return await self._look() or ExistingIndex(wanted, self._fields)
 
 
 def _direction(vector: Sequence[float] | None) -> list[Json] | None:
