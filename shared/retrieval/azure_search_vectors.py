@@ -22,6 +22,7 @@ _NAMES = {
     "textEmbeddingOnly": ("embedding",),
     "imageEmbeddingOnly": ("imageEmbedding",),
     "textAndImageEmbeddings": ("embedding", "imageEmbedding"),
+    "both": ("embedding", "imageEmbedding"),
 }
 """The fields that `vector_fields` of a request can ask for: by their names, or as azure-search-openai-demo puts it."""
 

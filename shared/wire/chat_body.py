@@ -24,6 +24,11 @@ def _list_if_one(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _text_if_texts(value: object) -> object:
+    """Front ends of azure-search-openai-demo say `texts`, the document has `text`."""
+    return "text" if value == "texts" else value
+
+
 class FunctionBody(BodyModel):
     """The function of a tool call that a client echoes."""
 
@@ -64,7 +69,13 @@ class OverridesBody(BodyModel):
         Annotated[list[str], BeforeValidator(_list_if_one, json_schema_input_type=list[str] | str)] | None
     ) = None
     use_gpt4v: bool | None = None
-    gpt4v_input: Literal["text", "textAndImages", "images"] | None = None
+    gpt4v_input: (
+        Annotated[
+            Literal["text", "textAndImages", "images"],
+            BeforeValidator(_text_if_texts, json_schema_input_type=Literal["text", "texts", "textAndImages", "images"]),
+        ]
+        | None
+    ) = None
     suggest_followup_questions: bool | None = None
     use_oid_security_filter: bool | None = None
     use_groups_security_filter: bool | None = None

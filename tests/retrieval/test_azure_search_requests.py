@@ -56,6 +56,7 @@ async def service() -> AsyncGenerator[AISearchStandIn]:
                 (("textEmbeddingOnly",), [BY_VECTOR]),
                 (("imageEmbeddingOnly",), [BY_IMAGE]),
                 (("textAndImageEmbeddings",), [BY_VECTOR, BY_IMAGE]),
+                (("both",), [BY_VECTOR, BY_IMAGE]),
                 (("embedding", "imageEmbedding", "embedding"), [BY_VECTOR, BY_IMAGE]),
             ]
         ),

@@ -88,7 +88,7 @@ WRONG_OVERRIDES: list[tuple[str, list[Any]]] = [
     ("semantic_captions", ["no", 0]),
     ("vector_fields", [1, [1], {}]),
     ("use_gpt4v", ["true", 1]),
-    ("gpt4v_input", ["texts", True, 1]),
+    ("gpt4v_input", ["picture", True, 1]),
     ("suggest_followup_questions", ["yes", 1]),
     ("use_oid_security_filter", ["false", 0]),
     ("use_groups_security_filter", ["false", 0]),
@@ -123,6 +123,10 @@ def test_an_override_that_nobody_filled_in_is_left_out(unset: Json) -> None:
 
 def test_a_vector_field_may_come_alone() -> None:
     assert parse(context={"vector_fields": "embedding"}).overrides.vector_fields == ("embedding",)
+
+
+def test_text_may_be_asked_for_in_the_words_of_a_front_end() -> None:
+    assert parse(context={"overrides": {"gpt4v_input": "texts"}}).overrides.gpt4v_input == "text"
 
 
 def test_unknown_keys_are_ignored() -> None:
