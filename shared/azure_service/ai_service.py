@@ -7,9 +7,6 @@ from shared.azure_service.asking import Patience, ask
 from shared.azure_service.faults import Fault, Reason, Sentences
 from shared.errors import BadRequest, RateLimited, SwitchboardError, TooSlow, Unavailable
 
-SCOPE = "https://cognitiveservices.azure.com/.default"
-"""What a token of the app's identity is for."""
-
 SENTENCES: Sentences = {
     Reason.UNREACHABLE: (
         Unavailable,

@@ -23,6 +23,7 @@ from azure.core.exceptions import (
 from azure.storage.blob import BlobProperties, ContentSettings
 from azure.storage.blob.aio import BlobClient, ContainerClient, LinearRetry
 
+from shared.azure_service.signing_in import app_identity
 from shared.chat_types import PartHealth
 from shared.documents import Rights, StoredDocument
 from shared.documents.blob_errors import translated
@@ -79,9 +80,7 @@ class BlobStore:
     @classmethod
     def at(cls, address: str, container: str) -> "BlobStore":
         """A container of an account, by the address of its blobs, with the app's identity."""
-        from azure.identity.aio import DefaultAzureCredential
-
-        credential = DefaultAzureCredential()
+        credential = app_identity()
         return cls(ContainerClient(address, container, credential=credential, **_patience()), credential)
 
     @classmethod

@@ -4,11 +4,10 @@ import asyncio
 
 from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import AzureError
-from azure.identity.aio import DefaultAzureCredential, get_bearer_token_provider
+from azure.identity.aio import get_bearer_token_provider
 
+from shared.azure_service.signing_in import AI_SERVICES, app_identity
 from shared.errors import Unavailable
-
-_SCOPE = "https://cognitiveservices.azure.com/.default"
 
 
 class RaiTokens:
@@ -19,9 +18,9 @@ class RaiTokens:
     """
 
     def __init__(self, credential: AsyncTokenCredential | None = None) -> None:
-        self._credential = credential or DefaultAzureCredential()
+        self._credential = credential or app_identity()
         self._is_given = credential is not None
-        self._provider = get_bearer_token_provider(self._credential, _SCOPE)
+        self._provider = get_bearer_token_provider(self._credential, AI_SERVICES)
 
     async def token(self, patience: float) -> str:
         """A token that is valid now, within so many seconds.

@@ -16,6 +16,7 @@ from azure.core.exceptions import (
 )
 from azure.data.tables.aio import TableClient
 
+from shared.azure_service.signing_in import app_identity
 from shared.errors import NotConfigured, Unavailable
 
 TABLE = "SwitchboardHistory"
@@ -63,9 +64,7 @@ class HistoryTable:
     @classmethod
     def at(cls, endpoint: str) -> "HistoryTable":
         """The table of an account, by its address, with the app's identity."""
-        from azure.identity.aio import DefaultAzureCredential
-
-        credential = DefaultAzureCredential()
+        credential = app_identity()
         return cls(TableClient(endpoint, TABLE, credential=credential, **_PATIENCE), credential)
 
     @classmethod

@@ -1,19 +1,18 @@
 """Tokens of the app's own identity, for Azure OpenAI without a key. Imports `azure.identity`: import it late."""
 
 from azure.core.exceptions import AzureError
-from azure.identity.aio import DefaultAzureCredential, get_bearer_token_provider
+from azure.identity.aio import get_bearer_token_provider
 
+from shared.azure_service.signing_in import AI_SERVICES, app_identity
 from shared.errors import Unavailable
-
-_SCOPE = "https://cognitiveservices.azure.com/.default"
 
 
 class IdentityTokens:
     """Gives tokens of the managed identity, or of who is signed in on a laptop; renews them before they expire."""
 
     def __init__(self) -> None:
-        self._credential = DefaultAzureCredential()
-        self._provider = get_bearer_token_provider(self._credential, _SCOPE)
+        self._credential = app_identity()
+        self._provider = get_bearer_token_provider(self._credential, AI_SERVICES)
 
     async def token(self) -> str:
         """A token that is valid now.

@@ -14,9 +14,9 @@ from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy, Azure
 from azure.core.rest import AsyncHttpResponse, HttpRequest
 from pydantic import SecretStr
 
-from shared.azure_service.ai_service import SCOPE, AIService
+from shared.azure_service.ai_service import AIService
 from shared.azure_service.asking import OPTIONS
-from shared.azure_service.signing_in import Credential, close, credential_of
+from shared.azure_service.signing_in import AI_SERVICES, Credential, close, credential_of
 from shared.errors import BadRequest
 from shared.settings import Settings
 
@@ -121,4 +121,4 @@ def _policies(credential: Credential) -> list[Any]:
     """What puts the credential into a request."""
     if isinstance(credential, AzureKeyCredential):
         return [AzureKeyCredentialPolicy(credential, "Ocp-Apim-Subscription-Key")]
-    return [AsyncBearerTokenCredentialPolicy(credential, SCOPE)]
+    return [AsyncBearerTokenCredentialPolicy(credential, AI_SERVICES)]
