@@ -113,7 +113,7 @@ async def _trigger(app: App, host_file: HostFile, worker: Worker) -> None:
         return
     from local.triggers import Triggers  # late: it brings Azure's SDK
 
-    triggers = Triggers(app.functions, worker.invoke, host_file.queues, os.environ)
+    triggers = Triggers(app.functions, worker.invoke, host_file.triggers, os.environ)
     running = asyncio.create_task(triggers.run())
     try:
         await asyncio.wait({asyncio.wrap_future(worker.ended), running}, return_when=asyncio.FIRST_COMPLETED)

@@ -19,7 +19,7 @@ from azure.storage.queue.aio import QueueClient
 
 from local.invocation import Call, Function, succeeds
 from local.polling import keep_polling
-from local.queue_options import QueueOptions
+from local.trigger_options import TriggerOptions
 
 LEASE_SECONDS = 600
 """How long a message is invisible if the host dies with it; while it lives it renews that."""
@@ -45,7 +45,7 @@ class QueueTrigger:
         queue: QueueClient,
         poison: QueueClient,
         invoke: Callable[[Call], Future[bool]],
-        options: QueueOptions,
+        options: TriggerOptions,
         *,
         lease: int = LEASE_SECONDS,
     ) -> None:

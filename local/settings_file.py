@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from local.errors import HostError
-from local.queue_options import QueueOptions, read_queue_options
+from local.trigger_options import TriggerOptions, read_trigger_options
 
 HOST_FILE = "host.json"
 LOCAL_SETTINGS_FILE = "local.settings.json"
@@ -46,8 +46,8 @@ class HostFile:
 
     route_prefix: str
     """What every route starts with: `extensions.http.routePrefix`."""
-    queues: QueueOptions
-    """`extensions.queues`, and of `extensions.blobs` what is the same for blobs."""
+    triggers: TriggerOptions
+    """`extensions.queues` and `extensions.blobs`."""
 
 
 def read_host_file(directory: Path, environment: Mapping[str, str]) -> HostFile:
@@ -67,7 +67,7 @@ def read_host_file(directory: Path, environment: Mapping[str, str]) -> HostFile:
     if not isinstance(prefix, str):
         raise HostError(f"{path}: extensions.http.routePrefix must be a string.")
     settings = {name: _object(extensions, name, path) for name in ("queues", "blobs")}
-    return HostFile(prefix.strip("/"), read_queue_options(settings, environment))
+    return HostFile(prefix.strip("/"), read_trigger_options(settings, environment))
 
 
 def read_local_settings(directory: Path) -> LocalSettings:

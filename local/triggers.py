@@ -9,9 +9,9 @@ from typing import NoReturn, Protocol
 from local.blob_events import BlobEvents
 from local.blob_trigger import POISON_QUEUE, BlobTrigger
 from local.invocation import Call, Function
-from local.queue_options import QueueOptions
 from local.queue_trigger import QueueTrigger
 from local.storage import StorageAccount, is_loopback
+from local.trigger_options import TriggerOptions
 
 CONTENT_CONNECTION = "CONTENT_STORAGE"
 """The connection of the account whose blobs Event Grid tells of in Azure."""
@@ -38,7 +38,7 @@ class Triggers:
         self,
         functions: Sequence[Function],
         invoke: Callable[[Call], Future[bool]],
-        options: QueueOptions,
+        options: TriggerOptions,
         environment: Mapping[str, str],
     ) -> None:
         self._accounts: dict[str, StorageAccount] = {}

@@ -16,8 +16,8 @@ from azure.core.rest import HttpRequest
 from azure.storage.queue.aio import QueueClient
 
 from local.invocation import Call, Function
-from local.queue_options import QueueOptions
 from local.queue_trigger import QueueTrigger
+from local.trigger_options import TriggerOptions
 from tests.local.running_host import RunningHost, refused_host, running_host
 from tests.local.small_apps import write_app
 from tests.stand_ins.azurite import Azurite
@@ -235,7 +235,7 @@ async def test_a_message_stays_invisible_for_as_long_as_it_is_worked_on(queue: Q
         return future
 
     function = Function("work", "1", {"type": "queueTrigger", "name": "message"})
-    trigger = QueueTrigger(function, queue, queue, invoke, QueueOptions(), lease=1)
+    trigger = QueueTrigger(function, queue, queue, invoke, TriggerOptions(), lease=1)
     running = asyncio.create_task(trigger.run())
     await worked_on.wait()
     await emptied(queue)
@@ -264,7 +264,7 @@ async def test_a_poll_is_one_request(azurite: Azurite, queue: QueueClient) -> No
         azurite.connection_string, queue.queue_name, raw_request_hook=note
     ) as watched:
         function = Function("work", "1", {"type": "queueTrigger", "name": "message"})
-        running = asyncio.create_task(QueueTrigger(function, watched, watched, invoke, QueueOptions()).run())
+        running = asyncio.create_task(QueueTrigger(function, watched, watched, invoke, TriggerOptions()).run())
         assert await requests_when_invoked == 1
         await emptied(queue)
         running.cancel()

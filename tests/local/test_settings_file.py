@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from local.errors import HostError
-from local.queue_options import QueueOptions
 from local.settings_file import Cors, LocalSettings, apply_local_settings, read_host_file, read_local_settings
+from local.trigger_options import TriggerOptions
 
 
 def write(directory: Path, name: str, text: str) -> Path:
@@ -58,12 +58,12 @@ QUEUES = """{"version": "2.0", "extensions": {
 
 def test_what_the_host_file_says_of_queues_is_read_and_the_environment_goes_before_it(tmp_path: Path) -> None:
     write(tmp_path, "host.json", QUEUES)
-    assert read_host_file(tmp_path, {}).queues == QueueOptions(2, 3, 150, base64=False, poison_blob_threshold=1)
+    assert read_host_file(tmp_path, {}).triggers == TriggerOptions(2, 3, 150, base64=False, poison_blob_threshold=1)
     sooner = {
         "AzureFunctionsJobHost__extensions__queues__visibilityTimeout": "00:00:01",
         "AzureFunctionsJobHost__extensions__queues__maxDequeueCount": "7",
     }
-    assert read_host_file(tmp_path, sooner).queues == QueueOptions(2, 7, 1, base64=False, poison_blob_threshold=1)
+    assert read_host_file(tmp_path, sooner).triggers == TriggerOptions(2, 7, 1, base64=False, poison_blob_threshold=1)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How often and how soon a host tries again what came from a queue: `extensions.queues` of `host.json`."""
+"""How often and how soon a host tries again what failed: `extensions.queues` and `extensions.blobs` of `host.json`."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ _TIME_SPAN = re.compile(r"(?:(\d+)\.)?(\d\d):(\d\d):(\d\d)$")
 
 
 @dataclass(frozen=True, slots=True)
-class QueueOptions:
+class TriggerOptions:
     """The values that this host goes by, with the defaults of the Functions host."""
 
     batch_size: int = 16
@@ -27,7 +27,9 @@ class QueueOptions:
     """After so many tries a blob is given up."""
 
 
-def read_queue_options(sections: Mapping[str, Mapping[str, object]], environment: Mapping[str, str]) -> QueueOptions:
+def read_trigger_options(
+    sections: Mapping[str, Mapping[str, object]], environment: Mapping[str, str]
+) -> TriggerOptions:
     """Read the options.
 
     Args:
@@ -41,21 +43,24 @@ def read_queue_options(sections: Mapping[str, Mapping[str, object]], environment
     def read(section: str, name: str) -> object:
         return environment.get(_IN_ENVIRONMENT.format(section=section, name=name)) or sections[section].get(name)
 
+    def count(section: str, name: str, default: int, most: int = 1000) -> int:
+        value = read(section, name)
+        return default if value is None else _count(f"{section}.{name}", value, most)
+
+    defaults = TriggerOptions()
     encoding = read("queues", "messageEncoding")
     if encoding not in (None, "base64", "none"):
         raise HostError('host.json: extensions.queues.messageEncoding must be "base64" or "none".')
-    return QueueOptions(
-        batch_size=_count("queues.batchSize", read("queues", "batchSize"), 16, most=32),
-        max_dequeue_count=_count("queues.maxDequeueCount", read("queues", "maxDequeueCount"), 5),
+    return TriggerOptions(
+        batch_size=count("queues", "batchSize", defaults.batch_size, most=32),
+        max_dequeue_count=count("queues", "maxDequeueCount", defaults.max_dequeue_count),
         visibility_timeout=_seconds("queues.visibilityTimeout", read("queues", "visibilityTimeout")),
         base64=encoding != "none",
-        poison_blob_threshold=_count("blobs.poisonBlobThreshold", read("blobs", "poisonBlobThreshold"), 5),
+        poison_blob_threshold=count("blobs", "poisonBlobThreshold", defaults.poison_blob_threshold),
     )
 
 
-def _count(name: str, value: object, default: int, most: int = 1000) -> int:
-    if value is None:
-        return default
+def _count(name: str, value: object, most: int) -> int:
     text = str(value)
     if isinstance(value, bool) or not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= most:
         raise HostError(f"host.json: extensions.{name} must be a number from 1 to {most}.")
