@@ -46,7 +46,10 @@ SHARED: dict[str, Schema] = {
         {},
         {
             "data_points": record(
-                {"text": list_of(described(STRING, "A source, as 'sourcepage: text'."))},
+                {
+                    "text": list_of(described(STRING, "A source, as 'sourcepage: text'.")),
+                    "citations": list_of(described(STRING, "A source's name, as the answer cites it.")),
+                },
                 {"images": list_of(ref("SourceImage"))},
                 description="What the answer is made from.",
             ),

@@ -153,7 +153,7 @@ async def test_where_no_images_are_asked_for_there_are_none(
 ) -> None:
     answer = await ask(host, http, **overrides)
     assert [type(part) for part in shown(openai)] == [str]
-    assert list(answer["context"]["data_points"]) == ["text"]
+    assert "images" not in answer["context"]["data_points"]
     assert "Images" not in [found["title"] for found in answer["context"]["thoughts"]]
     assert "ignored_overrides" not in thought(answer["context"], "Generated search query")["props"]
 
@@ -164,7 +164,7 @@ async def test_a_model_that_does_not_see_answers_from_the_text_and_says_so(
     async with hosted(data, openai.settings | NO_VECTORS | {"CHAT_VISION": "false"}) as blind:
         for host, says in ((blind, "CHAT_VISION is false"), (embedded, "extractive model")):
             context = (await ask(host, http))["context"]
-            assert list(context["data_points"]) == ["text"]
+            assert "images" not in context["data_points"]
             assert thought(context, "Generated search query")["props"]["ignored_overrides"] == ["use_gpt4v"]
             assert says in thought(context, "Images")["props"]["note"]
 

@@ -15,7 +15,7 @@ from tests.conformance.reading import Json, at
 
 JSON, LINES, SSE = "json", "lines", "sse"
 CONTEXT: Json = {
-    "data_points": {"text": ["plan.pdf#page=3: Eye exams are covered."]},
+    "data_points": {"text": ["plan.pdf#page=3: Eye exams are covered."], "citations": ["plan.pdf#page=3"]},
     "thoughts": [{"title": "Results", "description": ["a", "b"], "props": None}],
 }
 TEXT = "Eye exams are covered. [plan.pdf#page=3]"

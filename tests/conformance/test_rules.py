@@ -78,6 +78,8 @@ CASES: list[Case] = [
     ("ai-chat-protocol", "POST chat/stream bad", "a bad request", "error", drop(0, "error", "code")),
     *answer_cases("search-demo", "POST chat", "an answer", M, (0, "context")),
     *stream_cases("search-demo", "POST chat/stream", ()),
+    ("search-demo", "POST chat", "an answer", "links", drop(0, "context", "data_points", "citations")),
+    ("search-demo", "POST chat/stream", "a stream", "links", put(0, "context", "data_points", "citations", to=[])),
     ("search-demo", "POST chat", "an answer", READS, drop(*M)),
     ("search-demo", "POST chat/stream", "a stream", READS, status(500)),
     ("search-demo", "POST chat bad", "a bad request", "status", status(200)),

@@ -113,6 +113,19 @@ async def cited_document(backend: Backend, base: str, answer: Shown) -> Reply:
     return await backend.get(f"{base}content/{cited.split(']')[0]}")
 
 
+def _has_links(shown: Shown) -> bool:
+    """Whether a citation, if there is any, is one that can be clicked."""
+    citations = at(shown.context, "data_points", "citations")
+    names = [name for name in citations if isinstance(name, str)] if isinstance(citations, list) else []
+    cited = [piece.split("]")[0] for piece in str(shown.text).split("[")[1:]]
+    return not cited or any(name.startswith(part) for part in cited for name in names)
+
+
+LINKS = Rule[Shown](
+    "links",
+    "What is cited in square brackets is in context.data_points.citations: newer ones make links of nothing else.",
+    _has_links,
+)
 DOCUMENT = Rule[Reply]("document", "A cited document can be opened.", lambda reply: reply.ok and bool(reply.body))
 
 SEARCH_DEMO = Client(
@@ -120,9 +133,9 @@ SEARCH_DEMO = Client(
     "azure-search-openai-demo",
     "",
     (
-        Probe("chat", "an answer", _answer, SHOWN),
+        Probe("chat", "an answer", _answer, (*SHOWN, LINKS)),
         Probe("chat", "a bad request", _refused, (STATUS, ERROR_TEXT)),
-        Probe("chat/stream", "a stream", _stream, SHOWN),
+        Probe("chat/stream", "a stream", _stream, (*SHOWN, LINKS)),
         Probe("chat/stream", "a bad request", _refused_stream, (STATUS, ERROR_TEXT)),
         Probe("content", "a cited document", _cited, (DOCUMENT,)),
     ),
