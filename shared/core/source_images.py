@@ -114,7 +114,9 @@ class SourceImages:
         """Where the image of a passage would be."""
         if page := passage.page:
             return self._pages, page_image(passage.sourcefile, page)
-        name = unquote(passage.sourcepage)
+        # Ours are escaped. In another's index a name may look so: unescaped it would be another document, and whose?
+        ours = unquote(passage.sourcepage) == passage.sourcefile
+        name = passage.sourcefile if ours else passage.sourcepage
         return (self._documents, name) if PurePosixPath(name).suffix.lower() in _SUFFIXES else None
 
 

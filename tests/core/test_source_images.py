@@ -111,6 +111,15 @@ async def test_a_source_that_is_an_image_itself_is_shown(stores: Stores) -> None
     ]
 
 
+async def test_a_source_whose_name_looks_escaped_is_not_shown_as_the_one_of_the_plain_name(stores: Stores) -> None:
+    stores.put("content/ben.png", PNG + b" of Ben")
+    as_it_is = Passage("1", "Text.", "%62en.png", "%62en.png")
+    escaped = Passage("2", "Text.", "%2562en.png", "%62en.png")
+    assert names(await stores.shown(as_it_is, escaped)) == []
+    stores.put("content/%62en.png", PNG)
+    assert [shown.image.data for shown in (await stores.shown(as_it_is, escaped)).images] == [PNG, PNG]
+
+
 async def test_by_default_the_text_goes_with_the_images_and_without_it_if_asked(stores: Stores) -> None:
     stores.put("pages/plan.pdf/1.jpg", JPEG)
     passages = (page(1), page(1, text="More."), page(2))
