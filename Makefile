@@ -4,7 +4,7 @@ DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
 export PORT
 
-.PHONY: run index test bench check format requirements docs proto setup
+.PHONY: run index sync test bench check format requirements docs proto setup
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
 run: setup
@@ -20,6 +20,9 @@ endif
 
 index: setup
 	@$(PYTHON) -m local.documents "$(DOCS)"
+
+sync: setup
+	@$(PYTHON) -m local.documents --sync
 
 test: setup
 	@$(PYTHON) -m pytest

@@ -1,8 +1,9 @@
 """`python -m local.documents DOCS`: index a folder under the settings that the app runs with on this machine.
 
-With `--first` only where some of them are missing, no others are in the embedded index, and documents are kept on this
-machine: `make run` brings the sample documents to a fresh checkout, finishes what was interrupted, and leaves an index
-of your own alone. Exit codes are those of `shared.retrieval.ingestion`.
+With `--first DOCS` only where some of them are missing, no others are in the embedded index, and documents are kept on
+this machine: `make run` brings the sample documents to a fresh checkout, finishes what was interrupted, and leaves an
+index of your own alone. With `--sync` the index follows the container of documents. Exit codes are those of
+`shared.retrieval.ingestion`.
 """
 
 import argparse
@@ -18,9 +19,11 @@ from local.settings_file import apply_local_settings
 
 def main() -> int:
     """Run the command and return its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m local.documents", description="Indexes the documents of a folder.")
-    parser.add_argument("folder", type=Path, metavar="DOCS", help="the folder, with all folders below it")
-    parser.add_argument("--first", action="store_true", help="do nothing if all or others are indexed already")
+    parser = argparse.ArgumentParser(prog="python -m local.documents", description="Indexes documents.")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("folder", nargs="?", metavar="DOCS", help="a folder, with all folders below it")
+    source.add_argument("--first", metavar="DOCS", help="the same, if not all and no others are indexed already")
+    source.add_argument("--sync", action="store_true", help="what has changed in the container of documents")
     arguments = parser.parse_args()
     try:
         apply_local_settings(Path())
@@ -30,12 +33,11 @@ def main() -> int:
     except HostError as wrong:
         sys.stderr.write(f"{wrong}\n")
         return 2
-    folder: Path = arguments.folder
-    if arguments.first and not asyncio.run(_is_missing(folder)):
+    if arguments.first and not asyncio.run(_is_missing(Path(arguments.first))):
         return 0
     from shared.retrieval.ingestion.__main__ import main as ingest
 
-    return ingest([str(folder)])
+    return ingest(["--sync"] if arguments.sync else [arguments.first or arguments.folder])
 
 
 async def _is_missing(folder: Path) -> bool:

@@ -3,6 +3,7 @@
 Two implementations: `file_store` below `DATA_DIR`, and `blob_store` for a container of Azure Blob Storage.
 """
 
+import hashlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,6 +44,13 @@ class StoredDocument:
     """Whether it is here by `DocumentStore.keep`, and not put by others."""
     rights: Rights = Rights()
     """Who may see this version."""
+    md5: str | None = None
+    """Of its bytes, in hex; None where the store does not know it."""
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the bytes do, and as seldom else as the store can tell."""
+        return self.md5 or self.etag
 
 
 class DocumentStore(Protocol):
@@ -89,6 +97,14 @@ class DocumentStore(Protocol):
         """Yield the names that begin so, in any order."""
         ...
 
+    def find_all(self) -> AsyncGenerator[StoredDocument]:
+        """Yield each document, in any order, by what a listing tells of it; their names may be none.
+
+        Raises:
+            NotConfigured: there is no place of documents that could be listed.
+        """
+        ...
+
     async def check(self) -> PartHealth:
         """Whether it can be read now."""
         ...
@@ -96,6 +112,16 @@ class DocumentStore(Protocol):
     async def aclose(self) -> None:
         """Close what this store opened."""
         ...
+
+
+def md5_of(file: Path) -> str:
+    """The MD5 of a file, in hex. Reads it: call it in a thread.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def page_image(sourcefile: str, page: int) -> str:

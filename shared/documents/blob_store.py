@@ -20,12 +20,12 @@ from azure.core.exceptions import (
     ResourceModifiedError,
     ResourceNotFoundError,
 )
-from azure.storage.blob import BlobProperties, ContentSettings
+from azure.storage.blob import BlobProperties, BlobType, ContentSettings
 from azure.storage.blob.aio import BlobClient, ContainerClient, LinearRetry
 
 from shared.azure_service.signing_in import app_identity
 from shared.chat_types import PartHealth
-from shared.documents import Rights, StoredDocument
+from shared.documents import Rights, StoredDocument, md5_of
 from shared.documents.blob_errors import translated
 from shared.documents.media_types import media_type
 from shared.documents.names import is_name
@@ -101,11 +101,7 @@ class BlobStore:
     async def find(self, name: str) -> StoredDocument | None:
         """The document, or None."""
         found = await self._properties(name)
-        if not found:
-            return None
-        kept = _KEPT in _lower(found.metadata)
-        modified = found.last_modified.astimezone(UTC)
-        return StoredDocument(name, found.size, found.etag, modified, kept, _rights(found.metadata))
+        return _described(found, name) if found else None
 
     async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
         """Yield its bytes, as they come.
@@ -154,6 +150,20 @@ class BlobStore:
             async for name in self._container.list_blob_names(name_starts_with=prefix):
                 yield name
 
+    async def find_all(self) -> AsyncGenerator[StoredDocument]:
+        """Yield each document, by a listing.
+
+        Raises:
+            NotConfigured: there is no such container.
+        """
+        with translated():
+            try:
+                async for found in self._container.list_blobs(include=["metadata"]):
+                    if not _is_folder(found):
+                        yield _described(found, found.name)
+            except ResourceNotFoundError as exc:
+                raise NotConfigured(_NO_CONTAINER) from exc
+
     async def check(self) -> PartHealth:
         """Whether the container can be read, as of at most half a minute ago."""
         return await self._health.latest()
@@ -174,12 +184,12 @@ class BlobStore:
                 if exc.status_code in (400, 404):  # no blob can have such a name, or none has it
                     return None
                 raise
-        # With a hierarchical namespace, folders are blobs too.
-        return None if "hdi_isfolder" in _lower(found.metadata) else found
+        return None if _is_folder(found) else found
 
     async def _upload(self, blob: BlobClient, file: Path, rights: Rights | None) -> None:
         """Write a version in place of the one that the metadata is of, and of no other."""
         old = await self._properties(blob.blob_name)
+        md5 = await asyncio.to_thread(md5_of, file)
         condition: dict[str, Any] = (
             {"etag": old.etag, "match_condition": MatchConditions.IfNotModified}
             if old
@@ -190,7 +200,9 @@ class BlobStore:
                 pieces,
                 overwrite=True,
                 metadata=_metadata(old.metadata if old else None, rights),
-                content_settings=ContentSettings(content_type=media_type(blob.blob_name)),
+                content_settings=ContentSettings(
+                    content_type=media_type(blob.blob_name), content_md5=bytearray.fromhex(md5)
+                ),
                 **condition,
             )
 
@@ -210,6 +222,28 @@ async def _pieces(file: Path) -> AsyncGenerator[bytes]:
     with await asyncio.to_thread(file.open, "rb") as opened:
         while piece := await asyncio.to_thread(opened.read, _WRITTEN):
             yield piece
+
+
+def _described(found: BlobProperties, name: str) -> StoredDocument:
+    """A document, by what the service says when it is asked for one, or lists it: without the etag's quotes then.
+
+    Only block blobs have an MD5 to go by: of others it stays as it was when bytes are added.
+    """
+    md5 = found.content_settings.content_md5 if found.blob_type == BlobType.BLOCKBLOB else None
+    return StoredDocument(
+        name,
+        found.size,
+        f'"{found.etag.strip('"')}"',
+        found.last_modified.astimezone(UTC),
+        _KEPT in _lower(found.metadata),
+        _rights(found.metadata),
+        md5.hex() if md5 else None,
+    )
+
+
+def _is_folder(found: BlobProperties) -> bool:
+    """With a hierarchical namespace, folders are blobs too."""
+    return "hdi_isfolder" in _lower(found.metadata)
 
 
 def _metadata(old: Mapping[str, str] | None, rights: Rights | None) -> dict[str, str]:
@@ -232,6 +266,6 @@ def _listed(value: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for part in value.split(",") if (name := part.strip())))
 
 
-def _lower(metadata: Mapping[str, str] | None) -> dict[str, str]:
-    """Metadata by names in lower case: they come with any."""
-    return {name.lower(): value for name, value in (metadata or {}).items()}
+def _lower(metadata: Mapping[str, str | None] | None) -> dict[str, str]:
+    """Metadata by names in lower case: they come with any. A listing has None where a value is empty."""
+    return {name.lower(): value or "" for name, value in (metadata or {}).items()}

@@ -65,6 +65,12 @@ class FileStore:
         for name in await _in_thread(lambda: self._names(prefix)):
             yield name
 
+    async def find_all(self) -> AsyncGenerator[StoredDocument]:
+        """Yield each document."""
+        async for name in self.names():
+            if document := await self.find(name):
+                yield document
+
     async def check(self) -> PartHealth:
         """A folder can always be made."""
         return PartHealth("embedded", ok=True, detail="Files in DATA_DIR", needed=False)

@@ -1,4 +1,4 @@
-"""`python -m shared.retrieval.ingestion DOCS`: index the documents of a folder.
+"""`python -m shared.retrieval.ingestion DOCS`: index the documents of a folder; with `--sync`, those of the container.
 
 Exit code 0 when all is well, 1 when a file failed (the others are indexed), 2 when the command or the settings are
 wrong, 130 when interrupted (what was finished is kept).
@@ -8,7 +8,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from shared.app import kept_folders, open_target
@@ -17,18 +17,20 @@ from shared.retrieval.ingestion.folder import list_folder
 from shared.retrieval.ingestion.ingest import ingest_folder
 from shared.retrieval.ingestion.reports import IngestReport, Outcome
 from shared.retrieval.ingestion.scans import formats
+from shared.retrieval.ingestion.sync import sync_stored
 from shared.settings import Settings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    parser = argparse.ArgumentParser(prog="ingestion", description="Index the documents of a folder.")
-    parser.add_argument("folder", type=Path, metavar="DOCS", help="the folder, with all folders below it")
-    folder: Path = parser.parse_args(arguments).folder
+    parser = argparse.ArgumentParser(prog="ingestion", description="Index documents.")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("folder", nargs="?", type=Path, metavar="DOCS", help="a folder, with all folders below it")
+    source.add_argument("--sync", action="store_true", help="what has changed in the container of documents")
+    folder: Path | None = parser.parse_args(arguments).folder
     try:
         settings = Settings.read(os.environ)
-        recognized = settings.document_intelligence_endpoint is not None
-        if problem := _problem(folder, kept_folders(settings), formats(recognized=recognized)):
+        if problem := _problem(folder, settings) if folder else _no_container(settings):
             return _complain(problem, 2)
         report = asyncio.run(_ingest(folder, settings))
     except NotConfigured as wrong:
@@ -43,27 +45,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if report.counts()[Outcome.FAILED] else 0
 
 
-def _problem(folder: Path, kept: Collection[Path], formats: Collection[str]) -> str | None:
+def _no_container(settings: Settings) -> str | None:
+    if settings.content_storage or settings.content_storage_blobs:
+        return None
+    return (
+        "There is no container to follow: set CONTENT_STORAGE__blobServiceUri or CONTENT_STORAGE, or index a folder "
+        "with `make index DOCS=folder`."
+    )
+
+
+def _problem(folder: Path, settings: Settings) -> str | None:
     """Why a folder cannot be indexed, before the index is touched: an empty one would empty the index."""
     if not folder.exists():
         return f"There is no folder {folder}."
     if not folder.is_dir():
         return f"{folder} is no folder; name the folder that holds the documents."
+    kept = kept_folders(settings)
     if any(folder.resolve().is_relative_to(own.resolve()) for own in kept):
         return f"{folder} holds the index's own copies; name the folder that they come from."
-    listing = list_folder(folder, kept, formats)
+    recognized = settings.document_intelligence_endpoint is not None
+    listing = list_folder(folder, kept, formats(recognized=recognized))
     if not listing.files and not listing.closed_folders:
         return f"{folder} holds no document that can be read; the index is left as it was."
     return None
 
 
-async def _ingest(folder: Path, settings: Settings) -> IngestReport:
+async def _ingest(folder: Path | None, settings: Settings) -> IngestReport:
     from shared.retrieval.ingestion.console import ConsoleReporter, summary, write_line
 
     target = open_target(settings)
     try:
         with ConsoleReporter() as reporter:
-            report = await ingest_folder(folder, target, reporter, kept_folders(settings))
+            if folder:
+                report = await ingest_folder(folder, target, reporter, kept_folders(settings))
+            else:
+                report = await sync_stored(target, reporter)
     finally:
         await target.aclose()
     write_line(summary(report))

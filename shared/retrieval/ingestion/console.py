@@ -44,7 +44,7 @@ def write_line(line: str) -> None:
 def summary(report: IngestReport) -> str:
     """One line that counts the outcomes, such as `3 indexed, 4 unchanged, 1 failed`."""
     counts = report.counts()
-    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome]) or "no documents"
 
 
 def printable(name: str) -> str:

@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from tempfile import TemporaryDirectory
 
 from shared.chat_types import Passage
 from shared.documents import DocumentStore, Rights, StoredDocument
-from shared.errors import Unavailable
+from shared.errors import SwitchboardError, Unavailable
 from shared.retrieval import Embedder, PassageIndex
 from shared.retrieval.ingestion.embedding import embed_passages
-from shared.retrieval.ingestion.fingerprints import Origin, fingerprint, is_same
+from shared.retrieval.ingestion.fingerprints import Origin, fingerprint, is_of_version, is_same
 from shared.retrieval.ingestion.naming import why_not
 from shared.retrieval.ingestion.page_images import PageImages
 from shared.retrieval.ingestion.pages import Page, UnreadableError
@@ -43,18 +43,27 @@ class Target:
         """The suffixes of what can be read."""
         return formats(recognized=self.recognition is not None)
 
-    def mark(self, origin: Origin, path: Path, rights: Rights) -> str:
-        """The fingerprint of a document that lies in a file. Reads it: call it in a thread.
+    def mark(self, origin: Origin, path: Path, rights: Rights, version: str) -> str:
+        """The fingerprint of a document of this version that lies in a file. Reads it: call it in a thread.
 
         Raises:
             OSError: the file cannot be read.
         """
-        suffix, more = path.suffix.lower(), list[str]()
+        return fingerprint(origin, path, version, self._depends_on(path, rights))
+
+    def is_current(self, mark: str | None, document: StoredDocument) -> bool:
+        """Whether a fingerprint is of a document as it is now; if not, only its bytes tell whether it has changed."""
+        return is_of_version(mark, document.version, self._depends_on(PurePosixPath(document.name), document.rights))
+
+    def _depends_on(self, name: PurePath, rights: Rights) -> list[str]:
+        """What a document's entry depends on besides its bytes."""
+        parts = [self.embedder.model if self.embedder else "", *rights.oids, "", *rights.groups]
+        suffix = name.suffix.lower()
         if suffix in (".pdf", *SCANS) and self.recognition:
-            more.append(self.recognition.model)
+            parts.append(self.recognition.model)
         if suffix == ".pdf" and self.pages and self.pages.kind:
-            more.append(self.pages.kind)
-        return fingerprint(origin, path, rights, self.embedder, more)
+            parts.append(self.pages.kind)
+        return parts
 
     async def forget(self, name: str) -> None:
         """Remove what was made of a document, from the index last.
@@ -87,13 +96,14 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
         return FileReport(name, Outcome.SKIPPED, reason)
     for _ in range(_TRIES):
         document = await target.documents.find(name)
-        if document:
-            report = await _ingest_found(document, target)
+        try:
+            report = await _make_so(name, document, target)
+        except SwitchboardError:
+            if await target.documents.find(name) == document:
+                raise
         else:
-            await target.forget(name)
-            report = FileReport(name, Outcome.REMOVED)
-        if await target.documents.find(name) == document:
-            return report
+            if await target.documents.find(name) == document:
+                return report
     raise Unavailable("The document is changed again and again while it is indexed.")
 
 
@@ -126,6 +136,13 @@ async def index_document(name: str, path: Path, mark: str, rights: Rights, targe
     return FileReport(name, Outcome.INDEXED, f"{len(passages)} passage{'s' if len(passages) > 1 else ''}")
 
 
+async def _make_so(name: str, document: StoredDocument | None, target: Target) -> FileReport:
+    if document:
+        return await _ingest_found(document, target)
+    await target.forget(name)
+    return FileReport(name, Outcome.REMOVED)
+
+
 async def _ingest_found(document: StoredDocument, target: Target) -> FileReport:
     name = document.name
     try:
@@ -133,7 +150,7 @@ async def _ingest_found(document: StoredDocument, target: Target) -> FileReport:
             path = Path(folder, f"document{PurePosixPath(name).suffix}")
             await _download(document, path, target.documents)
             origin = Origin.FOLDER if document.kept else Origin.STORED
-            mark = await asyncio.to_thread(target.mark, origin, path, document.rights)
+            mark = await asyncio.to_thread(target.mark, origin, path, document.rights, document.version)
             if is_same((await target.index.fingerprints(name)).get(name), mark):
                 return FileReport(name, Outcome.UNCHANGED)
             return await index_document(name, path, mark, document.rights, target, keep=False)

@@ -1,19 +1,21 @@
 """Fingerprints: what the index's entry of a document depends on, and where the document came from.
 
-A fingerprint is `folder:` or `stored:` and a hash. Who removes an entry goes by the origin: a folder's ingestion only
-what came from a folder. What is in the index without one of ours was put there by others.
+A fingerprint is `folder:` or `stored:` and two hashes: one of the document's bytes, and one of its version, which the
+store tells without reading them. What else the entry depends on is in both. Who removes an entry goes by the origin: a
+folder's ingestion removes only what came from a folder, and whoever follows the store only what was put there. What is
+in the index without one of ours was put there by others.
 """
 
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from shared.documents import Rights
-from shared.retrieval import Embedder
-
 _VERSION = "2"
 """Of what readers and splitter make of the same bytes; a new one indexes every document again."""
+_FINGERPRINT = re.compile(r"\w+:([0-9a-f]{64}):([0-9a-f]{64})")
+"""Of what is finished: an index may note at its end that it is not."""
 
 
 class Origin(StrEnum):
@@ -25,24 +27,21 @@ class Origin(StrEnum):
     """It was put into the store by others."""
 
 
-def fingerprint(origin: Origin, path: Path, rights: Rights, embedder: Embedder | None, more: Iterable[str] = ()) -> str:
+def fingerprint(origin: Origin, path: Path, version: str, more: Sequence[str]) -> str:
     """The fingerprint of a document that lies in a file. Reads it: call it in a thread.
 
     Args:
         origin: Where it came from.
         path: The file.
-        rights: Who may see it.
-        embedder: What makes the vectors of its passages.
-        more: What else is made of it, or reads it.
+        version: The document's version, as the store has it.
+        more: What else its entry depends on.
 
     Raises:
         OSError: the file cannot be read.
     """
     with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-    for part in (_VERSION, embedder.model if embedder else "", *rights.oids, "", *rights.groups, *more):
-        digest.update(f"\0{part}".encode())
-    return f"{origin}:{digest.hexdigest()}"
+        content = hashlib.file_digest(file, "sha256").hexdigest()
+    return f"{origin}:{_hash(content, more)}:{_hash(version, more)}"
 
 
 def is_of(origin: Origin, mark: str) -> bool:
@@ -52,4 +51,15 @@ def is_of(origin: Origin, mark: str) -> bool:
 
 def is_same(mark: str | None, other: str) -> bool:
     """Whether two fingerprints are of the same content, wherever it came from."""
-    return mark is not None and mark.partition(":")[2] == other.partition(":")[2]
+    ours, theirs = _FINGERPRINT.fullmatch(mark or ""), _FINGERPRINT.fullmatch(other)
+    return ours is not None and theirs is not None and ours[1] == theirs[1]
+
+
+def is_of_version(mark: str | None, version: str, more: Sequence[str]) -> bool:
+    """Whether a fingerprint is of this version, wherever it came from; False says nothing of its content."""
+    found = _FINGERPRINT.fullmatch(mark or "")
+    return found is not None and found[2] == _hash(version, more)
+
+
+def _hash(what: str, more: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join((what, _VERSION, *more)).encode()).hexdigest()

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from unicodedata import normalize
 
-from shared.documents import Rights
+from shared.documents import Rights, md5_of
 from shared.errors import SwitchboardError
 from shared.retrieval.ingestion.document import Target, index_document
 from shared.retrieval.ingestion.fingerprints import Origin, is_of, is_same
@@ -73,7 +73,8 @@ async def _ingest_file(found: Found, known: str | None, target: Target, *, is_st
     try:
         document = await target.documents.find(name) if is_stored else None
         rights = document.rights if document else Rights()
-        mark = await asyncio.to_thread(target.mark, Origin.FOLDER, path, rights)
+        version = await asyncio.to_thread(md5_of, path)
+        mark = await asyncio.to_thread(target.mark, Origin.FOLDER, path, rights, version)
         if is_same(known, mark):
             if not is_stored:
                 await target.documents.keep(name, path)

@@ -1,0 +1,62 @@
+"""The index brought into step with the container of documents, which others fill and nobody may have told of."""
+
+from contextlib import aclosing
+
+from shared.errors import SwitchboardError
+from shared.retrieval.ingestion.document import Target, ingest_stored
+from shared.retrieval.ingestion.fingerprints import Origin, is_of
+from shared.retrieval.ingestion.naming import why_not
+from shared.retrieval.ingestion.reports import FileReport, IngestReport, Outcome, Reporter
+
+
+async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
+    """Make the index hold the documents of the store as they are now, and nothing else that came from there.
+
+    What came from a folder, and what others put into the index, stays. The listing tells what has changed, bytes or
+    rights, so that nothing else is read. Then each document is done on its own, as a trigger does it, which may be at
+    work at the same time: what counts is the state of the document then. An interruption loses nothing that was
+    finished. A document that cannot be indexed is reported as failed, and the others still are.
+
+    Args:
+        target: What to compare: its store of documents, and its index.
+        reporter: Follows.
+
+    Raises:
+        SwitchboardError: the index cannot be used, or the store cannot be listed; nothing has been changed then.
+    """
+    known = await target.index.fingerprints()
+    gone = {name for name, mark in known.items() if is_of(Origin.STORED, mark)}
+    reports: list[FileReport] = []
+    changed: list[str] = []
+    async with aclosing(target.documents.find_all()) as documents:
+        async for document in documents:
+            name = document.name
+            if reason := why_not(name, target.formats):
+                reports.append(FileReport(name, Outcome.SKIPPED, reason))
+                continue
+            gone.discard(name)
+            if target.is_current(known.get(name), document):
+                reports.append(FileReport(name, Outcome.UNCHANGED))
+            else:
+                changed.append(name)
+
+    reporter.started(len(reports) + len(gone) + len(changed))
+    for report in reports:
+        reporter.finished(report)
+    # What is in the index first: it may show what nobody, or not everybody, is to see any more.
+    for name in (*sorted(gone), *sorted(changed, key=lambda name: name not in known)):
+        reporter.reading(name)
+        report = await _follow(name, target)
+        reports.append(report)
+        reporter.finished(report)
+    return IngestReport(tuple(reports))
+
+
+async def _follow(name: str, target: Target) -> FileReport:
+    try:
+        if why_not(name, target.formats):  # it could be read when it was indexed
+            await target.forget(name)
+            return FileReport(name, Outcome.REMOVED)
+        return await ingest_stored(name, target)
+    except SwitchboardError as fault:
+        return FileReport(name, Outcome.FAILED, f"cannot be indexed now: {fault.message}")
