@@ -34,16 +34,6 @@ def kept_folders(settings: Settings) -> tuple[Path, Path]:
     return settings.data_dir / "content", settings.data_dir / "pages"
 
 
-def open_documents(settings: Settings) -> DocumentStore:
-    """Where the documents are that answers cite."""
-    return _store(settings, settings.content_container, kept_folders(settings)[0])
-
-
-def open_pages(settings: Settings) -> DocumentStore:
-    """Where the images of their pages are."""
-    return _store(settings, f"{settings.content_container}-pages", kept_folders(settings)[1])
-
-
 def open_index(settings: Settings) -> PassageIndex:
     """The index that ingestion writes.
 
@@ -53,12 +43,6 @@ def open_index(settings: Settings) -> PassageIndex:
     return _azure_search_index(settings) if settings.azure_search_endpoint else _sqlite_index(settings)
 
 
-def open_embedder(settings: Settings) -> Embedder | None:
-    """The embedding model, if the settings name one."""
-    service = _openai_service(settings)
-    return _embedder(service) if service else None
-
-
 def open_target(settings: Settings) -> "Target":
     """Where documents go that are ingested."""
     from shared.retrieval.ingestion.document import Target
@@ -66,9 +50,9 @@ def open_target(settings: Settings) -> "Target":
 
     return Target(
         open_index(settings),
-        open_embedder(settings),
-        open_documents(settings),
-        PageImages(open_pages(settings), _image_embedder(settings), wanted=settings.page_images),
+        _embedder(_openai_service(settings)),
+        _documents(settings),
+        PageImages(_pages(settings), _image_embedder(settings), wanted=settings.page_images),
         _text_recognition(settings),
     )
 
@@ -77,7 +61,7 @@ def build_service(settings: Settings) -> Service:
     """Choose and make the parts that the settings name."""
     agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
     openai = _openai_service(settings)
-    embedder = _embedder(openai) if openai else None
+    embedder = _embedder(openai)
     tracing = _tracing(settings)
     if tracing and embedder:
         embedder = tracing.embedder(embedder)
@@ -90,8 +74,8 @@ def build_service(settings: Settings) -> Service:
         _chat_agent(settings, agents),
         _SAFETY[settings.rai_backend](settings),
         _IDENTITY[settings.auth_mode](settings),
-        open_documents(settings),
-        open_pages(settings),
+        _documents(settings),
+        _pages(settings),
     )
     return _traced(service, tracing) if tracing else service
 
@@ -175,8 +159,8 @@ def _chat_agent(settings: Settings, agents: Agents) -> AgentDefinition | None:
     raise NotConfigured(f"CHAT_AGENT names no agent of the team: set it to one of {names}, or unset it.")
 
 
-def _embedder(openai: OpenAIService) -> Embedder | None:
-    if openai.connection.embedding_model is None:
+def _embedder(openai: OpenAIService | None) -> Embedder | None:
+    if openai is None or openai.connection.embedding_model is None:
         return None
     from shared.retrieval.openai_embedder import OpenAIEmbedder
 
@@ -278,6 +262,16 @@ def _bearer_tokens(settings: Settings) -> Identity:
 
 _IDENTITY = {"none": _no_identity, "easy-auth": _easy_auth, "bearer": _bearer_tokens}
 """By `AUTH_MODE`."""
+
+
+def _documents(settings: Settings) -> DocumentStore:
+    """Where the documents are that answers cite."""
+    return _store(settings, settings.content_container, kept_folders(settings)[0])
+
+
+def _pages(settings: Settings) -> DocumentStore:
+    """Where the images of their pages are."""
+    return _store(settings, f"{settings.content_container}-pages", kept_folders(settings)[1])
 
 
 def _store(settings: Settings, container: str, folder: Path) -> DocumentStore:

@@ -122,14 +122,14 @@ class Service:
             "safety": self._check_safety(),
         }
         health = dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
-        return health | {"identity": self._sign_in()}
+        return health | {"identity": self._check_identity()}
 
     def load(self) -> None:
         """Import what the settings ask for and requests import late. Takes a while: call it in a thread."""
         for module in _late_modules(self.settings):
             import_module(module)
 
-    def _sign_in(self) -> PartHealth:
+    def _check_identity(self) -> PartHealth:
         settings = self.settings
         detail = "Nobody signs in (AUTH_MODE)." if settings.auth_mode == "none" else "Callers have to sign in."
         return PartHealth(settings.auth_mode, ok=True, detail=detail, facts={"access_control": settings.access_control})
