@@ -36,7 +36,6 @@ class QueueTrigger:
         poison: where messages go that are given up; made when the first one does.
         invoke: starts an invocation in the worker, and tells whether it succeeded.
         options: of `host.json`.
-        lease: see `LEASE_SECONDS`.
     """
 
     def __init__(
@@ -46,15 +45,12 @@ class QueueTrigger:
         poison: QueueClient,
         invoke: Callable[[Call], Future[bool]],
         options: TriggerOptions,
-        *,
-        lease: int = LEASE_SECONDS,
     ) -> None:
         self._function = function
         self._queue = queue
         self._poison = poison
         self._invoke = invoke
         self._options = options
-        self._lease = lease
         self._running = 0
 
     async def run(self) -> NoReturn:
@@ -69,7 +65,7 @@ class QueueTrigger:
         page = None
         with suppress(ResourceNotFoundError):  # nobody has made the queue yet
             # One page: iterating over the messages themselves asks once more after the last of them.
-            pages = self._queue.receive_messages(messages_per_page=room, visibility_timeout=self._lease).by_page()
+            pages = self._queue.receive_messages(messages_per_page=room, visibility_timeout=LEASE_SECONDS).by_page()
             page = await anext(pages, None)
         if page is None:
             return False
@@ -124,9 +120,9 @@ class QueueTrigger:
 
     async def _renew(self, message: QueueMessage) -> NoReturn:
         while True:
-            await asyncio.sleep(self._lease / 2)
+            await asyncio.sleep(LEASE_SECONDS / 2)
             with suppress(AzureError):
-                await self._give_back(message, self._lease)
+                await self._give_back(message, LEASE_SECONDS)
 
     async def _give_back(self, message: QueueMessage, seconds: int) -> None:
         """Let a message be seen after so many seconds."""

@@ -3,19 +3,14 @@
 import pytest
 
 from tests.app.test_answers import QUESTION
-from tests.clients.ai_chat_protocol import ask, install_clients
+from tests.clients.ai_chat_protocol import ask
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("npm_clients")]
 """One loop with the stand-in that the tests script."""
 
 MESSAGES = [{"role": "user", "content": QUESTION}]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def installed() -> None:
-    install_clients()
 
 
 def endpoint(host: RunningHost) -> str:

@@ -13,11 +13,11 @@ import pytest
 from shared.wire.multipart import FILE_LIMIT
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.test_answers import QUESTION, body, read_lines
-from tests.clients.ai_chat_protocol import ask, install_clients, sent_file
+from tests.clients.ai_chat_protocol import ask, sent_file
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("npm_clients")]
 """One loop with the stand-in that the tests script."""
 
 ROUTE = "/ai-chat-2024-05-29/chat"
@@ -25,11 +25,6 @@ PDF = Path(__file__).parents[1] / "retrieval" / "ingestion" / "files" / "three-p
 PNG = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 NOTES = "The code word is Kürbis."
 BOUNDARY = "boundary-of-the-test"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def installed() -> None:
-    install_clients()
 
 
 def form(*files: tuple[str, str, bytes], said: Any = None) -> aiohttp.MultipartWriter:

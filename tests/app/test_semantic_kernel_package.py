@@ -7,20 +7,15 @@ import aiohttp
 import pytest
 
 from tests.app.test_answers import body
-from tests.clients.semantic_kernel.package import FOLDER, install_package, run
+from tests.clients.semantic_kernel.package import FOLDER, run
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
-"""One loop with the stand-in that the tests script. The first run installs the package."""
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("semantic_kernel")]
+"""One loop with the stand-in that the tests script."""
 
 ROUTE = "/semantic-kernel-python/chat"
 WITH_FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def installed() -> None:
-    install_package()
 
 
 async def whole(host: RunningHost, http: aiohttp.ClientSession, **more: Any) -> str:

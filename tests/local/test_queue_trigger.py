@@ -7,17 +7,19 @@ from collections.abc import AsyncGenerator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 import pytest
 import pytest_asyncio
-from azure.core.pipeline import PipelineRequest
+from azure.core.pipeline import PipelineRequest, PipelineResponse
 from azure.core.rest import HttpRequest
 from azure.storage.queue.aio import QueueClient
 
 from local.invocation import Call, Function
-from local.queue_trigger import QueueTrigger
+from local.queue_trigger import LEASE_SECONDS, QueueTrigger
 from local.trigger_options import TriggerOptions
+from tests.clock import Clock
 from tests.local.running_host import RunningHost, refused_host, running_host
 from tests.local.small_apps import write_app
 from tests.stand_ins.azurite import Azurite
@@ -27,6 +29,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 APP = """
 tries = 0
 running = most = 0
+three = asyncio.Barrier(3)
 
 
 @app.queue_trigger(arg_name="message", queue_name=os.environ["QUEUE"], connection="STORE")
@@ -40,7 +43,7 @@ async def work(message: func.QueueMessage) -> None:
     if text == "beside others":
         running += 1
         most = max(most, running)
-        await asyncio.sleep(0.2)
+        await three.wait()
         running -= 1
         print(f"done, at most {most} at once", flush=True)
     if text == "bad" or (text == "flaky" and message.dequeue_count < 3):
@@ -86,7 +89,7 @@ def encoded(text: str) -> str:
 
 async def emptied(queue: QueueClient) -> None:
     """Wait until nothing is in a queue, visible or not."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             if not (await queue.get_queue_properties()).approximate_message_count:
                 return
@@ -162,10 +165,10 @@ async def test_no_more_messages_are_worked_on_at_once_than_the_batch_size(
     tmp_path: Path, azurite: Azurite, queue: QueueClient
 ) -> None:
     await queue.create_queue()
-    for _ in range(7):
+    for _ in range(6):
         await queue.send_message(encoded("beside others"))
     async with hosted(tmp_path, azurite, queue, {"batchSize": 3}) as host:
-        await logged(host, r"(done, at most \d at once[^$]*){7}")
+        await logged(host, r"(done, at most \d at once[^$]*){6}")
     assert "at most 3 at once" in host.log()
     assert "at most 4 at once" not in host.log()
 
@@ -194,6 +197,7 @@ async def test_storage_that_is_down_is_told_once_and_tried_until_it_is_back(tmp_
             await queue.send_message(encoded("at last"))
             await logged(host, r"got 'at last'[^$]*work succeeded")
             await emptied(queue)
+            await asyncio.to_thread(host.stop)
     assert host.log().count("cannot be polled") == 1
     assert host.log().count("can be polled again") == 1
 
@@ -215,32 +219,38 @@ async def test_a_trigger_without_its_account_ends_the_host_with_a_sentence(
     assert "Traceback" not in log
 
 
-async def test_a_message_stays_invisible_for_as_long_as_it_is_worked_on(queue: QueueClient) -> None:
+async def test_a_message_stays_invisible_for_as_long_as_it_is_worked_on(azurite: Azurite, queue: QueueClient) -> None:
     """The trigger itself would take it again: it asks for messages all the time."""
     await queue.create_queue()
     await queue.send_message(encoded("long"))
     calls: list[Call] = []
-    worked_on = asyncio.Event()
-    loop = asyncio.get_running_loop()
+    work: Future[bool] = Future()
+    begun = asyncio.Event()
+    renewals = asyncio.Queue[str]()
+    clock = Clock()
 
     def invoke(call: Call) -> Future[bool]:
-        future: Future[bool] = Future()
         calls.append(call)
+        begun.set()
+        return work
 
-        def finish() -> None:
-            future.set_result(True)
-            worked_on.set()
+    def note(response: PipelineResponse[HttpRequest, object]) -> None:
+        request = response.http_request
+        if request.method == "PUT":
+            renewals.put_nowait(parse_qs(urlsplit(request.url).query)["visibilitytimeout"][0])
 
-        loop.call_later(2.5, finish)
-        return future
-
-    function = Function("work", "1", {"type": "queueTrigger", "name": "message"})
-    trigger = QueueTrigger(function, queue, queue, invoke, TriggerOptions(), lease=1)
-    running = asyncio.create_task(trigger.run())
-    await worked_on.wait()
-    await emptied(queue)
-    running.cancel()
-    await asyncio.wait({running})
+    async with QueueClient.from_connection_string(
+        azurite.connection_string, queue.queue_name, raw_response_hook=note
+    ) as watched:
+        function = Function("work", "1", {"type": "queueTrigger", "name": "message"})
+        running = asyncio.create_task(QueueTrigger(function, watched, watched, invoke, TriggerOptions()).run())
+        await begun.wait()
+        clock.forward(LEASE_SECONDS / 2)
+        assert await renewals.get() == str(LEASE_SECONDS)
+        work.set_result(True)
+        await emptied(queue)
+        running.cancel()
+        await asyncio.wait({running})
     assert [call.data for call in calls] == ["long"]
 
 
@@ -268,3 +278,4 @@ async def test_a_poll_is_one_request(azurite: Azurite, queue: QueueClient) -> No
         assert await requests_when_invoked == 1
         await emptied(queue)
         running.cancel()
+        await asyncio.wait({running})

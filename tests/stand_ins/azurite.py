@@ -95,6 +95,10 @@ async def _listens(port: int) -> bool:
 
 
 def _free_ports(count: int) -> tuple[int, ...]:
+    """Ports that the system gives to nobody who asks for any: each had a connection that has just ended."""
     with ExitStack() as taken:
-        sockets = [taken.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return tuple(each.getsockname()[1] for each in sockets)
+        servers = [taken.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        for server in servers:
+            with socket.create_connection(server.getsockname()):
+                server.accept()[0].close()  # who closes first keeps the port for a minute
+        return tuple(each.getsockname()[1] for each in servers)
