@@ -124,6 +124,11 @@ class PassageIndex(Protocol):
         ...
 
 
+LONGEST_TO_EMBED = 8_000
+"""Characters of a question; embedding models refuse more than about 8,000 tokens, and the subject stands in the first
+sentences."""
+
+
 class Embedder(Protocol):
     """Makes vectors of texts."""
 

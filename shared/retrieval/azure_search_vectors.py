@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from azure.search.documents.models import VectorizableTextQuery, VectorizedQuery, VectorQuery
 
 from shared.errors import BadRequest
-from shared.retrieval import Embedder
+from shared.retrieval import LONGEST_TO_EMBED, Embedder
 from shared.retrieval.azure_search_fields import IndexFields
-
-_LONGEST_TEXT = 8_000
-"""Characters; embedding models refuse more than about 8,000 tokens, and the subject stands in the first sentences."""
 
 _NAMES = {
     "embedding": ("embedding",),
@@ -57,7 +54,7 @@ class ChosenFields:
         Raises:
             RateLimited, Unavailable, TooSlow: faults of the service that makes the vectors.
         """
-        making = [asyncio.ensure_future(query(text[:_LONGEST_TEXT], nearest)) for query in self.queries.values()]
+        making = [asyncio.ensure_future(query(text[:LONGEST_TO_EMBED], nearest)) for query in self.queries.values()]
         try:
             return await asyncio.gather(*making)
         finally:

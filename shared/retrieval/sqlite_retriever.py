@@ -16,7 +16,7 @@ import msgspec
 
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow
-from shared.retrieval import Embedder, SearchQuery, SearchResult
+from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult
 from shared.retrieval.fusion import fuse
 from shared.retrieval.sqlite_file import EmbeddingInfo, embedding_info
 from shared.retrieval.sqlite_readers import SqliteReaders
@@ -24,8 +24,6 @@ from shared.retrieval.sqlite_search import Ranking, is_visible, load_passages, r
 
 _FUSED_DEPTH = 50
 """How many passages of each ranking are fused; deeper ones hardly gain. More are taken when more are asked for."""
-_LONGEST_TEXT_TO_EMBED = 8_000
-"""Characters; embedding models refuse more than about 8,000 tokens, and the subject stands in the first sentences."""
 
 _NO_EMBEDDER = (
     "Vector search needs an embedding model. Set OPENAI_EMBEDDING_MODEL or AZURE_OPENAI_EMBEDDING_DEPLOYMENT and run "
@@ -176,7 +174,7 @@ def _best(db: apsw.Connection, ranking: Ranking, query: SearchQuery) -> tuple[Pa
 
 
 async def _embed(text: str, embedder: Embedder, made_with: EmbeddingInfo) -> Sequence[float]:
-    vector = (await embedder.embed([text[:_LONGEST_TEXT_TO_EMBED]]))[0]
+    vector = (await embedder.embed([text[:LONGEST_TO_EMBED]]))[0]
     if len(vector) != made_with.dimensions:
         raise NotConfigured(
             f"The index has vectors of {made_with.dimensions} numbers, and the embedding model {embedder.model} now "
