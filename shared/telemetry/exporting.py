@@ -72,10 +72,10 @@ def _resource() -> Resource:
 def _exporters(settings: Settings) -> Iterator[SpanExporter]:
     if settings.applicationinsights_connection_string:
         exporter = _to_application_insights(settings)
-        yield _Told(exporter, "Application Insights", "APPLICATIONINSIGHTS_CONNECTION_STRING")
+        yield _Exporter(exporter, "Application Insights", "APPLICATIONINSIGHTS_CONNECTION_STRING")
     if endpoint := settings.otel_exporter_otlp_endpoint:
         host = urlsplit(endpoint).hostname or "the collector"
-        yield _Told(_to_collector(endpoint), host, "OTEL_EXPORTER_OTLP_ENDPOINT")
+        yield _Exporter(_to_collector(endpoint), host, "OTEL_EXPORTER_OTLP_ENDPOINT")
 
 
 def _to_application_insights(settings: Settings) -> SpanExporter:
@@ -89,13 +89,13 @@ def _to_application_insights(settings: Settings) -> SpanExporter:
     connection = settings.applicationinsights_connection_string
     return AzureMonitorTraceExporter(
         connection_string=connection.get_secret_value() if connection else "",
-        credential=_identity(settings.applicationinsights_authentication_string or ""),
+        credential=_credential(settings.applicationinsights_authentication_string or ""),
         disable_offline_storage=True,
         retry_total=_RETRIES,
     )
 
 
-def _identity(authentication: str) -> object:
+def _credential(authentication: str) -> object:
     """The identity of `Authorization=AAD;ClientId=…`; None where the instrumentation key is enough."""
     if not authentication:
         return None
@@ -113,8 +113,8 @@ def _to_collector(endpoint: str) -> SpanExporter:
     return OTLPSpanExporter(endpoint=own or endpoint.rstrip("/") + "/v1/traces")
 
 
-class _Told(SpanExporter):
-    """An exporter whose failures are told in our words, and not each time.
+class _Exporter(SpanExporter):
+    """Another exporter, whose failures are told in our words, and not each time.
 
     Args:
         exporter: What sends.
