@@ -71,6 +71,12 @@ class BearerTokens:
         claims = await self._claims(token.strip(" "))
         if not _OF_ACCESS_TOKENS & claims.keys():
             raise NotSignedIn("This is an ID token: send an access token for this app.", refused=True)
+        if not _has_permission(claims):
+            raise NotSignedIn(
+                "The token carries no permission for this app: ask for one of its scopes, or have one of its app roles "
+                "assigned to the application that calls.",
+                refused=True,
+            )
         return caller_of(claims.items(), self._tenant)
 
     async def aclose(self) -> None:
@@ -95,6 +101,20 @@ class BearerTokens:
         except jwt.PyJWTError as exc:
             # Not the cause: its text may quote the token.
             raise NotSignedIn(_sentence(exc), refused=True) from None
+
+
+def _has_permission(claims: dict[str, Any]) -> bool:
+    """Whether it names a scope or an app role. One without is had by every application of the tenant.
+
+    Source: Microsoft identity platform, 'Verify scopes and app roles in protected web API'.
+    """
+    match claims.get("scp"), claims.get("roles"):
+        case str(scopes), _ if scopes.strip():
+            return True
+        case _, [str(role), *_] if role:
+            return True
+        case _:
+            return False
 
 
 def _sentence(exc: jwt.PyJWTError) -> str:

@@ -80,6 +80,7 @@ async def test_a_token_says_who_is_calling(entra: EntraStandIn, identity: Bearer
             "azp": None,
         },
         {"aud": [CLIENT, "another"]},
+        {"scp": None, "roles": ["Chat.Ask"], "idtyp": "app"},
         {"exp": -30},
         {"nbf": 30, "iat": 30},
     ],
@@ -115,6 +116,7 @@ async def test_who_is_in_too_many_groups_has_groups_that_are_not_known(
         ({"tid": OTHER_TENANT}, "another tenant"),
         ({"tid": [TENANT]}, "tid is not one value"),
         ({"azp": None, "nonce": "n"}, "ID token"),
+        ({"azp": None, "scp": None, "roles": ["Chat.Ask"]}, "ID token"),
         ({"oid": ""}, "oid is not one value"),
         ({"oid": {"a": 1}}, "oid is not one value"),
         *(({name: None}, "lacks a claim") for name in ("aud", "exp", "iat", "iss", "nbf", "oid", "tid")),
@@ -124,6 +126,14 @@ async def test_a_token_that_does_not_hold_is_refused_with_a_sentence(
     entra: EntraStandIn, identity: BearerTokens, changed: dict[str, Any], says: str
 ) -> None:
     assert says in await refusal(identity, entra.token(**from_now(changed)))
+
+
+@pytest.mark.parametrize("scopes", [None, "", " "])
+@pytest.mark.parametrize("roles", [None, [], [""], [7], {"Chat.Ask": 1}, True])
+async def test_a_token_without_a_permission_is_refused_as_every_application_of_the_tenant_has_one(
+    entra: EntraStandIn, identity: BearerTokens, scopes: object, roles: object
+) -> None:
+    assert "no permission" in await refusal(identity, entra.token(scp=scopes, roles=roles, idtyp="app"))
 
 
 async def test_only_the_tenants_own_keys_sign(entra: EntraStandIn, identity: BearerTokens) -> None:
