@@ -69,9 +69,17 @@ async def content_headers(store: DocumentStore, document: StoredDocument) -> dic
     }
     if kind.startswith("text/") and await _is_utf8(store, document):
         headers["content-type"] += "; charset=utf-8"
-    if kind in ("text/html", "application/xhtml+xml", "image/svg+xml"):
+    if _can_have_scripts(kind):
         headers["content-security-policy"] = "sandbox"  # a document's scripts have no business on our origin
     return headers
+
+
+def _can_have_scripts(kind: str) -> bool:
+    """Whether browsers run scripts in such a document, on the origin it is from. Those of a PDF have an origin apart.
+
+    Source: WHATWG MIME Sniffing, 'XML MIME type': any XML may be XHTML.
+    """
+    return kind in ("text/html", "text/xml", "application/xml") or kind.endswith("+xml")
 
 
 def _disposition(name: str) -> str:

@@ -99,8 +99,15 @@ async def test_only_what_the_caller_may_see_is_looked_for(content: FileStore) ->
     assert hidden.value.message == missing.value.message
 
 
-@pytest.mark.parametrize(("name", "sandboxed"), [("page.html", True), ("picture.SVG", True), ("plan.pdf", False)])
-async def test_a_document_with_scripts_is_sandboxed(content: FileStore, name: str, *, sandboxed: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "sandboxed"),
+    [
+        *((name, True) for name in ("page.html", "page.htm", "picture.SVG", "list.xml", "style.xsl", "graph.rdf")),
+        *((name, False) for name in ("plan.pdf", "notes.md", "table.csv", "picture.png", "plan.docx")),
+    ],
+)
+async def test_a_document_that_can_have_scripts_is_sandboxed(content: FileStore, name: str, *, sandboxed: bool) -> None:
+    await content.keep(name, Path(__file__))
     headers = await content_headers(content, await found(content, name))
     assert headers.get("content-security-policy") == ("sandbox" if sandboxed else None)
 
