@@ -1,10 +1,10 @@
 """A team at work: what the tests of each pattern share."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from shared.agents import team as _imported_early
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
 from shared.agents.turns import AgentParts, team_turn
 from shared.chat_models import ChatModel
@@ -14,7 +14,10 @@ from shared.retrieval import Retriever
 from tests.stand_ins.openai_service import OpenAIStandIn, Received
 
 QUESTION = "What does the plan pay for dental care?"
-assert _imported_early  # it takes a while, which the short deadlines of some tests do not have
+
+SECONDS = 30.0
+"""Of a turn, where a test does not say otherwise."""
+
 type Tools = tuple[Literal["search"], ...]
 
 
@@ -31,7 +34,7 @@ def asked(question: str = QUESTION, *earlier: Message, **overrides: Any) -> Chat
     return ChatRequest((*earlier, Message(Role.USER, question)), overrides=replace(Overrides(), **overrides))
 
 
-def context(seconds: float = 30.0, access: Access | None = None) -> RequestContext:
+def context(seconds: float = SECONDS, access: Access | None = None) -> RequestContext:
     return RequestContext("id-1", asyncio.get_running_loop().time() + seconds, access=access)
 
 
@@ -51,12 +54,19 @@ class Office:
         team: Agents,
         request: ChatRequest | None = None,
         *,
-        seconds: float = 30.0,
+        seconds: float = SECONDS,
         access: Access | None = None,
         concurrent_calls: int = 8,
+        seen: Callable[[ChatEvent], Awaitable[None]] | None = None,
     ) -> list[ChatEvent]:
+        """The events of a turn; `seen` is told each as it comes."""
         turn = team_turn(request or asked(), context(seconds, access), self.parts(team, concurrent_calls))
-        return [event async for event in turn]
+        events: list[ChatEvent] = []
+        async for event in turn:
+            events.append(event)
+            if seen:
+                await seen(event)
+        return events
 
     async def messages(self, team: Agents, request: ChatRequest | None = None, **how: Any) -> list[AgentMessage]:
         """The messages as they came, checked for what holds of every turn that does not fail."""

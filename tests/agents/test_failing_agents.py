@@ -8,16 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from shared.agents.definitions import Pattern
+from shared.agents.definitions import Agents, Pattern
 from shared.agents.turns import team_turn
 from shared.chat_types import Json, PartHealth, RequestContext
 from shared.errors import ContentFiltered, InternalError, RateLimited, SwitchboardError, TooSlow, Unavailable
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished
 from shared.retrieval import SearchQuery, SearchResult
-from tests.agents.teams import QUESTION, Office, agent, agents, asked, context, texts
-
-SHORT = 2.0
-"""Seconds of a turn that a hanging agent is to make late."""
+from tests.agents.teams import QUESTION, SECONDS, Office, agent, agents, asked, context, texts
+from tests.clock import Clock
 
 
 def answering(office: Office, *names: str) -> None:
@@ -56,10 +54,21 @@ async def test_a_failure_is_the_agents_message_and_the_others_answer(office: Off
     assert office.prompts("Cleo") == [[f"user: {QUESTION}", "user: Ada: I am Ada."]]
 
 
-async def test_a_late_agent_says_so_and_what_is_finished_is_not_lost(office: Office) -> None:
+async def until_late(office: Office, clock: Clock, team: Agents) -> list[AgentMessage]:
+    """A turn of which Ada has said something, and Ben is asked, when its time is over."""
+
+    async def seen(event: ChatEvent) -> None:
+        if isinstance(event, AgentMessage) and event.agent == "Ada":
+            await office.service.request_number(2)
+            clock.forward(SECONDS)
+
+    return await office.messages(team, seen=seen)
+
+
+async def test_a_late_agent_says_so_and_what_is_finished_is_not_lost(office: Office, clock: Clock) -> None:
     answering(office, "Ada")
     hanging(office, "Ben")
-    messages = await office.messages(agents(Pattern.CONCURRENT, "Ada", "Ben"), seconds=SHORT)
+    messages = await until_late(office, clock, agents(Pattern.CONCURRENT, "Ada", "Ben"))
     assert texts(messages) == [
         ("Ada", "I am Ada."),
         ("Ben", "Ben took too long to answer. Ask for less, or try again."),
@@ -68,33 +77,36 @@ async def test_a_late_agent_says_so_and_what_is_finished_is_not_lost(office: Off
     await office.chats("Ben")[0].disconnected.wait()
 
 
-async def test_agents_that_did_not_get_their_turn_in_time_say_so(office: Office) -> None:
+async def test_agents_that_did_not_get_their_turn_in_time_say_so(office: Office, clock: Clock) -> None:
     answering(office, "Ada")
     hanging(office, "Ben")
-    messages = await office.messages(agents(Pattern.SEQUENTIAL, "Ada", "Ben", "Cleo"), seconds=SHORT)
+    messages = await until_late(office, clock, agents(Pattern.SEQUENTIAL, "Ada", "Ben", "Cleo"))
     assert [message.error is None for message in messages] == [True, False, False]
     assert messages[2].text == "Cleo had no time left to answer. Ask for less, or try again."
     assert len(office.service.chats) == 2
 
 
-async def test_an_agent_that_waits_for_the_others_calls_until_it_is_late_says_so(office: Office) -> None:
+async def test_an_agent_that_waits_for_the_others_calls_until_it_is_late_says_so(office: Office, clock: Clock) -> None:
     hanging(office, "Ada")
     team = agents(Pattern.CONCURRENT, "Ada", "Ben")
-    events, error = await failing(team_turn(asked(), context(SHORT), office.parts(team, concurrent_calls=1)))
+    turn = asyncio.create_task(failing(team_turn(asked(), context(), office.parts(team, concurrent_calls=1))))
+    await office.service.request_number(1)
+    clock.forward(SECONDS)
+    events, error = await turn
     assert isinstance(error, TooSlow)
     said = {message.agent: message.text for message in events if isinstance(message, AgentMessage)}
     assert said["Ben"] == "Ben had to wait too long for the others' model calls to end. Try again."
 
 
 @pytest.mark.parametrize("pattern", [Pattern.GROUP_CHAT, Pattern.HANDOFF])
-async def test_a_discussion_ends_with_who_is_late(office: Office, pattern: Pattern) -> None:
+async def test_a_discussion_ends_with_who_is_late(office: Office, clock: Clock, pattern: Pattern) -> None:
     if pattern is Pattern.HANDOFF:
         call: Json = {"index": 0, "id": "1", "function": {"name": "handoff_to_Ben", "arguments": "{}"}}
         office.service.reply("I am Ada.", office.service.chunk({"tool_calls": [call]}), finish_reason="tool_calls")
     else:
         answering(office, "Ada")
     hanging(office, "Ben")
-    messages = await office.messages(agents(pattern, "Ada", "Ben"), seconds=SHORT)
+    messages = await until_late(office, clock, agents(pattern, "Ada", "Ben"))
     assert [(message.agent, message.error is None) for message in messages] == [("Ada", True), ("Ben", False)]
 
 

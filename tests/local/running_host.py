@@ -12,7 +12,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 START_SECONDS = 60
-STOP_SECONDS = 20
+STOP_SECONDS = 60
 _INHERITED = ("HOME", "LANG", "PATH", "TMPDIR")
 _READY = re.compile(r"Switchboard is ready: (http://127\.0\.0\.1:\d+\S*)")
 

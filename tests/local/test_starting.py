@@ -100,7 +100,7 @@ def test_the_port_comes_from_the_argument_then_the_environment_then_the_file(tmp
 
 def test_the_ready_line_is_followed_by_a_request_that_can_be_pasted(tmp_path: Path) -> None:
     with running_host(write_app(tmp_path, CHAT), None, "--try", "What's covered?") as host:
-        line = host.wait_for(r"(?m)^Try: curl .*$", 5)
+        line = host.wait_for(r"(?m)^Try: curl .*$")
     assert f"curl -N {host.url}/chat/stream -H 'content-type: application/json' -d " in line
     assert json.dumps("What's covered?").replace("'", "'\"'\"'") in line
 
@@ -138,5 +138,5 @@ def test_the_app_runs_in_its_own_directory_with_its_own_log(tmp_path: Path) -> N
     logging.getLogger("azure.core").info("not shown")
     """
     with running_host(write_app(tmp_path, source + CHAT.replace("\n", "\n    "))) as host:
-        host.wait_for(f"in {tmp_path.name}", 5)
+        host.wait_for(f"in {tmp_path.name}")
     assert "not shown" not in host.log()

@@ -34,7 +34,7 @@ NOISE = ("Traceback", "never retrieved", "was destroyed", "Exception", "Cancelle
 
 
 def open_stream(host: RunningHost, path: str) -> socket.socket:
-    caller = socket.create_connection(("127.0.0.1", host.port), timeout=15)
+    caller = socket.create_connection(("127.0.0.1", host.port), timeout=60)
     caller.sendall(f"GET /api/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     return caller
 
@@ -42,7 +42,7 @@ def open_stream(host: RunningHost, path: str) -> socket.socket:
 def wait_until_refused(host: RunningHost) -> None:
     while True:
         try:
-            socket.create_connection(("127.0.0.1", host.port), timeout=15).close()
+            socket.create_connection(("127.0.0.1", host.port), timeout=60).close()
         except ConnectionResetError:
             continue  # it was still taken into the queue of the socket that was just closed
         except ConnectionRefusedError:
@@ -83,7 +83,8 @@ def test_a_stream_that_ends_within_the_grace_is_complete(tmp_path: Path) -> None
     async def short(req: Request) -> StreamingResponse:
         async def body():
             yield "begun"
-            await asyncio.sleep(1)
+            while not os.path.exists("stopping"):
+                await asyncio.sleep(0.01)
             yield "ended"
 
         return StreamingResponse(body(), media_type="text/plain")
@@ -92,6 +93,8 @@ def test_a_stream_that_ends_within_the_grace_is_complete(tmp_path: Path) -> None
     with open_stream(host, "short") as caller:
         received = caller.recv(1000)
         host.process.send_signal(signal.SIGINT)
+        wait_until_refused(host)
+        (tmp_path / "stopping").touch()
         while part := caller.recv(1000):
             received += part
     assert received.endswith(b"5\r\nended\r\n0\r\n\r\n")

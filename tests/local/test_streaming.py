@@ -57,7 +57,7 @@ async def endless(req: Request) -> StreamingResponse:
 
 @app.route(route="closed/{name}", methods=["GET"])
 async def is_closed(req: Request) -> JSONResponse:
-    await asyncio.wait_for(closed.setdefault(req.path_params["name"], asyncio.Event()).wait(), 10)
+    await asyncio.wait_for(closed.setdefault(req.path_params["name"], asyncio.Event()).wait(), 50)
     return JSONResponse(True)
 
 
@@ -72,7 +72,7 @@ async def thinks(req: Request) -> JSONResponse:
 
 @app.route(route="reached/{name}", methods=["GET"])
 async def reached(req: Request) -> JSONResponse:
-    await asyncio.wait_for(gate(req.path_params["name"]).wait(), 10)
+    await asyncio.wait_for(gate(req.path_params["name"]).wait(), 50)
     return JSONResponse(True)
 
 
@@ -147,7 +147,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHost]:
 
 @pytest.fixture
 async def caller() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(15)) as session:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(60)) as session:
         yield session
 
 
@@ -170,7 +170,7 @@ async def test_a_caller_who_leaves_ends_the_stream_in_the_worker(
         answer.close()
     async with caller.get(f"{host.url}/closed/left") as seen:
         assert await seen.json() is True
-    await asyncio.to_thread(host.wait_for, r"endless GET cancelled \d+ ms", 5)
+    await asyncio.to_thread(host.wait_for, r"endless GET cancelled \d+ ms")
 
 
 async def test_a_caller_who_leaves_before_the_answer_is_seen_by_the_function(
@@ -182,7 +182,7 @@ async def test_a_caller_who_leaves_before_the_answer_is_seen_by_the_function(
     asking.cancel()
     async with caller.get(f"{host.url}/closed/early") as seen:
         assert await seen.json() is True
-    await asyncio.to_thread(host.wait_for, r"thinks GET cancelled \d+ ms", 5)
+    await asyncio.to_thread(host.wait_for, r"thinks GET cancelled \d+ ms")
 
 
 async def test_an_upload_reaches_the_function_in_parts(host: RunningHost, caller: aiohttp.ClientSession) -> None:
@@ -207,7 +207,7 @@ async def test_a_caller_who_leaves_within_an_upload_is_no_failure(
     async with caller.get(f"{host.url}/reached/abandoned") as reached:
         assert reached.status == 200
     asking.cancel()
-    line = await asyncio.to_thread(host.wait_for, r"(\S+) upload POST cancelled \d+ ms", 5)
+    line = await asyncio.to_thread(host.wait_for, r"(\S+) upload POST cancelled \d+ ms")
     async with caller.get(f"{host.url}/synchronous") as later:
         assert later.status == 200
     assert host.log().count(line.split(" ")[0]) == 1
@@ -229,18 +229,18 @@ async def test_a_function_can_refuse_a_body_before_the_caller_sends_it(host: Run
     reader, writer = await asyncio.open_connection("127.0.0.1", host.port)
     writer.write(b"POST /api/refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\nExpect: 100-continue\r\n\r\n")
     try:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             answer = await reader.readuntil(b"too large")
     finally:
         writer.close()
         await writer.wait_closed()
     assert answer.startswith(b"HTTP/1.1 413 ")
-    await asyncio.to_thread(host.wait_for, r"refuse POST 413 \d+ ms", 5)
+    await asyncio.to_thread(host.wait_for, r"refuse POST 413 \d+ ms")
 
 
 def test_a_function_can_refuse_a_body_that_is_on_its_way(host: RunningHost) -> None:
     head = b"POST /api/refuse HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 10000000\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", host.port), timeout=15) as caller:
+    with socket.create_connection(("127.0.0.1", host.port), timeout=60) as caller:
         caller.sendall(head + bytes(10_000_000))
         received = b""
         while part := caller.recv(65536):
@@ -286,7 +286,7 @@ async def test_the_trace_of_a_failure_is_logged_once(host: RunningHost, caller: 
     async with caller.get(f"{host.url}/synchronous") as next_answer:
         assert next_answer.status == 200
         await next_answer.read()  # who leaves before that may be logged as gone
-    await asyncio.to_thread(host.wait_for, r"synchronous GET 200 \d+ ms", 5)
+    await asyncio.to_thread(host.wait_for, r"synchronous GET 200 \d+ ms")
     assert host.log().count("ValueError: the reason") == before + 1
 
 
@@ -296,7 +296,7 @@ async def test_an_answer_that_breaks_off_is_not_ended_as_if_complete(
     async with caller.get(f"{host.url}/breaks-off") as answer:
         with pytest.raises(aiohttp.ClientPayloadError):
             await answer.read()
-    await asyncio.to_thread(host.wait_for, r"breaks_off GET broken off \d+ ms", 5)
+    await asyncio.to_thread(host.wait_for, r"breaks_off GET broken off \d+ ms")
 
 
 async def test_a_synchronous_function_works(host: RunningHost, caller: aiohttp.ClientSession) -> None:
@@ -318,7 +318,7 @@ async def test_head_gives_the_headers_of_get(host: RunningHost, caller: aiohttp.
 
 async def test_fifty_streams_run_at_once(host: RunningHost) -> None:
     connector = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(30)) as caller:
+    async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(60)) as caller:
         answers = await asyncio.gather(*(caller.get(f"{host.url}/parts/fifty") for _ in range(50)))
         firsts = await asyncio.gather(*(answer.content.readline() for answer in answers))
         async with caller.post(f"{host.url}/open/fifty"):
