@@ -5,7 +5,7 @@ There is no compiler for this machine's Python; what it would say of types and o
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ FUNCTIONS = frozenset(
     {
         *("allowed", "batchSize", "concat", "description", "empty", "environment", "guid", "map", "maxLength"),
         *("maxValue", "minLength", "minValue", "resourceGroup", "split", "string", "subscription"),
-        *("subscriptionResourceId", "tenant", "toLower", "union", "uniqueString"),
+        *("subscriptionResourceId", "tenant", "toLower", "trim", "union", "uniqueString"),
     }
 )
 """Functions and decorators that Bicep has and that are in use; another one is added here."""
@@ -82,18 +82,23 @@ class BicepFile:
         self.root = _PARSER.parse(self.source).root_node
 
     @cached_property
-    def declarations(self) -> dict[str, Declaration]:
-        """Everything that the file declares, by `kind name`: an output may be called as something else is."""
-        found: dict[str, Declaration] = {}
+    def declared(self) -> list[Declaration]:
+        """Everything that the file declares, in its order."""
+        found: list[Declaration] = []
         decorators: list[str] = []
         for node in self.root.named_children:
             if node.type == "decorators":
                 decorators += [text(child)[1:] for child in node.named_children]
             elif node.type.endswith("_declaration"):
                 kind, name = text(node.children[0]), text(node.named_children[0])
-                found[f"{kind} {name}"] = Declaration(kind, name, node, tuple(decorators))
+                found.append(Declaration(kind, name, node, tuple(decorators)))
                 decorators = []
         return found
+
+    @cached_property
+    def declarations(self) -> dict[str, Declaration]:
+        """The same by `kind name`: an output may be called as something else is."""
+        return {f"{one.kind} {one.name}": one for one in self.declared}
 
     @cached_property
     def scope(self) -> str:
@@ -113,9 +118,9 @@ class BicepFile:
 def problems(path: Path) -> Iterator[str]:
     """What is wrong in a file, each as `file:line: what`."""
     file = BicepFile(path)
-    found = [*_syntax(file.root), *_names(file), *_modules(file), *_scopes(file), *_conditions(file), *_at_start(file)]
-    for node, what in found:
-        yield f"{path.name}:{node.start_point[0] + 1}: {what}"
+    for check in (_syntax, _names, _twice, _modules, _scopes, _conditions, _at_start):
+        for node, what in check(file):
+            yield f"{path.name}:{node.start_point[0] + 1}: {what}"
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -136,8 +141,8 @@ def properties(node: Node) -> dict[str, Node]:
     return {text(pair[0]).strip("'"): pair[-1] for pair in pairs}
 
 
-def _syntax(root: Node) -> Iterator[tuple[Node, str]]:
-    for node in walk(root):
+def _syntax(file: BicepFile) -> Iterator[tuple[Node, str]]:
+    for node in walk(file.root):
         if node.type == "ERROR" or node.is_missing:
             yield node, f"is no Bicep: {text(node)[:40]!r}"
 
@@ -159,6 +164,36 @@ def _names(file: BicepFile) -> Iterator[tuple[Node, str]]:
             yield one.node, f"{one.name} is not used"
         elif one.is_existing and one.name not in used:
             yield one.node, f"{one.name} is looked up and not used"
+
+
+def _twice(file: BicepFile) -> Iterator[tuple[Node, str]]:
+    """What is declared or set twice, or would have the same name in the same place in Azure."""
+    for node, (_, name) in _repeated(((one.kind == "output", one.name), one.node) for one in file.declared):
+        yield node, f"{name} is declared twice"
+    for node in walk(file.root):
+        pairs = [child for child in node.named_children if child.type == "object_property"]
+        for pair, key in _repeated((text(pair.named_children[0]).strip("'"), pair) for pair in pairs):
+            yield pair, f"{key} is set twice"
+    for node, (_, _, name) in _repeated(_made(file)):
+        yield node, f"{name} is made twice"
+
+
+def _repeated[K: Hashable](items: Iterable[tuple[K, Node]]) -> Iterator[tuple[Node, K]]:
+    seen: set[K] = set()
+    for key, node in items:
+        if key in seen:
+            yield node, key
+        seen.add(key)
+
+
+def _made(file: BicepFile) -> Iterator[tuple[tuple[str, tuple[str, ...], str], Node]]:
+    """What each resource and module is in Azure: its type, where it is and its name; loops have names of their own."""
+    for one in file.declared:
+        is_loop = any(node.type == "for_statement" for node in walk(one.node))
+        if one.kind in {"resource", "module"} and not one.is_existing and not is_loop and "name" in one.body:
+            kind = one.head.partition("@")[0] if one.kind == "resource" else one.kind
+            where = tuple(text(one.body[key]) for key in ("scope", "parent") if key in one.body)
+            yield (kind, where, text(one.body["name"])), one.node
 
 
 def _uses(root: Node) -> Iterator[Node]:

@@ -13,6 +13,7 @@ param size int = 1
 output both string = '${name}${size}'
 """
 MODULE = "module a 'inner.bicep' = {\n  params: { name: 'x' }\n}\n"
+NAMED = "module a 'inner.bicep' = {\n  name: 'x'\n  params: { name: 'x' }\n}\n"
 MAYBE = "module a 'inner.bicep' = if (true) {\n  params: { name: 'x' }\n}\n"
 RESOURCE = "resource a 'A/b@2024-01-01' = {\n  name: 'x'\n}\n"
 
@@ -40,6 +41,11 @@ def test_our_files_are_in_order(file: Path) -> None:
         ("param a string", "a is not used"),
         ("var a = 1", "a is not used"),
         ("resource a 'A/b@2024-01-01' existing = {\n  name: 'x'\n}", "a is looked up and not used"),
+        ("param a int\nvar a = 1\noutput b int = a", "outer.bicep:2: a is declared twice"),
+        ("output a int = 1\noutput a int = 2", "outer.bicep:2: a is declared twice"),
+        ("output a object = {\n  b: 1\n  'b': 2\n}", "outer.bicep:3: b is set twice"),
+        (f"{RESOURCE}{RESOURCE.replace(' a ', ' b ')}", "outer.bicep:4: 'x' is made twice"),
+        (f"{NAMED}{NAMED.replace(' a ', ' b ')}", "outer.bicep:5: 'x' is made twice"),
         ("module a 'other.bicep' = {\n  name: 'a'\n}", "there is no other.bicep"),
         ("module a 'inner.bicep' = {\n  name: 'a'\n}", "inner.bicep is not given name"),
         ("module a 'inner.bicep' = {\n  params: { name: 'x', sise: 2 }\n}", "inner.bicep has no parameter sise"),
@@ -84,6 +90,9 @@ def test_what_is_wrong_is_said(tmp_path: Path, outer: str, says: str) -> None:
     [
         "module a 'inner.bicep' = {\n  params: { name: 'x' }\n}\noutput both string = a.outputs.both",
         "var a = [for one in [1]: { two: one }]\noutput a array = a",
+        f"{RESOURCE}resource b 'A/c@2024-01-01' = {{\n  name: 'x'\n}}",
+        f"{RESOURCE}resource b 'A/b@2024-01-01' = {{\n  name: 'x'\n  parent: a\n}}",
+        f"{RESOURCE}resource b 'A/b@2024-01-01' existing = {{\n  name: 'x'\n}}\noutput c string = b.id",
         "var a = map(['x'], one => '${one}')\noutput b array = a",
         f"{MAYBE}output b string = a!.outputs.both",
         f"{MAYBE}output b string = a.?outputs.both ?? ''",
