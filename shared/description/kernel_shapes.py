@@ -1,6 +1,6 @@
 """The shapes of Semantic Kernel's messages."""
 
-from shared.description.protocol_shape import FILTER_RESULTS, SHARED, STATE, Shape
+from shared.description.protocol_shape import FILTER_OFFSETS, FILTER_RESULTS, SHARED, STATE, Shape
 from shared.description.schemas import (
     INTEGER,
     NULL,
@@ -31,6 +31,7 @@ _CSHARP_METADATA = record(
         "TotalUsage": _CSHARP_USAGE,
         "PromptFilterResults": FILTER_RESULTS,
         "ContentFilterResults": FILTER_RESULTS,
+        "ContentFilterOffsets": FILTER_OFFSETS,
     },
 )
 _CSHARP_MESSAGE = {
@@ -86,6 +87,7 @@ _PYTHON_METADATA = record(
         "usage": _PYTHON_USAGE,
         "prompt_filter_results": FILTER_RESULTS,
         "content_filter_results": FILTER_RESULTS,
+        "content_filter_offsets": FILTER_OFFSETS,
         "total_usage": _PYTHON_USAGE,
         **{key: SHARED["Context"]["properties"][key] for key in _OF_CONTEXT},
     },

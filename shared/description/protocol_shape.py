@@ -23,6 +23,7 @@ QUESTION: dict[str, Json] = {
 """The example of a request."""
 
 FILTER_RESULTS = described(ANYTHING, "What a content filter found, in the shape of Azure OpenAI's.")
+FILTER_OFFSETS = described(ANYTHING, "In a stream: which part of the text a filter found it in, as Azure OpenAI says.")
 STATE = described(ANYTHING, "The client's own memory, as it sent it.")
 
 SHARED: dict[str, Schema] = {
@@ -61,6 +62,9 @@ SHARED: dict[str, Schema] = {
             "agent": described(STRING, "In a team's answer: which agent said it."),
             "error": ref("ErrorCode"),
             "total_usage": ref("Usage"),
+            "prompt_filter_results": FILTER_RESULTS,
+            "content_filter_results": FILTER_RESULTS,
+            "content_filter_offsets": FILTER_OFFSETS,
         },
         "Where the answer comes from. In a stream its keys come in several records; a later one replaces.",
     ),

@@ -5,7 +5,7 @@ running app sends against what is written here.
 """
 
 from shared.description.kernel_shapes import SEMANTIC_KERNEL, SEMANTIC_KERNEL_PYTHON
-from shared.description.protocol_shape import FILTER_RESULTS, QUESTION, STATE, Shape
+from shared.description.protocol_shape import FILTER_OFFSETS, FILTER_RESULTS, QUESTION, STATE, Shape
 from shared.description.schemas import (
     BOOLEAN,
     INTEGER,
@@ -92,7 +92,12 @@ _AI_CHAT_2024_01_28 = Shape(
                         ),
                         **_CHOICE,
                     },
-                    {"context": ref("Context"), "session_state": STATE, "content_filter_results": FILTER_RESULTS},
+                    {
+                        "context": ref("Context"),
+                        "session_state": STATE,
+                        "content_filter_results": FILTER_RESULTS,
+                        "content_filter_offsets": FILTER_OFFSETS,
+                    },
                 )
             ),
             "object": constant("chat.completion.chunk"),

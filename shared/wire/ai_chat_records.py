@@ -24,6 +24,7 @@ from shared.events import (
 from shared.wire.context import (
     agent_context,
     answer_context,
+    filtered_context,
     finished_context,
     retrieved_context,
     thoughts_json,
@@ -36,7 +37,7 @@ type ErrorRecord = Callable[[SwitchboardError, str], Record]
 
 def answer_document(answer: Answer, state: Record) -> Record:
     """A whole answer as `{message, context}` and the session state."""
-    context = answer_context(answer) | finished_context(answer.completion.model, answer.finished)
+    context = answer_context(answer) | _end(answer.completion, answer.finished)
     if answer.message and answer.message.total_usage:
         context["total_usage"] = usage_json(answer.message.total_usage)
     return {"message": {"role": "assistant", "content": answer.text}, "context": context, **state}
@@ -78,7 +79,8 @@ class DeltaEncoder:
             case Finished():
                 return self._last(event)
             case FilterAnnotation():
-                return ()
+                found = filtered_context(answer=event.content_filter_results, offsets=event.content_filter_offsets)
+                return ({"delta": {}, "context": found},)
             case Failed():
                 return self._failed(event)
             case _:
@@ -94,16 +96,23 @@ class DeltaEncoder:
         yield {"delta": {"role": "assistant"}, "context": sources, **({} if self._has_message else self._state)}
         yield {
             "delta": {"content": event.text},
-            "context": agent | finished_context(part.completion.model, part.finished),
+            "context": agent | _end(part.completion, part.finished),
         }
         self._has_message = True
 
     def _last(self, event: Finished) -> Iterable[Record]:
-        yield {"delta": {}, "context": finished_context(self._turn.model, event)}
+        yield {"delta": {}, "context": _end(self._turn, event)}
         if event.followup_questions is not None:
             yield {"delta": {}, "context": {"followup_questions": list[Json](event.followup_questions)}}
 
     def _failed(self, event: Failed) -> Iterable[Record]:
         if isinstance(event.error, ContentFiltered):
-            yield {"delta": {}, "context": {"finish_reason": event.error.code}}
+            found = filtered_context(answer=event.error.results)
+            yield {"delta": {}, "context": {"finish_reason": event.error.code, **found}}
         yield self._error(event.error, event.invocation_id)
+
+
+def _end(started: CompletionStarted, finished: Finished) -> Record:
+    """How an answer ended, and what a content filter found."""
+    prompt = started.prompt_filter_results or finished.prompt_filter_results
+    return finished_context(started.model, finished) | filtered_context(prompt, finished.content_filter_results)

@@ -55,6 +55,18 @@ def finished_context(model: str, finished: Finished) -> dict[str, Json]:
     return context
 
 
+def filtered_context(prompt: Json = None, answer: Json = None, offsets: Json = None) -> dict[str, Json]:
+    """What Azure's content filter found, as far as it tells.
+
+    Args:
+        prompt: In the prompt.
+        answer: In the answer, or a part of it.
+        offsets: Which part.
+    """
+    found = {"prompt_filter_results": prompt, "content_filter_results": answer, "content_filter_offsets": offsets}
+    return {key: value for key, value in found.items() if value}
+
+
 def usage_json(usage: Usage) -> dict[str, Json]:
     """The tokens, as OpenAI's answers have them."""
     return {

@@ -118,7 +118,11 @@ class _Encoder:
             case Finished():
                 return () if self._is_team else self._last(event)
             case FilterAnnotation():
-                return ()
+                found: Record = {
+                    "ContentFilterResults": event.content_filter_results,
+                    "ContentFilterOffsets": event.content_filter_offsets,
+                }
+                return (self._record("", found),)
             case Failed():
                 return self._failed(event)
             case _:

@@ -24,7 +24,7 @@ from shared.events import (
     ThoughtsAdded,
     Usage,
 )
-from shared.wire.context import answer_context, retrieved_context, thoughts_json
+from shared.wire.context import answer_context, filtered_context, retrieved_context, thoughts_json
 from shared.wire.framing import SSE
 from shared.wire.kernel_body import parse_kernel_chat
 from shared.wire.protocol import Protocol, Record, error_record
@@ -101,7 +101,8 @@ class _Encoder:
             case Finished():
                 return () if self._is_team else self._last(event)
             case FilterAnnotation():
-                return ()
+                found = filtered_context(answer=event.content_filter_results, offsets=event.content_filter_offsets)
+                return (_streamed("", found),)
             case Failed():
                 return self._failed(event)
             case _:

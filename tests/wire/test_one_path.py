@@ -19,6 +19,11 @@ def records_of(stream: bytes) -> list[Any]:
     return [msgspec.json.decode(line) for line in lines]
 
 
+def without_place(found: Read) -> Read:
+    """What belongs to the whole answer: where a filter found something is said of a part of it."""
+    return {key: value for key, value in found.items() if key not in {"content_filter_offsets", "ContentFilterOffsets"}}
+
+
 def read_deltas(records: list[Any]) -> Read:
     """As azure-search-openai-demo's front end does: join the contents, merge the contexts key by key."""
     answer: Read = {"message": {"role": "assistant", "content": ""}, "context": {}}
@@ -26,7 +31,7 @@ def read_deltas(records: list[Any]) -> Read:
         if "error" in record:
             return {"error": record["error"]}
         answer["message"]["content"] += record["delta"].get("content", "")
-        answer["context"] |= record.pop("context", {})
+        answer["context"] |= without_place(record.pop("context", {}))
         answer |= {key: value for key, value in record.items() if key != "delta"}
     return answer
 
@@ -43,8 +48,8 @@ def read_choices(records: list[Any]) -> Read:
         message["content"] += chunk["delta"].get("content") or ""
         assert chunk["delta"].get("context") == chunk.get("context")
         choice["context"] |= chunk.pop("context", {})
-        of_chunk = ("delta", "content_filter_offsets")
-        choice |= {key: value for key, value in chunk.items() if value is not None and key not in of_chunk}
+        del chunk["delta"]
+        choice |= {key: value for key, value in without_place(chunk).items() if value is not None}
         answer |= record | {"object": "chat.completion"}
     return {**answer, "choices": [{**choice, "message": message | {"context": choice["context"]}}]}
 
@@ -59,20 +64,21 @@ def read_csharp(records: list[Any]) -> Read:
         assert record["Content"] == record["content"]
         assert record.get("Metadata") == record.get("metadata")
         text += record["Content"]
-        found = record.get("Metadata", {})
+        found = without_place(record.get("Metadata", {}))
         metadata = {**metadata, **found, "Context": metadata["Context"] | found.get("Context", {})}
     return {"Content": text, "Metadata": metadata}
 
 
 def read_python(records: list[Any]) -> Read:
     """As `StreamingChatMessageContent.__add__` does: same model, same role, metadata merged key by key."""
-    text, metadata, reason = "", {}, None
+    text, reason = "", None
+    metadata: Read = {}
     for record in records:
         if "error" in record:
             return record
         assert (record["ai_model_id"], record["role"], record["choice_index"]) == (None, "assistant", 0)
         text += "".join(item["text"] for item in record["items"])
-        metadata |= record["metadata"]
+        metadata |= without_place(record["metadata"])
         reason = record["finish_reason"] or reason
     return {"text": text, "metadata": metadata, "finish_reason": reason}
 
@@ -110,6 +116,22 @@ async def test_the_stream_reads_as_the_document(name: str, scenario: str) -> Non
     read, whole = READERS[name]
     document: Any = msgspec.json.decode(await document_of(protocol, events))
     assert read(records_of(stream_of(protocol, events))) == whole(document)
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_what_azures_filters_find_is_passed_on_and_in_a_stream_as_soon_as_it_is_known(name: str) -> None:
+    protocol = PROTOCOLS[name]
+    violent = b'{"violence":{"filtered":true,"severity":"high"}}'
+    prompt = b'{"hate":{"filtered":false,"severity":"safe"}}'
+    for told in (await document_of(protocol, SCENARIOS["azure"]), stream_of(protocol, SCENARIOS["azure"])):
+        assert violent in told
+        assert prompt in told
+    assert violent[1:-1] in await document_of(protocol, SCENARIOS["annotated"])
+    lines = stream_of(protocol, SCENARIOS["annotated"]).splitlines()
+    first, second = ([line for line in lines if b'"check_offset":%d,' % offset in line] for offset in (8, 44))
+    assert prompt in first[0]
+    assert violent in second[0]
+    assert lines.index(first[0]) < next(number for number, line in enumerate(lines) if b"fast" in line)
 
 
 def without_total(message: Any) -> Any:
