@@ -409,7 +409,7 @@ module app 'modules/function-app.bicep' = {
     packagesUrl: storage.outputs.packagesUrl
     insightsName: monitoring.outputs.insightsName
     subnetId: privateNetwork ? network!.outputs.appSubnetId : ''
-    corsOrigins: empty(corsOrigins) ? [] : split(corsOrigins, ',')
+    corsOrigins: empty(corsOrigins) ? [] : map(split(corsOrigins, ','), origin => trim(origin))
     httpConcurrency: httpConcurrency
     instanceMemory: instanceMemory
     maximumInstances: maximumInstances
@@ -454,10 +454,15 @@ module app 'modules/function-app.bicep' = {
   dependsOn: [roles]
 }
 
-module easyAuth 'modules/easy-auth.bicep' = if (authMode == 'easy-auth') {
+module easyAuth 'modules/easy-auth.bicep' = {
   scope: group
   name: 'easy-auth'
-  params: { appName: app.outputs.name, clientId: authClientId, tenantId: tenantId }
+  params: {
+    appName: app.outputs.name
+    enabled: authMode == 'easy-auth'
+    clientId: authClientId
+    tenantId: tenantId
+  }
 }
 
 // --- What azd keeps: the app's address, and what `make index` reads --------------------------------------------------

@@ -4,6 +4,9 @@
 @description('Name of the Function App.')
 param appName string
 
+@description('Whether it is in front; if not, and it was before, it is taken away.')
+param enabled bool
+
 @description('Client id of the app registration.')
 param clientId string
 
@@ -17,28 +20,30 @@ resource app 'Microsoft.Web/sites@2024-04-01' existing = {
 resource authentication 'Microsoft.Web/sites/config@2024-04-01' = {
   parent: app
   name: 'authsettingsV2'
-  properties: {
-    platform: { enabled: true }
-    globalValidation: {
-      requireAuthentication: true
-      unauthenticatedClientAction: 'Return401'
-      // What tells nothing of anyone: whether the app is well, and what it offers.
-      excludedPaths: ['/api/health', '/api/openapi.json', '/api/swagger.json']
-    }
-    identityProviders: {
-      azureActiveDirectory: {
-        enabled: true
-        registration: {
-          clientId: clientId
-          openIdIssuer: '${environment().authentication.loginEndpoint}${tenantId}/v2.0'
+  properties: !enabled
+    ? { platform: { enabled: false } }
+    : {
+        platform: { enabled: true }
+        globalValidation: {
+          requireAuthentication: true
+          unauthenticatedClientAction: 'Return401'
+          // What tells nothing of anyone: whether the app is well, and what it offers.
+          excludedPaths: ['/api/health', '/api/openapi.json', '/api/swagger.json']
         }
-        validation: {
-          allowedAudiences: [clientId, 'api://${clientId}']
+        identityProviders: {
+          azureActiveDirectory: {
+            enabled: true
+            registration: {
+              clientId: clientId
+              openIdIssuer: '${environment().authentication.loginEndpoint}${tenantId}/v2.0'
+            }
+            validation: {
+              allowedAudiences: [clientId, 'api://${clientId}']
+            }
+          }
+        }
+        login: {
+          tokenStore: { enabled: false }
         }
       }
-    }
-    login: {
-      tokenStore: { enabled: false }
-    }
-  }
 }

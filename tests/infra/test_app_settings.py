@@ -1,13 +1,14 @@
 """In Azure the app has every setting that it needs, and they make a whole configuration."""
 
 import json
+import re
 from itertools import product
 
 import pytest
 
 from shared.settings import Settings, variable
-from tests.infra.deployed import app_settings, outputs
-from tools.bicep import INFRA
+from tests.infra.deployed import MAIN, app_settings, first_object, outputs
+from tools.bicep import INFRA, properties, text
 
 CLIENT = "11111111-1111-1111-1111-111111111111"
 
@@ -70,6 +71,18 @@ def test_every_setting_is_set_or_left_alone_for_a_reason() -> None:
 
 def test_no_setting_is_set_that_nothing_reads() -> None:
     assert app_settings(authMode="none").keys() - READ == PLATFORMS_OWN
+
+
+def test_what_can_be_chosen_is_what_the_app_takes() -> None:
+    settings = first_object(properties(MAIN.of("module")["app"].body["params"])["settings"])
+    compared: set[str] = set()
+    for name, field in Settings.model_fields.items():
+        parameter = MAIN.of("param").get(text(settings[variable(name)])) if variable(name) in settings else None
+        if parameter and (allowed := [one for one in parameter.decorators if one.startswith("allowed(")]):
+            choices = set(re.findall(r"'([^']*)'", allowed[0])) - {""}
+            assert choices == set(re.findall(r"'([^']*)'", str(field.annotation))), parameter.name
+            compared.add(parameter.name)
+    assert compared == {"authMode", "accessControl", "chatReasoningEffort", "safetyMode"}
 
 
 @pytest.mark.parametrize(

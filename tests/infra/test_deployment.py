@@ -82,11 +82,24 @@ def test_azd_finds_its_group_and_its_service() -> None:
 
 
 def test_azd_is_one_that_reads_what_is_written_for_it() -> None:
-    """1.23.4: objects from variables; 1.23.5: `remoteBuild`; 1.23.13: `!` in .funcignore. Source: azd's changelog."""
+    """Source: azd's changelog.
+
+    1.23.4: objects from variables; 1.23.5: `remoteBuild`; 1.23.13: `!` in .funcignore; 1.24.1: `azd down` deletes the
+    groups that were made, and not those of existing resources.
+    """
     needed = yaml.safe_load((ROOT / "azure.yaml").read_text())["requiredVersions"]["azd"]
     version = tuple(int(part) for part in needed.removeprefix(">= ").split("."))
-    assert version >= (1, 23, 13)
+    assert version >= (1, 24, 1)
     assert ".".join(map(str, version)) in (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+
+
+def test_another_way_to_sign_in_takes_easy_auth_away() -> None:
+    """A deployment leaves alone what it does not name."""
+    module = MAIN.of("module")["easyAuth"]
+    assert text(module.node).startswith("module easyAuth 'modules/easy-auth.bicep' = {")
+    assert text(properties(module.body["params"])["enabled"]) == "authMode == 'easy-auth'"
+    settings = BicepFile(INFRA / "modules" / "easy-auth.bicep").of("resource")["authentication"].body["properties"]
+    assert text(settings).startswith("!enabled\n    ? { platform: { enabled: false } }")
 
 
 def test_the_queue_and_the_table_are_those_that_the_app_uses() -> None:

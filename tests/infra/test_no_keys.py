@@ -108,6 +108,14 @@ def test_every_role_says_why() -> None:
                 assert "description" in properties(one.body["properties"])
 
 
+def test_nobody_is_given_a_role_twice() -> None:
+    """Azure Resource Manager refuses two assignments of one name."""
+    for name, module in BicepFile(INFRA / "modules" / "roles.bicep").of("module").items():
+        given = [properties(node) for node in walk(module.node) if node.type == "object"]
+        pairs = [(text(one["principalId"]), text(one["role"])) for one in given if "role" in one]
+        assert len(set(pairs)) == len(pairs), name
+
+
 def test_roles_are_for_one_resource_each() -> None:
     for name, one in resources():
         if one.head.startswith("Microsoft.Authorization/roleAssignments@"):
