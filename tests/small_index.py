@@ -1,6 +1,6 @@
-"""A small index, for tests of what searches it."""
+"""Small indexes, for tests of what searches them."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,13 +15,18 @@ PASSAGES = (
 )
 
 
-@asynccontextmanager
-async def small_index(folder: Path) -> AsyncGenerator[SqliteRetriever]:
-    """Index the passages in a folder, and search them by text."""
+async def write_index(folder: Path, passages: Iterable[Passage]) -> None:
+    """Make the app's index below its `DATA_DIR`, of passages that are a file each."""
     index = SqliteIndex(folder / "index.sqlite")
-    for passage in PASSAGES:
+    for passage in passages:
         await index.replace(passage.sourcefile, "1", [passage], None)
     await index.aclose()
+
+
+@asynccontextmanager
+async def small_index(folder: Path, passages: Iterable[Passage] = PASSAGES) -> AsyncGenerator[SqliteRetriever]:
+    """Index passages in a folder, and search them by text."""
+    await write_index(folder, passages)
     retriever = SqliteRetriever(folder / "index.sqlite", None)
     yield retriever
     await retriever.aclose()

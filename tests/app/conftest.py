@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from shared.chat_types import Passage
-from shared.retrieval.sqlite_index import SqliteIndex
 from tests.local.running_host import RunningHost, running_host
+from tests.small_index import write_index
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 PASSAGES = (
@@ -27,10 +27,7 @@ NO_VECTORS = {"OPENAI_EMBEDDING_MODEL": ""}
 @pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
-    index = SqliteIndex(folder / "index.sqlite")
-    for passage in PASSAGES:
-        await index.replace(passage.sourcefile, "1", [passage], None)
-    await index.aclose()
+    await write_index(folder, PASSAGES)
     content = folder / "content"
     content.mkdir()
     (content / "plan.pdf").write_bytes(bytes(range(256)) * 4)

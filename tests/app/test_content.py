@@ -13,9 +13,9 @@ import pytest_asyncio
 from azure.storage.blob.aio import ContainerClient
 
 from shared.chat_types import Passage
-from shared.retrieval.sqlite_index import SqliteIndex
 from tests.app.conftest import hosted
 from tests.local.running_host import RunningHost
+from tests.small_index import write_index
 from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.easy_auth import IN_FRONT, principal
 from tests.stand_ins.entra import ADA, BEN, STAFF
@@ -55,12 +55,8 @@ class Place:
 
 
 async def index_for(folder: Path) -> None:
-    index = SqliteIndex(folder / "index.sqlite")
-    for number, name in enumerate(DOCUMENTS):
-        oids, groups = WHOSE.get(name, ((), ()))
-        passage = Passage(str(number), f"About {name}.", name, name, None, oids, groups)
-        await index.replace(name, "1", [passage], None)
-    await index.aclose()
+    passages = [Passage(name, f"About {name}.", name, name, None, *WHOSE.get(name, ((), ()))) for name in DOCUMENTS]
+    await write_index(folder, passages)
 
 
 async def in_folder(folder: Path) -> tuple[dict[str, str], Putting]:

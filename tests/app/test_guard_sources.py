@@ -12,7 +12,6 @@ import pytest
 import pytest_asyncio
 
 from shared.chat_types import Passage
-from shared.retrieval.sqlite_index import SqliteIndex
 from tests.app.conftest import hosted
 from tests.app.guarded import PROTOCOLS, records
 from tests.app.test_answers import body
@@ -20,6 +19,7 @@ from tests.app.test_history import Chats
 from tests.app.test_multi_agent import BATCH, STREAM
 from tests.app.test_protocols import text_of
 from tests.local.running_host import RunningHost
+from tests.small_index import write_index
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the fixtures that the tests share."""
@@ -46,10 +46,7 @@ agents:
 async def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data of an app that knows documents which it must not quote."""
     folder = tmp_path_factory.mktemp("unsafe")
-    index = SqliteIndex(folder / "index.sqlite")
-    for passage in PASSAGES:
-        await index.replace(passage.sourcefile, "1", [passage], None)
-    await index.aclose()
+    await write_index(folder, PASSAGES)
     (folder / "agents.yaml").write_text(TEAM, encoding="utf-8")
     return folder
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.chat_types import Passage
-from shared.retrieval.sqlite_index import SqliteIndex
 from tests.app.conftest import hosted
 from tests.app.test_answers import body
 from tests.local.running_host import RunningHost
+from tests.small_index import write_index
 from tests.stand_ins.easy_auth import IN_FRONT, encoded, principal
 from tests.stand_ins.entra import ADA, BEN, CLIENT, OTHER_TENANT, STAFF, TENANT, EntraStandIn, rsa_key
 
@@ -68,12 +68,12 @@ async def rights_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "BOARD": ((), ("board",)),
         "NOBODY": ((), ()),
     }
-    index = SqliteIndex(folder / "index.sqlite")
-    for name, (oids, groups) in whose.items():
-        text = f"The plan pays for teeth: secret of {name}."
-        passage = Passage(name, text, f"{name}.md", f"{name}.md", name.lower(), oids, groups)
-        await index.replace(passage.sourcefile, "1", [passage], None)
-    await index.aclose()
+    text = "The plan pays for teeth: secret of {}."
+    passages = [
+        Passage(name, text.format(name), f"{name}.md", f"{name}.md", name.lower(), *rights)
+        for name, rights in whose.items()
+    ]
+    await write_index(folder, passages)
     return folder
 
 

@@ -12,9 +12,9 @@ from shared.chat_types import Access, Caller, Overrides, Passage, RequestContext
 from shared.errors import NotAllowed, NotSignedIn, SwitchboardError
 from shared.identity.access import access_of
 from shared.retrieval import SearchQuery
-from shared.retrieval.sqlite_index import SqliteIndex
 from shared.retrieval.sqlite_retriever import SqliteRetriever
 from shared.settings import Settings
+from tests.small_index import small_index
 
 OPEN = Settings()
 ENFORCED = Settings(auth_mode="bearer", access_control="enforced")
@@ -83,14 +83,8 @@ DOCUMENTS = tuple(
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def retriever(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[SqliteRetriever]:
-    path = tmp_path_factory.mktemp("rights") / "index.sqlite"
-    index = SqliteIndex(path)
-    for passage in DOCUMENTS:
-        await index.replace(passage.sourcefile, "1", [passage], None)
-    await index.aclose()
-    retriever = SqliteRetriever(path, None)
-    yield retriever
-    await retriever.aclose()
+    async with small_index(tmp_path_factory.mktemp("rights"), DOCUMENTS) as retriever:
+        yield retriever
 
 
 callers = st.builds(
