@@ -37,6 +37,7 @@ check: setup
 	@.venv/bin/pyright
 	@$(PYTHON) tools/requirements.py --check
 	@$(PYTHON) tools/bicep.py
+	@$(PYTHON) -m pytest tests/infra
 	@$(PYTHON) tools/settings_page.py --check
 
 format: setup
