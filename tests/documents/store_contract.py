@@ -154,6 +154,14 @@ class StoreContract:
             "/": [],
         }
 
+    async def test_all_documents_are_found_as_each_is(self, store: DocumentStore, file: Path) -> None:
+        names = {"leave/Über & <b>.md", "50%25.md", "plan.pdf"}
+        for name in names:
+            await store.keep(name, file)
+        found = [document async for document in store.find_all()]
+        assert {document.name for document in found} == names
+        assert found == [await store.find(document.name) for document in found]
+
     async def test_many_write_the_same_name_and_one_of_them_is_there_whole(
         self, store: DocumentStore, tmp_path: Path
     ) -> None:

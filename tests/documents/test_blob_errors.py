@@ -80,7 +80,7 @@ async def refusing(status: int, code: str) -> AsyncGenerator[BlobStore]:
 )
 async def test_what_the_service_refuses_is_told_with_what_to_do(status: int, code: str, words: str) -> None:
     async with refusing(status, code) as store:
-        for asking in (store.find("a.md"), anext(store.names()), store.remove("a.md")):
+        for asking in (store.find("a.md"), anext(store.names()), anext(store.find_all()), store.remove("a.md")):
             with pytest.raises(Unavailable, match=words) as raised:
                 await asking
             assert SECRET not in raised.value.message

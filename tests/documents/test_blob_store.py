@@ -8,7 +8,7 @@ import pytest
 from azure.storage.blob import ContentSettings
 from azure.storage.blob.aio import ContainerClient
 
-from shared.documents import Rights
+from shared.documents import Rights, md5_of
 from shared.documents.blob_store import BlobStore
 from shared.errors import NotConfigured, Unavailable
 from tests.documents.store_contract import StoreContract, Uploading, content
@@ -56,6 +56,7 @@ class TestBlobStore(StoreContract):
         ({"OIDs": " a , ,b,a,", "Groups": ","}, Rights(("a", "b"))),
         ({"oid": "a"}, Rights()),
         ({"oids": " , "}, Rights(("nobody",))),
+        ({"oids": ""}, Rights(("nobody",))),
         ({"Groups": ",", "oids": " "}, Rights(("nobody",))),
     ],
 )
@@ -67,6 +68,7 @@ async def test_rights_are_in_the_metadata(
     document = await store.find("plan.pdf")
     assert document
     assert document.rights == rights
+    assert [document] == [found async for found in store.find_all()]
 
 
 async def test_a_new_version_keeps_the_metadata_and_has_its_own_media_type(
@@ -119,6 +121,27 @@ async def test_a_folder_of_a_hierarchical_namespace_is_no_document(
     await container.create_container()
     await container.upload_blob("leave", b"", metadata={"hdi_isfolder": "true"})
     assert await store.find("leave") is None
+    assert [found async for found in store.find_all()] == []
+
+
+async def test_a_version_is_told_by_the_md5_of_the_bytes_and_where_there_is_none_by_the_etag(
+    store: BlobStore, container: ContainerClient, tmp_path: Path
+) -> None:
+    async def version(name: str) -> str:
+        document = await store.find(name)
+        assert document
+        assert document in [found async for found in store.find_all()]
+        return document.version if document.version != document.etag else "etag"
+
+    (tmp_path / "x").write_bytes(b"x")
+    await store.keep("kept.md", tmp_path / "x")
+    await container.upload_blob("uploaded.md", b"x")
+    await container.upload_blob("in blocks.md", b"x" * 2 * 1024 * 1024)
+    log = container.get_blob_client("log.txt")
+    await log.create_append_blob(content_settings=ContentSettings(content_md5=bytearray(16)))
+    await log.append_block(b"x")
+    assert await version("kept.md") == await version("uploaded.md") == md5_of(tmp_path / "x")
+    assert await version("in blocks.md") == await version("log.txt") == "etag"
 
 
 async def test_names_are_listed_page_after_page(store: BlobStore, container: ContainerClient) -> None:
@@ -134,6 +157,8 @@ async def test_a_container_that_is_not_there_is_told_and_made_when_a_document_is
     health = await store.check()
     assert (health.ok, health.needed) == (False, False)
     assert "CONTENT_CONTAINER" in health.detail
+    with pytest.raises(NotConfigured, match="CONTENT_CONTAINER"):
+        await anext(store.find_all())
     (tmp_path / "x").write_text("x")
     await store.keep("a.md", tmp_path / "x")
     assert (await container.get_container_properties()).public_access is None
@@ -161,6 +186,8 @@ async def test_a_key_that_is_not_the_accounts_is_named_and_not_shown(azurite: Az
     store = BlobStore.of(azurite.connection_string.replace(KEY, "d3Jvbmc="), "content")
     with pytest.raises(Unavailable, match="Storage Blob Data Reader") as raised:
         await store.find("a.md")
+    with pytest.raises(Unavailable, match="Storage Blob Data Reader"):
+        await anext(store.find_all())
     assert "Storage Blob Data Contributor" in (await store.check()).detail
     await store.aclose()
     assert "d3Jvbmc" not in raised.value.message
