@@ -242,10 +242,10 @@ _SAFETY = {"rai": _rai_service, "content-safety": _content_safety}
 """By `RAI_BACKEND`. Built when it is configured even if `RAI_MODE` is off, for the companion function."""
 
 
-def _no_identity(_settings: Settings) -> Identity:
+def _no_identity(settings: Settings) -> Identity:
     from shared.identity.none import NoIdentity
 
-    return NoIdentity()
+    return NoIdentity.from_settings(settings)
 
 
 def _easy_auth(settings: Settings) -> Identity:

@@ -120,19 +120,18 @@ class Service:
             "history": self.history.check(),
             "documents": self.documents.check(),
             "safety": self._check_safety(),
+            "identity": self._check_identity(),
         }
-        health = dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
-        return health | {"identity": self._check_identity()}
+        return dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
 
     def load(self) -> None:
         """Import what the settings ask for and requests import late. Takes a while: call it in a thread."""
         for module in _late_modules(self.settings):
             import_module(module)
 
-    def _check_identity(self) -> PartHealth:
-        settings = self.settings
-        detail = "Nobody signs in (AUTH_MODE)." if settings.auth_mode == "none" else "Callers have to sign in."
-        return PartHealth(settings.auth_mode, ok=True, detail=detail, facts={"access_control": settings.access_control})
+    async def _check_identity(self) -> PartHealth:
+        health = await self.identity.check()
+        return replace(health, facts={"access_control": self.settings.access_control})
 
     async def _check_safety(self) -> PartHealth:
         mode = self.settings.rai_mode

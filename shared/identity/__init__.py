@@ -6,7 +6,7 @@ One implementation for each `AUTH_MODE`: `none`, `easy_auth`, `bearer`.
 from collections.abc import Mapping
 from typing import Protocol
 
-from shared.chat_types import Caller
+from shared.chat_types import Caller, PartHealth
 
 
 class Identity(Protocol):
@@ -19,6 +19,10 @@ class Identity(Protocol):
             NotSignedIn: nobody is signed in, or what says so does not hold.
             Unavailable: it cannot be checked now.
         """
+        ...
+
+    async def check(self) -> PartHealth:
+        """How callers sign in, and what is wrong with that."""
         ...
 
     async def aclose(self) -> None:

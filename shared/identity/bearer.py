@@ -8,7 +8,7 @@ from typing import Any
 
 import jwt
 
-from shared.chat_types import Caller
+from shared.chat_types import Caller, PartHealth
 from shared.errors import NotSignedIn
 from shared.identity.claims import caller_of
 from shared.identity.headers import only_header
@@ -78,6 +78,10 @@ class BearerTokens:
                 refused=True,
             )
         return caller_of(claims.items(), self._tenant)
+
+    async def check(self) -> PartHealth:
+        """Who calls has to sign in; whether that works is seen when somebody does."""
+        return PartHealth("bearer", ok=True, detail="Callers have to sign in.")
 
     async def aclose(self) -> None:
         """Close the connections to the directory."""

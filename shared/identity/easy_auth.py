@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from shared.chat_types import Caller
+from shared.chat_types import Caller, PartHealth
 from shared.errors import NotSignedIn
 from shared.identity.claims import caller_of
 from shared.identity.headers import only_header
@@ -53,6 +53,10 @@ class EasyAuth:
         if principal.auth_typ != _ENTRA_ID:
             raise NotSignedIn("Sign in with Microsoft Entra ID: this app knows no other users.", refused=True)
         return caller_of([(claim.typ, claim.val) for claim in principal.claims], self._tenant)
+
+    async def check(self) -> PartHealth:
+        """Who calls has to sign in; whether that works is seen when somebody does."""
+        return PartHealth("easy-auth", ok=True, detail="Callers have to sign in.")
 
     async def aclose(self) -> None:
         """Nothing was opened."""

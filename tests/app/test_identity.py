@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncGenerator
@@ -437,3 +438,19 @@ async def test_health_tells_how_callers_sign_in_and_nothing_of_a_caller_is_kept_
         assert (identity["kind"], identity["access_control"]) == ("none", "on-request")
     async with http.get(f"{embedded.url}/chat-history") as response:
         assert response.headers["Cache-Control"] == "no-store"
+
+
+async def test_who_signs_in_at_the_platform_and_shares_chats_with_all_is_told_of_in_health_and_log(
+    http: aiohttp.ClientSession, unsigned: RunningHost, rights_dir: Path
+) -> None:
+    async with http.get(f"{unsigned.url}/health") as response:
+        health = await response.json()
+    assert (response.status, health["status"]) == (200, "degraded")
+    assert (health["parts"]["identity"]["kind"], health["parts"]["identity"]["ok"]) == ("none", False)
+    assert "set AUTH_MODE to easy-auth" in health["parts"]["identity"]["detail"]
+    assert re.search(r"(?m)^\d{4}-\d\d-\d\d .*set AUTH_MODE to easy-auth", unsigned.log())
+    async with (
+        hosted(rights_dir, {"WEBSITE_AUTH_ENABLED": "True", "HISTORY_BACKEND": "off"}) as nothing_to_share,
+        http.get(f"{nothing_to_share.url}/health") as response,
+    ):
+        assert (await response.json())["status"] == "ok"
