@@ -95,6 +95,9 @@ param existingSearchName string = ''
 @description('Its resource group.')
 param existingSearchResourceGroup string = ''
 
+@description('Region of AI Search; some are full at times. Empty: the same as the rest.')
+param searchLocation string = ''
+
 @allowed(['basic', 'standard', 'standard2', 'standard3'])
 @description('Size of the search service.')
 param searchSku string = 'basic'
@@ -271,7 +274,7 @@ module search 'modules/search.bicep' = if (searchIsNew) {
   name: 'search'
   params: {
     name: searchName
-    location: location
+    location: empty(searchLocation) ? location : searchLocation
     tags: tags
     sku: searchSku
     semanticRanker: semanticRanker

@@ -56,5 +56,5 @@ def test_every_variable_that_the_page_names_is_one() -> None:
 
 def test_every_output_that_the_page_reads_is_one() -> None:
     read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", PAGE))
-    assert read == {"SWITCHBOARD_URL"}
+    assert read == {"SWITCHBOARD_URL", "AZURE_RESOURCE_GROUP"}
     assert read <= MAIN.of("output").keys()
