@@ -214,7 +214,8 @@ class ChunkReader:
         if isinstance(filtered, dict):
             results = cast("dict[str, Json]", filtered)
             self._content_filter_results = _worst(self._content_filter_results, results)
-            if choice.content_filter_offsets:
+            # Gateways repeat the offsets beside each token, where they tell of nothing that has gone out already.
+            if choice.content_filter_offsets and not (choice.delta and _text(choice.delta)):
                 yield FilterAnnotation(results, choice.content_filter_offsets)
         # Some services repeat the whole message at the end of a stream: it counts only where no delta came before.
         delta = choice.delta or (None if self.has_content else choice.message)
@@ -246,8 +247,13 @@ _MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 
 def _worst(before: dict[str, Json], after: dict[str, Json]) -> dict[str, Json]:
     """What was found in two parts of an answer, by category: what was filtered stays, or else the later."""
-    kept = {name: found for name, found in before.items() if isinstance(found, dict) and found.get("filtered")}
-    return before | after | kept
+    return before | after | {name: found for name, found in before.items() if _is_filtered(found)}
+
+
+def _is_filtered(found: Json) -> bool:
+    """Whether it was, by a category, or by one of the blocklists."""
+    entries = found if isinstance(found, list) else [found]
+    return any(isinstance(entry, dict) and entry.get("filtered") for entry in entries)
 
 
 def _text(delta: _Delta) -> str:

@@ -125,7 +125,9 @@ class _Encoder:
         context = agent | finished_context(part.completion.model, part.finished)
         filtered = _filter_results("content_filter_results", part.finished.content_filter_results)
         delta: Record = {"role": "assistant", "content": event.text, "context": context}
-        yield self._chunk({"delta": delta, "context": context, **filtered})
+        own = event.completion.prompt_filter_results if event.completion else None
+        prompt_filter = _filter_results("prompt_filter_results", own)
+        yield self._chunk({"delta": delta, "context": context, **filtered}) | prompt_filter
         self._has_message = True
 
     def _last(self, event: Finished) -> Iterable[Record]:

@@ -278,6 +278,28 @@ def test_what_azures_asynchronous_filter_finds_later_is_passed_on_with_its_place
     assert finished == ModelFinished("content_filter", None, violent)
 
 
+def test_a_filter_that_speaks_beside_each_token_is_told_of_at_the_end_alone() -> None:
+    found: Json = {"hate": {"filtered": False}}
+    choice: Json = {
+        "index": 0,
+        "delta": {"content": "Hi"},
+        "content_filter_results": found,
+        "content_filter_offsets": {"end_offset": 2},
+    }
+    _, text, finished = read_all(sse({"id": "c-1", "choices": [choice]}, STOP))
+    assert text == ModelText("Hi")
+    assert finished == ModelFinished("stop", None, found)
+
+
+def test_a_word_of_a_blocklist_stays_found_whatever_is_said_of_later_parts() -> None:
+    told: list[Json] = [
+        {"choices": [{"index": 0, "content_filter_results": {"custom_blocklists": [{"filtered": found, "id": "own"}]}}]}
+        for found in (True, False)
+    ]
+    *_, finished = read_all(sse(said("Hi"), *told, STOP))
+    assert finished == ModelFinished("stop", None, {"custom_blocklists": [{"filtered": True, "id": "own"}]})
+
+
 def test_a_service_that_names_nothing_gets_an_id_and_a_time() -> None:
     nameless: Json = {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}
     started, *_ = read_all(sse(nameless))

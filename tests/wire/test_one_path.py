@@ -1,13 +1,15 @@
 """A streamed answer, read the way its clients read it, is the answer that the document holds."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 
+from shared.events import Finished
 from shared.wire.table import PROTOCOLS
-from tests.wire.scenarios import SCENARIOS, TEAM_SCENARIOS
+from tests.wire.scenarios import PROMPT_FOUND, RESEARCHER, SCENARIOS, STARTED, TEAM, TEAM_SCENARIOS
 from tests.wire.test_goldens import document_of, stream_of
 
 type Read = dict[str, Any]
@@ -132,6 +134,16 @@ async def test_what_azures_filters_find_is_passed_on_and_in_a_stream_as_soon_as_
     assert prompt in first[0]
     assert violent in second[0]
     assert lines.index(first[0]) < next(number for number, line in enumerate(lines) if b"fast" in line)
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_what_azures_filters_find_in_an_agents_prompt_is_passed_on(name: str) -> None:
+    protocol = PROTOCOLS[name]
+    message = replace(RESEARCHER, completion=replace(STARTED, prompt_filter_results=PROMPT_FOUND))
+    events = (TEAM, message, Finished("stop"))
+    found = msgspec.json.encode(PROMPT_FOUND)
+    assert found in await document_of(protocol, events)
+    assert found in stream_of(protocol, events)
 
 
 def without_total(message: Any) -> Any:
