@@ -20,6 +20,7 @@ from azure.core.exceptions import (
 )
 
 from shared.errors import RateLimited, SwitchboardError
+from shared.retry_after import retry_after_of
 
 
 class Reason(Enum):
@@ -117,19 +118,9 @@ def fault_of(exc: BaseException) -> Fault:
     elsewhere = isinstance(exc, ClientAuthenticationError) and status != 401
     if status is None or status < 300 or elsewhere:
         return Fault(next(BY_CLASS[kind] for kind in type(exc).__mro__ if kind in BY_CLASS))
-    return Fault(reason_of(status), status, _retry_after(exc))
+    return Fault(reason_of(status), status, retry_after_of(getattr(getattr(exc, "response", None), "headers", {})))
 
 
 def reason_of(status: int) -> Reason:
     """Why there is no result, by a status of 300 and up."""
     return BY_STATUS.get(status, Reason.BROKEN if status >= 500 else Reason.NOT_AN_ANSWER)
-
-
-def _retry_after(exc: BaseException) -> float | None:
-    """Seconds that the service asks to wait."""
-    headers: Mapping[str, str] = getattr(getattr(exc, "response", None), "headers", {})
-    try:
-        seconds = float(headers["Retry-After"])
-    except (KeyError, ValueError):
-        return None
-    return seconds if 0 <= seconds < math.inf else None

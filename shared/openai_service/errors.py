@@ -1,10 +1,8 @@
 """Exceptions of `openai` and its transport, translated to ours. Imports both: import this module late."""
 
 import logging
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
-from email.utils import parsedate_to_datetime
-from time import time
 
 import httpx2
 import msgspec
@@ -14,6 +12,7 @@ from shared.chat_types import Json
 from shared.openai_service.connection import OpenAIConnection, ServedModel
 from shared.openai_service.reasons import Fault, Reason, ServiceFault, read_fault
 from shared.openai_service.service import OpenAIService
+from shared.retry_after import retry_after_of
 
 _log = logging.getLogger("switchboard.openai")
 
@@ -93,21 +92,6 @@ async def service_is_there(service: OpenAIService) -> None:
             if fault_of(exc).reason not in {Reason.CREDENTIALS, Reason.BROKEN, Reason.TOO_SLOW}:
                 return
             raise
-
-
-def retry_after_of(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait before the next try, as `Retry-After` or Azure's `retry-after-ms` say; None if they don't."""
-    for name, divisor in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
-            seconds = float(headers[name]) / divisor
-        except (KeyError, ValueError):
-            continue
-        if 0 <= seconds < float("inf"):
-            return seconds
-    try:
-        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time())
-    except (KeyError, ValueError):
-        return None
 
 
 REASONS: dict[type[BaseException], Reason] = {

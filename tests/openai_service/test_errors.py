@@ -1,7 +1,5 @@
 import importlib
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import httpx2
 import openai
@@ -9,7 +7,7 @@ import pytest
 
 from shared.errors import RateLimited, SwitchboardError
 from shared.openai_service.connection import OpenAIConnection, ServedModel
-from shared.openai_service.errors import REASONS, fault_of, retry_after_of, translated
+from shared.openai_service.errors import REASONS, fault_of, translated
 from shared.openai_service.reasons import BY_CODE, BY_STATUS, SENTENCES, Fault, Reason, read_fault
 
 REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions")
@@ -124,32 +122,6 @@ def test_the_wait_is_told_in_whole_seconds_of_at_least_one(seconds: float | None
     error = Fault(Reason.RATE, retry_after=seconds).to_error(CONNECTION, MODEL)
     assert isinstance(error, RateLimited)
     assert error.retry_after == told
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"retry-after": "3"}, 3.0),
-        ({"retry-after": "1.5"}, 1.5),
-        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after-ms": "soon", "retry-after": "9"}, 9.0),
-        ({"retry-after": "-3"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
-        ({}, None),
-    ],
-)
-def test_retry_after_is_read_in_each_form(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after_of(httpx2.Headers(headers)) == seconds
-
-
-def test_retry_after_may_be_a_date() -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    seconds = retry_after_of(httpx2.Headers({"Retry-After": date}))
-    assert seconds is not None
-    assert 25 <= seconds <= 31
 
 
 def test_codes_that_are_somebodys_text_are_not_kept() -> None:
