@@ -149,7 +149,7 @@ class AzureSearchRetriever:
         return SearchResult(
             tuple(with_captions(passage) for passage in passages if _is_good(passage, query)),
             plan.mode,
-            " ".join(note for note in (plan.note, missing) if note) or None,
+            " ".join(note for note in (plan.note, missing, _unranked(query, found)) if note) or None,
             ignored=_ignored(query),
             details={
                 "query_type": "semantic" if query.semantic_ranker else "simple",
@@ -172,6 +172,13 @@ def _is_good(passage: Passage, query: SearchQuery) -> bool:
     """Whether its scores are high enough, as far as it has them."""
     limits = ((passage.score, query.minimum_score), (passage.reranker_score, query.minimum_reranker_score))
     return all(score is None or minimum is None or score >= minimum for score, minimum in limits)
+
+
+def _unranked(query: SearchQuery, found: Sequence[Passage]) -> str | None:
+    """A note if the ranker left the passages as they were found: the service then answers with 206."""
+    if not (query.semantic_ranker and found) or any(passage.reranker_score is not None for passage in found):
+        return None
+    return "The semantic ranker was busy or too slow: what was found is in the order of the search."
 
 
 def _ignored(query: SearchQuery) -> tuple[str, ...]:

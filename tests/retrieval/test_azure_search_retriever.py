@@ -126,6 +126,23 @@ async def test_documents_that_lack_fields_are_passages_with_what_they_have(servi
     assert found.id == found.sourcepage == found.sourcefile == "result-1"
 
 
+async def test_what_the_ranker_had_no_time_for_is_found_unranked_with_a_note(service: AISearchStandIn) -> None:
+    query = SearchQuery("vision", semantic_ranker=True, minimum_reranker_score=1.0)
+    async with searching(service) as retriever:
+        ranked = await retriever.search(query, CONTEXT)
+        service.reply(
+            b'{"@search.semanticPartialResponseReason": "capacityOverloaded",'
+            b' "@search.semanticPartialResponseType": "baseResults",'
+            b' "value": [{"@search.score": 1.5, "id": "a", "content": "Vision.", "sourcepage": "a.md"}]}',
+            status=206,
+        )
+        unranked = await retriever.search(query, CONTEXT)
+    assert ranked.passages
+    assert ranked.note is None
+    assert [(found.id, found.score, found.reranker_score) for found in unranked.passages] == [("a", 1.5, None)]
+    assert unranked.note == "The semantic ranker was busy or too slow: what was found is in the order of the search."
+
+
 async def test_documents_without_any_field_are_left_out_with_a_note(service: AISearchStandIn) -> None:
     service.hidden_fields = {"id", "content", "sourcefile", "sourcepage", "category", "oids", "groups"}
     async with searching(service) as retriever:
