@@ -115,6 +115,7 @@ def _content(settings: "Settings") -> Iterator[str]:
     if settings.content_storage_queues and not settings.content_storage_blobs:
         yield "CONTENT_STORAGE__blobServiceUri is missing, though CONTENT_STORAGE__queueServiceUri is set."
     yield from _in_the_clear("CONTENT_STORAGE__blobServiceUri", settings.content_storage_blobs)
+    yield from _in_the_clear("CONTENT_STORAGE__queueServiceUri", settings.content_storage_queues)
 
 
 def _identity(settings: "Settings") -> Iterator[str]:

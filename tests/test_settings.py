@@ -33,6 +33,10 @@ def test_nothing_configured_is_complete() -> None:
         ({"OPENAI_CHAT_MODEL": "m"}, "OPENAI_API_KEY or OPENAI_BASE_URL is missing"),
         ({"OPENAI_EMBEDDING_MODEL": "m"}, "OPENAI_API_KEY or OPENAI_BASE_URL is missing"),
         ({"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"}, "AZURE_OPENAI_CHAT_DEPLOYMENT is missing"),
+        (
+            {"AZURE_OPENAI_ENDPOINT": "http://127.0.0.1.example", "AZURE_OPENAI_CHAT_DEPLOYMENT": "d"},
+            "AZURE_OPENAI_ENDPOINT is another machine without TLS",
+        ),
         ({"AZURE_OPENAI_CHAT_DEPLOYMENT": "d"}, "AZURE_OPENAI_ENDPOINT is missing"),
         ({"AZURE_OPENAI_API_KEY": "sk-secret"}, "AZURE_OPENAI_ENDPOINT is missing"),
         (
@@ -110,6 +114,10 @@ def test_nothing_configured_is_complete() -> None:
         ),
         ({"CONTENT_STORAGE__queueServiceUri": "https://x"}, "CONTENT_STORAGE__blobServiceUri is missing"),
         ({"CONTENT_STORAGE__blobServiceUri": "http://blobs.example"}, "CONTENT_STORAGE__blobServiceUri is another"),
+        (
+            {"CONTENT_STORAGE__blobServiceUri": "https://x", "CONTENT_STORAGE__queueServiceUri": "http://queues.example"},
+            "CONTENT_STORAGE__queueServiceUri is another machine",
+        ),
         ({"CONTENT_STORAGE__blobServiceUri": "contoso"}, "CONTENT_STORAGE__blobServiceUri: should be a URL"),
         *(
             ({name: "Not_A_Name"}, f"{name}: should be a {kind}'s name")
