@@ -40,6 +40,7 @@ def _model(settings: "Settings") -> Iterator[str]:
     )
     if not azure and any(azure_parts):
         yield "AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set."
+    yield from _in_the_clear("AZURE_OPENAI_ENDPOINT", azure)
 
 
 def _history(settings: "Settings") -> Iterator[str]:

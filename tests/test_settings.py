@@ -115,7 +115,10 @@ def test_nothing_configured_is_complete() -> None:
         ({"CONTENT_STORAGE__queueServiceUri": "https://x"}, "CONTENT_STORAGE__blobServiceUri is missing"),
         ({"CONTENT_STORAGE__blobServiceUri": "http://blobs.example"}, "CONTENT_STORAGE__blobServiceUri is another"),
         (
-            {"CONTENT_STORAGE__blobServiceUri": "https://x", "CONTENT_STORAGE__queueServiceUri": "http://queues.example"},
+            {
+                "CONTENT_STORAGE__blobServiceUri": "https://x",
+                "CONTENT_STORAGE__queueServiceUri": "http://queues.example",
+            },
             "CONTENT_STORAGE__queueServiceUri is another machine",
         ),
         ({"CONTENT_STORAGE__blobServiceUri": "contoso"}, "CONTENT_STORAGE__blobServiceUri: should be a URL"),
