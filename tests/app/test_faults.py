@@ -127,11 +127,10 @@ async def test_half_an_answer_is_not_given_as_a_whole_one(
     assert list(answer) == ["error"]
 
 
-async def test_an_answer_over_the_deadline_is_a_504(
-    data_dir: Any, openai: OpenAIStandIn, http: aiohttp.ClientSession
-) -> None:
-    async with hosted(data_dir, openai.settings | NO_VECTORS | {"CHAT_DEADLINE_SECONDS": "0.5"}) as host:
-        openai.hang()
+async def test_an_answer_over_the_deadline_is_a_504(data_dir: Any, http: aiohttp.ClientSession) -> None:
+    short = {"CHAT_DEADLINE_SECONDS": "0.5"}
+    async with OpenAIStandIn() as slow, hosted(data_dir, slow.settings | NO_VECTORS | short) as host:
+        slow.hang()
         async with http.post(host.url + "/chat", json=body()) as response:
             assert response.status == 504
 

@@ -78,7 +78,7 @@ async def test_a_stream_ends_before_what_is_forbidden_and_so_does_the_models(saf
     assert "more." not in stream
     assert "safety check" in json.dumps(records(stream)[-1])
     assert "filter" in json.dumps(records(stream)[-2:]).lower()
-    await asyncio.wait_for(safe.openai.chats[-1].disconnected.wait(), 10)
+    await asyncio.wait_for(safe.openai.chats[-1].disconnected.wait(), 60)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -159,9 +159,9 @@ async def test_a_caller_who_leaves_ends_the_check_and_the_models_work(safe: Guar
         await response.content.readline()
     response.close()
     session = safe.rai.sessions[-1]
-    await asyncio.wait_for(session.ended.wait(), 10)
+    await asyncio.wait_for(session.ended.wait(), 60)
     assert session.left
-    await asyncio.wait_for(safe.openai.chats[-1].disconnected.wait(), 10)
+    await asyncio.wait_for(safe.openai.chats[-1].disconnected.wait(), 60)
 
 
 async def test_many_at_once_do_not_mix(safe: Guarded) -> None:

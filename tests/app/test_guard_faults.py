@@ -64,27 +64,46 @@ async def model() -> AsyncGenerator[OpenAIStandIn]:
         yield service
 
 
+SHORT = {"RAI_TIMEOUT_SECONDS": "0.5"}
+"""For a service that falls silent; one that says something may take its time."""
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def strict(data_dir: Path, model: OpenAIStandIn) -> AsyncGenerator[Guarded]:
     """The app that lets nothing out without the service's word."""
-    async with guarded(data_dir, model, RAI_TIMEOUT_SECONDS="0.5") as app:
+    async with guarded(data_dir, model) as app:
+        yield app
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def strict_and_short(data_dir: Path, model: OpenAIStandIn) -> AsyncGenerator[Guarded]:
+    async with guarded(data_dir, model, **SHORT) as app:
         yield app
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def lenient(data_dir: Path, model: OpenAIStandIn) -> AsyncGenerator[Guarded]:
     """The app that does without it."""
-    async with guarded(data_dir, model, RAI_TIMEOUT_SECONDS="0.5", RAI_ON_ERROR="allow") as app:
+    async with guarded(data_dir, model, RAI_ON_ERROR="allow") as app:
+        yield app
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def lenient_and_short(data_dir: Path, model: OpenAIStandIn) -> AsyncGenerator[Guarded]:
+    async with guarded(data_dir, model, RAI_ON_ERROR="allow", **SHORT) as app:
         yield app
 
 
 @pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
 @pytest.mark.parametrize("name", NEVER_CLEARED)
-async def test_nothing_goes_out_that_was_not_cleared(strict: Guarded, name: str, path: str) -> None:
+async def test_nothing_goes_out_that_was_not_cleared(
+    strict: Guarded, strict_and_short: Guarded, name: str, path: str
+) -> None:
     expected, steps = NEVER_CLEARED[name]
-    strict.rai.script(*steps)
-    strict.openai.reply("Four ", "words ", "are ", "here.")
-    status, answer = await strict.post(path)
+    app = strict_and_short if expected == 504 else strict
+    app.rai.script(*steps)
+    app.openai.reply("Four ", "words ", "are ", "here.")
+    status, answer = await app.post(path)
     assert DETAILS not in answer
     if path == "/chat":
         assert status == expected
@@ -97,11 +116,11 @@ async def test_nothing_goes_out_that_was_not_cleared(strict: Guarded, name: str,
 @pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
 @pytest.mark.parametrize("name", [name for name, (status, _) in NEVER_CLEARED.items() if status != 400])
 async def test_with_allow_the_rest_goes_out_and_the_thought_says_that_it_was_not_checked(
-    lenient: Guarded, name: str, path: str
+    lenient_and_short: Guarded, name: str, path: str
 ) -> None:
-    lenient.rai.script(*NEVER_CLEARED[name][1])
-    lenient.openai.reply("Four ", "words ", "are ", "here.")
-    status, answer = await lenient.post(path)
+    lenient_and_short.rai.script(*NEVER_CLEARED[name][1])
+    lenient_and_short.openai.reply("Four ", "words ", "are ", "here.")
+    status, answer = await lenient_and_short.post(path)
     assert status == 200
     assert "Not everything was checked." in answer
     assert DETAILS not in answer
@@ -123,8 +142,7 @@ async def test_a_question_that_the_service_cannot_take_is_refused_even_with_allo
 
 
 async def test_a_service_that_cannot_be_reached_is_a_503_and_unhealthy(data_dir: Path, model: OpenAIStandIn) -> None:
-    nobody = {"RAI_ENDPOINT": "127.0.0.1:9", "RAI_TIMEOUT_SECONDS": "0.5"}
-    async with guarded(data_dir, model, **nobody) as app:
+    async with guarded(data_dir, model, RAI_ENDPOINT="127.0.0.1:9", **SHORT) as app:
         async with app.http.get(app.host.url + "/health") as response:
             assert response.status == 503
             assert "RAI_ENDPOINT" in (await response.json())["parts"]["safety"]["detail"]
@@ -141,7 +159,7 @@ async def test_the_deadline_holds_while_the_service_is_silent(data_dir: Path, mo
 
 
 async def test_a_service_that_comes_back_is_used_again(data_dir: Path, model: OpenAIStandIn) -> None:
-    async with guarded(data_dir, model, RAI_TIMEOUT_SECONDS="5") as app:
+    async with guarded(data_dir, model) as app:
         assert (await app.post("/chat"))[0] == 200
         await app.rai.stop()
         async with RaiStandIn(port=app.rai.port) as again:

@@ -79,7 +79,7 @@ async def test_the_check_of_the_question_is_over_while_the_agents_still_work(saf
     number = len(safe.rai.sessions) + 1
     asking = asyncio.create_task(safe.post(STREAM))
     question = await safe.rai.session_number(number)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await question.until(lambda session: session.half_closed)
     more.set()
     status, _ = await asking

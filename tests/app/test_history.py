@@ -279,7 +279,7 @@ async def test_a_turn_that_the_caller_leaves_records_nothing(
         await response.content.readline()
         await response.content.readline()
     received = await openai.request_number(number)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await received.disconnected.wait()
     assert await chats.messages(chat) == []
 

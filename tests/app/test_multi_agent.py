@@ -159,7 +159,7 @@ async def test_the_array_has_the_order_of_the_file_whoever_is_done_first(
     number = len(openai.requests) + 2
     asking = asyncio.create_task(said_by_all(team, http))
     await openai.request_number(number)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await next(one for one in openai.chats[-2:] if BETA in str(one.body)).answered.wait()
     gate.set()
     messages = await asking

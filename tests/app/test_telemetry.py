@@ -208,9 +208,9 @@ async def test_an_error_is_told_by_its_kind(app: Traced, status: int, kind: str)
         assert span.attributes["error.type"] == span.attributes["switchboard.outcome"] == kind
 
 
-async def test_an_answer_that_takes_too_long_is_a_timeout(data_dir: Path, openai: OpenAIStandIn) -> None:
-    async with traced(data_dir, openai, CHAT_DEADLINE_SECONDS="0.5") as app:
-        openai.hang()
+async def test_an_answer_that_takes_too_long_is_a_timeout(data_dir: Path) -> None:
+    async with OpenAIStandIn() as slow, traced(data_dir, slow, CHAT_DEADLINE_SECONDS="0.5") as app:
+        slow.hang()
         trace, _ = await app.ask()
         assert trace.root.failed
         assert trace.root.attributes["error.type"] == "timeout"

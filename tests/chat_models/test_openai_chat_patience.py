@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -11,8 +12,21 @@ import pytest
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.errors import RateLimited, TooSlow, Unavailable
+from shared.events import CompletionStarted
+from tests.clock import Clock
 from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, error_of, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
+
+
+async def begun(events: AsyncGenerator[ModelEvent]) -> asyncio.Task[ModelEvent]:
+    """The wait for the next event, which has begun."""
+
+    async def following() -> ModelEvent:
+        return await anext(events)
+
+    waiting = asyncio.create_task(following())
+    await asyncio.sleep(0)
+    return waiting
 
 
 @pytest.mark.parametrize("cut", [True, False])
@@ -108,37 +122,62 @@ async def test_nobody_listening_is_unavailable_and_names_the_address_setting(ser
             assert "OPENAI_BASE_URL" in (await error_of(model, Unavailable)).message
 
 
-async def test_a_hanging_service_is_left_at_the_deadline(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
+async def test_a_hanging_service_is_left_at_the_deadline(
+    service: OpenAIStandIn, model: OpenAIChatModel, clock: Clock
+) -> None:
     service.hang()
-    await error_of(model, TooSlow, seconds=0.5)
-    async with asyncio.timeout(10):
-        await service.chats[0].disconnected.wait()
+    asking = asyncio.create_task(error_of(model, TooSlow, seconds=30))
+    hanging = await service.request_number(1)
+    clock.forward(30)
+    await asking
+    await hanging.disconnected.wait()
     assert len(service.chats) == 1
 
 
-async def test_a_deadline_in_the_middle_of_an_answer_ends_it(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
+async def test_a_deadline_in_the_middle_of_an_answer_ends_it(
+    service: OpenAIStandIn, model: OpenAIChatModel, clock: Clock
+) -> None:
     service.reply("Hel", asyncio.Event())
-    await error_of(model, TooSlow, seconds=0.5)
-    async with asyncio.timeout(10):
-        await service.chats[0].disconnected.wait()
+    async with aclosing(model.stream(QUESTION, context(30))) as events:
+        assert isinstance(await anext(events), CompletionStarted)
+        assert await anext(events) == ModelText("Hel")
+        waiting = await begun(events)
+        clock.forward(30)
+        with pytest.raises(TooSlow):
+            await waiting
+    await service.chats[0].disconnected.wait()
 
 
-@pytest.mark.parametrize("patience", [{"first": 0.3}, {"between": 0.3}])
+@pytest.mark.parametrize("patience", [{"first": 5}, {"between": 5}])
 async def test_silence_is_too_slow_before_and_between_the_pieces(
-    service: OpenAIStandIn, patience: dict[str, Any]
+    service: OpenAIStandIn, clock: Clock, patience: dict[str, Any]
 ) -> None:
     if "first" in patience:
         service.reply(asyncio.Event())
     else:
         service.reply("Hel", asyncio.Event())
     async with model_of(connection_to(service), **patience) as model:
-        await error_of(model, TooSlow)
+        events = model.stream(QUESTION, context())
+        assert isinstance(await anext(events), CompletionStarted)
+        if "between" in patience:
+            assert await anext(events) == ModelText("Hel")
+        waiting = await begun(events)
+        clock.forward(5)
+        with pytest.raises(TooSlow):
+            await waiting
     assert len(service.chats) == 1
 
 
-async def test_thinking_before_the_first_text_may_take_longer(service: OpenAIStandIn) -> None:
+async def test_thinking_before_the_first_text_may_take_longer(service: OpenAIStandIn, clock: Clock) -> None:
     gate = asyncio.Event()
     service.reply({"choices": [], "prompt_filter_results": []}, gate, "Hi")
-    async with model_of(connection_to(service), between=0.1) as model:
-        asyncio.get_running_loop().call_later(0.5, gate.set)
-        assert (await ask(model))[0] == ModelText("Hi")
+    async with (
+        model_of(connection_to(service), between=5) as model,
+        aclosing(model.stream(QUESTION, context())) as events,
+    ):
+        assert isinstance(await anext(events), CompletionStarted)
+        waiting = await begun(events)
+        clock.forward(10)
+        gate.set()
+        assert await waiting == ModelText("Hi")
+        await events.aclose()

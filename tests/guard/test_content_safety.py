@@ -26,6 +26,7 @@ from shared.guard.content_safety_session import AT_ONCE
 from shared.guard.severity_policy import DEFAULT_POLICY
 from shared.guard.stream_guard import guard
 from shared.settings import Settings
+from tests.clock import Clock
 from tests.guard.guarding import Turn, answer, request, rules
 from tests.guard.safety_contract import SafetyContract, blocks, prompt, watermarks
 from tests.guard.safety_contract import chunk as delta
@@ -343,17 +344,21 @@ async def test_a_service_that_does_not_answer_is_too_slow(service: ContentSafety
     await safety.aclose()
 
 
-async def test_the_requests_deadline_counts_too(safety: ContentSafety, service: ContentSafetyStandIn) -> None:
+async def test_the_requests_deadline_counts_too(service: ContentSafetyStandIn, clock: Clock) -> None:
     service.holds("Hello")
-    async with safety.session(context(0.05)) as session:
+    safety = ContentSafety(service.endpoint, SecretStr(service.key), DEFAULT_POLICY, timeout=60)
+    async with safety.session(context(30)) as session:
         await session.send(prompt("Hello"))
         await session.finish()
+        await service.wait_for(1)
+        clock.forward(30)
         with pytest.raises(TooSlow):
             await anext(session.events())
+    await safety.aclose()
 
 
 async def test_a_service_that_is_not_there_is_named_by_its_setting() -> None:
-    safety = ContentSafety("http://127.0.0.1:9", SecretStr("key"), DEFAULT_POLICY, timeout=0.1)
+    safety = ContentSafety("http://127.0.0.1:9", SecretStr("key"), DEFAULT_POLICY, timeout=5)
     with pytest.raises(Unavailable, match="CONTENT_SAFETY_ENDPOINT"):
         await analysed(safety, prompt("Hello"))
     health = await safety.check()
@@ -371,7 +376,7 @@ async def test_health_is_asked_once_for_a_while_and_analyses_nothing(
 
 
 async def test_health_tells_of_a_wrong_key(service: ContentSafetyStandIn) -> None:
-    safety = ContentSafety(service.endpoint, SecretStr("another"), DEFAULT_POLICY, timeout=1)
+    safety = ContentSafety(service.endpoint, SecretStr("another"), DEFAULT_POLICY, timeout=30)
     health = await safety.check()
     await safety.aclose()
     assert not health.ok

@@ -58,8 +58,8 @@ async def send_until_it_fails(session: SafetySession) -> None:
         await session.send(prompt("x" * 1_000_000))
 
 
-async def say_nothing(service: RaiService) -> list[SafetyEvent]:
-    async with service.session(CONTEXT) as session:
+async def say_nothing(service: RaiService, context: RequestContext = CONTEXT) -> list[SafetyEvent]:
+    async with service.session(context) as session:
         await session.finish()
         return await collect(session)
 
@@ -259,10 +259,8 @@ async def test_nothing_is_read_behind_the_completion(rai: RaiStandIn, service: R
 
 async def test_the_requests_deadline_ends_a_silent_session(rai: RaiStandIn, service: RaiService) -> None:
     rai.script(SILENCE())
-    async with service.session(within(0.2)) as session:
-        await session.finish()
-        with pytest.raises(TooSlow):
-            await collect(session)
+    with pytest.raises(TooSlow):
+        await say_nothing(service, within(0.2))
 
 
 async def test_a_service_that_takes_nothing_is_too_slow_and_ends_the_other_wait(rai: RaiStandIn) -> None:

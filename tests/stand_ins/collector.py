@@ -129,7 +129,7 @@ class CollectorStandIn(LocalServer):
 
     async def wait(self, until: Callable[[], object]) -> None:
         """Wait until something is so of what has come in."""
-        async with asyncio.timeout(20), self._changed:
+        async with asyncio.timeout(60), self._changed:
             await self._changed.wait_for(lambda: bool(until()))
 
     async def trace(self, trace_id: str, last: str) -> Trace:

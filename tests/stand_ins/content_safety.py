@@ -106,7 +106,7 @@ class ContentSafetyStandIn(LocalServer):
 
     async def wait_for(self, count: int) -> None:
         """Wait until so many texts have come in."""
-        async with asyncio.timeout(10), self.arrived:
+        async with asyncio.timeout(60), self.arrived:
             await self.arrived.wait_for(lambda: len(self.texts) >= count)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:

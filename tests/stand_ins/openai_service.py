@@ -122,7 +122,7 @@ class OpenAIStandIn(LocalServer):
         """The requests for chat completions."""
         return [request for request in self.requests if request.path == CHAT]
 
-    async def request_number(self, count: int, *, within: float = 10.0) -> Received:
+    async def request_number(self, count: int, *, within: float = 60.0) -> Received:
         """Wait until so many requests have come in, and return the last of them."""
         async with asyncio.timeout(within), self._arrivals:
             await self._arrivals.wait_for(lambda: len(self.requests) >= count)

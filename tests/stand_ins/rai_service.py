@@ -208,7 +208,7 @@ class RaiStandIn:
         """Do this in the next session that has no script yet, first come, first served."""
         self._scripts.append(steps)
 
-    async def session_number(self, number: int, *, within: float = 10.0) -> Session:
+    async def session_number(self, number: int, *, within: float = 60.0) -> Session:
         """Wait until so many sessions have begun, and return the last of them."""
         async with asyncio.timeout(within), self._begun:
             await self._begun.wait_for(lambda: len(self.sessions) >= number)
