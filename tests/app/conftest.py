@@ -1,6 +1,5 @@
 """The real app on the local host, with a small index, alone or in front of a model that the tests script."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from shared.chat_types import Passage
-from tests.local.running_host import RunningHost, running_host
+from tests.local.running_host import RunningHost, host_beside
 from tests.small_index import write_index
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -37,13 +36,9 @@ async def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @asynccontextmanager
 async def hosted(data_dir: Path, env: Mapping[str, str]) -> AsyncGenerator[RunningHost]:
-    """The app under these settings; it starts in a thread, so that a stand-in in this loop can answer it."""
-    context = running_host(env={"DATA_DIR": str(data_dir), **env})
-    host = await asyncio.to_thread(context.__enter__)
-    try:
+    """The app under these settings."""
+    async with host_beside(env={"DATA_DIR": str(data_dir), **env}) as host:
         yield host
-    finally:
-        await asyncio.to_thread(context.__exit__, None, None, None)
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.app.conftest import NO_VECTORS
 from tests.app.test_answers import body
-from tests.local.running_host import REPOSITORY, RunningHost, running_host
+from tests.local.running_host import REPOSITORY, RunningHost, host_beside
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -68,12 +68,8 @@ async def probe_warm_up(req: Request) -> JSONResponse:
 async def probed(tmp_path: Path, data_dir: Path, env: dict[str, str]) -> AsyncGenerator[RunningHost]:
     (tmp_path / "function_app.py").write_text(PROBED, "utf-8")
     shutil.copy(REPOSITORY / "host.json", tmp_path)
-    context = running_host(tmp_path, {"DATA_DIR": str(data_dir), **env})
-    host = await asyncio.to_thread(context.__enter__)
-    try:
+    async with host_beside(tmp_path, {"DATA_DIR": str(data_dir), **env}) as host:
         yield host
-    finally:
-        await asyncio.to_thread(context.__exit__, None, None, None)
 
 
 async def modules(host: RunningHost, http: aiohttp.ClientSession) -> set[str]:

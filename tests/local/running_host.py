@@ -1,13 +1,14 @@
 """Starts the local host as a process of its own, for tests that talk to it over real sockets."""
 
+import asyncio
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -109,6 +110,17 @@ def running_host(
     finally:
         code = host.stop()
     assert code == 0, host.log()
+
+
+@asynccontextmanager
+async def host_beside(app: Path = REPOSITORY, env: Mapping[str, str] | None = None) -> AsyncGenerator[RunningHost]:
+    """The same for who must not be held up meanwhile: stand-ins on this loop, which answer it."""
+    context = running_host(app, env)
+    host = await asyncio.to_thread(context.__enter__)
+    try:
+        yield host
+    finally:
+        await asyncio.to_thread(context.__exit__, None, None, None)
 
 
 def refused_host(app: Path, env: Mapping[str, str] | None = None, *arguments: str) -> tuple[int, str]:

@@ -11,7 +11,7 @@ import pytest_asyncio
 from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
-from tests.local.running_host import running_host
+from tests.local.running_host import host_beside
 from tests.local.small_apps import write_app
 from tests.stand_ins.azurite import Azurite
 
@@ -44,13 +44,11 @@ async def test_new_and_changed_blobs_are_invocations_and_those_that_keep_failing
 ) -> None:
     app = write_app(tmp_path, APP, host={"extensions": {"blobs": {"poisonBlobThreshold": 2}}})
     env = {"STORE": azurite.connection_string, "CONTAINER": container.container_name}
-    context = running_host(app, env)
-    host = await asyncio.to_thread(context.__enter__)
+    async with host_beside(app, env) as host:
 
-    async def logged(pattern: str) -> None:
-        await asyncio.to_thread(host.wait_for, pattern)
+        async def logged(pattern: str) -> None:
+            await asyncio.to_thread(host.wait_for, pattern)
 
-    try:
         assert f"work   blobTrigger, container {container.container_name}" in host.log()
         assert "other  blobTrigger, not hosted locally" in host.log()
         await container.create_container()  # the host waits for a container that is not there
@@ -63,8 +61,6 @@ async def test_new_and_changed_blobs_are_invocations_and_those_that_keep_failing
         await logged("b'two'")
         await container.upload_blob("bad.txt", b"good", overwrite=True)
         await logged("b'good'[^$]*work succeeded")
-    finally:
-        await asyncio.to_thread(context.__exit__, None, None, None)
 
     assert [host.log().count(f"bytes: b'{data}'") for data in ("one", "two", "bad", "good")] == [1, 1, 2, 1]
     async with QueueClient.from_connection_string(azurite.connection_string, "webjobs-blobtrigger-poison") as queue:

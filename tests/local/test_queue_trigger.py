@@ -20,7 +20,7 @@ from local.invocation import Call, Function
 from local.queue_trigger import LEASE_SECONDS, QueueTrigger
 from local.trigger_options import TriggerOptions
 from tests.clock import Clock
-from tests.local.running_host import RunningHost, refused_host, running_host
+from tests.local.running_host import RunningHost, host_beside, refused_host
 from tests.local.small_apps import write_app
 from tests.stand_ins.azurite import Azurite
 
@@ -71,12 +71,8 @@ async def hosted(
 ) -> AsyncGenerator[RunningHost]:
     host: dict[str, object] = {"extensions": {"queues": {"maxDequeueCount": 3, **(options or {})}}}
     env = {"STORE": azurite.connection_string, "QUEUE": queue.queue_name}
-    context = running_host(write_app(tmp_path, APP, host=host), env)
-    running = await asyncio.to_thread(context.__enter__)
-    try:
+    async with host_beside(write_app(tmp_path, APP, host=host), env) as running:
         yield running
-    finally:
-        await asyncio.to_thread(context.__exit__, None, None, None)
 
 
 async def logged(host: RunningHost, pattern: str) -> str:
