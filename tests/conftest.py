@@ -1,5 +1,6 @@
 """What tests of several parts need, once for all of them."""
 
+import signal
 from collections.abc import AsyncGenerator
 
 import pytest
@@ -11,6 +12,8 @@ from tests.clients.semantic_kernel.package import install_package
 from tests.clock import Clock
 from tests.stand_ins.azurite import Azurite, install_azurite
 
+# A shell that runs the tests in the background ignores Ctrl-C, and what they start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # The same examples each time, however slow the machine is; `--hypothesis-profile default` looks for new ones.
 settings.load_profile("ci")
 
