@@ -25,7 +25,7 @@ async def test_off_the_parts_and_the_turns_are_bare(tmp_path: Path) -> None:
     await turn.aclose()
 
 
-def test_on_they_are_not(tmp_path: Path) -> None:
+def test_on_the_parts_are_watched(tmp_path: Path) -> None:
     settings = {"DATA_DIR": str(tmp_path), "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     service = build_service(Settings.read(settings))
     assert type(service.model) is TracedModel
