@@ -398,6 +398,8 @@ var documentIntelligenceEndpoint = documentIntelligence ? documentReader!.output
 var visionEndpoint = vision ? imageReader!.outputs.endpoint : ''
 var tenantId = empty(authTenantId) ? tenant().tenantId : authTenantId
 var signIn = authMode != 'none'
+var missingClientId = 'Callers sign in to an app registration: azd env set DEPLOY_AUTH_CLIENT_ID CLIENT-ID'
+var clientId = !signIn ? '' : empty(authClientId) ? fail(missingClientId) : authClientId
 
 module app 'modules/function-app.bicep' = {
   scope: group
@@ -442,7 +444,7 @@ module app 'modules/function-app.bicep' = {
         CONTENT_SAFETY_ENDPOINT: safetyChecks ? contentSafety!.outputs.endpoint : ''
         AUTH_MODE: authMode
         AUTH_TENANT_ID: signIn ? tenantId : ''
-        AUTH_CLIENT_ID: signIn ? authClientId : ''
+        AUTH_CLIENT_ID: clientId
         AUTH_AUTHORITY: environment().authentication.loginEndpoint
         ACCESS_CONTROL: accessControl
         ACCESS_CONTROL_OPEN_DOCUMENTS: string(accessControlOpenDocuments)
@@ -463,7 +465,7 @@ module easyAuth 'modules/easy-auth.bicep' = {
   params: {
     appName: app.outputs.name
     enabled: authMode == 'easy-auth'
-    clientId: authClientId
+    clientId: clientId
     tenantId: tenantId
   }
 }

@@ -17,8 +17,8 @@ INFRA = Path(__file__).resolve().parent.parent / "infra"
 
 FUNCTIONS = frozenset(
     {
-        *("allowed", "batchSize", "concat", "description", "empty", "environment", "guid", "map", "maxLength"),
-        *("maxValue", "minLength", "minValue", "resourceGroup", "split", "string", "subscription"),
+        *("allowed", "batchSize", "concat", "description", "empty", "environment", "fail", "guid", "map"),
+        *("maxLength", "maxValue", "minLength", "minValue", "resourceGroup", "split", "string", "subscription"),
         *("subscriptionResourceId", "tenant", "toLower", "trim", "union", "uniqueString"),
     }
 )

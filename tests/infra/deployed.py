@@ -29,8 +29,16 @@ PROPERTIES: Mapping[str, str] = {
 """What stands for a property that only Azure knows, by its name."""
 
 
+class Refused(Exception):
+    """The deployment says itself that it cannot be."""
+
+
 def app_settings(**parameters: Value) -> dict[str, str]:
-    """The app's settings in Azure, for parameters of `main.bicep`."""
+    """The app's settings in Azure, for parameters of `main.bicep`.
+
+    Raises:
+        Refused: it fails with these.
+    """
     from_main = properties(MAIN.of("module")["app"].body["params"])["settings"]
     of_app = APP.of("resource")["appSettings"].body["properties"]
     found = {key: value_of(node, parameters) for key, node in first_object(from_main).items()}
@@ -97,6 +105,8 @@ def _called(function: str, arguments: Node, parameters: Mapping[str, Value]) -> 
             return str(value_of(arguments.named_children[0], parameters))
         case "empty":
             return not value_of(arguments.named_children[0], parameters)
+        case "fail":
+            raise Refused(value_of(arguments.named_children[0], parameters))
         case "toLower" | "uniqueString":
             return "token"
         case other:

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from shared.settings import Settings, variable
-from tests.infra.deployed import MAIN, app_settings, first_object, outputs
+from tests.infra.deployed import MAIN, Refused, app_settings, first_object, outputs
 from tools.bicep import INFRA, properties, text
 
 CLIENT = "11111111-1111-1111-1111-111111111111"
@@ -112,6 +112,12 @@ def test_every_deployment_is_a_whole_configuration(sign_in: str, safety: str, ex
     )
 
 
+@pytest.mark.parametrize("sign_in", ["easy-auth", "bearer"])
+def test_nothing_is_deployed_that_callers_cannot_sign_in_to(sign_in: str) -> None:
+    with pytest.raises(Refused, match="azd env set DEPLOY_AUTH_CLIENT_ID"):
+        app_settings(authMode=sign_in)
+
+
 def test_chats_are_kept_only_where_callers_sign_in() -> None:
     assert Settings.read(app_settings(authMode="none")).history_backend == "off"
     signed_in = Settings.read(app_settings(authMode="bearer", authClientId=CLIENT))
@@ -121,19 +127,20 @@ def test_chats_are_kept_only_where_callers_sign_in() -> None:
 
 def test_no_key_is_among_the_settings() -> None:
     secrets = {variable(name) for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)}
-    deployed = app_settings(authMode="bearer").keys() & secrets
+    deployed = app_settings(authMode="bearer", authClientId=CLIENT).keys() & secrets
     assert deployed == {"APPLICATIONINSIGHTS_CONNECTION_STRING"}  # an address, where local authentication is off
 
 
 @pytest.mark.parametrize("existing", ["", "theirs"])
 def test_what_azd_keeps_configures_make_index(existing: str) -> None:
     """Its names are the settings', and none of what only the app in Azure may read comes along."""
-    kept = outputs(authMode="easy-auth", existingContentStorageName=existing, documentIntelligence=True)
+    choices = {"authMode": "easy-auth", "authClientId": CLIENT, "existingContentStorageName": existing}
+    kept = outputs(**choices, documentIntelligence=True)
     settings = Settings.read(kept)
     assert settings.azure_search_index == "documents"
     assert settings.azure_openai_embedding_deployment == "text-embedding-3-large"
     assert bool(settings.content_storage_blobs) is not bool(existing)
-    deployed = app_settings(authMode="easy-auth", existingContentStorageName=existing, documentIntelligence=True)
+    deployed = app_settings(**choices, documentIntelligence=True)
     assert {name: kept[name] for name in kept.keys() & READ if kept[name]}.items() <= deployed.items()
     assert kept.keys() - READ == {"AZURE_RESOURCE_GROUP", "AZURE_STORAGE_ACCOUNT", "SWITCHBOARD_URL"}
 
