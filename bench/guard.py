@@ -10,12 +10,15 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
 
 from bench.processes import ROOT
 from bench.rounds import Comparison
 from bench.timed_parts import InstantRetriever, TimedModel
 from shared.chat_types import ChatRequest, Message, Passage, RequestContext, Role
+from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
+from shared.documents.file_store import FileStore
 from shared.events import ChatEvent, TextDelta
 from shared.guard.rai_client import RaiService
 from shared.guard.rules import Rules
@@ -28,6 +31,8 @@ _TEXT = "In the Standard plan an eye exam is paid once in each plan year, after 
 _RETRIEVER = InstantRetriever(
     *(Passage(str(page), f"{page}. {_TEXT}", f"plan.pdf#page={page}", "plan.pdf") for page in (1, 2, 3))
 )
+_IMAGES = SourceImages(FileStore(Path()), FileStore(Path()), None)
+"""Which nobody asks for."""
 _REQUEST = ChatRequest((Message(Role.USER, "Does the Standard plan cover eye exams?"),))
 
 type _Turn = Callable[[], AsyncGenerator[ChatEvent]]
@@ -38,7 +43,7 @@ def _context() -> RequestContext:
 
 
 def _alone() -> AsyncGenerator[ChatEvent]:
-    return run_turn(_REQUEST, _context(), _MODEL, _RETRIEVER)
+    return run_turn(_REQUEST, _context(), _MODEL, _RETRIEVER, _IMAGES)
 
 
 async def _timed(turn: _Turn) -> tuple[float, float]:

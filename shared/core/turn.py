@@ -11,7 +11,7 @@ from shared.core.context_window import fit_history
 from shared.core.prompts import answer_prompt, source_line
 from shared.core.query_rewrite import rewrite_query
 from shared.core.searching import search_query, search_thoughts
-from shared.core.source_images import ImagesShown, SourceImages
+from shared.core.source_images import SourceImages
 from shared.events import ChatEvent, Retrieved, Thought
 from shared.retrieval import Retriever
 
@@ -21,7 +21,7 @@ async def run_turn(
     context: RequestContext,
     model: ChatModel,
     retriever: Retriever,
-    images: SourceImages | None = None,
+    images: SourceImages,
 ) -> AsyncGenerator[ChatEvent]:
     """Answer the request from the retriever's sources with the model's words.
 
@@ -30,7 +30,7 @@ async def run_turn(
         context: For whom, and until when.
         model: What answers.
         retriever: What finds sources.
-        images: What finds their images; None: there are none.
+        images: What finds their images.
 
     Yields:
         `Retrieved`, `CompletionStarted`, `TextDelta`s, `ThoughtsAdded` if there is reason, `Finished`.
@@ -46,7 +46,7 @@ async def run_turn(
     found = await retriever.search(search, context)
 
     overrides = request.overrides
-    shown = await images.shown(request, found.passages, context) if images else ImagesShown(as_asked=False)
+    shown = await images.shown(request, found.passages, context)
     lines = tuple(map(source_line, found.passages))
     prompt = answer_prompt(request, history, shown.lines(found.passages), [one.image for one in shown.images])
     yield Retrieved(

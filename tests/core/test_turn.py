@@ -12,7 +12,9 @@ import pytest
 from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.chat_types import Access, ChatRequest, Json, Message, Overrides, RequestContext, Role
 from shared.core.fold import Answer, fold
+from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
+from shared.documents.file_store import FileStore
 from shared.errors import RateLimited, Unavailable
 from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Usage
 from shared.openai_service.connection import OpenAIConnection
@@ -23,6 +25,8 @@ from tests.small_index import small_index
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 QUESTION = "What does the plan pay for dental care?"
+UNASKED = SourceImages(FileStore(Path()), FileStore(Path()), None)
+"""Images that no request here asks for."""
 
 
 @pytest.fixture
@@ -61,12 +65,12 @@ async def events_of(
     service: OpenAIStandIn, retriever: SqliteRetriever, request: ChatRequest, access: Access | None = None
 ) -> list[ChatEvent]:
     async with chat_model(service) as model:
-        return [event async for event in run_turn(request, context(access), model, retriever)]
+        return [event async for event in run_turn(request, context(access), model, retriever, UNASKED)]
 
 
 async def answer_of(service: OpenAIStandIn, retriever: SqliteRetriever, request: ChatRequest) -> Answer:
     async with chat_model(service) as model:
-        return await fold(run_turn(request, context(), model, retriever))
+        return await fold(run_turn(request, context(), model, retriever, UNASKED))
 
 
 def prompt_of(service: OpenAIStandIn, number: int = -1) -> list[dict[str, str]]:
