@@ -50,7 +50,7 @@ def read_trigger_options(
     defaults = TriggerOptions()
     encoding = read("queues", "messageEncoding")
     if encoding not in (None, "base64", "none"):
-        raise HostError('host.json: extensions.queues.messageEncoding must be "base64" or "none".')
+        raise HostError('host.json, or the environment: extensions.queues.messageEncoding must be "base64" or "none".')
     return TriggerOptions(
         batch_size=count("queues", "batchSize", defaults.batch_size, most=32),
         max_dequeue_count=count("queues", "maxDequeueCount", defaults.max_dequeue_count),
@@ -63,7 +63,7 @@ def read_trigger_options(
 def _count(name: str, value: object, most: int) -> int:
     text = str(value)
     if isinstance(value, bool) or not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= most:
-        raise HostError(f"host.json: extensions.{name} must be a number from 1 to {most}.")
+        raise HostError(f"host.json, or the environment: extensions.{name} must be a number from 1 to {most}.")
     return int(text)
 
 
@@ -72,6 +72,6 @@ def _seconds(name: str, value: object) -> int:
         return 0
     span = _TIME_SPAN.match(value) if isinstance(value, str) else None
     if not span:
-        raise HostError(f'host.json: extensions.{name} must be a time such as "00:00:30".')
+        raise HostError(f'host.json, or the environment: extensions.{name} must be a time such as "00:00:30".')
     days, hours, minutes, seconds = (int(part or 0) for part in span.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
