@@ -270,6 +270,20 @@ async def test_a_caller_sees_only_what_names_him(
     assert (status, seen_in(answer)) == (200, set(seen.split()))
 
 
+async def test_callers_at_the_same_time_see_each_their_own(
+    with_tokens: RunningHost, entra: EntraStandIn, http: aiohttp.ClientSession
+) -> None:
+    callers = {"ADA": entra.bearer(), "BEN": entra.bearer(oid=BEN), "STAFF": entra.bearer(oid=CLIENT, groups=[STAFF])}
+
+    async def seen_by(headers: dict[str, str], path: str) -> set[str]:
+        async with http.post(with_tokens.url + path, json=overrides(), headers=headers) as response:
+            return seen_in(await response.text())
+
+    asked = [(name, path) for path in QUESTIONS for name in callers] * 2
+    seen = await asyncio.gather(*(seen_by(callers[name], path) for name, path in asked))
+    assert seen == [{name} for name, _ in asked]
+
+
 async def test_without_enforced_rights_a_filter_narrows_what_is_seen(
     behind_easy_auth: RunningHost, http: aiohttp.ClientSession
 ) -> None:
