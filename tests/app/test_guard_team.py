@@ -107,7 +107,9 @@ async def test_a_forbidden_message_is_not_recorded(safe: Guarded) -> None:
 async def test_a_message_whose_check_is_silent_is_late_and_the_others_answer(
     data_dir: Path, concurrent: dict[str, str]
 ) -> None:
-    async with OpenAIStandIn() as model, guarded(data_dir, model, RAI_TIMEOUT_SECONDS="0.5", **concurrent) as app:
+    short = {"RAI_TIMEOUT_SECONDS": "3"}  # which is more than enough for a service that says something
+    async with OpenAIStandIn() as model, guarded(data_dir, model, **short, **concurrent) as app:
+        await asyncio.to_thread(app.host.wait_for, "warmed up in")
         app.rai.script(cleared(), DONE)  # for the question
         app.rai.script(SILENCE)
         script(app, "Alpha.", "Beta.")
