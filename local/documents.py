@@ -41,27 +41,24 @@ def main() -> int:
 
 
 async def _is_missing(folder: Path) -> bool:
-    """Whether documents of the folder, and no others, are in the index, and not all of them."""
-    from shared.app import kept_folders, open_index
+    """Whether the embedded index lacks documents of the folder, and has no others."""
+    from shared.app import open_index
     from shared.errors import NotConfigured
-    from shared.retrieval.ingestion.folder import list_folder
-    from shared.retrieval.ingestion.scans import formats
+    from shared.retrieval.ingestion.__main__ import list_documents
     from shared.settings import Settings
 
     try:
         settings = Settings.read(os.environ)
     except NotConfigured:
         return False  # the app will say what is wrong
-    if settings.azure_search_endpoint or settings.content_storage or settings.content_storage_blobs:
+    if settings.azure_search_endpoint or settings.has_container:
         return False  # what others search and fill too gets no samples
     index = open_index(settings)
     try:
         indexed = await index.fingerprints()
     finally:
         await index.aclose()
-    recognized = settings.document_intelligence_endpoint is not None
-    found = list_folder(folder, kept_folders(settings), formats(recognized=recognized)).files
-    return set(indexed) < {file.sourcefile for file in found}
+    return set(indexed) < {file.sourcefile for file in list_documents(folder, settings).files}
 
 
 if __name__ == "__main__":

@@ -276,15 +276,15 @@ def _pages(settings: Settings) -> DocumentStore:
 
 def _store(settings: Settings, container: str, folder: Path) -> DocumentStore:
     """A container if storage is configured, else a folder."""
-    connection, address = settings.content_storage, settings.content_storage_blobs
-    if not connection and not address:
+    if not settings.has_container:
         from shared.documents.file_store import FileStore
 
         return FileStore(folder)
     from shared.documents.blob_store import BlobStore
 
-    if address:
-        return BlobStore.at(address, container)
+    if settings.content_storage_blobs:
+        return BlobStore.at(settings.content_storage_blobs, container)
+    connection = settings.content_storage
     return BlobStore.of(connection.get_secret_value() if connection else "", container)
 
 

@@ -271,6 +271,11 @@ class Settings(BaseModel):
         description="Where the embedded stores live: the index with its documents, and the chat history.",
     )
 
+    @property
+    def has_container(self) -> bool:
+        """Whether the documents are in a container, and not in `DATA_DIR`."""
+        return bool(self.content_storage or self.content_storage_blobs)
+
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Settings":
         """Read the settings from environment variables.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from shared.app import kept_folders, open_target
 from shared.errors import NotConfigured, SwitchboardError
-from shared.retrieval.ingestion.folder import list_folder
+from shared.retrieval.ingestion.folder import Listing, list_folder
 from shared.retrieval.ingestion.ingest import ingest_folder
 from shared.retrieval.ingestion.reports import IngestReport, Outcome
 from shared.retrieval.ingestion.scans import formats
@@ -45,8 +45,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if report.counts()[Outcome.FAILED] else 0
 
 
+def list_documents(folder: Path, settings: Settings) -> Listing:
+    """What a folder holds that can be read under these settings."""
+    recognized = settings.document_intelligence_endpoint is not None
+    return list_folder(folder, kept_folders(settings), formats(recognized=recognized))
+
+
 def _no_container(settings: Settings) -> str | None:
-    if settings.content_storage or settings.content_storage_blobs:
+    if settings.has_container:
         return None
     return (
         "There is no container to follow: set CONTENT_STORAGE__blobServiceUri or CONTENT_STORAGE, or index a folder "
@@ -60,11 +66,9 @@ def _problem(folder: Path, settings: Settings) -> str | None:
         return f"There is no folder {folder}."
     if not folder.is_dir():
         return f"{folder} is no folder; name the folder that holds the documents."
-    kept = kept_folders(settings)
-    if any(folder.resolve().is_relative_to(own.resolve()) for own in kept):
+    if any(folder.resolve().is_relative_to(own.resolve()) for own in kept_folders(settings)):
         return f"{folder} holds the index's own copies; name the folder that they come from."
-    recognized = settings.document_intelligence_endpoint is not None
-    listing = list_folder(folder, kept, formats(recognized=recognized))
+    listing = list_documents(folder, settings)
     if not listing.files and not listing.closed_folders:
         return f"{folder} holds no document that can be read; the index is left as it was."
     return None
