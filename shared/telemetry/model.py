@@ -108,6 +108,8 @@ class _Told:
                 assert_never(event)
 
     def end(self) -> None:
+        if self._reason is None:
+            self._span.set_attribute(names.FINISH_REASONS, ["error"])  # whatever it was that ended the answer early
         if self._content and (self._text or self._calls):
             answer = output_message("".join(self._text), self._reason, self._calls)
             self._span.set_attribute(names.OUTPUT, output_messages(answer))

@@ -33,7 +33,7 @@ class TracedRetriever:
         attributes: dict[str, AttributeValue] = {
             names.OPERATION: "retrieval",
             names.DATA_SOURCE: self._peer.name,
-            names.REQUEST_TOP: float(query.top),
+            names.RETRIEVAL_TOP: query.top,
             **self._peer.attributes,
         }
         if self._content:

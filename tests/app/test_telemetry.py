@@ -97,7 +97,7 @@ async def test_an_answer_is_a_span_below_the_callers_with_its_search_and_its_mod
     assert search.attributes == {
         "gen_ai.operation.name": "retrieval",
         "gen_ai.data_source.id": "embedded",
-        "gen_ai.request.top_k": 3.0,
+        "gen_ai.retrieval.top_k": 3,
         "switchboard.search.mode": "text",
         "switchboard.sources": trace.root.attributes["switchboard.sources"],
         "switchboard.outcome": "ok",
@@ -201,6 +201,7 @@ async def test_a_caller_who_leaves_has_cancelled_the_turn_and_the_model_call(app
         assert span.attributes["switchboard.outcome"] == "cancelled"
         assert not span.failed
         assert "error.type" not in span.attributes
+    assert [span.attributes["gen_ai.response.finish_reasons"] for span in trace.named(MODEL)] == [["error"]]
 
 
 @pytest.mark.parametrize(("status", "kind"), [(429, "rate_limited"), (401, "unavailable")])
@@ -210,6 +211,7 @@ async def test_an_error_is_told_by_its_kind(app: Traced, status: int, kind: str)
     for span in (trace.root, *trace.named(MODEL)):
         assert span.failed
         assert span.attributes["error.type"] == span.attributes["switchboard.outcome"] == kind
+    assert [span.attributes["gen_ai.response.finish_reasons"] for span in trace.named(MODEL)] == [["error"]]
 
 
 async def test_an_answer_that_takes_too_long_is_a_timeout(data_dir: Path) -> None:
