@@ -12,6 +12,7 @@ from shared.documents.blob_errors import translated
 from shared.documents.blob_store import BlobStore
 from shared.errors import SwitchboardError, TooSlow, Unavailable
 from tests.stand_ins.azurite import ACCOUNT, KEY
+from tests.stand_ins.local_server import Failure, LocalServer
 
 SECRET = "sig=c2VjcmV0"  # noqa: S105 (of nobody)
 
@@ -48,22 +49,16 @@ def test_what_is_no_error_of_the_sdk_goes_on() -> None:
 async def refusing(status: int, code: str) -> AsyncGenerator[BlobStore]:
     """A store whose service answers everything so."""
 
-    async def answer(_: web.Request) -> web.Response:
-        body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{SECRET}</Message></Error>"
-        return web.Response(status=status, text=body, content_type="application/xml", headers={"x-ms-error-code": code})
+    class Refusing(LocalServer):
+        async def _serve(self, request: web.Request) -> web.Response:  # noqa: ARG002 (whatever it is)
+            body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{SECRET}</Message></Error>"
+            return Failure(status, {"x-ms-error-code": code}, body, "application/xml").response()
 
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(application, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    address = f"http://127.0.0.1:{runner.addresses[0][1]}/{ACCOUNT}"
-    store = BlobStore.of(f"AccountName={ACCOUNT};AccountKey={KEY};BlobEndpoint={address}", "content")
-    try:
+    async with Refusing() as service:
+        address = f"{service.endpoint}/{ACCOUNT}"
+        store = BlobStore.of(f"AccountName={ACCOUNT};AccountKey={KEY};BlobEndpoint={address}", "content")
         yield store
-    finally:
         await store.aclose()
-        await runner.cleanup()
 
 
 # The package reads the service's errors, which are XML, in a way that Python warns of.

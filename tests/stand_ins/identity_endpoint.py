@@ -6,6 +6,22 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from tests.stand_ins.local_server import LocalServer
+
+
+class _Endpoint(LocalServer):
+    def __init__(self, token: str) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+        self._token = token
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        self.asked.append(request.query["resource"])
+        expires = str(int(time.time()) + 3600)
+        return web.json_response(
+            {"access_token": self._token, "expires_on": expires, "token_type": "Bearer", "resource": self.asked[-1]}
+        )
+
 
 @asynccontextmanager
 async def identity_endpoint(token: str) -> AsyncGenerator[tuple[dict[str, str], list[str]]]:
@@ -14,22 +30,5 @@ async def identity_endpoint(token: str) -> AsyncGenerator[tuple[dict[str, str], 
     Yields:
         The environment that points the app at the endpoint, and the resources that were asked for.
     """
-    asked: list[str] = []
-
-    async def answer(request: web.Request) -> web.Response:
-        asked.append(request.query["resource"])
-        expires = str(int(time.time()) + 3600)
-        return web.json_response(
-            {"access_token": token, "expires_on": expires, "token_type": "Bearer", "resource": asked[-1]}
-        )
-
-    application = web.Application()
-    application.router.add_get("/msi/token", answer)
-    runner = web.AppRunner(application, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    address = f"http://127.0.0.1:{runner.addresses[0][1]}/msi/token"
-    try:
-        yield {"IDENTITY_ENDPOINT": address, "IDENTITY_HEADER": "header"}, asked
-    finally:
-        await runner.cleanup()
+    async with _Endpoint(token) as server:
+        yield {"IDENTITY_ENDPOINT": f"{server.endpoint}/msi/token", "IDENTITY_HEADER": "header"}, server.asked
