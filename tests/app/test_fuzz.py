@@ -53,6 +53,7 @@ def config(covered: Sequence[str]) -> SchemathesisConfig:
     return SchemathesisConfig.from_dict(
         {
             "seed": 20240529,
+            "request-timeout": 60,
             "generation": {"deterministic": True, "max-examples": EXAMPLES, "database": "none"},
             "phases": {"coverage": {"enabled": False}},
             "operations": [{"include-path": path, "phases": {"coverage": {"enabled": True}}} for path in covered],
