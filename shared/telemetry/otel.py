@@ -89,7 +89,7 @@ class OtelTracing:
 
     def embedder(self, embedder: Embedder) -> Embedder:
         """The same embedder, traced."""
-        return TracedEmbedder(embedder, self._openai_peer(embedder.model), self._tracer)
+        return TracedEmbedder(embedder, self._peer_of(embedder.model), self._tracer)
 
     def safety(self, service: SafetyService) -> SafetyService:
         """The same safety service, traced."""
@@ -102,9 +102,8 @@ class OtelTracing:
 
     @property
     def _model_peer(self) -> Peer:
-        openai = self._openai
-        return self._openai_peer(openai.chat_model.name) if openai else Peer("switchboard", "extractive")
+        return self._peer_of(self._openai.chat_model.name if self._openai else "extractive")
 
-    def _openai_peer(self, model: str) -> Peer:
+    def _peer_of(self, model: str) -> Peer:
         openai = self._openai
         return Peer(_PROVIDERS[openai.kind], model, openai.base_url) if openai else Peer("switchboard", model)
