@@ -17,7 +17,9 @@ from shared.retry_after import retry_after_of
 _log = logging.getLogger("switchboard.openai")
 
 _USAGE_WISH = "stream_options"
-_CAN_BE_LEFT_OUT = frozenset({"temperature", "seed", "reasoning_effort", _USAGE_WISH})
+_CAN_BE_LEFT_OUT = frozenset(
+    {"temperature", "seed", "reasoning_effort", "max_tokens", "max_completion_tokens", _USAGE_WISH}
+)
 """An answer without them is still an answer to the question."""
 
 

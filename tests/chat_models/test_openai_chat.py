@@ -188,6 +188,16 @@ async def test_a_reasoning_model_is_asked_without_what_it_refuses_and_from_then_
     assert all(chat.body["reasoning_effort"] == "low" for chat in service.chats)
 
 
+async def test_a_reasoning_model_behind_a_gateway_is_asked_without_the_old_name_of_the_token_limit(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    question = replace(QUESTION, model=service.reasoning_model, max_tokens=100)
+    service.reply("one")
+    service.reply("two")
+    assert [ModelText("one"), ModelText("two")] == [(await ask(model, question))[0], (await ask(model, question))[0]]
+    assert ["max_tokens" in chat.body for chat in service.chats] == [True, False, False]
+
+
 async def test_a_model_that_does_not_reason_answers_without_the_effort(service: OpenAIStandIn) -> None:
     async with model_of(connection_to(service), reasoning_effort="high") as model:
         service.reply("one")
