@@ -25,7 +25,7 @@ async def content(request: Request) -> Response:
     access = access_of(await service.identity.caller(request.headers), service.settings)
     document = await find_document(service.documents, path, access, service.retriever.may_see)
     headers = await content_headers(service.documents, document)
-    if service.settings.auth_mode != "none":
+    if service.settings.auth_mode != "none" or service.settings.website_auth_enabled:
         headers["cache-control"] = "private, no-cache"  # the next who asks may not be allowed to see it
     match asked_for(request.method, request.headers, document):
         case Asked.NOT_MODIFIED:
