@@ -28,15 +28,14 @@ def estimate_attached_tokens(message: Message) -> int:
     return sum(len(str(file).encode()) // 4 for file in message.files) + _IMAGE_TOKENS * len(message.images)
 
 
-def fit_history(
-    messages: Sequence[Message], budget: int = HISTORY_TOKENS, attached_budget: int = ATTACHED_TOKENS
-) -> tuple[Message, ...]:
+def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tuple[Message, ...]:
     """The messages before the last one that fit both budgets of tokens, oldest dropped first, in their order.
 
     System messages always stay. A tool call and its results stay or go together, and one without the other,
     which a model's service would refuse, goes.
     """
     kept: list[Message] = []
+    attached_budget = ATTACHED_TOKENS
     full = False
     for turn in reversed(_whole_turns(messages)):
         if turn[0].role is Role.SYSTEM:

@@ -18,7 +18,7 @@ _NAMES = {
 """What App Service Authentication, as .NET does, calls some claims."""
 
 
-def caller_of(claims: Iterable[tuple[str, object]], tenant: str | None = None) -> Caller:
+def caller_of(claims: Iterable[tuple[str, object]], tenant: str | None) -> Caller:
     """Who claims are about.
 
     Args:
