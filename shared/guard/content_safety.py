@@ -90,4 +90,4 @@ class ContentSafety:
 def _make_analyser(endpoint: str, key: SecretStr | None) -> "TextAnalyser":
     from shared.guard.content_safety_client import TextAnalyser
 
-    return TextAnalyser.at(endpoint, key)
+    return TextAnalyser(endpoint, key)

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from shared.azure_service.ai_service import AIService
 from shared.azure_service.asking import OPTIONS
 from shared.azure_service.faults import Reason, fault_of
-from shared.azure_service.signing_in import Credential, close, credential_of
+from shared.azure_service.signing_in import close, credential_of
 from shared.chat_types import Json
 
 _SERVICE = AIService("Azure AI Content Safety", "CONTENT_SAFETY", "a text of this conversation: ask in other words")
@@ -26,25 +26,14 @@ class TextAnalyser:
     """One SDK client with its connections.
 
     Args:
-        client: Knows the resource, and how to sign in.
-        credential: What signs the client in; closed with it.
+        endpoint: The resource's URL.
+        key: Its key; None: the app's identity.
+        options: More for the SDK's client.
     """
 
-    def __init__(self, client: ContentSafetyClient, credential: Credential) -> None:
-        self._client = client
-        self._credential = credential
-
-    @classmethod
-    def at(cls, endpoint: str, key: SecretStr | None, **options: Any) -> "TextAnalyser":  # noqa: ANN401 (the SDK's own)
-        """For a resource, with its key or else with the app's identity.
-
-        Args:
-            endpoint: The resource's URL.
-            key: None: the identity.
-            options: More for the SDK's client.
-        """
-        credential = credential_of(key)
-        return cls(ContentSafetyClient(endpoint, credential, **{**OPTIONS, **options}), credential)
+    def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
+        self._credential = credential_of(key)
+        self._client = ContentSafetyClient(endpoint, self._credential, **{**OPTIONS, **options})
 
     async def severities(self, text: str, *, deadline: float, invocation_id: str) -> dict[str, int]:
         """Analyse a text: the severity of each category, 0 to 7.

@@ -35,7 +35,7 @@ async def test_without_a_key_the_apps_identity_signs_in_once(
     context, trusted = tls
     async with ContentSafetyStandIn(context) as service:
         service.finds("knife", "Violence", 7)
-        analyser = TextAnalyser.at(service.endpoint, None, connection_verify=str(trusted))
+        analyser = TextAnalyser(service.endpoint, None, connection_verify=str(trusted))
         deadline = asyncio.get_running_loop().time() + 30
         for text in ("Hello", "a knife"):
             found = await analyser.severities(text, deadline=deadline, invocation_id="i")
@@ -51,7 +51,7 @@ async def test_no_identity_is_an_unavailable_service(
     monkeypatch.setenv("AZURE_TOKEN_CREDENTIALS", "EnvironmentCredential")
     context, trusted = tls
     async with ContentSafetyStandIn(context) as service:
-        analyser = TextAnalyser.at(service.endpoint, None, connection_verify=str(trusted))
+        analyser = TextAnalyser(service.endpoint, None, connection_verify=str(trusted))
         with pytest.raises(Unavailable, match="role"):
             await analyser.severities("Hello", deadline=asyncio.get_running_loop().time() + 30, invocation_id="i")
         await analyser.aclose()
@@ -61,7 +61,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_an_unavailable_service(
     tls: tuple[ssl.SSLContext, Path], scopes: list[str]
 ) -> None:
     async with ContentSafetyStandIn(tls[0]) as service:
-        analyser = TextAnalyser.at(service.endpoint, None)
+        analyser = TextAnalyser(service.endpoint, None)
         with pytest.raises(Unavailable, match="CONTENT_SAFETY_ENDPOINT"):
             await analyser.knows_us(seconds=10)
         await analyser.aclose()
