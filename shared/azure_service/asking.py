@@ -4,13 +4,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from random import SystemRandom
 from typing import Any
 
 from azure.core.exceptions import AzureError
 
 from shared.azure_service.faults import MAY_PASS, Fault, fault_of
 from shared.errors import SwitchboardError
+from shared.retry_after import wait_before_retry
 
 _log = logging.getLogger("switchboard.azure")
 
@@ -47,10 +47,8 @@ class Patience:
         """Seconds to wait before the next try; None where there should be none."""
         if fault.reason not in MAY_PASS or attempt >= self.retries:
             return None
-        if fault.retry_after is not None:
-            return fault.retry_after if fault.retry_after <= self.longest_wait else None
-        # The jitter keeps those who were refused together from coming back together.
-        return self.first_backoff * 2**attempt * SystemRandom().uniform(0.75, 1.25)
+        backoff = self.first_backoff * 2**attempt
+        return wait_before_retry(fault.retry_after, backoff=backoff, longest=self.longest_wait)
 
 
 async def ask[Answer](

@@ -3,7 +3,6 @@
 What the service itself says goes nowhere: it may quote the question, the document or the key.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -20,7 +19,7 @@ from azure.core.exceptions import (
 )
 
 from shared.errors import RateLimited, SwitchboardError
-from shared.retry_after import retry_after_of
+from shared.retry_after import retry_after_of, seconds_to_tell
 
 
 class Reason(Enum):
@@ -83,10 +82,6 @@ MAY_PASS = frozenset({Reason.UNREACHABLE, Reason.CUT_OFF, Reason.RATE, Reason.BU
 """What a second try may mend: all that is asked of these services can be asked twice."""
 
 
-_WAIT_SECONDS = 10
-"""What to tell where the service does not say how long to wait."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One thing that went wrong."""
@@ -106,9 +101,9 @@ class Fault:
             words: What their placeholders stand for, besides `retry_after`.
         """
         kind, sentence = sentences[self.reason]
-        wait = _WAIT_SECONDS if self.retry_after is None else max(1, math.ceil(self.retry_after))
-        message = sentence.format(retry_after=wait, **words)
-        return RateLimited(message, retry_after=wait) if kind is RateLimited else kind(message)
+        retry_after = seconds_to_tell(self.retry_after)
+        message = sentence.format(retry_after=retry_after, **words)
+        return RateLimited(message, retry_after=retry_after) if kind is RateLimited else kind(message)
 
 
 def fault_of(exc: BaseException) -> Fault:

@@ -6,7 +6,6 @@ class and a sentence of ours. The service's own text goes nowhere: it may quote 
 Source: OpenAI API reference, error codes; Azure OpenAI, content filtering; what compatible services send.
 """
 
-import math
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -14,6 +13,7 @@ from enum import Enum, auto
 from shared.chat_types import Json
 from shared.errors import BadRequest, ContentFiltered, RateLimited, SwitchboardError, TooSlow, Unavailable
 from shared.openai_service.connection import OpenAIConnection, ServedModel
+from shared.retry_after import seconds_to_tell
 
 
 class Reason(Enum):
@@ -126,7 +126,7 @@ class Fault:
     def to_error(self, connection: OpenAIConnection, model: ServedModel) -> SwitchboardError:
         """Make the error that the caller is told of it."""
         kind, sentence = SENTENCES[self.reason]
-        retry_after = max(1, math.ceil(self.retry_after)) if self.retry_after is not None else 10
+        retry_after = seconds_to_tell(self.retry_after)
         message = sentence.format(
             address_setting=connection.address_setting,
             credential_advice=connection.credential_advice,

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from random import SystemRandom
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -15,6 +14,7 @@ from shared.openai_service.connection import OpenAIConnection
 from shared.openai_service.errors import fault_of
 from shared.openai_service.reasons import Reason
 from shared.openai_service.service import Patience
+from shared.retry_after import wait_before_retry
 
 if TYPE_CHECKING:
     from shared.openai_service.identity_tokens import IdentityTokens
@@ -89,10 +89,8 @@ class Sender:
         fault = fault_of(exc)
         if fault.reason not in _MAY_PASS or attempt >= self._patience.retries:
             return None
-        if fault.retry_after is not None:
-            return fault.retry_after if fault.retry_after <= self._patience.longest_wait else None
-        # The jitter keeps those who were refused together from coming back together.
-        return _FIRST_BACKOFF * 2**attempt * SystemRandom().uniform(0.75, 1.25)
+        backoff = _FIRST_BACKOFF * 2**attempt
+        return wait_before_retry(fault.retry_after, backoff=backoff, longest=self._patience.longest_wait)
 
 
 def _identity_tokens() -> "IdentityTokens":
