@@ -76,7 +76,7 @@ class Settings(BaseModel):
         le=1800,
         description="How long an answer may take. Azure cuts an HTTP response that stays idle for 230 seconds.",
     )
-    chat_reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = Field(
+    chat_reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
         default=None,
         description="How long a reasoning model may think. Absent: as the model does by itself.",
     )

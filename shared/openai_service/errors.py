@@ -16,11 +16,12 @@ from shared.retry_after import retry_after_of
 
 _log = logging.getLogger("switchboard.openai")
 
-_USAGE_WISH = "stream_options"
 _CAN_BE_LEFT_OUT = frozenset(
-    {"temperature", "seed", "reasoning_effort", "max_tokens", "max_completion_tokens", _USAGE_WISH}
+    {"temperature", "seed", "reasoning_effort", "max_tokens", "max_completion_tokens", "stream_options"}
 )
 """An answer without them is still an answer to the question."""
+_TOLD_IN_WORDS = ("stream_options", "reasoning_effort")
+"""Of these, what a request never had from its caller: where a refusal names one, it is that which is refused."""
 
 
 @contextmanager
@@ -71,14 +72,15 @@ def fault_of(exc: BaseException) -> Fault:
 def unsupported_parameter(exc: openai.APIStatusError, sent: Collection[str]) -> str | None:
     """The parameter, of those that were sent and can be left out, that the model or its service does not support.
 
-    Reasoning models refuse a temperature (OpenAI API reference, 'unsupported_parameter' and 'unsupported_value'), and
-    services that never heard of `stream_options` say so in their own words.
+    Reasoning models refuse a temperature (OpenAI API reference, 'unsupported_parameter' and 'unsupported_value'). Others
+    refuse the effort, and services that never heard of `stream_options` refuse that, in words alone.
     """
     if exc.status_code not in {400, 422}:
         return None
     if exc.code in {"unsupported_parameter", "unsupported_value"} and exc.param in _CAN_BE_LEFT_OUT:
         return exc.param if exc.param in sent else None
-    return _USAGE_WISH if _USAGE_WISH in sent and _USAGE_WISH in exc.response.text else None
+    words = exc.response.text
+    return next((name for name in _TOLD_IN_WORDS if name in sent and name in words), None)
 
 
 async def service_is_there(service: OpenAIService) -> None:

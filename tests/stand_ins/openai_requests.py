@@ -155,8 +155,7 @@ def check_reasoning(body: ChatBody, *, model_reasons: bool) -> None:
     """
     if not model_reasons:
         if body.reasoning_effort:
-            message = "Unrecognized request argument supplied: reasoning_effort"
-            raise Refusal(400, message, param="reasoning_effort", code="unsupported_parameter")
+            raise Refusal(400, "Unrecognized request argument supplied: reasoning_effort")  # that is all there is
         return
     if body.max_tokens is not None:
         message = "Unsupported parameter: 'max_tokens' is not supported with this model."
