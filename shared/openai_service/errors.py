@@ -72,8 +72,8 @@ def fault_of(exc: BaseException) -> Fault:
 def unsupported_parameter(exc: openai.APIStatusError, sent: Collection[str]) -> str | None:
     """The parameter, of those that were sent and can be left out, that the model or its service does not support.
 
-    Reasoning models refuse a temperature (OpenAI API reference, 'unsupported_parameter' and 'unsupported_value'). Others
-    refuse the effort, and services that never heard of `stream_options` refuse that, in words alone.
+    Reasoning models refuse a temperature (OpenAI API reference, 'unsupported_parameter' and 'unsupported_value').
+    Others refuse the effort, and services that never heard of `stream_options` refuse that, in words alone.
     """
     if exc.status_code not in {400, 422}:
         return None
