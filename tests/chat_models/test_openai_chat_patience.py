@@ -134,11 +134,10 @@ async def test_a_hanging_service_is_left_at_the_deadline(
     assert len(service.chats) == 1
 
 
-async def test_a_deadline_in_the_middle_of_an_answer_ends_it(
-    service: OpenAIStandIn, model: OpenAIChatModel, clock: Clock
-) -> None:
+async def test_a_deadline_in_the_middle_of_an_answer_ends_it(service: OpenAIStandIn, clock: Clock) -> None:
     service.reply("Hel", asyncio.Event())
-    async with aclosing(model.stream(QUESTION, context(30))) as events:
+    async with model_of(connection_to(service), between=600) as model:
+        events = model.stream(QUESTION, context(30))
         assert isinstance(await anext(events), CompletionStarted)
         assert await anext(events) == ModelText("Hel")
         waiting = await begun(events)
