@@ -68,7 +68,7 @@ param chatSku string = 'GlobalStandard'
 @description('Its capacity, in thousands of tokens a minute.')
 param chatCapacity int = 30
 
-@allowed(['', 'none', 'minimal', 'low', 'medium', 'high'])
+@allowed(['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 @description('How long a reasoning model may think. Empty: as the model does by itself.')
 param chatReasoningEffort string = ''
 
