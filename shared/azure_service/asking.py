@@ -14,8 +14,6 @@ from shared.retry_after import wait_before_retry
 
 _log = logging.getLogger("switchboard.azure")
 
-# One line a request at INFO says nothing that our own log lines do not.
-logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
 # Of an error that is none of the service's they log a trace, which may quote it.
 for _sdk in ("azure.ai", "azure.search"):
     logging.getLogger(_sdk).setLevel(logging.ERROR)

@@ -5,7 +5,6 @@ say who may see it; `switchboard` says that it was put there by `keep`.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from datetime import UTC
@@ -56,10 +55,6 @@ def _patience() -> dict[str, Any]:
         "max_chunk_get_size": _READ,
         "max_block_size": _WRITTEN,
     }
-
-
-# One line a request at INFO says nothing that our own log lines do not.
-logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
 
 
 class BlobStore:

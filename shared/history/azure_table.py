@@ -1,6 +1,5 @@
 """The connection to the history's table, and what Azure's errors mean. Imports `azure.data.tables`: import it late."""
 
-import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -43,9 +42,6 @@ _MESSAGES: tuple[tuple[type[AzureError], str], ...] = (
     (AzureError, "The table of the chat history failed. Try again in a moment."),
 )
 """The first that fits counts; the last fits all."""
-
-# One line a request at INFO says nothing that our own log lines do not.
-logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
 
 
 class HistoryTable:
