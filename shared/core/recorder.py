@@ -21,7 +21,7 @@ from shared.errors import NotFound, SwitchboardError
 from shared.events import AgentMessage, ChatEvent, Finished, TextDelta, Thought, ThoughtsAdded
 from shared.history import HistoryStore, StoredMessage, owner_of
 
-logger = logging.getLogger("switchboard.history")
+_log = logging.getLogger("switchboard.history")
 
 NOT_RECORDED = "History"
 """The title of the thought that tells it."""
@@ -80,10 +80,10 @@ async def _recorded(
     except NotFound:
         return None  # another's, or nobody's: who asks does not learn which
     except SwitchboardError as error:
-        logger.warning("invocation %s: turn not recorded: %s", context.invocation_id, error.message)
+        _log.warning("invocation %s: turn not recorded: %s", context.invocation_id, error.message)
         return f"This turn was not recorded. {error.message}"
     except TimeoutError:
-        logger.warning("invocation %s: turn not recorded: the store took too long", context.invocation_id)
+        _log.warning("invocation %s: turn not recorded: the store took too long", context.invocation_id)
         return "This turn may not have been recorded: the chat history took too long."
     except Exception as error:  # noqa: BLE001 (whatever is wrong with the store, the answer is complete and goes out)
         log_fault(error, context.invocation_id)

@@ -18,7 +18,7 @@ from shared.errors import InternalError, SwitchboardError, TooSlow
 from shared.events import AgentMessage, ChatEvent, Failed, Finished, TextDelta
 from shared.waits import Waits
 
-logger = logging.getLogger("switchboard.turn")
+_log = logging.getLogger("switchboard.turn")
 
 _BATCH_LIMIT = 1_000
 """Events that may wait for a slow reader before the turn waits too."""
@@ -27,7 +27,7 @@ _BATCH_LIMIT = 1_000
 def log_fault(error: Exception, invocation_id: str) -> None:
     """Log a fault of ours by its type and where it came from; its message may hold a user's text, so not that."""
     where = "".join(traceback.format_tb(error.__traceback__))
-    logger.error("invocation %s: %s\n%s", invocation_id, type(error).__name__, where)
+    _log.error("invocation %s: %s\n%s", invocation_id, type(error).__name__, where)
 
 
 def is_first_words(event: object) -> bool:
@@ -129,7 +129,7 @@ class RunningTurn[Event = ChatEvent]:
         finally:
             milliseconds = (time.monotonic() - self._started) * 1000
             outcome = outcome or "cancelled"
-            logger.info("invocation %s: turn ended: %s, %.0f ms", self._context.invocation_id, outcome, milliseconds)
+            _log.info("invocation %s: turn ended: %s, %.0f ms", self._context.invocation_id, outcome, milliseconds)
 
     async def _put(self, event: Event | Failed) -> None:
         while len(self._waiting) >= _BATCH_LIMIT:

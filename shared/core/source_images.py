@@ -20,7 +20,7 @@ from shared.documents import StoredDocument, page_image
 from shared.errors import SwitchboardError
 from shared.events import SourceImage, Thought
 
-logger = logging.getLogger("switchboard.images")
+_log = logging.getLogger("switchboard.images")
 
 MOST_IMAGES = 10
 """Images in a prompt, those that the user sent included. Source: Azure OpenAI, 'Use vision-enabled chat models'."""
@@ -168,7 +168,7 @@ class _Loading:
             async with asyncio.timeout_at(self._limit):
                 return await asked
         except (SwitchboardError, TimeoutError) as fault:
-            logger.warning("invocation %s: an image of a source: %s", self._invocation_id, type(fault).__name__)
+            _log.warning("invocation %s: an image of a source: %s", self._invocation_id, type(fault).__name__)
             self._failed += 1
             return None
 

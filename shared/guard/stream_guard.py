@@ -36,7 +36,7 @@ from shared.guard.rules import REFUSED, Rules
 from shared.guard.source_guard import GuardedSources
 from shared.guard.team_guard import GuardedMessages
 
-logger = logging.getLogger("switchboard.safety")
+_log = logging.getLogger("switchboard.safety")
 
 LONGEST_HELD = 256 * 1024
 """UTF-8 bytes of an answer that wait to be cleared before the model has to wait too."""
@@ -228,7 +228,7 @@ class _GuardedTurn:
         answer = self._rules.results(Source.COMPLETION, *self._checks)
         checks = (*self._checks, *self._sources.checks, *self._messages.checks)
         if fault := next((check.fault for check in checks if check.fault), None):
-            logger.warning("invocation %s: not everything was checked: %s", self._context.invocation_id, fault.message)
+            _log.warning("invocation %s: not everything was checked: %s", self._context.invocation_id, fault.message)
         if not self._is_team:
             yield ThoughtsAdded((self._rules.thought(prompt, answer, *self._checks),))
         if prompt != self._told_of_prompt:

@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, ParentBased
 
 from shared.settings import Settings
 
-logger = logging.getLogger("switchboard.telemetry")
+_log = logging.getLogger("switchboard.telemetry")
 
 _DELAY_MILLISECONDS = 1_000
 """How long spans wait for others: Azure may freeze the process as soon as it answers nobody."""
@@ -136,7 +136,7 @@ class _Exporter(SpanExporter):
             result = SpanExportResult.FAILURE
         if result is not SpanExportResult.SUCCESS and time.monotonic() >= self._silent_until:
             self._silent_until = time.monotonic() + _SILENCE_SECONDS
-            logger.warning("traces are dropped: %s does not take them; check %s", self._receiver, self._setting)
+            _log.warning("traces are dropped: %s does not take them; check %s", self._receiver, self._setting)
         return result
 
     def shutdown(self) -> None:
