@@ -14,7 +14,7 @@ from shared.retry_after import wait_before_retry
 
 _log = logging.getLogger("switchboard.azure")
 
-# Of an error that is none of the service's they log a trace, which may quote it.
+# Of an error that is none of the service's the SDKs log a trace, which may quote it.
 for _sdk in ("azure.ai", "azure.search"):
     logging.getLogger(_sdk).setLevel(logging.ERROR)
 
