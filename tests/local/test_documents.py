@@ -6,11 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from azure.storage.blob.aio import ContainerClient
 
 from tests.local.running_host import REPOSITORY
 from tests.stand_ins.ai_search import AISearchStandIn
+from tests.stand_ins.azurite import Azurite
 
 
 @pytest.fixture
@@ -61,6 +64,24 @@ async def test_an_index_in_azure_gets_no_samples(machine: Path) -> None:
 def test_a_container_gets_no_samples(machine: Path) -> None:
     nobody = "AccountName=a;AccountKey=aaaa;BlobEndpoint=http://127.0.0.1:9/a;"
     assert index(machine, "--first", "samples", CONTENT_STORAGE=nobody) == (0, "")
+
+
+async def test_the_index_follows_the_container_that_the_local_settings_name(azurite: Azurite, machine: Path) -> None:
+    values = {"CONTENT_STORAGE": azurite.connection_string, "CONTENT_CONTAINER": f"content-{uuid4()}"}
+    (machine / "local.settings.json").write_text(json.dumps({"Values": {"DATA_DIR": "elsewhere", **values}}))
+    async with ContainerClient.from_connection_string(
+        values["CONTENT_STORAGE"], values["CONTENT_CONTAINER"]
+    ) as container:
+        await container.create_container()
+        await container.upload_blob("theirs.md", b"This is theirs.")
+    for outcome in ("theirs.md: indexed 1 passage\n1 indexed\n", "theirs.md: unchanged\n1 unchanged\n"):
+        assert await asyncio.to_thread(index, machine, "--sync") == (0, outcome)
+
+
+def test_without_a_container_there_is_nothing_to_follow(machine: Path) -> None:
+    code, printed = index(machine, "--sync")
+    assert (code, "CONTENT_STORAGE" in printed) == (2, True)
+    assert not (machine / "elsewhere").exists()
 
 
 def test_what_an_interrupted_first_run_left_out_is_brought_by_the_next(machine: Path) -> None:
