@@ -85,6 +85,7 @@ def test_nothing_configured_is_complete() -> None:
                 "AZURE_SEARCH_VECTORIZER": "true",
                 "AZURE_SEARCH_KNOWLEDGE_BASE": "kb",
                 "AZURE_SEARCH_KNOWLEDGE_SOURCE": "ks",
+                "AZURE_VISION_ENDPOINT": "https://x.cognitiveservices.azure.com",
             }.items()
         ),
         (SEARCH | {"AZURE_SEARCH_KNOWLEDGE_SOURCE": "ks"}, "AZURE_SEARCH_KNOWLEDGE_BASE is missing"),

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from pydantic import SecretStr
 
 from shared.errors import RateLimited, SwitchboardError, TooSlow, Unavailable
 from shared.retrieval.vision_embedder import VisionEmbedder
-from shared.settings import Settings
 from tests.stand_ins.certificates import server_side
 from tests.stand_ins.hashed_embedder import hashed_vector
 from tests.stand_ins.identity_endpoint import identity_endpoint
@@ -31,7 +31,7 @@ async def service() -> AsyncGenerator[VisionStandIn]:
 
 @pytest.fixture
 async def embedder(service: VisionStandIn) -> AsyncGenerator[VisionEmbedder]:
-    made = VisionEmbedder.from_settings(Settings.read(service.settings))
+    made = VisionEmbedder(service.endpoint, SecretStr(service.key))
     yield made
     await made.aclose()
 

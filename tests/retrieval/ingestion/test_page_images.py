@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from pydantic import SecretStr
 from pypdfium2 import PdfDocument
 
 from shared.documents import Rights
@@ -16,7 +17,6 @@ from shared.retrieval.ingestion.document import ingest_stored
 from shared.retrieval.ingestion.page_images import PageImages
 from shared.retrieval.ingestion.page_rendering import LARGEST_IMAGE, LONGEST_SIDE, render_pages
 from shared.retrieval.vision_embedder import VisionEmbedder
-from shared.settings import Settings
 from tests.retrieval.ingestion.memory_index import Workplace, outcomes, reason
 from tests.stand_ins.vision import VisionStandIn
 
@@ -111,7 +111,7 @@ async def test_a_document_whose_name_begins_with_anothers_keeps_its_images(place
 
 
 async def test_each_passage_has_the_vector_of_its_pages_image(place: Pictured, vision: VisionStandIn) -> None:
-    place.vision = VisionEmbedder.from_settings(Settings.read(vision.settings))
+    place.vision = VisionEmbedder(vision.endpoint, SecretStr(vision.key))
     pages = place.make(wanted=True)
     place.write("a.pdf", THREE.read_bytes())
     place.write("b.md", "Text.")
@@ -129,7 +129,7 @@ async def test_each_passage_has_the_vector_of_its_pages_image(place: Pictured, v
 async def test_a_fault_of_the_vectors_leaves_the_document_for_the_next_time(
     place: Pictured, vision: VisionStandIn
 ) -> None:
-    place.vision = VisionEmbedder.from_settings(Settings.read(vision.settings))
+    place.vision = VisionEmbedder(vision.endpoint, SecretStr(vision.key))
     pages = place.make(wanted=True)
     place.write("a.pdf", THREE.read_bytes())
     vision.fail(401)
