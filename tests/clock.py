@@ -20,5 +20,10 @@ class Clock:
         """Let so much time pass at once, for all that waits in this loop."""
         self._ahead += seconds
 
+    def stop(self) -> None:
+        """Let no time pass from now on but by `forward`."""
+        now = self._real()
+        self._real = lambda: now
+
     def _time(self) -> float:
         return self._real() + self._ahead

@@ -15,6 +15,7 @@ from shared.errors import RateLimited, TooSlow
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, ThoughtsAdded
 from shared.history import Mode, owner_of
 from shared.history.sqlite_history import SqliteHistory
+from tests.clock import Clock
 
 ANNA, BEN = Caller("anna"), Caller("ben")
 ANSWER: tuple[ChatEvent, ...] = (
@@ -104,13 +105,19 @@ async def test_a_turn_that_fails_keeps_nothing(history: SqliteHistory) -> None:
     assert list(await history.messages(owner_of(ANNA), chat)) == []
 
 
-async def test_a_store_that_is_busy_is_given_up_in_time_for_the_answer(history: SqliteHistory, tmp_path: Path) -> None:
+async def test_a_store_that_is_busy_is_given_up_in_time_for_the_answer(
+    history: SqliteHistory, tmp_path: Path, clock: Clock
+) -> None:
     chat = await started(history)
     other = apsw.Connection(str(tmp_path / "history.sqlite"))
     other.execute("BEGIN EXCLUSIVE")
-    bounded = context(seconds=2)
+    clock.stop()
+    bounded = context(seconds=4)
     turn = RunningTurn(record(events_of(*ANSWER), asked(chat), bounded, history), bounded)
-    seen = [event async for event in turn.events()]
+    events = turn.events()
+    seen = [await anext(events) for _ in ANSWER[:-1]]
+    clock.forward(3.9)
+    seen += [event async for event in events]
     other.execute("ROLLBACK")
     other.close()
     assert isinstance(seen[-1], Finished)
