@@ -167,7 +167,7 @@ def test_every_problem_is_named_at_once() -> None:
         SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://localhost:8080", "AZURE_SEARCH_API_KEY": "k"},
         {"CONTENT_STORAGE": "UseDevelopmentStorage=true"},
         {"CONTENT_STORAGE__blobServiceUri": "https://b", "CONTENT_STORAGE__queueServiceUri": "https://q"},
-        {"DOCUMENT_INTELLIGENCE_ENDPOINT": "https://d", "AZURE_VISION_ENDPOINT": "https://v"},
+        SEARCH | {"DOCUMENT_INTELLIGENCE_ENDPOINT": "https://d", "AZURE_VISION_ENDPOINT": "https://v"},
         INSIGHTS | {"APPLICATIONINSIGHTS_AUTHENTICATION_STRING": AAD},
         INSIGHTS | {"APPLICATIONINSIGHTS_AUTHENTICATION_STRING": f"ClientId={UUID};Authorization=AAD"},
         INSIGHTS | {"TELEMETRY_CONTENT": "true"},
