@@ -161,6 +161,8 @@ async def test_a_service_that_is_not_there_is_not_waited_for_forever() -> None:
     with pytest.raises(Unavailable, match=r"cannot be reached.*check RAI_ENDPOINT"):
         async with service.session(CONTEXT):
             pytest.fail("there is no service")
+    await service.aclose()
+    service = RaiService("127.0.0.1:9", "default", 60)
     with pytest.raises(TooSlow):
         async with service.session(within(0.05)):
             pytest.fail("there is no time")

@@ -11,7 +11,7 @@ from shared.guard import Buffer, Completion, Place, SafetyEvent, Source, Waterma
 from shared.guard.chat_payloads import ANSWER, MORE
 from shared.guard.check import LONGEST_WAITING
 from tests.clock import Clock
-from tests.guard.guarding import ASKED, FOUND, STARTED, Outcome, Part, Turn, answer, rules, watched
+from tests.guard.guarding import ASKED, FOUND, STARTED, Outcome, Part, Turn, answer, quiet, rules, watched
 from tests.guard.scripted_safety import (
     PLANTED,
     WHOLE,
@@ -47,12 +47,6 @@ NEVER_CLEARED: dict[str, tuple[list[SafetyEvent], type[Exception]]] = {
     "a block beyond the text": ([blocks(ANSWER, 500, 900)], ContentFiltered),
     "a block with a wild range": ([blocks(ANSWER, 3, 1)], ContentFiltered),
 }
-
-
-async def quiet() -> None:
-    """Until everybody waits for somebody else: nothing here comes from outside."""
-    for _ in range(100):
-        await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("name", NEVER_CLEARED)
