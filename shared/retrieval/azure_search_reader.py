@@ -15,6 +15,7 @@ from shared.retrieval.azure_search_filters import NOTHING, access_filter, both, 
 from shared.retrieval.azure_search_results import passage_of
 
 _KIND = "azure-ai-search"
+_EMPTY = "The index is empty: run `make index DOCS=folder`, or `make sync` for the documents of the container."
 _LOOK_SECONDS = 10.0
 """How long it may take to look whether a document may be seen."""
 _CHECK_SECONDS = 3.0
@@ -104,7 +105,7 @@ class IndexReader:
             return PartHealth(_KIND, False, exc.message)
         facts: dict[str, Json] = {"index": self._connection.index, "passages": passages}
         if not passages:
-            return PartHealth(_KIND, False, "The index is empty: run `make index DOCS=folder`.", facts)
+            return PartHealth(_KIND, False, _EMPTY, facts)
         return PartHealth(_KIND, True, "Azure AI Search.", facts)
 
 

@@ -8,6 +8,9 @@ from aiohttp import web
 
 from tests.stand_ins.local_server import LocalServer
 
+_HEADER = "853b9a84-5bfa-4b22-a3f3-0b9a43d9ad8a"
+"""What shows that a caller is in the app's own environment."""
+
 
 class _Endpoint(LocalServer):
     def __init__(self, token: str) -> None:
@@ -16,6 +19,8 @@ class _Endpoint(LocalServer):
         self._token = token
 
     async def _serve(self, request: web.Request) -> web.Response:
+        if request.headers.get("X-IDENTITY-HEADER") != _HEADER or request.query.get("api-version") != "2019-08-01":
+            return web.json_response({"statusCode": 400, "message": "not as the platform asks"}, status=400)
         self.asked.append(request.query["resource"])
         expires = str(int(time.time()) + 3600)
         return web.json_response(
@@ -31,4 +36,4 @@ async def identity_endpoint(token: str) -> AsyncGenerator[tuple[dict[str, str], 
         The environment that points the app at the endpoint, and the resources that were asked for.
     """
     async with _Endpoint(token) as server:
-        yield {"IDENTITY_ENDPOINT": f"{server.endpoint}/msi/token", "IDENTITY_HEADER": "header"}, server.asked
+        yield {"IDENTITY_ENDPOINT": f"{server.endpoint}/msi/token", "IDENTITY_HEADER": _HEADER}, server.asked
