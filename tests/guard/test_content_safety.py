@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -301,10 +302,12 @@ async def test_each_refusal_has_a_sentence_of_ours(
 async def test_a_text_that_the_service_does_not_take_does_not_pass_as_a_fault_of_it(
     safety: ContentSafety, service: ContentSafetyStandIn
 ) -> None:
-    service.fail(400)
-    turn = guard(Turn(answer("Four")).events(), request(), context(), rules(safety, on_error="allow"))
-    with pytest.raises(BadRequest):
-        await anext(turn)
+    by = rules(safety, on_error="allow", timeout=60)
+    # Each request: whether the one about the question or about the source comes first is not said.
+    with service.failing(400):
+        async with aclosing(guard(Turn(answer("Four")).events(), request(), context(), by)) as turn:
+            with pytest.raises(BadRequest):
+                await anext(turn)
 
 
 async def test_html_instead_of_a_result_is_told(safety: ContentSafety, service: ContentSafetyStandIn) -> None:
