@@ -57,6 +57,22 @@ class SearchResult:
     """What else there is to say of how it was searched, for a debug display; nothing of the sources or of rights."""
 
 
+def overrides_in(query: SearchQuery, *names: str) -> tuple[str, ...]:
+    """Which of these overrides a query has, for `SearchResult.ignored`; by the names that requests have for them.
+
+    A minimum of 0 leaves nothing out, and front ends send it where nobody asked for one.
+    """
+    values = {
+        "retrieval_mode": query.mode,
+        "semantic_ranker": query.semantic_ranker,
+        "semantic_captions": query.semantic_captions,
+        "vector_fields": query.vector_fields,
+        "minimum_search_score": max(query.minimum_score or 0, 0),
+        "minimum_reranker_score": max(query.minimum_reranker_score or 0, 0),
+    }
+    return tuple(name for name in names if values[name])
+
+
 class Retriever(Protocol):
     """Finds passages."""
 

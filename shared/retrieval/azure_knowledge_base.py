@@ -19,7 +19,7 @@ from azure.search.documents.knowledgebases.models import (
 )
 
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
-from shared.retrieval import SearchQuery, SearchResult
+from shared.retrieval import SearchQuery, SearchResult, overrides_in
 from shared.retrieval.azure_search_connection import SearchConnection
 from shared.retrieval.azure_search_fields import IndexFields
 from shared.retrieval.azure_search_filters import NOTHING, both, category_filter, pages_filter, query_filter
@@ -196,10 +196,5 @@ def _step(activity: _Activity, *, counts: bool) -> Json:
 
 
 def _ignored(query: SearchQuery) -> tuple[str, ...]:
-    given = {
-        "retrieval_mode": query.mode not in {None, RetrievalMode.HYBRID},
-        "semantic_captions": query.semantic_captions,
-        "vector_fields": query.vector_fields,
-        "minimum_search_score": query.minimum_score is not None,
-    }
-    return tuple(name for name, value in given.items() if value)
+    mode = () if query.mode is RetrievalMode.HYBRID else overrides_in(query, "retrieval_mode")
+    return mode + overrides_in(query, "semantic_captions", "vector_fields", "minimum_search_score")

@@ -14,7 +14,7 @@ from azure.search.documents.models import VectorQuery
 
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, TooSlow
-from shared.retrieval import Embedder, SearchQuery, SearchResult
+from shared.retrieval import Embedder, SearchQuery, SearchResult, overrides_in
 from shared.retrieval.azure_search_connection import SearchConnection
 from shared.retrieval.azure_search_fields import IndexFields
 from shared.retrieval.azure_search_filters import NOTHING, category_filter, query_filter
@@ -27,6 +27,8 @@ _LONGEST_TEXT = 1_000
 """Characters that are searched for by their words: the service takes 1,024 words, and a character can be one."""
 _NEAREST = 50
 """Passages that a vector query finds at least: so many the semantic ranker reads, and fusion hardly gains by more."""
+_ONLY_WITH_RANKER = ("semantic_captions", "minimum_reranker_score")
+"""Overrides that mean nothing without the semantic ranker."""
 _OPERATOR = re.compile(r"""[+|"()'\\]|(?<!\S)-|\*(?!\S)""")
 """What acts in the simple query syntax: `-` only at the beginning of a word, `*` only at its end."""
 
@@ -150,7 +152,7 @@ class AzureSearchRetriever:
             tuple(with_captions(passage) for passage in passages if _is_good(passage, query)),
             plan.mode,
             " ".join(note for note in (plan.note, missing, _unranked(query, found)) if note) or None,
-            ignored=_ignored(query),
+            ignored=() if query.semantic_ranker else overrides_in(query, *_ONLY_WITH_RANKER),
             details={
                 "query_type": "semantic" if query.semantic_ranker else "simple",
                 "vector_fields": list[Json](plan.vectors.queries) if plan.vectors else [],
@@ -179,12 +181,3 @@ def _unranked(query: SearchQuery, found: Sequence[Passage]) -> str | None:
     if not (query.semantic_ranker and found) or any(passage.reranker_score is not None for passage in found):
         return None
     return "The semantic ranker was busy or too slow: what was found is in the order of the search."
-
-
-def _ignored(query: SearchQuery) -> tuple[str, ...]:
-    """What means something only together with the semantic ranker."""
-    given = {
-        "semantic_captions": query.semantic_captions,
-        "minimum_reranker_score": query.minimum_reranker_score is not None,
-    }
-    return () if query.semantic_ranker else tuple(name for name, value in given.items() if value)

@@ -16,7 +16,7 @@ import msgspec
 
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow
-from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult
+from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in
 from shared.retrieval.fusion import fuse
 from shared.retrieval.sqlite_file import EmbeddingInfo, embedding_info
 from shared.retrieval.sqlite_readers import SqliteReaders
@@ -24,6 +24,8 @@ from shared.retrieval.sqlite_search import Ranking, is_visible, load_passages, r
 
 _FUSED_DEPTH = 50
 """How many passages of each ranking are fused; deeper ones hardly gain. More are taken when more are asked for."""
+_ONLY_IN_AZURE = ("semantic_ranker", "semantic_captions", "vector_fields", "minimum_reranker_score")
+"""Overrides that mean nothing here."""
 
 _NO_EMBEDDER = (
     "Vector search needs an embedding model. Set OPENAI_EMBEDDING_MODEL or AZURE_OPENAI_EMBEDDING_DEPLOYMENT and run "
@@ -69,7 +71,7 @@ class SqliteRetriever:
         """
         try:
             async with asyncio.timeout_at(context.deadline):
-                return replace(await self._search(query), ignored=_ignored(query))
+                return replace(await self._search(query), ignored=overrides_in(query, *_ONLY_IN_AZURE))
         except TimeoutError as exc:
             raise TooSlow("The search took too long. Try again, or ask for less.") from exc
 
@@ -149,17 +151,6 @@ class SqliteRetriever:
             return _best(db, nearest if texts is None else fuse((texts, nearest)), query)
 
         return SearchResult(await self._readers.run(read) or (), mode)
-
-
-def _ignored(query: SearchQuery) -> tuple[str, ...]:
-    """What of a query only Azure AI Search can do."""
-    given = {
-        "semantic_ranker": query.semantic_ranker,
-        "semantic_captions": query.semantic_captions,
-        "vector_fields": query.vector_fields,
-        "minimum_reranker_score": query.minimum_reranker_score,
-    }
-    return tuple(name for name, value in given.items() if value)
 
 
 def _contents(db: apsw.Connection) -> _Contents:

@@ -155,6 +155,10 @@ class RetrieverContract:
         assert len(everything) > 1
         assert found == everything[:1]
 
+    async def test_minimums_of_zero_are_never_told_as_ignored(self, retriever: Retriever) -> None:
+        query = SearchQuery("glasses", self.mode, minimum_score=0.0, minimum_reranker_score=0.0)
+        assert (await retriever.search(query, CONTEXT)).ignored == ()
+
     async def test_nothing_is_found_for_no_text(self, retriever: Retriever) -> None:
         assert await self.ids(retriever, SearchQuery("")) == []
         assert await self.ids(retriever, SearchQuery(" \n\t")) == []
