@@ -40,6 +40,8 @@ def _model(settings: "Settings") -> Iterator[str]:
     )
     if not azure and any(azure_parts):
         yield "AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set."
+    if settings.chat_reasoning_effort and not (openai or azure):
+        yield "CHAT_REASONING_EFFORT is set: name a model that answers, or unset it."
     yield from _in_the_clear("AZURE_OPENAI_ENDPOINT", azure)
 
 

@@ -43,6 +43,7 @@ def test_nothing_configured_is_complete() -> None:
             {"OPENAI_API_KEY": "sk-secret", "OPENAI_CHAT_MODEL": "m", "AZURE_OPENAI_ENDPOINT": "https://x"},
             "unset one of the two",
         ),
+        ({"CHAT_REASONING_EFFORT": "low"}, "CHAT_REASONING_EFFORT is set: name a model"),
         ({"OPENAI_BASE_URL": "localhost:11434"}, "OPENAI_BASE_URL: should be a URL with its scheme"),
         ({"CHAT_DEADLINE_SECONDS": "soon"}, "CHAT_DEADLINE_SECONDS: should be a number"),
         ({"AGENTS_CONCURRENT_CALLS": "2.5"}, "AGENTS_CONCURRENT_CALLS: should be a whole number"),
@@ -165,6 +166,7 @@ def test_every_problem_is_named_at_once() -> None:
         {"AUTH_AUTHORITY": "http://127.0.0.1:8080"},
         SEARCH | {"AZURE_SEARCH_API_KEY": "k"},
         SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://localhost:8080", "AZURE_SEARCH_API_KEY": "k"},
+        SEARCH | {"AZURE_SEARCH_KNOWLEDGE_BASE": "kb", "AZURE_SEARCH_VECTORIZER": "true"},  # of the index in the base
         {"CONTENT_STORAGE": "UseDevelopmentStorage=true"},
         {"CONTENT_STORAGE__blobServiceUri": "https://b", "CONTENT_STORAGE__queueServiceUri": "https://q"},
         SEARCH | {"DOCUMENT_INTELLIGENCE_ENDPOINT": "https://d", "AZURE_VISION_ENDPOINT": "https://v"},
