@@ -25,6 +25,7 @@ PROPERTIES: Mapping[str, str] = {
     "name": "name",
     "url": "https://func.example.com",
     "id": "id",
+    "storage": "core.windows.net",
 }
 """What stands for a property that only Azure knows, by its name."""
 

@@ -9,8 +9,8 @@ import yaml
 
 from shared.history.azure_table import TABLE
 from shared.settings import Settings
-from tests.infra.deployed import APP, MAIN
-from tools.bicep import INFRA, BicepFile, properties, text
+from tests.infra.deployed import APP, MAIN, Value, value_of
+from tools.bicep import INFRA, BicepFile, Declaration, Node, properties, text, walk
 
 ROOT = INFRA.parent
 STORAGE = BicepFile(INFRA / "modules" / "storage.bicep")
@@ -63,12 +63,51 @@ def test_flex_consumption_is_not_given_what_it_refuses() -> None:
     assert properties(site["siteConfig"]).keys() <= {"minTlsVersion", "cors"}
 
 
-def test_each_private_endpoint_has_its_zone_and_no_zone_is_empty() -> None:
+def test_each_private_endpoint_is_in_the_zone_of_its_service() -> None:
+    """Source: Azure Private Link, 'Azure services DNS zone values'."""
+    services = properties(MAIN.of("module")["network"].body["params"])["services"]
+    listed = [properties(node) for node in walk(services) if node.type == "object"]
+    of_azure_ai = "privatelink.cognitiveservices.azure.com"
+    assert {value_of(one["name"], {}): zone_of(one["zone"]) for one in listed} == {
+        "blob": "privatelink.blob.core.windows.net",
+        "queue": "privatelink.queue.core.windows.net",
+        "table": "privatelink.table.core.windows.net",
+        "openai": "privatelink.openai.azure.com",
+        "search": "privatelink.search.windows.net",
+        "document-intelligence": of_azure_ai,
+        "vision": of_azure_ai,
+        "content-safety": of_azure_ai,
+    }
+
+
+def zone_of(node: Node) -> Value:
+    """A zone that a service names: itself, or as one of `map(parts, part => zone)`."""
+    if node.type != "subscript_expression":
+        return value_of(node, {})
+    name, place = node.named_children
+    mapped = MAIN.of("var")[text(name)].value
+    assert mapped is not None
+    parts, function = mapped.named_children[1].named_children
+    part, zone = function.named_children
+    return value_of(zone, {text(part): value_of(parts.named_children[int(text(place))], {})})
+
+
+def test_there_is_one_zone_for_each_that_private_endpoints_are_in_and_no_other() -> None:
     network = BicepFile(INFRA / "modules" / "network.bicep")
     zones = network.of("var")["zoneNames"].value
     assert zones is not None
-    assert text(zones) == "union(map(services, service => service.zone), [])"
-    assert "for zone in zoneNames" in text(network.of("module")["zones"].node)
+    assert text(zones) == "union(map(services, service => service.zone), [])"  # each once
+    assert each(network.of("module")["endpoints"], "zoneName") == ("service", "services", "service.zone")
+    assert each(network.of("module")["zones"], "name") == ("zone", "zoneNames", "zone")
+
+
+def each(module: Declaration, parameter: str) -> tuple[str, ...]:
+    """Of a module in a loop: what an item is called, of what it is one, and what a parameter is given."""
+    loop = module.value
+    assert loop is not None
+    assert loop.type == "for_statement"
+    item, items, _ = loop.named_children
+    return text(item), text(items), text(properties(module.body["params"])[parameter])
 
 
 def test_azd_finds_its_group_and_its_service() -> None:
