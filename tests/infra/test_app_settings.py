@@ -98,6 +98,7 @@ def test_every_deployment_is_a_whole_configuration(sign_in: str, safety: str, ex
         existingSearchName=existing,
         existingContentStorageName=existing,
         searchVectorizer=extras,
+        chatReasoningEffort="low" if extras else "",
         documentIntelligence=extras,
         vision=extras,
         pageImages=extras,
@@ -106,6 +107,7 @@ def test_every_deployment_is_a_whole_configuration(sign_in: str, safety: str, ex
     assert settings.auth_mode == sign_in
     assert settings.rai_mode == safety
     assert settings.page_images is extras
+    assert settings.chat_reasoning_effort == ("low" if extras else None)
     assert bool(settings.document_intelligence_endpoint) is extras
     assert settings.content_storage_blobs == (
         "https://documents.blob.example.com/" if existing else "https://st.blob.example.com/"
