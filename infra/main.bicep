@@ -36,7 +36,7 @@ param authTenantId string = ''
 @description('Whether callers see only documents that name them: where a request asks for it, or always.')
 param accessControl string = 'on-request'
 
-@description('With enforced access control: whether documents that name nobody are for all who are signed in.')
+@description('With enforced access control: whether documents that name nobody, or `all`, are for all who are signed in.')
 param accessControlOpenDocuments bool = false
 
 @description('Origins of web pages that may call, with commas: https://chat.contoso.com,https://localhost:5173')

@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -228,6 +228,13 @@ class Caller:
     """The id of the directory; None: the source did not say."""
 
 
+_EVERYBODY, _NOBODY = "all", "none"
+"""Names in the rights of documents that are no user's and no group's, whatever a claim says.
+
+Source: Azure AI Search, 'Indexing document access control lists (ACLs) using the push REST APIs', 'Special ACL values'.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """What a caller may see: documents that name the user or one of the groups. Both None: none at all."""
@@ -237,7 +244,21 @@ class Access:
     groups: tuple[str, ...] | None = None
     """Documents whose `groups` have one of these; empty: no document by its groups."""
     open_documents: bool = False
-    """Documents that name nobody, too."""
+    """Documents that name nobody, and those for `all`, too."""
+
+    @property
+    def named_oids(self) -> tuple[str, ...]:
+        """A document that has one of these in its `oids` may be seen."""
+        return self._named((self.oid,))
+
+    @property
+    def named_groups(self) -> tuple[str, ...]:
+        """A document that has one of these in its `groups` may be seen."""
+        return self._named(self.groups or ())
+
+    def _named(self, own: Iterable[str | None]) -> tuple[str, ...]:
+        names = tuple(name for name in own if name and name not in (_EVERYBODY, _NOBODY))
+        return (*names, _EVERYBODY) if self.open_documents else names
 
 
 @dataclass(frozen=True, slots=True)

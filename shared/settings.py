@@ -233,7 +233,8 @@ class Settings(BaseModel):
         "asks for it with a security filter, or always, which takes an `AUTH_MODE` in which callers sign in.",
     )
     access_control_open_documents: bool = Field(
-        default=False, description="With `enforced`: whether documents that name nobody are for all who are signed in."
+        default=False,
+        description="With `enforced`: whether documents that name nobody, or `all`, are for all who are signed in.",
     )
     telemetry_content: bool = Field(
         default=False, description="Whether traces, to either of the receivers below, carry questions and answers."

@@ -25,7 +25,8 @@ class Rights:
     def forbid(self, access: Access) -> bool:
         """Whether they name somebody, and nobody of these: the index may not know yet whose this version is."""
         named = bool(self.oids or self.groups)
-        return named and access.oid not in self.oids and not set(self.groups).intersection(access.groups or ())
+        seen = not (set(self.oids).isdisjoint(access.named_oids) and set(self.groups).isdisjoint(access.named_groups))
+        return named and not seen
 
 
 @dataclass(frozen=True, slots=True)

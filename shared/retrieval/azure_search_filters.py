@@ -37,8 +37,8 @@ def category_filter(include: str | None, exclude: str | None, fields: IndexField
 def access_filter(access: Access, fields: IndexFields) -> str:
     """Only what may be seen so. Where that is nothing, it is `NOTHING`, never the lack of a filter."""
     parts = [
-        *_names_one_of(fields.oids, [access.oid] if access.oid else []),
-        *_names_one_of(fields.groups, access.groups or ()),
+        *_names_one_of(fields.oids, access.named_oids),
+        *_names_one_of(fields.groups, access.named_groups),
         *([f"(not {fields.oids}/any() and not {fields.groups}/any())"] if access.open_documents else []),
     ]
     return f"({' or '.join(parts)})" if parts else NOTHING

@@ -114,12 +114,12 @@ def _filter(query: SearchQuery) -> tuple[str, dict[str, str | None]]:
 def _visible(access: Access) -> tuple[str, dict[str, str | None]]:
     """The condition that a passage may be seen so, and the values to bind."""
     ways = [
-        "EXISTS (SELECT 1 FROM json_each(passages.oids) WHERE value = :oid)",
+        "EXISTS (SELECT 1 FROM json_each(passages.oids) JOIN json_each(:oids) AS own USING (value))",
         "EXISTS (SELECT 1 FROM json_each(passages.groups) JOIN json_each(:groups) AS own USING (value))",
     ]
     if access.open_documents:
         ways.append("(oids = '[]' AND groups = '[]')")
     return f"({' OR '.join(ways)})", {
-        "oid": access.oid,
-        "groups": msgspec.json.encode(access.groups or ()).decode(),
+        "oids": msgspec.json.encode(access.named_oids).decode(),
+        "groups": msgspec.json.encode(access.named_groups).decode(),
     }

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in for the directory."""
 
 QUESTION = "What does the plan pay for teeth?"
+EVERY_DOCUMENT = {"ADA", "BEN", "STAFF", "BOARD", "NOBODY", "ALL", "NONE"}
 FORGED = {
     **principal(BEN),
     "X-MS-CLIENT-PRINCIPAL-NAME": "ben@example.com",
@@ -68,6 +69,8 @@ async def rights_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "STAFF": ((), (STAFF,)),
         "BOARD": ((), ("board",)),
         "NOBODY": ((), ()),
+        "ALL": (("all",), ("all",)),
+        "NONE": (("none",), ("none",)),
     }
     text = "The plan pays for teeth: secret of {}."
     passages = [
@@ -111,7 +114,7 @@ def overrides(**given: Any) -> dict[str, Any]:
 
 
 def seen_in(answer: str) -> set[str]:
-    return {name for name in ("ADA", "BEN", "STAFF", "BOARD", "NOBODY") if f"secret of {name}" in answer}
+    return {name for name in EVERY_DOCUMENT if f"secret of {name}" in answer}
 
 
 async def ask(
@@ -154,7 +157,7 @@ async def test_no_header_says_who_it_is_where_nobody_signs_in(
 ) -> None:
     for headers in (FORGED, entra.bearer(), {"Authorization": "Bearer a.b.c"}):
         status, answer = await ask(http, unsigned, headers)
-        assert (status, seen_in(answer)) == (200, {"ADA", "BEN", "STAFF", "BOARD", "NOBODY"})
+        assert (status, seen_in(answer)) == (200, EVERY_DOCUMENT)
         for name in ("use_oid_security_filter", "use_groups_security_filter"):
             assert (await ask(http, unsigned, headers, overrides(**{name: True})))[0] == 401
         chat = await start_chat(http, unsigned, headers)
@@ -255,6 +258,7 @@ async def test_who_is_not_signed_in_is_told_before_the_body_is_read(with_tokens:
         (ADA, [], "ADA"),
         (ADA, [STAFF], "ADA STAFF"),
         (BEN, [STAFF, "board"], "BEN STAFF BOARD"),
+        (CLIENT, ["all", "none"], ""),
         (CLIENT, ["') OR ('1' = '1", 'x" OR 1=1 --', "staff,board", ""], ""),
     ],
 )
@@ -288,7 +292,7 @@ async def test_without_enforced_rights_a_filter_narrows_what_is_seen(
     behind_easy_auth: RunningHost, http: aiohttp.ClientSession
 ) -> None:
     expected: dict[tuple[str, ...], set[str]] = {
-        (): {"ADA", "BEN", "STAFF", "BOARD", "NOBODY"},
+        (): EVERY_DOCUMENT,
         ("use_oid_security_filter",): {"ADA"},
         ("use_groups_security_filter",): {"STAFF"},
         ("use_oid_security_filter", "use_groups_security_filter"): {"ADA", "STAFF"},

@@ -70,12 +70,14 @@ def test_who_is_in_too_many_groups_is_served_where_they_do_not_matter(rule: Sett
 
 USERS = ("me", "you")
 GROUPS = ("staff", "board")
+SPECIAL = {"all", "none"}
+"""What documents name that is no user and no group."""
 DOCUMENTS = tuple(
     Passage(f"{number}", "The plan pays.", f"{number}.md", f"{number}.md", None, oids, groups)
     for number, (oids, groups) in enumerate(
         (oids, groups)
-        for oids in ((), ("me",), ("you",), ("me", "you"))
-        for groups in ((), ("staff",), ("board",), ("staff", "board"))
+        for oids in ((), ("me",), ("you",), ("me", "you"), ("all",), ("none",))
+        for groups in ((), ("staff",), ("board",), ("staff", "board"), ("all",), ("none",))
     )
 )
 """One for every combination of rights."""
@@ -89,8 +91,8 @@ async def retriever(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[
 
 callers = st.builds(
     Caller,
-    st.sampled_from((None, *USERS, "nobody", "", "' OR 1=1 --")),
-    st.none() | st.lists(st.sampled_from((*GROUPS, "", "staff,board", "') OR ('1"))).map(tuple),
+    st.sampled_from((None, *USERS, "nobody", "all", "none", "", "' OR 1=1 --")),
+    st.none() | st.lists(st.sampled_from((*GROUPS, "all", "none", "", "staff,board", "') OR ('1"))).map(tuple),
 )
 overrides = st.builds(
     Overrides,
@@ -125,10 +127,33 @@ async def test_no_request_shows_more_than_the_caller_has_a_right_to(
         access=access,
     )
     for passage in (await retriever.search(query, context)).passages:
-        named = caller.oid in passage.oids or set(caller.groups or ()) & set(passage.groups)
-        assert named or (with_open and not passage.oids and not passage.groups)
+        own_oid, own_groups = {caller.oid} - SPECIAL, set(caller.groups or ()) - SPECIAL
+        named = own_oid & set(passage.oids) or own_groups & set(passage.groups)
+        for_all = not (passage.oids or passage.groups) or "all" in (*passage.oids, *passage.groups)
+        assert named or (with_open and for_all)
         assert access is not None
         assert await retriever.may_see(passage.sourcefile, access)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("caller", [Caller("nobody"), Caller("all", ("all", "none")), Caller("none", ())])
+async def test_a_document_for_all_is_an_open_one_and_one_for_none_is_not(
+    retriever: SqliteRetriever, caller: Caller
+) -> None:
+    seen = {
+        rule.access_control_open_documents: {
+            document
+            for document in DOCUMENTS
+            if await retriever.may_see(document.sourcefile, access_of(caller, rule) or Access())
+        }
+        for rule in (ENFORCED, WITH_OPEN_DOCUMENTS)
+    }
+    assert seen[False] == set()
+    assert {(document.oids, document.groups) for document in seen[True]} == {
+        (document.oids, document.groups)
+        for document in DOCUMENTS
+        if not (document.oids or document.groups) or "all" in (*document.oids, *document.groups)
+    }
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -92,6 +92,25 @@ def test_open_documents_are_those_that_name_nobody() -> None:
     assert not passes(where, groups=["board"])
 
 
+def test_a_document_for_all_is_an_open_one_and_one_for_none_is_not() -> None:
+    where = access_filter(Access("anna", ("staff",), open_documents=True), FIELDS)
+    without = access_filter(Access("anna", ("staff",)), FIELDS)
+    for oids, groups in ((["all"], []), ([], ["all"]), (["all"], ["none"])):
+        assert passes(where, oids=[*oids], groups=[*groups])
+        assert not passes(without, oids=[*oids], groups=[*groups])
+    for oids, groups in ((["none"], []), ([], ["none"]), (["none"], ["none"])):
+        assert not passes(where, oids=[*oids], groups=[*groups])
+    assert passes(where, oids=["none"], groups=["staff"])
+
+
+def test_nobody_is_all_or_none() -> None:
+    assert access_filter(Access("all", ("none", "all")), FIELDS) == NOTHING
+    where = access_filter(Access("none", ("all", "none", "staff")), FIELDS)
+    assert passes(where, groups=["staff"])
+    for name in ("all", "none"):
+        assert not passes(where, oids=[name], groups=[name])
+
+
 def test_who_has_neither_id_nor_group_sees_open_documents_only() -> None:
     where = access_filter(Access(None, (), open_documents=True), FIELDS)
     assert passes(where)

@@ -128,8 +128,8 @@ async def service() -> AsyncGenerator[AISearchStandIn]:
             SearchQuery("glasses", TEXT, access=Access("anna", ("staff",), open_documents=True)),
             BY_WORDS
             | {
-                "filter": "(oids/any(g: search.in(g, 'anna', '|')) or groups/any(g: search.in(g, 'staff', '|')) or "
-                "(not oids/any() and not groups/any()))"
+                "filter": "(oids/any(g: search.in(g, 'anna|all', '|')) or groups/any(g: search.in(g, 'staff|all', '|'))"
+                " or (not oids/any() and not groups/any()))"
             },
             id="enforced",
         ),
