@@ -1,0 +1,162 @@
+"""The requests in `samples/` do what they say on the sample documents, and leave no route and no protocol out."""
+
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from shared.chat_types import Json
+from shared.wire.table import NAMES, PROTOCOLS
+from tests.app.conftest import hosted
+from tests.app.test_from_documents_to_answers import index
+from tests.description.test_documents import indexed
+from tests.local.running_host import REPOSITORY, RunningHost
+
+ON_ONE_LOOP = pytest.mark.asyncio(loop_scope="session")
+
+SAMPLES = REPOSITORY / "samples"
+DOCUMENTS = [path.relative_to(SAMPLES / "documents").as_posix() for path in (SAMPLES / "documents").rglob("*.*")]
+TEXTS = {"content", "Content", "text", "Text"}
+BESIDE_THE_ANSWER = {"context", "metadata", "Metadata"}
+NEEDS_SAFETY_SERVICE = "/rai/"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRequest:
+    """A request as the file has it, with its variables."""
+
+    name: str
+    """What it is for."""
+    method: str
+    """Of HTTP."""
+    path: str
+    """Below the host, with the query."""
+    headers: dict[str, str]
+    """As they are written."""
+    body: bytes
+    """With its files."""
+
+    def filled(self, chat: str) -> tuple[str, bytes]:
+        """The path and the body with the id of a chat."""
+        return self.path.replace("{{chat}}", chat), self.body.replace(b"{{chat}}", chat.encode())
+
+
+def read_requests() -> Iterator[SampleRequest]:
+    """The file as REST Client reads it.
+
+    Source: its README, 'Usage' and 'Variables'; the lines of a form end in CR LF.
+    """
+    file = (SAMPLES / "requests.http").read_text(encoding="utf-8")
+    variables, *requests = re.split(r"^### ", file, flags=re.MULTILINE)
+    assert re.findall(r"^@(\w+) = \S+$", variables, re.MULTILINE) == ["host", "chat"]
+    for request in requests:
+        head, _, body = request.strip().partition("\n\n")
+        name, line, *headers = head.split("\n")
+        method, url = line.split(" ")
+        assert url.startswith("{{host}}/")
+        fields = dict(header.split(": ") for header in headers)
+        lines = [
+            (SAMPLES / part.removeprefix("< ")).read_bytes() if part.startswith("< ") else part.encode()
+            for part in body.split("\n")
+        ]
+        end = b"\r\n" if fields.get("Content-Type", "").startswith("multipart/") else b"\n"
+        yield SampleRequest(name, method, url.removeprefix("{{host}}"), fields, end.join(lines))
+
+
+REQUESTS = list(read_requests())
+WITH_NOTHING_CONFIGURED = [one for one in REQUESTS if NEEDS_SAFETY_SERVICE not in one.path]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample documents, indexed."""
+    folder = tmp_path_factory.mktemp("samples")
+    await index(folder, {})
+    return folder
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def host(samples: Path) -> AsyncGenerator[RunningHost]:
+    async with hosted(samples, {}) as host:
+        yield host
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def chat(host: RunningHost, http: aiohttp.ClientSession) -> str:
+    """The id of a chat that the sample starts."""
+    (start,) = [one for one in REQUESTS if (one.method, one.path) == ("POST", "/chat-history")]
+    return json.loads(await sent(host, http, start, ""))["id"]
+
+
+async def sent(host: RunningHost, http: aiohttp.ClientSession, request: SampleRequest, chat: str) -> bytes:
+    path, body = request.filled(chat)
+    async with http.request(request.method, host.url + path, headers=request.headers, data=BytesIO(body)) as response:
+        answer = await response.read()
+        assert response.ok, answer
+        return answer
+
+
+def said(answer: bytes) -> str:
+    """The text of an answer in any protocol, whole or streamed."""
+    lines = [line.removeprefix("data: ") for line in answer.decode().split("\n")]
+    return "".join(text for line in lines if line.startswith(("{", "[")) for text in texts_in(json.loads(line)))
+
+
+def texts_in(value: Json) -> Iterator[str]:
+    match value:
+        case dict():
+            for key, item in value.items():
+                if key in TEXTS and isinstance(item, str):
+                    yield item
+                elif key not in BESIDE_THE_ANSWER:
+                    yield from texts_in(item)
+        case list():
+            for item in value:
+                yield from texts_in(item)
+        case _:
+            return
+
+
+def in_route(path: str) -> str:
+    """A path as a route has it."""
+    path = path.partition("?")[0].replace("{{chat}}", "{id}")
+    return re.sub(r"^/content/.*", "/content/{path}", path)
+
+
+def test_no_route_is_left_out() -> None:
+    bare = {(path, method) for path, method in indexed() if path.split("/")[1] not in PROTOCOLS and method != "head"}
+    assert bare <= {(in_route(one.path), one.method.lower()) for one in REQUESTS}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_protocol_is_left_out(name: str) -> None:
+    routes = {one.path for one in REQUESTS}
+    assert {f"/{name}/ask"} & routes if name == "rag-chat" else {f"/{name}/chat", f"/{name}/chat/stream"} <= routes
+
+
+@ON_ONE_LOOP
+@pytest.mark.parametrize("request_", WITH_NOTHING_CONFIGURED, ids=lambda one: one.name)
+async def test_a_request_succeeds_with_nothing_configured_and_an_answer_cites(
+    host: RunningHost, http: aiohttp.ClientSession, chat: str, request_: SampleRequest
+) -> None:
+    answer = await sent(host, http, request_, chat)
+    if request_.path.endswith(("/chat", "/ask", "/stream", "/batch")):
+        assert [name for name in DOCUMENTS if f"[{name}" in said(answer)]
+
+
+@ON_ONE_LOOP
+async def test_what_the_safety_service_says_is_told_once_there_is_one(
+    samples: Path, http: aiohttp.ClientSession
+) -> None:
+    async with hosted(samples, {"RAI_MODE": "annotate"}) as host:
+        of_a_text, of_a_conversation = [
+            await sent(host, http, one, "") for one in REQUESTS if NEEDS_SAFETY_SERVICE in one.path
+        ]
+    assert json.loads(of_a_text)["blocked"]
+    assert b"END_REASON_END_OF_STREAM" in of_a_conversation
