@@ -25,7 +25,7 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
             return seconds
     try:
         return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time())
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, OverflowError):
         return None
 
 

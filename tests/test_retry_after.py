@@ -38,6 +38,7 @@ def of_azure(headers: Mapping[str, str]) -> float | None:
         ({"retry-after-ms": "soon", "retry-after": "9"}, 9.0),
         ({"retry-after": "-3"}, None),
         ({"retry-after": "nan"}, None),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 -99999999999999999999"}, None),
         ({"retry-after": "inf"}, None),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
