@@ -11,7 +11,7 @@ from shared.documents import DocumentStore, Rights, StoredDocument
 from shared.errors import SwitchboardError, Unavailable
 from shared.retrieval import Embedder, PassageIndex
 from shared.retrieval.ingestion.embedding import embed_passages
-from shared.retrieval.ingestion.fingerprints import Origin, fingerprint, is_of_version, is_same
+from shared.retrieval.ingestion.fingerprints import Origin, fingerprint, is_of, is_of_version, is_same
 from shared.retrieval.ingestion.naming import why_not
 from shared.retrieval.ingestion.page_images import PageImages
 from shared.retrieval.ingestion.pages import Page, UnreadableError
@@ -53,7 +53,8 @@ class Target:
 
     def is_current(self, mark: str | None, document: StoredDocument) -> bool:
         """Whether a fingerprint is of a document as it is now; if not, only its bytes tell whether it has changed."""
-        return is_of_version(mark, document.version, self._depends_on(PurePosixPath(document.name), document.rights))
+        more = self._depends_on(PurePosixPath(document.name), document.rights)
+        return is_of_version(_origin(document), mark, document.version, more)
 
     def _depends_on(self, name: PurePath, rights: Rights) -> list[str]:
         """What a document's entry depends on besides its bytes."""
@@ -149,9 +150,10 @@ async def _ingest_found(document: StoredDocument, target: Target) -> FileReport:
         with TemporaryDirectory(prefix="switchboard-") as folder:
             path = Path(folder, f"document{PurePosixPath(name).suffix}")
             await _download(document, path, target.documents)
-            origin = Origin.FOLDER if document.kept else Origin.STORED
+            origin = _origin(document)
             mark = await asyncio.to_thread(target.mark, origin, path, document.rights, document.version)
-            if is_same((await target.index.fingerprints(name)).get(name), mark):
+            known = (await target.index.fingerprints(name)).get(name, "")
+            if is_same(known, mark) and is_of(origin, known):
                 return FileReport(name, Outcome.UNCHANGED)
             return await index_document(name, path, mark, document.rights, target, keep=False)
     except UnreadableError as unreadable:
@@ -159,6 +161,10 @@ async def _ingest_found(document: StoredDocument, target: Target) -> FileReport:
         return FileReport(name, Outcome.FAILED, str(unreadable))
     except OSError as fault:
         raise Unavailable(f"The document cannot be read now: {fault.strerror}.") from fault
+
+
+def _origin(document: StoredDocument) -> Origin:
+    return Origin.FOLDER if document.kept else Origin.STORED
 
 
 async def _download(document: StoredDocument, path: Path, store: DocumentStore) -> None:

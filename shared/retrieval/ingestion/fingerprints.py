@@ -55,10 +55,10 @@ def is_same(mark: str | None, other: str) -> bool:
     return ours is not None and theirs is not None and ours[1] == theirs[1]
 
 
-def is_of_version(mark: str | None, version: str, more: Sequence[str]) -> bool:
-    """Whether a fingerprint is of this version, wherever it came from; False says nothing of its content."""
+def is_of_version(origin: Origin, mark: str | None, version: str, more: Sequence[str]) -> bool:
+    """Whether a fingerprint is of this version from there; False says nothing of its content."""
     found = _FINGERPRINT.fullmatch(mark or "")
-    return found is not None and found[2] == _hash(version, more)
+    return found is not None and is_of(origin, found[0]) and found[2] == _hash(version, more)
 
 
 def _hash(what: str, more: Sequence[str]) -> str:

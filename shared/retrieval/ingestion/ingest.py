@@ -12,6 +12,7 @@ from shared.retrieval.ingestion.fingerprints import Origin, is_of, is_same
 from shared.retrieval.ingestion.folder import Found, Listing, list_folder
 from shared.retrieval.ingestion.pages import UnreadableError
 from shared.retrieval.ingestion.reports import FileReport, IngestReport, Outcome, Reporter
+from shared.retrieval.ingestion.sync import follow
 
 
 async def ingest_folder(folder: Path, target: Target, reporter: Reporter, leave_out: Collection[Path]) -> IngestReport:
@@ -47,8 +48,7 @@ async def ingest_folder(folder: Path, target: Target, reporter: Reporter, leave_
 
     reporter.started(len(gone) + len(listing.others) + len(listing.files))
     for name in gone:
-        await _remove(name, target)
-        report(FileReport(name, Outcome.REMOVED))
+        report(await _remove(name, target))
     for other in listing.others:
         report(other)
     for found in listing.files:
@@ -90,6 +90,11 @@ async def _ingest_file(found: Found, known: str | None, target: Target, *, is_st
         return FileReport(name, Outcome.FAILED, f"cannot be indexed now: {fault.message}")
 
 
-async def _remove(name: str, target: Target) -> None:
+async def _remove(name: str, target: Target) -> FileReport:
+    """Remove what came from a folder. If others have written over it, it is theirs from now on."""
+    document = await target.documents.find(name)
+    if document and not document.kept:
+        return await follow(name, target)
     await target.documents.remove(name)
     await target.forget(name)
+    return FileReport(name, Outcome.REMOVED)

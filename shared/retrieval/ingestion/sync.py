@@ -46,13 +46,14 @@ async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
     # What is in the index first: it may show what nobody, or not everybody, is to see any more.
     for name in (*sorted(gone), *sorted(changed, key=lambda name: name not in known)):
         reporter.reading(name)
-        report = await _follow(name, target)
+        report = await follow(name, target)
         reports.append(report)
         reporter.finished(report)
     return IngestReport(tuple(reports))
 
 
-async def _follow(name: str, target: Target) -> FileReport:
+async def follow(name: str, target: Target) -> FileReport:
+    """Make the index hold the document of this name as the store has it now; a fault is reported and not raised."""
     try:
         if why_not(name, target.formats):  # it could be read when it was indexed
             await target.forget(name)

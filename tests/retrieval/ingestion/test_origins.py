@@ -133,6 +133,25 @@ async def test_an_upload_in_the_place_of_a_file_is_the_uploaders_from_then_on(pl
     assert set(place.index.files) == {"a.md"}
 
 
+@pytest.mark.parametrize("is_there", [False, True], ids=["the file is gone", "the file is damaged"])
+@pytest.mark.parametrize("content", ["Brought.", "Uploaded."])
+async def test_an_upload_in_the_place_of_a_file_stays_though_no_trigger_has_told_of_it(
+    place: SharedPlace, content: str, *, is_there: bool
+) -> None:
+    place.write("a.md", "Brought.")
+    place.write("b.md", "Text.")
+    await place.ingest()
+    await place.container.upload_blob("a.md", content, overwrite=True)
+    if is_there:
+        place.write("a.md", "")
+    else:
+        (place.docs / "a.md").unlink()
+    await place.ingest()
+    assert await place.bytes_of("a.md") == content.encode()
+    assert [passage.content for passage in place.index.passages("a.md")] == [content]
+    assert place.index.files["a.md"][0].startswith("stored:")
+
+
 async def test_a_damaged_file_does_not_take_away_an_upload_of_its_name(place: SharedPlace) -> None:
     await place.upload("a.md", "Uploaded.")
     place.write("a.md", "")

@@ -191,6 +191,20 @@ async def test_what_another_deployment_brought_from_a_folder_is_indexed_as_such(
     assert await place.ingest_folder() == {"brought.md": "removed", "other.md": "indexed"}
 
 
+async def test_what_others_have_written_over_a_copy_from_a_folder_is_theirs_though_it_is_the_same(place: Place) -> None:
+    (place.docs / "a.md").write_text("Text.")
+    (place.docs / "b.md").write_text("Text.")
+    await place.ingest_folder()
+    await place.upload("a.md", "Text.")
+    assert await place.sync() == {"a.md": "indexed", "b.md": "unchanged"}
+    (place.docs / "a.md").unlink()
+    assert await place.ingest_folder() == {"b.md": "unchanged"}
+    assert await place.sync() == {"a.md": "unchanged", "b.md": "unchanged"}
+    assert place.store.reads == []
+    await place.client.delete_blob("a.md")
+    assert await place.sync() == {"a.md": "removed", "b.md": "unchanged"}
+
+
 async def test_a_new_embedding_model_is_followed(place: Place) -> None:
     await place.upload("a.md", "Text.")
     await place.sync()
