@@ -175,10 +175,18 @@ class Overrides:
     """Azure AI Search: captions instead of whole passages."""
     vector_fields: tuple[str, ...] = ()
     """The vector fields to search; empty means all that the index has."""
-    use_gpt4v: bool = False
+    search_text_embeddings: bool | None = None
+    """Search the vectors of texts; with the next, another spelling of `vector_fields`, see `core.newer_overrides`."""
+    search_image_embeddings: bool | None = None
+    """Search the vectors of images."""
+    use_gpt4v: bool | None = None
     """Show the pages to a model that sees."""
     gpt4v_input: str | None = None
     """What it is shown: `text`, `textAndImages` or `images`."""
+    send_text_sources: bool | None = None
+    """Give the model the sources' text; with the next, another spelling of those two, see `core.newer_overrides`."""
+    send_image_sources: bool | None = None
+    """Show the sources' images to a model that sees."""
     suggest_followup_questions: bool = False
     """Ask for questions that the user may want to ask next."""
     use_oid_security_filter: bool = False

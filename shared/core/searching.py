@@ -1,6 +1,7 @@
 """A search of a turn: what it may look among, and what the debug display shows of it."""
 
 from shared.chat_types import ChatRequest, Json, Overrides, Passage, RequestContext, RetrievalMode
+from shared.core.newer_overrides import asks_for_more_than_text, vectors_searched
 from shared.core.prompts import source_line
 from shared.events import Thought
 from shared.retrieval import SearchQuery, SearchResult
@@ -9,9 +10,10 @@ from shared.retrieval import SearchQuery, SearchResult
 def search_query(request: ChatRequest, context: RequestContext, query: str) -> SearchQuery:
     """The search for a text, as the request's overrides have it and among what its caller may see."""
     overrides = request.overrides
+    mode, vector_fields = vectors_searched(overrides)
     return SearchQuery(
         text=query,
-        mode=overrides.retrieval_mode,
+        mode=mode,
         top=overrides.top,
         include_category=overrides.include_category,
         exclude_category=overrides.exclude_category,
@@ -20,15 +22,17 @@ def search_query(request: ChatRequest, context: RequestContext, query: str) -> S
         semantic_ranker=overrides.semantic_ranker,
         semantic_captions=overrides.semantic_captions,
         minimum_reranker_score=overrides.minimum_reranker_score,
-        vector_fields=overrides.vector_fields,
+        vector_fields=vector_fields,
+        any_vector_field=not overrides.vector_fields,
     )
 
 
 def search_thoughts(
     search: SearchQuery, found: SearchResult, overrides: Overrides, *, images_as_asked: bool = False
 ) -> tuple[Thought, ...]:
-    """What was searched for, and what was found; and whether `use_gpt4v` was heeded."""
-    ignored = ["use_gpt4v"] if overrides.use_gpt4v and not images_as_asked else []
+    """What was searched for, and what was found; and whether images were shown as asked."""
+    asked_for_images = asks_for_more_than_text(overrides)
+    ignored = [asked_for_images] if asked_for_images and not images_as_asked else []
     return (
         Thought("Generated search query", search.text, _props(search, found, ignored)),
         Thought(

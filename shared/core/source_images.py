@@ -1,4 +1,4 @@
-"""Images of the sources of a turn, for a model that sees (`use_gpt4v`, `gpt4v_input`).
+"""Images of the sources of a turn, for a model that sees (`use_gpt4v`, `send_image_sources`).
 
 The image of a PDF's page is what ingestion keeps in the store of page images; where a source is an image itself, as in
 the index of azure-search-openai-demo, it is that document. A missing or broken image is none: the turn goes on.
@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from shared.chat_types import ChatRequest, ImagePart, Json, Passage, RequestContext
 from shared.core.image_types import image_type
+from shared.core.newer_overrides import sources_as
 from shared.core.prompts import source_line
 from shared.documents import StoredDocument, page_image
 from shared.errors import SwitchboardError
@@ -35,6 +36,7 @@ _SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
 _NONE_FOUND = (
     "None of the sources has an image. PAGE_IMAGES=true makes images of the pages of PDF files when they are indexed."
 )
+_NONE_WANTED = "The request has send_text_sources and send_image_sources off: the model is given none of the sources."
 
 
 class Store(Protocol):
@@ -61,9 +63,13 @@ class ImagesShown:
     """What was asked for and what came of it; none where nothing was."""
     without_text: bool = False
     """Whether a source that has an image is not given as text too."""
+    without_sources: bool = False
+    """Whether the sources are given in no way at all."""
 
     def lines(self, passages: Sequence[Passage]) -> tuple[str, ...]:
         """The sources as the prompt has them."""
+        if self.without_sources:
+            return ()
         if not self.without_text:
             return tuple(map(source_line, passages))
         shown = {shown.image.name for shown in self.images}
@@ -90,10 +96,11 @@ class SourceImages:
 
     async def shown(self, request: ChatRequest, passages: Sequence[Passage], context: RequestContext) -> ImagesShown:
         """What the model is shown of these passages, as the request's overrides have it."""
-        overrides = request.overrides
-        wanted = overrides.gpt4v_input or "textAndImages"
-        if not overrides.use_gpt4v or wanted == "text":
+        wanted = sources_as(request.overrides)
+        if wanted == "text":
             return ImagesShown()
+        if wanted == "none":
+            return ImagesShown(thoughts=(_thought((), wanted, _NONE_WANTED),), without_sources=True)
         if self._refused:
             return ImagesShown(as_asked=False, thoughts=(_thought((), wanted, self._refused),))
         on_page: dict[str, list[str]] = {}

@@ -64,7 +64,7 @@ async def run_turn(
     call = ModelRequest(
         messages=prompt,
         question=request.question,
-        sources=found.passages,
+        sources=() if shown.without_sources else found.passages,
         want_followups=overrides.suggest_followup_questions,
         temperature=overrides.temperature,
         seed=overrides.seed,

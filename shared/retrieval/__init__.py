@@ -37,6 +37,8 @@ class SearchQuery:
     """No passages that the semantic ranker scores lower."""
     vector_fields: tuple[str, ...] = ()
     """The vector fields to search, by the names that requests have for them; empty: all that there are."""
+    any_vector_field: bool = False
+    """Whether another field will do where none of these can be searched."""
 
 
 @dataclass(frozen=True, slots=True)

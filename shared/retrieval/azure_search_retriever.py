@@ -7,7 +7,7 @@ by cosine, and for hybrid the fused score, about 1/60 for each query that ranks 
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from azure.search.documents.models import VectorQuery
@@ -110,6 +110,8 @@ class AzureSearchRetriever:
         if query.mode is RetrievalMode.TEXT:
             return _Plan(RetrievalMode.TEXT)
         chosen = self._vectors.chosen(query.vector_fields)
+        if query.mode is RetrievalMode.VECTORS and query.any_vector_field and not chosen.queries:
+            chosen = replace(self._vectors.chosen(()), missing=chosen.missing)
         if chosen.queries:
             note = f"Not all of the vector fields were searched. {chosen.missing}" if chosen.missing else None
             return _Plan(query.mode or RetrievalMode.HYBRID, chosen, note)

@@ -26,6 +26,8 @@ _FUSED_DEPTH = 50
 """How many passages of each ranking are fused; deeper ones hardly gain. More are taken when more are asked for."""
 _ONLY_IN_AZURE = ("semantic_ranker", "semantic_captions", "vector_fields", "minimum_reranker_score")
 """Overrides that mean nothing here."""
+_FIELD = {"embedding", "textEmbeddingOnly"}
+"""What requests call the only vector field that there is."""
 
 _NO_EMBEDDER = (
     "Vector search needs an embedding model. Set OPENAI_EMBEDDING_MODEL or AZURE_OPENAI_EMBEDDING_DEPLOYMENT and run "
@@ -71,7 +73,8 @@ class SqliteRetriever:
         """
         try:
             async with asyncio.timeout_at(context.deadline):
-                return replace(await self._search(query), ignored=overrides_in(query, *_ONLY_IN_AZURE))
+                others = replace(query, vector_fields=tuple(name for name in query.vector_fields if name not in _FIELD))
+                return replace(await self._search(query), ignored=overrides_in(others, *_ONLY_IN_AZURE))
         except TimeoutError as exc:
             raise TooSlow("The search took too long. Try again, or ask for less.") from exc
 

@@ -68,6 +68,8 @@ class OverridesBody(BodyModel):
     vector_fields: (
         Annotated[list[str], BeforeValidator(_list_if_one, json_schema_input_type=list[str] | str)] | None
     ) = None
+    search_text_embeddings: bool | None = Field(default=None, description="Another spelling of `vector_fields`.")
+    search_image_embeddings: bool | None = Field(default=None, description="Another spelling of `vector_fields`.")
     use_gpt4v: bool | None = None
     gpt4v_input: (
         Annotated[
@@ -76,6 +78,8 @@ class OverridesBody(BodyModel):
         ]
         | None
     ) = None
+    send_text_sources: bool | None = Field(default=None, description="Another spelling of `gpt4v_input`.")
+    send_image_sources: bool | None = Field(default=None, description="Another spelling of `use_gpt4v`.")
     suggest_followup_questions: bool | None = None
     use_oid_security_filter: bool | None = None
     use_groups_security_filter: bool | None = None

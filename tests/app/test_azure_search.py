@@ -212,6 +212,45 @@ async def test_vectors_that_nothing_makes_and_fields_that_there_are_not_are_a_40
         assert "textEmbeddingOnly" in (await response.json())["error"]
 
 
+@pytest.mark.parametrize(
+    ("mode", "text", "images", "searched", "noted"),
+    [
+        ("hybrid", True, False, "hybrid embedding", False),
+        ("hybrid", True, True, "hybrid embedding", True),
+        ("hybrid", False, True, "text", True),
+        ("hybrid", False, False, "text", False),
+        ("vectors", True, False, "vectors embedding", False),
+        ("vectors", False, True, "vectors embedding", True),
+        ("vectors", False, False, "text", False),
+    ],
+)
+async def test_what_the_newest_front_end_wants_searched_is_never_a_400_where_there_are_vectors_of_texts(
+    with_model: RunningHost,
+    http: aiohttp.ClientSession,
+    mode: str,
+    text: bool,
+    images: bool,
+    searched: str,
+    noted: bool,
+) -> None:
+    sent = asking(retrieval_mode=mode, search_text_embeddings=text, search_image_embeddings=images)
+    async with http.post(with_model.url + "/chat", json=sent) as response:
+        assert response.status == 200
+        props = thought(await response.json(), "Generated search query")["props"]
+    assert [props["retrieval_mode"], *props["vector_fields"]] == searched.split()
+    assert ("AZURE_VISION_ENDPOINT" in props.get("note", "")) == noted
+
+
+async def test_the_older_spelling_of_what_to_search_counts_alone(
+    with_model: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    older: dict[str, Any] = {"retrieval_mode": "vectors", "vector_fields": ["imageEmbedding"]}
+    sent = asking(search_text_embeddings=True, search_image_embeddings=False, **older)
+    async with http.post(with_model.url + "/chat", json=sent) as response:
+        assert response.status == 400
+        assert "AZURE_VISION_ENDPOINT" in (await response.json())["error"]
+
+
 async def test_a_service_without_its_index_answers_nothing_and_says_what_is_missing(
     search: AISearchStandIn, http: aiohttp.ClientSession, data_dir: Path
 ) -> None:

@@ -28,6 +28,23 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PDF = REPOSITORY / "tests" / "retrieval" / "ingestion" / "files" / "three-pages.pdf"
 QUESTION = "What does a cup of green tea cost, and who cleans the kitchen?"
+NEWEST: dict[str, Any] = {
+    "use_gpt4v": None,
+    "retrieval_mode": "hybrid",
+    "semantic_ranker": False,
+    "semantic_captions": False,
+    "query_rewriting": False,
+    "reasoning_effort": "minimal",
+    "minimum_search_score": 0,
+    "minimum_reranker_score": 0,
+    "search_text_embeddings": True,
+    "search_image_embeddings": False,
+    "use_agentic_knowledgebase": False,
+    "use_web_source": False,
+    "use_sharepoint_source": False,
+    "language": "en",
+}
+"""What the newest front end of azure-search-openai-demo sends with each question, and not what older ones do."""
 SECOND, THIRD = "kitchen/tea.pdf#page=2", "kitchen/tea.pdf#page=3"
 
 
@@ -161,12 +178,52 @@ async def test_where_no_images_are_asked_for_there_are_none(
 async def test_a_model_that_does_not_see_answers_from_the_text_and_says_so(
     data: Path, embedded: RunningHost, http: aiohttp.ClientSession, openai: OpenAIStandIn
 ) -> None:
+    newer = {"use_gpt4v": None, "send_text_sources": False, "send_image_sources": True}
     async with hosted(data, openai.settings | NO_VECTORS | {"CHAT_VISION": "false"}) as blind:
         for host, says in ((blind, "CHAT_VISION is false"), (embedded, "extractive model")):
-            context = (await ask(host, http))["context"]
-            assert "images" not in context["data_points"]
-            assert thought(context, "Generated search query")["props"]["ignored_overrides"] == ["use_gpt4v"]
-            assert says in thought(context, "Images")["props"]["note"]
+            for overrides, name in (({}, "use_gpt4v"), (newer, "send_image_sources")):
+                answer = await ask(host, http, "/chat", **overrides)
+                assert "images" not in answer["context"]["data_points"]
+                search = thought(answer["context"], "Generated search query")
+                assert search["props"]["ignored_overrides"] == [name]
+                assert says in thought(answer["context"], "Images")["props"]["note"]
+        assert "Green tea" in shown(openai)[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "images", "in_prompt"),
+    [
+        (True, False, "text"),
+        (True, True, "text, images"),
+        (False, True, "images"),
+        (False, False, ""),
+    ],
+)
+async def test_the_newest_front_end_says_what_the_model_is_given_of_the_sources(
+    host: RunningHost, http: aiohttp.ClientSession, openai: OpenAIStandIn, text: bool, images: bool, in_prompt: str
+) -> None:
+    sent = {**NEWEST, "send_text_sources": text, "send_image_sources": images}
+    answer = await ask(host, http, "/chat", **sent)
+    prompt = json.dumps(shown(openai))
+    given = {"text": "Green tea" in prompt, "images": "data:image/jpeg" in prompt}
+    assert ", ".join(name for name, there in given.items() if there) == in_prompt
+    assert "Green tea" in json.dumps(answer["context"]["data_points"]["text"])
+    assert ("images" in answer["context"]["data_points"]) == images
+    props = thought(answer["context"], "Generated search query")["props"]
+    assert "ignored_overrides" not in props
+    assert (props["retrieval_mode"], "text only" in props["note"]) == ("text", True)
+
+
+async def test_who_gives_the_model_no_source_gets_none_from_the_extractive_one_either(
+    embedded: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    for off in (False, True):
+        sent = {"send_text_sources": not off, "send_image_sources": False}
+        async with http.post(embedded.url + "/chat", json=body(context={"overrides": sent})) as response:
+            answer = await response.json()
+        assert answer["context"]["data_points"]["text"]
+        assert ("[" in answer["message"]["content"]) != off
+        assert ("none of the sources" in json.dumps(answer["context"]["thoughts"])) == off
 
 
 async def test_the_image_of_a_source_that_must_not_be_shown_is_withheld_with_it(

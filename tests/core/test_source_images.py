@@ -134,6 +134,16 @@ async def test_text_alone_asks_for_no_image(stores: Stores) -> None:
     assert await stores.shown(page(1), wanted="text") == ImagesShown()
 
 
+async def test_a_request_that_wants_neither_text_nor_images_gets_no_source_and_it_says_so(stores: Stores) -> None:
+    stores.put("pages/plan.pdf/1.jpg", JPEG)
+    context = RequestContext("id-1", asyncio.get_running_loop().time() + 30)
+    overrides = Overrides(send_text_sources=False, send_image_sources=False)
+    request = ChatRequest((Message(Role.USER, "What?"),), overrides)
+    shown = await SourceImages(stores.pages, stores.documents, None).shown(request, [page(1)], context)
+    assert (shown.images, shown.as_asked, shown.lines([page(1)])) == ((), True, ())
+    assert "none of the sources" in str(note(shown))
+
+
 async def test_a_model_that_sees_nothing_is_shown_nothing_and_it_says_so(stores: Stores) -> None:
     stores.put("pages/plan.pdf/1.jpg", JPEG)
     shown = await stores.shown(page(1), refused="It is blind.")

@@ -238,7 +238,7 @@ async def test_what_the_model_cannot_do_is_the_turns_error(service: OpenAIStandI
 async def test_overrides_that_nothing_here_can_honour_are_named(
     service: OpenAIStandIn, retriever: SqliteRetriever
 ) -> None:
-    first, *_ = await events_of(service, retriever, asked(semantic_ranker=True, vector_fields=("embedding",)))
+    first, *_ = await events_of(service, retriever, asked(semantic_ranker=True, vector_fields=("imageEmbedding",)))
     assert isinstance(first, Retrieved)
     props = first.thoughts[1].props
     assert props

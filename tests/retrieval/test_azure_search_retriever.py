@@ -264,6 +264,22 @@ async def test_a_field_that_cannot_be_searched_is_told_where_another_one_is(serv
     assert result.details["vector_fields"] == ["embedding"]
 
 
+async def test_where_another_field_will_do_vectors_of_images_that_nothing_makes_are_not_refused(
+    service: AISearchStandIn,
+) -> None:
+    query = SearchQuery("vision", VECTORS, vector_fields=("imageEmbedding",), any_vector_field=True)
+    async with searching(service, HashedEmbedder()) as retriever:
+        result = await retriever.search(query, CONTEXT)
+        by_both = await retriever.search(replace(query, mode=HYBRID), CONTEXT)
+    assert (result.mode, result.details["vector_fields"]) == (VECTORS, ["embedding"])
+    assert (by_both.mode, by_both.details["vector_fields"]) == (TEXT, [])
+    for note in (result.note, by_both.note):
+        assert "AZURE_VISION_ENDPOINT" in str(note)
+    async with searching(service) as retriever:
+        with pytest.raises(BadRequest, match="AZURE_VISION_ENDPOINT"):
+            await retriever.search(query, CONTEXT)
+
+
 async def test_an_unknown_vector_field_is_refused_with_those_that_there_are(service: AISearchStandIn) -> None:
     async with searching(service, HashedEmbedder()) as retriever:
         with pytest.raises(BadRequest, match=r"vector_fields.*embedding, imageEmbedding, textEmbeddingOnly"):

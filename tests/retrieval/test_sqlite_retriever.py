@@ -207,6 +207,18 @@ async def test_searching_by_vectors_without_an_embedding_model_is_refused_with_t
             await retriever.search(SearchQuery("glasses", RetrievalMode.VECTORS), CONTEXT)
 
 
+async def test_only_a_vector_field_that_there_is_not_is_told_as_ignored(path: Path) -> None:
+    await fill(path, LIBRARY)
+    async with opened(path) as retriever:
+        for fields, ignored in (
+            (("embedding",), ()),
+            (("textEmbeddingOnly",), ()),
+            (("imageEmbedding",), ("vector_fields",)),
+            (("embedding", "imageEmbedding"), ("vector_fields",)),
+        ):
+            assert (await retriever.search(SearchQuery("vision", vector_fields=fields), CONTEXT)).ignored == ignored
+
+
 async def test_a_hybrid_search_without_an_embedding_model_is_a_text_search_that_says_so(path: Path) -> None:
     await fill(path, LIBRARY)
     async with opened(path) as retriever:

@@ -32,13 +32,19 @@ OVERRIDES: Json = {
     "retrieval_mode": "text",
     "semantic_ranker": False,
     "semantic_captions": False,
+    "query_rewriting": False,
+    "reasoning_effort": "",
+    "minimum_search_score": 0,
+    "minimum_reranker_score": 0,
     "suggest_followup_questions": True,
     "use_oid_security_filter": False,
     "use_groups_security_filter": False,
-    "vector_fields": ["embedding"],
-    "use_gpt4v": False,
-    "gpt4v_input": "textAndImages",
+    "search_text_embeddings": True,
+    "search_image_embeddings": False,
+    "send_text_sources": True,
+    "send_image_sources": False,
     "language": "en",
+    "use_agentic_knowledgebase": False,
 }
 """What its settings panel sends; retrieval by text, which needs no embedding model."""
 SHOWN = (TEXT, ROLE, DATA_POINTS, THOUGHTS, FOLLOWUPS, CITATIONS, STATE_BACK)

@@ -5,7 +5,7 @@ error is found in its lines only. A thought's description that is neither text n
 """
 
 from tests.conformance.backend import Backend, Reply
-from tests.conformance.clients.search_demo import DOCUMENT, OVERRIDES, SHOWN, cited_document
+from tests.conformance.clients.search_demo import DOCUMENT, SHOWN, cited_document
 from tests.conformance.reading import Breaks, Json, at, ndjson, of, truthy
 from tests.conformance.rules import Client, Probe, Rule
 from tests.conformance.shown import (
@@ -18,6 +18,21 @@ from tests.conformance.shown import (
     messages,
     refused,
 )
+
+OVERRIDES: Json = {
+    "top": 3,
+    "temperature": 0.3,
+    "retrieval_mode": "text",
+    "semantic_ranker": False,
+    "semantic_captions": False,
+    "suggest_followup_questions": True,
+    "use_oid_security_filter": False,
+    "use_groups_security_filter": False,
+    "vector_fields": ["embedding"],
+    "use_gpt4v": False,
+    "gpt4v_input": "textAndImages",
+}
+"""What its settings panel sends; retrieval by text, which needs no embedding model."""
 
 
 def read_answer(reply: Reply) -> Shown:
