@@ -76,7 +76,7 @@ async def _ingest_file(found: Found, known: str | None, target: Target, *, is_st
         version = await asyncio.to_thread(md5_of, path)
         mark = await asyncio.to_thread(target.mark, Origin.FOLDER, path, rights, version)
         if is_same(known, mark):
-            if not is_stored:
+            if not document or document.md5 not in (None, version):
                 await target.documents.keep(name, path)
             return FileReport(name, Outcome.UNCHANGED)
         return await index_document(name, path, mark, rights, target, keep=True)

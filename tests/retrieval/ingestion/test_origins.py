@@ -133,6 +133,17 @@ async def test_an_upload_in_the_place_of_a_file_is_the_uploaders_from_then_on(pl
     assert set(place.index.files) == {"a.md"}
 
 
+async def test_a_file_is_put_there_again_though_no_trigger_has_told_of_the_upload_in_its_place(
+    place: SharedPlace,
+) -> None:
+    place.write("a.md", "Brought.")
+    await place.ingest()
+    await place.container.upload_blob("a.md", "Uploaded.", overwrite=True)
+    assert outcomes(await place.ingest()) == {"a.md": "unchanged"}
+    assert await place.bytes_of("a.md") == b"Brought."
+    assert [passage.content for passage in place.index.passages("a.md")] == ["Brought."]
+
+
 @pytest.mark.parametrize("is_there", [False, True], ids=["the file is gone", "the file is damaged"])
 @pytest.mark.parametrize("content", ["Brought.", "Uploaded."])
 async def test_an_upload_in_the_place_of_a_file_stays_though_no_trigger_has_told_of_it(
