@@ -90,8 +90,16 @@ class DocumentStore(Protocol):
         """
         ...
 
-    async def remove(self, name: str) -> None:
-        """Remove it if it is there."""
+    async def remove(self, name: str, etag: str | None = None) -> bool:
+        """Remove it if it is there.
+
+        Args:
+            name: Whose.
+            etag: Of the version to remove; None: whichever there is.
+
+        Returns:
+            False: another version is there, and stays.
+        """
         ...
 
     def names(self, prefix: str = "") -> AsyncGenerator[str]:

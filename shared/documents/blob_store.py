@@ -133,11 +133,17 @@ class BlobStore:
             except (ResourceModifiedError, ResourceExistsError) as exc:
                 raise Unavailable("The document was changed by somebody else at the same time. Try again.") from exc
 
-    async def remove(self, name: str) -> None:
-        """Remove it if it is there."""
-        if is_name(name):
-            with translated(), suppress(ResourceNotFoundError):
-                await self._container.delete_blob(name, delete_snapshots="include")
+    async def remove(self, name: str, etag: str | None = None) -> bool:
+        """Remove it if it is there and of this version."""
+        if not is_name(name):
+            return True
+        condition: dict[str, Any] = {"etag": etag, "match_condition": MatchConditions.IfNotModified} if etag else {}
+        with translated(), suppress(ResourceNotFoundError):
+            try:
+                await self._container.delete_blob(name, delete_snapshots="include", **condition)
+            except ResourceModifiedError:  # the service may say so of none as well
+                return await self._properties(name) is None
+        return True
 
     async def names(self, prefix: str = "") -> AsyncGenerator[str]:
         """Yield the names that begin so."""

@@ -55,10 +55,9 @@ class FileStore:
             raise ValueError("no document can have this name")
         await _in_thread(lambda: self._keep(name, file))
 
-    async def remove(self, name: str) -> None:
-        """Remove it if it is there, and the folders that are empty then."""
-        if is_name(name):
-            await _in_thread(lambda: self._remove(name))
+    async def remove(self, name: str, etag: str | None = None) -> bool:
+        """Remove it if it is there and of this version, and the folders that are empty then."""
+        return await _in_thread(lambda: self._remove(name, etag)) if is_name(name) else True
 
     async def names(self, prefix: str = "") -> AsyncGenerator[str]:
         """Yield the names that begin so."""
@@ -118,15 +117,18 @@ class FileStore:
         finally:
             Path(unfinished).unlink(missing_ok=True)
 
-    def _remove(self, name: str) -> None:
+    def _remove(self, name: str, etag: str | None) -> bool:
+        if etag and (found := self._find(name)) and found.etag != etag:
+            return False
         target = self._folder / name
         with suppress(FileNotFoundError, NotADirectoryError):
             target.unlink()
         for folder in target.parents:
             if folder == self._folder:
-                return
+                break
             with suppress(OSError):  # not empty, or not there
                 folder.rmdir()
+        return True
 
     def _names(self, prefix: str) -> list[str]:
         within, _, _ = prefix.rpartition("/")

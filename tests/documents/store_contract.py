@@ -64,6 +64,21 @@ class StoreContract:
         assert await store.find(name) is None
         assert [each async for each in store.names()] == []
 
+    async def test_another_version_than_the_one_to_remove_stays(
+        self, store: DocumentStore, file: Path, tmp_path: Path
+    ) -> None:
+        await store.keep("plan.pdf", file)
+        older = await store.find("plan.pdf")
+        assert older
+        await store.keep("plan.pdf", written(tmp_path / "later", b"Second."))
+        assert not await store.remove("plan.pdf", older.etag)
+        assert await content(store, "plan.pdf") == b"Second."
+        newer = await store.find("plan.pdf")
+        assert newer
+        assert await store.remove("plan.pdf", newer.etag)
+        assert await store.find("plan.pdf") is None
+        assert await store.remove("plan.pdf", newer.etag)  # it is not there, as it should be
+
     @pytest.mark.parametrize("name", NO_NAMES)
     async def test_what_is_no_name_is_no_document(self, store: DocumentStore, file: Path, name: str) -> None:
         await store.keep("plan.pdf", file)

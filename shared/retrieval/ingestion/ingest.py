@@ -93,8 +93,7 @@ async def _ingest_file(found: Found, known: str | None, target: Target, *, is_st
 async def _remove(name: str, target: Target) -> FileReport:
     """Remove what came from a folder. If others have written over it, it is theirs from now on."""
     document = await target.documents.find(name)
-    if document and not document.kept:
+    if document and not (document.kept and await target.documents.remove(name, document.etag)):
         return await follow(name, target)
-    await target.documents.remove(name)
     await target.forget(name)
     return FileReport(name, Outcome.REMOVED)

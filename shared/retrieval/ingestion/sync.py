@@ -2,11 +2,16 @@
 
 from contextlib import aclosing
 
-from shared.errors import SwitchboardError
+from shared.errors import NotConfigured, SwitchboardError
 from shared.retrieval.ingestion.document import Target, ingest_stored
 from shared.retrieval.ingestion.fingerprints import Origin, is_of
 from shared.retrieval.ingestion.naming import why_not
 from shared.retrieval.ingestion.reports import FileReport, IngestReport, Outcome, Reporter
+
+_EMPTY = (
+    "There are no documents in the container, but the index has some that came from there. Check CONTENT_CONTAINER and "
+    "the storage account. If they are right, delete the index, or its documents."
+)
 
 
 async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
@@ -23,6 +28,7 @@ async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
 
     Raises:
         SwitchboardError: the index cannot be used, or the store cannot be listed; nothing has been changed then.
+        NotConfigured: the store is empty and the index is not; nothing has been changed either.
     """
     known = await target.index.fingerprints()
     gone = {name for name, mark in known.items() if is_of(Origin.STORED, mark)}
@@ -40,6 +46,8 @@ async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
             else:
                 changed.append(name)
 
+    if gone and not (reports or changed):
+        raise NotConfigured(_EMPTY)
     reporter.started(len(reports) + len(gone) + len(changed))
     for report in reports:
         reporter.finished(report)

@@ -31,6 +31,7 @@ class WatchedStore(BlobStore):
         self.reads: list[str] = []
         self.before_reading: list[Callable[[], Awaitable[object]]] = []
         self.after_listing: list[Callable[[], Awaitable[object]]] = []
+        self.after_finding: list[Callable[[], Awaitable[object]]] = []
 
     async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
         self.reads.append(document.name)
@@ -38,6 +39,12 @@ class WatchedStore(BlobStore):
             await self.before_reading.pop(0)()
         async for piece in super().read(document, start, length):
             yield piece
+
+    async def find(self, name: str) -> StoredDocument | None:
+        found = await super().find(name)
+        if self.after_finding:
+            await self.after_finding.pop(0)()
+        return found
 
     async def find_all(self) -> AsyncGenerator[StoredDocument]:
         async for document in super().find_all():
@@ -309,18 +316,22 @@ async def test_what_may_be_seen_by_too_many_is_done_before_what_is_new(place: Pl
     assert place.lines.read == place.index.writes == ["z.md", "y.md", "a.md"]
 
 
-async def test_without_its_container_nothing_is_removed_and_an_empty_one_empties_the_index(
-    azurite: Azurite, place: Place
-) -> None:
+async def test_without_its_container_or_with_an_empty_one_nothing_is_removed(azurite: Azurite, place: Place) -> None:
     await place.upload("a.md", "Text.")
     await place.sync()
     elsewhere = BlobStore.of(azurite.connection_string, f"content-{uuid4()}")
     with pytest.raises(NotConfigured, match="CONTENT_CONTAINER"):
         await sync_stored(Target(place.index, None, elsewhere), place.lines)
     await elsewhere.aclose()
-    assert set(place.index.files) == {"a.md"}
     await place.client.delete_blob("a.md")
-    assert await place.sync() == {"a.md": "removed"}
+    with pytest.raises(NotConfigured, match="no documents in the container"):
+        await place.sync()
+    assert set(place.index.files) == {"a.md"}
+
+
+async def test_an_empty_container_of_an_index_that_has_nothing_from_there_is_none_of_a_mistake(place: Place) -> None:
+    await place.upload("a.md", "Text.")
+    await place.client.delete_blob("a.md")
     assert await place.sync() == {}
 
 
@@ -378,3 +389,14 @@ async def test_an_upload_that_a_trigger_indexes_at_the_same_time_is_there_once_a
     assert place.texts("a.md") == ["Second."]
     assert place.index.passages("a.md")[0].groups == ("staff",)
     assert place.index.writes == ["a.md"]
+
+
+async def test_an_upload_while_a_copy_from_a_folder_is_being_removed_stays(place: Place) -> None:
+    file = place.docs / "a.md"
+    file.write_text("From the folder.")
+    await place.ingest_folder()
+    file.unlink()
+    place.store.after_finding = [lambda: place.upload("a.md", "From others.")]
+    await place.ingest_folder()
+    assert place.texts("a.md") == ["From others."]
+    assert await place.store.find("a.md")
