@@ -1,0 +1,112 @@
+"""The app in each mode of signing in, with documents that are for one caller or another."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from shared.chat_types import Passage
+from tests.app.conftest import hosted
+from tests.app.test_answers import body
+from tests.local.running_host import RunningHost
+from tests.small_index import write_index
+from tests.stand_ins.easy_auth import IN_FRONT, principal
+from tests.stand_ins.entra import ADA, BEN, STAFF, EntraStandIn
+
+QUESTION = "What does the plan pay for teeth?"
+EVERY_DOCUMENT = {"ADA", "BEN", "STAFF", "BOARD", "NOBODY", "ALL", "NONE"}
+FORGED = {
+    **principal(BEN),
+    "X-MS-CLIENT-PRINCIPAL-NAME": "ben@example.com",
+    "X-MS-CLIENT-PRINCIPAL-IDP": "aad",
+    "X-MS-TOKEN-AAD-ID-TOKEN": "a.b.c",
+}
+QUESTIONS = [
+    "/chat",
+    "/chat/stream",
+    "/ask",
+    "/ai-chat-2024-05-29/chat",
+    "/semantic-kernel/chat/stream",
+    "/multi-agent-chat/batch",
+    "/multi-agent-chat/stream",
+]
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def rights_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents that all answer the question, each for somebody else; its text says for whom."""
+    folder = tmp_path_factory.mktemp("rights")
+    whose: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+        "ADA": ((ADA,), ()),
+        "BEN": ((BEN,), ()),
+        "STAFF": ((), (STAFF,)),
+        "BOARD": ((), ("board",)),
+        "NOBODY": ((), ()),
+        "ALL": (("all",), ("all",)),
+        "NONE": (("none",), ("none",)),
+    }
+    text = "The plan pays for teeth: secret of {}."
+    passages = [
+        Passage(name, text.format(name), f"{name}.md", f"{name}.md", name.lower(), *rights)
+        for name, rights in whose.items()
+    ]
+    await write_index(folder, passages)
+    return folder
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def entra() -> AsyncGenerator[EntraStandIn]:
+    async with EntraStandIn() as entra:
+        yield entra
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def with_tokens(entra: EntraStandIn, rights_dir: Path) -> AsyncGenerator[RunningHost]:
+    """The app that takes tokens, enforces rights, and gets the platform's headers too."""
+    environment = entra.settings | {"ACCESS_CONTROL": "enforced", "WEBSITE_AUTH_ENABLED": "True"}
+    async with hosted(rights_dir, environment) as host:
+        yield host
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def behind_easy_auth(rights_dir: Path) -> AsyncGenerator[RunningHost]:
+    """The app behind App Service Authentication, which lets in several tenants."""
+    async with hosted(rights_dir, IN_FRONT) as host:
+        yield host
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def unsigned(rights_dir: Path) -> AsyncGenerator[RunningHost]:
+    """The app that lets everybody in, and still gets the platform's headers."""
+    async with hosted(rights_dir, {"WEBSITE_AUTH_ENABLED": "True"}) as host:
+        yield host
+
+
+def overrides(**given: Any) -> dict[str, Any]:
+    return body(QUESTION, context={"overrides": {"top": 50, **given}})
+
+
+def seen_in(answer: str) -> set[str]:
+    return {name for name in EVERY_DOCUMENT if f"secret of {name}" in answer}
+
+
+async def ask(
+    http: aiohttp.ClientSession, host: RunningHost, headers: dict[str, str], sent: dict[str, Any] | None = None
+) -> tuple[int, str]:
+    async with http.post(host.url + "/chat", json=sent or overrides(), headers=headers) as response:
+        return response.status, await response.text()
+
+
+async def start_chat(http: aiohttp.ClientSession, host: RunningHost, headers: dict[str, str]) -> str:
+    sent = {"mode": "standard", "title": "Mine"}
+    async with http.post(host.url + "/chat-history", json=sent, headers=headers) as response:
+        assert response.status == 201
+        return (await response.json())["id"]
+
+
+async def messages_of(http: aiohttp.ClientSession, host: RunningHost, headers: dict[str, str], chat: str) -> int:
+    async with http.get(f"{host.url}/chat-history/{chat}/messages", headers=headers) as response:
+        return response.status
