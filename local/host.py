@@ -2,7 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+import signal
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,15 +79,36 @@ async def _until_asked(
     worker = Worker()
     serving = asyncio.create_task(_serve(options, host_file, settings, port, worker))
     loop = asyncio.get_running_loop()
-    when_asked(lambda: loop.call_soon_threadsafe(serving.cancel))
-    try:
-        await asyncio.wait({serving})
-        if not serving.cancelled():
-            serving.result()
-    finally:
-        ended = await worker.stop()
-        when_asked(None)
+    with _woken_by_signals(loop):
+        when_asked(lambda: loop.call_soon_threadsafe(serving.cancel))
+        try:
+            await asyncio.wait({serving})
+            if not serving.cancelled():
+                serving.result()
+        finally:
+            ended = await worker.stop()
+            when_asked(None)
     return ended
+
+
+@contextmanager
+def _woken_by_signals(loop: asyncio.AbstractEventLoop) -> Generator[None]:
+    """Wake the main thread's loop at each signal, so that the signal's handler runs.
+
+    Python runs handlers between two instructions. A loop that waits runs none, and a signal interrupts the wait only
+    if it comes during it, and to this thread: after one that comes just before, an idle loop would wait for ever.
+    """
+    receiver, sender = socket.socketpair()
+    with receiver, sender:
+        for end in (receiver, sender):
+            end.setblocking(False)
+        loop.add_reader(receiver, receiver.recv, 1000)
+        signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(-1)
+            loop.remove_reader(receiver)
 
 
 async def _serve(options: Options, host_file: HostFile, settings: LocalSettings, port: int, worker: Worker) -> None:

@@ -3,6 +3,7 @@
 import signal
 import socket
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -148,4 +149,27 @@ def test_a_signal_while_the_health_route_is_asked_ends_it(tmp_path: Path, number
     host = RunningHost(write_app(tmp_path, source), {}, ("--port", "0"))
     host.wait_for("asked")
     assert host.stop(number) == 0
+    assert_quiet(host)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_an_idle_host_though_it_does_not_interrupt_its_waiting(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    # As one that comes just before the host begins to wait; here another thread takes it.
+    source = f"""
+    import signal
+    import threading
+    import time
+
+    def signal_yourself():
+        while not os.path.exists("idle"):
+            time.sleep(0.01)
+        signal.pthread_kill(threading.get_ident(), signal.{number.name})
+
+    threading.Thread(target=signal_yourself, daemon=True).start()
+    """
+    host = started(write_app(tmp_path, APP + dedent(source)))
+    (tmp_path / "idle").touch()
+    assert host.wait() == 0
     assert_quiet(host)
