@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM, at every moment."""
 
+import os
 import signal
 import socket
 from pathlib import Path
@@ -160,16 +161,15 @@ def test_a_signal_ends_an_idle_host_though_it_does_not_interrupt_its_waiting(
     source = f"""
     import signal
     import threading
-    import time
 
     def signal_yourself():
-        while not os.path.exists("idle"):
-            time.sleep(0.01)
+        open("now").close()  # waits for the other end
         signal.pthread_kill(threading.get_ident(), signal.{number.name})
 
     threading.Thread(target=signal_yourself, daemon=True).start()
     """
+    os.mkfifo(tmp_path / "now")
     host = started(write_app(tmp_path, APP + dedent(source)))
-    (tmp_path / "idle").touch()
+    (tmp_path / "now").open("w").close()
     assert host.wait() == 0
     assert_quiet(host)
