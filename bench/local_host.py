@@ -20,18 +20,25 @@ def main() -> None:
     def when_asked(end: Callable[[], object] | None) -> None:
         ends[:] = [end] if end else []
 
-    hosting = threading.Thread(target=run, args=(Options(ROOT, port, question=""), when_asked))
-    hosting.start()
-    while not _accepts(port) and hosting.is_alive():
+    # The host waits for signals too, so the main thread is its.
+    threading.Thread(target=_obey, args=(port, ends), daemon=True).start()
+    run(Options(ROOT, port, question=""), when_asked)
+
+
+def _obey(port: int, ends: list[Callable[[], object]]) -> None:
+    """Wait until the host accepts, obey the parent, and end the host with it."""
+    while not _accepts(port):
         time.sleep(0.05)
     asyncio.run(obey(f"http://{LOOPBACK}:{port}"))
     for end in ends:
         end()
-    hosting.join()
 
 
 def _free_port() -> int:
+    """A port that the system gives to nobody who asks for any: it had a connection that has just ended."""
     with socket.create_server((LOOPBACK, 0)) as listening:
+        with socket.create_connection(listening.getsockname()):
+            listening.accept()[0].close()  # who closes first keeps the port for a minute
         return int(listening.getsockname()[1])
 
 
