@@ -111,18 +111,22 @@ class QueueTrigger:
     @asynccontextmanager
     async def _leased(self, message: QueueMessage) -> AsyncGenerator[None]:
         """Keep a message invisible."""
-        renewing = asyncio.create_task(self._renew(message))
+        done = asyncio.Event()
+        renewing = asyncio.create_task(self._renew(message, done))
         try:
             yield
         finally:
-            renewing.cancel()
+            # Not cancelled: what is on its way changes the receipt, without which the message cannot be deleted.
+            done.set()
             await asyncio.wait({renewing})
 
-    async def _renew(self, message: QueueMessage) -> NoReturn:
-        while True:
-            await asyncio.sleep(LEASE_SECONDS / 2)
-            with suppress(AzureError):
-                await self._give_back(message, LEASE_SECONDS)
+    async def _renew(self, message: QueueMessage, done: asyncio.Event) -> None:
+        while not done.is_set():
+            try:
+                await asyncio.wait_for(done.wait(), LEASE_SECONDS / 2)
+            except TimeoutError:
+                with suppress(AzureError):
+                    await self._give_back(message, LEASE_SECONDS)
 
     async def _give_back(self, message: QueueMessage, seconds: int) -> None:
         """Let a message be seen after so many seconds."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ import pytest
 import pytest_asyncio
 from azure.core.pipeline import PipelineRequest, PipelineResponse
 from azure.core.rest import HttpRequest
+from azure.storage.queue import QueueMessage
 from azure.storage.queue.aio import QueueClient
 
 from local.invocation import Call, Function
@@ -249,6 +251,40 @@ async def test_a_message_stays_invisible_for_as_long_as_it_is_worked_on(azurite:
         running.cancel()
         await asyncio.wait({running})
     assert [call.data for call in calls] == ["long"]
+
+
+async def test_a_message_is_deleted_though_its_function_ends_while_it_is_made_invisible_for_longer(
+    azurite: Azurite, queue: QueueClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    await queue.create_queue()
+    await queue.send_message(encoded("long"))
+    work: Future[bool] = Future()
+    begun = asyncio.Event()
+    clock = Clock()
+    caplog.set_level("INFO", "local.invocation")
+
+    def invoke(_: Call) -> Future[bool]:
+        begun.set()
+        return work
+
+    class EndsWorkBeforeTheAnswer(QueueClient):
+        async def update_message(self, *args: Any, **options: Any) -> QueueMessage:
+            updated = await super().update_message(*args, **options)
+            work.set_result(True)
+            async with asyncio.timeout(60):
+                while True:
+                    if "work succeeded" in caplog.text:
+                        return updated
+                    await asyncio.sleep(0.01)
+
+    async with EndsWorkBeforeTheAnswer.from_connection_string(azurite.connection_string, queue.queue_name) as watched:
+        function = Function("work", "1", {"type": "queueTrigger", "name": "message"})
+        running = asyncio.create_task(QueueTrigger(function, watched, watched, invoke, TriggerOptions()).run())
+        await begun.wait()
+        clock.forward(LEASE_SECONDS / 2)
+        await emptied(queue)
+        running.cancel()
+        await asyncio.wait({running})
 
 
 async def test_a_poll_is_one_request(azurite: Azurite, queue: QueueClient) -> None:
