@@ -36,7 +36,9 @@ class Guarded:
     async def post(self, path: str, question: str = NOTHING_FOUND, **more: Any) -> tuple[int, str]:
         """Ask; return the status and the whole of what came back."""
         async with self.http.post(self.host.url + path, json=body(question, **more)) as response:
-            return response.status, await response.text()
+            answer = await response.text()
+        await self.openai.caught_up()  # a refused turn may have asked the model
+        return response.status, answer
 
 
 @asynccontextmanager

@@ -46,6 +46,7 @@ async def test_a_safe_answer_streams_whole_sentence_by_sentence(
         assert response.status == 200
         lines: list[str] = []
         while "sighing. " not in "".join(lines):
+            assert not response.content.at_eof()
             lines.append((await response.content.readline()).decode())
         assert "And" not in "".join(lines)
         gate.set()
@@ -66,6 +67,7 @@ async def test_nothing_of_a_forbidden_sentence_goes_out_and_the_models_stream_is
     async with http.post(safe.url + "/ai-chat/chat/stream", json=body("What is paid?")) as response:
         stream = ""
         while "First this. " not in stream:
+            assert not response.content.at_eof()
             stream += (await response.content.readline()).decode()
         gate.set()
         stream += (await response.read()).decode()
@@ -75,10 +77,13 @@ async def test_nothing_of_a_forbidden_sentence_goes_out_and_the_models_stream_is
     await asyncio.wait_for(openai.chats[-1].disconnected.wait(), 60)
 
 
-async def test_a_forbidden_question_is_refused(safe: RunningHost, http: aiohttp.ClientSession) -> None:
+async def test_a_forbidden_question_is_refused(
+    safe: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
     async with http.post(safe.url + "/ai-chat/chat", json=body(f"Where is the {BAD}?")) as response:
         assert response.status == 400
         assert "safety check" in (await response.json())["error"]
+    await openai.caught_up()  # the turn may have asked the model
 
 
 async def test_an_agents_forbidden_message_is_held_back_and_the_others_come(

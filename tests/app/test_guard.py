@@ -118,18 +118,15 @@ async def test_follow_up_questions_that_are_cleared_go_out(safe: Guarded) -> Non
 @pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
 async def test_a_forbidden_search_query_of_the_models_is_not_shown(safe: Guarded, path: str) -> None:
     safe.openai.call_tool("search_sources", {"search_query": f"{BAD} implants"})
-    safe.openai.reply("Fine.")
-    async with safe.http.post(safe.host.url + path, json={"messages": CONVERSATION}) as response:
-        answer = await response.text()
-    assert response.status == 400
+    status, answer = await safe.post(path, messages=CONVERSATION)
+    assert status == 400
     assert BAD not in answer
 
 
 async def test_a_search_query_of_the_models_is_shown_when_it_is_cleared(safe: Guarded) -> None:
     safe.openai.call_tool("search_sources", {"search_query": "dental implants"})
     safe.openai.reply("Fine.")
-    async with safe.http.post(safe.host.url + "/chat/stream", json={"messages": CONVERSATION}) as response:
-        answer = await response.text()
+    _, answer = await safe.post("/chat/stream", messages=CONVERSATION)
     assert "dental implants" in answer
     assert {ANSWER: "dental implants"} in [session.texts for session in safe.rai.sessions[-3:]]
     asked = [session.texts for session in safe.rai.sessions if Place(Source.PROMPT, "2", 0) in session.texts][-1]
@@ -204,7 +201,6 @@ async def test_off_means_that_nothing_is_asked(data_dir: Path, openai: OpenAISta
 async def test_an_agent_who_answers_single_chat_is_guarded(data_dir: Path, openai: OpenAIStandIn) -> None:
     async with guarded(data_dir, openai, CHAT_AGENT="Researcher") as app:
         openai.call_tool("search", {"query": f"a {BAD}"})
-        openai.reply("Fine.")
         status, answer = await app.post("/chat")
         assert status == 400
         assert BAD not in answer

@@ -1,5 +1,6 @@
 """What the stand-ins that speak HTTP have in common: a server on this machine, on a port of its own."""
 
+import asyncio
 import json
 import ssl
 from abc import ABC, abstractmethod
@@ -7,6 +8,9 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from aiohttp import web
+
+_CAUGHT_UP = "/.caught-up"
+"""An address that no service has."""
 
 
 @dataclass(slots=True)
@@ -39,6 +43,7 @@ class LocalServer(ABC):
         """Its address, once it listens."""
         self._tls = tls
         application = web.Application(client_max_size=largest)
+        application.router.add_get(_CAUGHT_UP, _nothing)
         application.router.add_route("*", "/{path:.*}", self._serve)
         self._runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.2, access_log=None)
 
@@ -52,6 +57,22 @@ class LocalServer(ABC):
     async def __aexit__(self, *_: object) -> None:
         await self._runner.cleanup()
 
+    async def caught_up(self) -> None:
+        """Wait until all that was sent to the server so far has come in; not with TLS.
+
+        An app that gives up a turn may have sent a request just before: it would take what is scripted afterwards. A
+        server takes in connections, and what they bring, in their order.
+        """
+        reader, writer = await asyncio.open_connection(*self._runner.addresses[0])
+        writer.write(f"GET {_CAUGHT_UP} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        assert (await reader.read()).startswith(b"HTTP/1.1 200")
+        writer.close()
+        await writer.wait_closed()
+
     @abstractmethod
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         """Answer a request, whatever its address."""
+
+
+async def _nothing(_: web.Request) -> web.Response:
+    return web.Response()

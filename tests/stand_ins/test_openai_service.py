@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import openai
 import pytest
@@ -128,3 +130,16 @@ async def test_a_client_that_leaves_is_noticed(service: OpenAIStandIn, client: o
     async with asyncio.timeout(10):
         await service.chats[0].disconnected.wait()
     assert not service.chats[0].answered.is_set()
+
+
+async def test_a_request_that_was_given_up_before_takes_no_script_of_a_later_one(
+    service: OpenAIStandIn, client: openai.AsyncOpenAI
+) -> None:
+    body = json.dumps({"model": service.model, "messages": [user("x")]})
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {service.api_key}\r\n"
+    with socket.create_connection(("127.0.0.1", urlsplit(service.endpoint).port or 0)) as given_up:
+        given_up.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+    await service.caught_up()
+    service.reply("For the later one.")
+    answer = await client.chat.completions.create(model=service.model, messages=[{"role": "user", "content": "y"}])
+    assert answer.choices[0].message.content == "For the later one."
