@@ -16,6 +16,7 @@ from shared.errors import NotConfigured
 from shared.guard import SafetyService
 from shared.history import HistoryStore
 from shared.identity import Identity
+from shared.late_imports import importing
 from shared.openai_service.connection import OpenAIConnection
 from shared.openai_service.service import OpenAIService
 from shared.retrieval import Embedder, PassageIndex, Retriever
@@ -96,7 +97,7 @@ async def get_service() -> Service:
     async with _building:
         if _service is None:
             settings = Settings.read(os.environ)
-            _service = await asyncio.to_thread(build_service, settings)
+            _service = await importing(lambda: build_service(settings))
     return _service
 
 
@@ -113,7 +114,7 @@ async def get_target() -> "Target":
     global _target  # noqa: PLW0603 (as above)
     async with _opening:
         if _target is None:
-            _target = await asyncio.to_thread(open_target, Settings.read(os.environ))
+            _target = await importing(lambda: open_target(Settings.read(os.environ)))
     return _target
 
 

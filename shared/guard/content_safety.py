@@ -13,6 +13,7 @@ from shared.errors import SwitchboardError
 from shared.guard.content_safety_session import ContentSafetySession
 from shared.guard.severity_policy import SeverityPolicy, read_severity_policy
 from shared.kept_health import KeptHealth
+from shared.late_imports import importing
 from shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class ContentSafety:
         """Make the client, at the first call. Importing the SDK takes a while, so a thread does that."""
         async with self._opening:
             if self._analyser is None:
-                self._analyser = await asyncio.to_thread(_make_analyser, self._endpoint, self._key)
+                self._analyser = await importing(lambda: _make_analyser(self._endpoint, self._key))
             return self._analyser
 
 

@@ -1,0 +1,21 @@
+"""What imports much, and late: in a thread, as it takes long, and one at a time.
+
+Of two threads, of which one imports a package and the other a module in it, each may come to wait for the other: Python
+notices, and has one of them fail.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+_importing = threading.Lock()
+
+
+async def importing[T](work: Callable[[], T]) -> T:
+    """Do work that imports, and return its result."""
+    return await asyncio.to_thread(_alone, work)
+
+
+def _alone[T](work: Callable[[], T]) -> T:
+    with _importing:
+        return work()
