@@ -1,6 +1,7 @@
 """The embedded index as a file: how it is opened, what is in it, and what its errors mean."""
 
 import math
+import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -41,6 +42,8 @@ PRAGMA user_version = {SCHEMA_VERSION};
 
 _BUSY_MILLISECONDS = 10_000
 """How long to wait for another process that writes; a file's transaction takes far less."""
+_PAUSE = 0.01
+"""Seconds between two tries to have the file for oneself."""
 
 _FILE = EmbeddedFile("search index", "Delete it and run `make index` to build it again.")
 translated = _FILE.translated
@@ -65,7 +68,7 @@ def open_for_writing(path: Path) -> apsw.Connection:
     with translated():
         path.parent.mkdir(parents=True, exist_ok=True)
         db = _prepared(apsw.Connection(str(path)))
-        db.pragma("journal_mode", "wal")
+        _log_ahead(db)
         db.pragma("synchronous", "normal")
         db.pragma("foreign_keys", True)
         with transaction(db, "IMMEDIATE"):
@@ -118,8 +121,28 @@ def vector_blob(vector: Sequence[float]) -> bytes | None:
     return array("f", vector).tobytes() if 0 < math.hypot(*vector) < math.inf else None
 
 
+def _log_ahead(db: apsw.Connection) -> None:
+    """Have what is written go to a log first, so that readers and writers do not wait for each other.
+
+    The first time, SQLite gives up at once if somebody else does the same: there its own wait does not count.
+    """
+    until = time.monotonic() + _BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            db.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
 def _prepared(db: apsw.Connection) -> apsw.Connection:
     db.set_busy_timeout(_BUSY_MILLISECONDS)
+    # The tokenizer's registration reads the schema if nothing has yet, and while it waits for the file then, no other
+    # thread of this process runs: not even the one that it waits for.
+    db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     db.enable_load_extension(True)
     db.load_extension(sqlite_vec.loadable_path())
     db.enable_load_extension(False)

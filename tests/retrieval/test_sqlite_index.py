@@ -137,6 +137,21 @@ async def test_two_writers_wait_for_each_other(index: SqliteIndex, path: Path) -
     assert len(await index.fingerprints()) == 20
 
 
+async def test_two_that_make_the_index_at_once_both_write_to_it(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    index = SqliteIndex(path)
+    writing = asyncio.create_task(index.replace("a.md", "1", [passage("a1", "Glasses.")], None))
+    await asyncio.wait([writing], timeout=0.2)
+    assert not writing.done()
+    other.execute("COMMIT")
+    await writing
+    await index.aclose()
+    other.close()
+    assert await found(path, "glasses") == ["a1"]
+
+
 class _HeldUp(list[Passage]):
     """Passages that let no writer pass until they are told to."""
 

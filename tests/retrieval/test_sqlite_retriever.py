@@ -355,6 +355,20 @@ async def test_a_search_past_the_deadline_is_too_slow(path: Path) -> None:
             await retriever.search(SearchQuery("glasses"), over)
 
 
+async def test_who_waits_for_the_file_lets_the_rest_of_the_process_go_on(path: Path) -> None:
+    await fill(path, LIBRARY)
+    holder = apsw.Connection(str(path))
+    holder.pragma("journal_mode", "delete")
+    holder.execute("BEGIN EXCLUSIVE")
+    async with opened(path) as retriever:
+        searching = asyncio.create_task(retriever.search(SearchQuery("vision", top=1), CONTEXT))
+        await asyncio.wait([searching], timeout=0.2)
+        assert not searching.done()
+        holder.execute("ROLLBACK")
+        assert [found.id for found in (await searching).passages] == ["vision"]
+    holder.close()
+
+
 async def test_searches_see_whole_files_while_an_index_is_written(path: Path) -> None:
     def version(number: int) -> list[Passage]:
         return [replace(passage(f"{part}", f"glasses edition{number}"), sourcefile="book.md") for part in range(20)]
