@@ -183,7 +183,7 @@ class HistoryContract:
 
     async def test_a_delete_amid_writes_wins(self, history: HistoryStore) -> None:
         owner, chat = await self.started(history)
-        writing = asyncio.create_task(self.write_pairs(history, owner, chat))
+        writing = asyncio.create_task(self.write_pairs(history, owner, chat, times=100))
         while not writing.done() and len(await history.messages(owner, chat)) < 4:
             pass
         await history.delete(owner, chat)
@@ -196,8 +196,9 @@ class HistoryContract:
         assert health.ok
         assert not health.needed
 
-    async def write_pairs(self, history: HistoryStore, owner: str, chat: str) -> None:
-        for number in range(10):
+    async def write_pairs(self, history: HistoryStore, owner: str, chat: str, times: int = 1) -> None:
+        """Write ten pairs of messages, and each of them as often as said."""
+        for number in [*range(10)] * times:
             await history.write(owner, chat, [said(2 * number, "x" * 5_000), said(2 * number + 1)])
 
     async def assert_not_found(self, history: HistoryStore, owner: str, chat: str) -> None:
