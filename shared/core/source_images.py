@@ -6,9 +6,10 @@ the index of azure-search-openai-demo, it is that document. A missing or broken 
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Protocol
 from urllib.parse import unquote
@@ -145,7 +146,7 @@ class _Loading:
 
     async def images(self, places: Mapping[str, _Place]) -> list[ImagePart]:
         """The images, each named by its key, in this order, as far as the limits let them through."""
-        found = await self._all(self._find(name, place) for name, place in places.items())
+        found = await self._all(partial(self._find, name, place) for name, place in places.items())
         chosen: list[_Found] = []
         room = MOST_BYTES
         for one in found:
@@ -153,7 +154,7 @@ class _Loading:
                 room -= one.document.size
                 chosen.append(one)
         self._found, self._left_out = len(found), len(found) - len(chosen)
-        return await self._all(map(self._read, chosen))
+        return await self._all(partial(self._read, one) for one in chosen)
 
     def note(self) -> str | None:
         """What did not come, if anything."""
@@ -166,14 +167,14 @@ class _Loading:
             said.append(f"Cannot be read now: {self._failed}.")
         return " ".join(said) or None
 
-    async def _all[Got](self, asked: Iterable[Awaitable[Got | None]]) -> list[Got]:
+    async def _all[Got](self, asked: Iterable[Callable[[], Awaitable[Got | None]]]) -> list[Got]:
         got = await asyncio.gather(*map(self._tried, asked))
         return [one for one in got if one is not None]
 
-    async def _tried[Got](self, asked: Awaitable[Got | None]) -> Got | None:
+    async def _tried[Got](self, ask: Callable[[], Awaitable[Got | None]]) -> Got | None:
         try:
             async with asyncio.timeout_at(self._limit):
-                return await asked
+                return await ask()  # not before: who leaves now has begun nothing that is never awaited
         except (SwitchboardError, TimeoutError) as fault:
             _log.warning("invocation %s: an image of a source: %s", self._invocation_id, type(fault).__name__)
             self._failed += 1

@@ -235,6 +235,14 @@ async def test_a_fault_of_the_store_costs_its_image_and_not_the_turn(
     assert "secret" not in caplog.text
 
 
+async def test_who_leaves_before_the_first_image_is_asked_for_leaves_nothing_begun(stores: Stores) -> None:
+    looking = asyncio.create_task(stores.shown(page(1), page(2)))
+    await asyncio.sleep(0)
+    looking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await looking
+
+
 class CutOff(FileStore):
     """A store that sends less than it said."""
 
