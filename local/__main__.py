@@ -36,8 +36,10 @@ class StopSignals:
 
 def end_process(code: int) -> NoReturn:
     """End now, whatever threads of the app still do."""
-    sys.stdout.flush()
-    os._exit(code)
+    try:
+        sys.stdout.flush()
+    finally:  # also where nobody reads it any more
+        os._exit(code)
 
 
 def read_arguments() -> argparse.Namespace:

@@ -77,7 +77,7 @@ class Worker:
         Returns:
             False where something did not end in a little more than `STOP_SECONDS`; the thread is then still there.
         """
-        if not self._thread.is_alive():
+        if self.ended.done() or not self._thread.is_alive():
             return True
         asyncio.run_coroutine_threadsafe(_cancel_everything(), self._loop).add_done_callback(
             lambda _: self._loop.call_soon_threadsafe(self._loop.stop)

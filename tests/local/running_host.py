@@ -37,6 +37,7 @@ class RunningHost:
             stderr=subprocess.STDOUT,
         )
         self._printed = bytearray()
+        self._ended = False
         self._changed = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -62,7 +63,7 @@ class RunningHost:
         """Wait until a regular expression is found in the log; return what matched. Blocks: `to_thread` it."""
 
         def found_or_ended() -> bool:
-            return re.search(pattern, self._printed.decode()) is not None or not self._reader.is_alive()
+            return re.search(pattern, self._printed.decode()) is not None or self._ended
 
         with self._changed:
             self._changed.wait_for(found_or_ended, seconds)
@@ -95,6 +96,7 @@ class RunningHost:
                 self._printed += line
                 self._changed.notify_all()
         with self._changed:
+            self._ended = True
             self._changed.notify_all()
 
 

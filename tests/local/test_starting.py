@@ -90,12 +90,12 @@ def test_a_port_that_is_none_is_one_sentence(tmp_path: Path, port: str) -> None:
 
 def test_the_port_comes_from_the_argument_then_the_environment_then_the_file(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
-        free = probe.getsockname()[1]
-    app = write_app(tmp_path, CHAT, local_settings={"Host": {"LocalHttpPort": free}})
-    code, log = refused_host(app, {"PORT": "70710"}, "--try", "x")
-    assert (code, "PORT must be" in log) == (1, True)
-    with running_host(app, {"PORT": "70710"}) as argument_wins:
-        assert argument_wins.port != free
+        taken = probe.getsockname()[1]
+        app = write_app(tmp_path, CHAT, local_settings={"Host": {"LocalHttpPort": taken}})
+        code, log = refused_host(app, {"PORT": "70710"}, "--try", "x")
+        assert (code, "PORT must be" in log) == (1, True)
+        with running_host(app, {"PORT": "70710"}) as argument_wins:
+            assert argument_wins.port != taken
 
 
 def test_the_ready_line_is_followed_by_a_request_that_can_be_pasted(tmp_path: Path) -> None:
