@@ -1,6 +1,5 @@
 """The turns of agents, by a framework that takes long to import: in a thread, when the first request needs it."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from shared.agents.definitions import AgentDefinition, Agents
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, RequestContext
 from shared.events import ChatEvent
+from shared.late_imports import importing
 from shared.retrieval import Retriever
 from shared.telemetry import Watch, unwatched
 
@@ -54,6 +54,6 @@ def agent_turn(
 
 
 async def _begun(begin: Callable[[], AsyncGenerator[ChatEvent]]) -> AsyncGenerator[ChatEvent]:
-    async with aclosing(await asyncio.to_thread(begin)) as events:
+    async with aclosing(await importing(begin)) as events:
         async for event in events:
             yield event
