@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -92,12 +93,14 @@ class SqliteIndex:
 
     async def _run[T](self, work: Callable[[apsw.Connection], T]) -> T:
         async with self._one_at_a_time:
-            # A cancelled caller must not free the connection while the thread still writes.
-            thread = asyncio.ensure_future(asyncio.to_thread(self._transact, work))
+            # A caller that is cancelled, however often, must not free the connection while the thread still writes.
+            thread = asyncio.get_running_loop().run_in_executor(None, self._transact, work)
             try:
                 return await asyncio.shield(thread)
             except asyncio.CancelledError:
-                await asyncio.wait([thread])
+                while not thread.done():
+                    with suppress(asyncio.CancelledError):
+                        await asyncio.wait([thread])
                 raise
 
     def _transact[T](self, work: Callable[[apsw.Connection], T]) -> T:

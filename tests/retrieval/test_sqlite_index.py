@@ -170,10 +170,11 @@ async def test_a_write_that_is_cancelled_half_way_is_whole_before_the_next_one_b
     passages = _HeldUp([passage("a1", "Glasses.")])
     writing = asyncio.create_task(index.replace("a.md", "1", passages, None))
     assert await asyncio.to_thread(passages.reached.wait, 30)
-    writing.cancel()
     reading = asyncio.create_task(index.fingerprints())
-    await asyncio.wait([reading], timeout=0.1)
-    assert not reading.done()
+    for _ in range(2):
+        writing.cancel()
+        await asyncio.wait([reading], timeout=0.1)
+        assert not reading.done()
     passages.released.set()
     assert await reading == {"a.md": "1"}
     assert writing.cancelled()
