@@ -103,7 +103,8 @@ class PageImages:
             await self._store.keep(page_image(sourcefile, number), file, rights)
             return await self._embedder.embed_image(image) if self._embedder else None
 
-        with TemporaryDirectory(prefix="switchboard-") as folder:
+        # What is cancelled may still be writing there: that must not be told in place of the cancellation.
+        with TemporaryDirectory(prefix="switchboard-", ignore_cleanup_errors=True) as folder:
             images = await asyncio.to_thread(render_pages, path, numbers)
             # None goes on after another's fault, in a folder that is gone.
             results = await asyncio.gather(*(keep(*image) for image in images), return_exceptions=True)

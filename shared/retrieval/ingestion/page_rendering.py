@@ -5,9 +5,9 @@ from contextlib import closing, suppress
 from io import BytesIO
 from pathlib import Path
 
-from pypdfium2 import PdfDocument, PdfiumError, PdfPage
+from pypdfium2 import PdfiumError, PdfPage
 
-from shared.retrieval.ingestion.pdf import PDFIUM
+from shared.retrieval.ingestion.pdf import opened
 
 LONGEST_SIDE = 1500
 """Pixels: small print can be read, and models would make a larger image smaller before they look at it."""
@@ -18,9 +18,13 @@ _QUALITIES = (80, 60, 40, 20)
 
 
 def render_pages(path: Path, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
-    """These pages of a PDF as JPEG, each with its number; one that cannot be drawn is left out."""
+    """These pages of a PDF as JPEG, each with its number; one that cannot be drawn is left out.
+
+    Raises:
+        UnreadableError: see `opened`.
+    """
     images: list[tuple[int, bytes]] = []
-    with PDFIUM, closing(PdfDocument(path)) as document:
+    with opened(path) as document:
         for number in numbers:
             with suppress(PdfiumError), closing(document[number - 1]) as page:
                 images.append((number, _render(page)))

@@ -1,8 +1,8 @@
 """PDF to pages of text, by PDFium."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -13,31 +13,46 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
 from shared.retrieval.ingestion.pages import Page, UnreadableError
 from shared.retrieval.ingestion.pdf_layout import Line, layout
 
-PDFIUM = Lock()
+_PDFIUM = Lock()
 """PDFium must not be used by two threads at once."""
 _HYPHEN = 2
 """What PDFium reports in place of a hyphen at a line's end, where it leaves out the line break."""
+
+
+@contextmanager
+def opened(path: Path) -> Generator[PdfDocument]:
+    """A PDF, for the only thread that uses PDFium then.
+
+    Raises:
+        UnreadableError: it is protected by a password, or damaged: also by now, as somebody may write it meanwhile.
+    """
+    try:
+        with _PDFIUM, closing(PdfDocument(path)) as document:
+            yield document
+    except PdfiumError as fault:
+        if fault.err_code == raw.FPDF_ERR_PASSWORD:
+            raise UnreadableError("is protected by a password; save it without one.") from fault
+        raise UnreadableError("is damaged, or no PDF.") from fault
 
 
 def read_pdf(path: Path) -> list[Page]:
     """The pages of a PDF, numbered physically from 1.
 
     Raises:
-        UnreadableError: it is protected by a password, or damaged.
+        UnreadableError: see `opened`.
     """
-    try:
-        with PDFIUM, closing(PdfDocument(path)) as document:
-            pages = [_lines(document[index]) for index in range(len(document))]
-    except PdfiumError as fault:
-        if fault.err_code == raw.FPDF_ERR_PASSWORD:
-            raise UnreadableError("is protected by a password; save it without one.") from fault
-        raise UnreadableError("is damaged, or no PDF.") from fault
+    with opened(path) as document:
+        pages = [_lines(document[index]) for index in range(len(document))]
     return [Page(text, number) for number, text in enumerate(layout(pages), start=1)]
 
 
 def pages_with_pictures(path: Path) -> list[int]:
-    """The numbers of the pages of a PDF that show something, be it text or a scan; not the empty ones."""
-    with PDFIUM, closing(PdfDocument(path)) as document:
+    """The numbers of the pages of a PDF that show something, be it text or a scan; not the empty ones.
+
+    Raises:
+        UnreadableError: see `opened`.
+    """
+    with opened(path) as document:
         return [index + 1 for index in range(len(document)) if _shows_something(document[index])]
 
 

@@ -1,7 +1,7 @@
 """Images of pages are made with the passages of a PDF, replaced and removed with them."""
 
 import shutil
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from shared.retrieval.ingestion.document import ingest_stored
 from shared.retrieval.ingestion.page_images import PageImages
 from shared.retrieval.ingestion.page_rendering import LARGEST_IMAGE, LONGEST_SIDE, render_pages
 from shared.retrieval.vision_embedder import VisionEmbedder
-from tests.retrieval.ingestion.memory_index import Workplace, outcomes, reason
+from tests.retrieval.ingestion.memory_index import LengthEmbedder, Workplace, outcomes, reason
 from tests.stand_ins.vision import VisionStandIn
 
 FILES = Path(__file__).parent / "files"
@@ -138,6 +138,20 @@ async def test_a_fault_of_the_vectors_leaves_the_document_for_the_next_time(
     assert place.index.files == {}
     assert outcomes(await place.ingest()) == {"a.pdf": "indexed"}
     await pages.aclose()
+
+
+async def test_a_pdf_that_is_damaged_while_it_is_indexed_holds_up_no_other(place: Pictured) -> None:
+    class Meanwhile(LengthEmbedder):
+        async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            shutil.copy(FILES / "damaged.pdf", place.docs / "a.pdf")
+            return await super().embed(texts)
+
+    place.embedder = Meanwhile()
+    place.write("a.pdf", THREE.read_bytes())
+    place.write("b.md", "Text.")
+    report = await place.ingest()
+    assert outcomes(report) == {"a.pdf": "failed", "b.md": "indexed"}
+    assert "damaged" in reason(report, "a.pdf")
 
 
 async def test_a_fault_of_the_store_leaves_the_document_for_the_next_time(place: Pictured) -> None:
