@@ -348,7 +348,7 @@ class _Slow(HashedEmbedder):
 
 async def test_the_vectors_of_texts_and_images_are_made_at_the_same_time(service: AISearchStandIn) -> None:
     barrier = asyncio.Barrier(2)
-    async with asyncio.timeout(10), searching(service, _Slow(barrier), _Slow(barrier, IMAGE_DIMENSIONS)) as retriever:
+    async with asyncio.timeout(60), searching(service, _Slow(barrier), _Slow(barrier, IMAGE_DIMENSIONS)) as retriever:
         result = await retriever.search(SearchQuery("vision"), CONTEXT)
     assert result.details["vector_fields"] == ["embedding", "imageEmbedding"]
 
@@ -410,7 +410,7 @@ async def test_where_one_vector_fails_the_other_is_given_up(service: AISearchSta
     async with searching(service, _Broken(), images) as retriever:
         with pytest.raises(Unavailable):
             await retriever.search(SearchQuery("vision"), CONTEXT)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await images.cancelled.wait()
 
 

@@ -236,7 +236,7 @@ async def test_of_several_at_once_the_last_to_write_has_the_present_state(contai
         await container.upload("a.md", "Second.")
         second = asyncio.create_task(container.ingest("a.md"))
         second.add_done_callback(lambda _: done.set())
-        await asyncio.wait_for(done.wait(), 10)
+        await asyncio.wait_for(done.wait(), 60)
 
     container.embedder = Meanwhile(wait)
     await container.upload("a.md", "First.")

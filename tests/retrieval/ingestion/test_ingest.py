@@ -4,7 +4,8 @@ import asyncio
 import os
 import shutil
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote
@@ -215,7 +216,7 @@ async def test_an_interruption_leaves_whole_files_and_the_next_run_does_the_rest
     place.write("a.md", "First.")
     place.write("b.md", "Here it gets stuck.")
     run = asyncio.create_task(place.ingest())
-    await asyncio.wait_for(reached.wait(), 10)
+    await asyncio.wait_for(reached.wait(), 60)
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
         await run
@@ -292,33 +293,34 @@ async def test_a_name_that_is_not_unicode_is_told(place: Workplace) -> None:
     assert "not Unicode" in reason(report, "f\ufffdr.md")
 
 
-@pytest.fixture
-def ordinary_user() -> Iterator[Path]:
-    """A folder of a user whom permissions apply to, unlike root."""
-    with TemporaryDirectory() as folder:
-        is_root = os.geteuid() == 0
+@contextmanager
+def ordinary_user(folder: str) -> Generator[None]:
+    """Be a user whom permissions apply to, unlike root, and whose folder this is."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.chown(folder, 65534, -1)
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
         if is_root:
-            os.chown(folder, 65534, -1)
-            os.seteuid(65534)
-        try:
-            yield Path(folder)
-        finally:
-            if is_root:
-                os.seteuid(0)
+            os.seteuid(0)
 
 
-async def test_what_may_not_be_opened_is_told_and_stays_in_the_index(ordinary_user: Path) -> None:
-    place = Workplace(ordinary_user)
-    place.write("a.md", "Text.")
-    place.write("closed/b.md", "Text.")
-    await place.ingest()
-    place.write("a.md", "New text.").chmod(0)
-    (place.docs / "closed").chmod(0)
-    report = await place.ingest()
-    (place.docs / "closed").chmod(0o700)
-    assert outcomes(report) == {"closed": "failed", "a.md": "failed"}
-    assert "Permission denied" in reason(report, "a.md")
-    assert set(place.index.files) == place.copies() == {"a.md", "closed/b.md"}
+async def test_what_may_not_be_opened_is_told_and_stays_in_the_index() -> None:
+    with TemporaryDirectory() as folder:  # every user gets there, unlike to `tmp_path`
+        place = Workplace(Path(folder))
+        place.write("a.md", "Text.")
+        place.write("closed/b.md", "Text.")
+        await place.ingest()  # by whom whatever is imported now may be read
+        place.write("a.md", "New text.").chmod(0)
+        (place.docs / "closed").chmod(0)
+        with ordinary_user(folder):
+            report = await place.ingest()
+        (place.docs / "closed").chmod(0o700)
+        assert outcomes(report) == {"closed": "failed", "a.md": "failed"}
+        assert "Permission denied" in reason(report, "a.md")
+        assert set(place.index.files) == place.copies() == {"a.md", "closed/b.md"}
 
 
 async def test_a_file_over_the_limit_is_told(place: Workplace) -> None:
