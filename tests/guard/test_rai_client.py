@@ -17,6 +17,7 @@ from shared.guard.rai_client import RaiService
 from shared.guard.rai_errors import ERRORS
 from shared.guard.rai_wire import Commit, InlinePolicy, PolicyName
 from shared.settings import Settings
+from tests.clock import Clock
 from tests.guard.safety_contract import CONTEXT, chunk, prompt, said
 from tests.stand_ins.rai_service import DETAILS, DONE, RaiStandIn, Session, cleared
 
@@ -254,9 +255,9 @@ async def test_a_stream_that_ends_early_ends_the_events_and_takes_nothing_more(
 
 
 async def test_nothing_is_read_behind_the_completion(rai: RaiStandIn, service: RaiService) -> None:
-    rai.script(DONE, Watermark(said(0), 5), grpc.StatusCode.INTERNAL)
-    async with service.session(CONTEXT) as session:
-        assert await collect(session) == [DONE]
+    # Not before the client has sent everything: a service that has ended takes no policy.
+    rai.script(lambda session: session.half_closed, DONE, Watermark(said(0), 5), grpc.StatusCode.INTERNAL)
+    assert await say_nothing(service) == [DONE]
 
 
 async def test_the_requests_deadline_ends_a_silent_session(rai: RaiStandIn, service: RaiService) -> None:
@@ -265,17 +266,21 @@ async def test_the_requests_deadline_ends_a_silent_session(rai: RaiStandIn, serv
         await say_nothing(service, within(0.2))
 
 
-async def test_a_service_that_takes_nothing_is_too_slow_and_ends_the_other_wait(rai: RaiStandIn) -> None:
+async def test_a_service_that_takes_nothing_is_too_slow_and_ends_the_other_wait(
+    rai: RaiStandIn, service: RaiService, clock: Clock
+) -> None:
     rai.deaf = True
     rai.script(SILENCE())
-    service = RaiService(rai.endpoint, "default", 0.2)
     async with service.session(CONTEXT) as session:
         reading = asyncio.create_task(collect(session))
+        sending = asyncio.create_task(send_until_it_fails(session))
+        while not sending.done():  # each payload has its own ten seconds, from when it is sent
+            clock.forward(10)
+            await asyncio.sleep(0)
         with pytest.raises(TooSlow):
-            await send_until_it_fails(session)
+            await sending
         with pytest.raises(TooSlow):
             await reading
-    await service.aclose()
 
 
 async def test_leaving_early_ends_the_call_and_leaves_nothing_behind(rai: RaiStandIn, service: RaiService) -> None:

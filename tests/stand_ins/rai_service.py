@@ -80,6 +80,9 @@ class Session:
     """Whether the client has said that nothing more will come."""
     left: bool = False
     """Whether the client ended the call before it was over."""
+    completed: bool = False
+    """Whether it was told that the analysis is over. It may then end the call sooner than the server has noticed that
+    this went out."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the session is over, however that came."""
     _arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -227,7 +230,7 @@ class RaiStandIn:
             for step in steps:
                 await self._do(step, session, context)
         except asyncio.CancelledError:
-            session.left = True
+            session.left = not session.completed
             raise
         finally:
             session.ended.set()
@@ -248,6 +251,7 @@ class RaiStandIn:
             case Cleared(until):
                 await self._clear(session, until, context)
             case AnalysisResult() | Watermark() | Completion():
+                session.completed = isinstance(step, Completion)
                 await context.write(encode_response(step))
             case _ if callable(step):
                 await session.until(step)
