@@ -3,6 +3,8 @@
 Does only what is not done yet, so that it costs nothing the second time.
 """
 
+import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -23,6 +25,9 @@ PIP_VERSION = "26.3"
 def main() -> None:
     """Set up, telling what takes time."""
     os.chdir(str(ROOT))
+    with contextlib.suppress(OSError):  # not every file system can lock a folder
+        # One at a time: who comes second finds it done. The lock ends with the process.
+        fcntl.flock(os.open(str(ROOT), os.O_RDONLY), fcntl.LOCK_EX)
     stamp = ROOT / ".venv" / ".synced"
     inputs = [ROOT / "uv.lock", ROOT / "pyproject.toml", Path(__file__)]
     if stamp.exists() and all(stamp.stat().st_mtime > file.stat().st_mtime for file in inputs):
@@ -44,15 +49,17 @@ def find_uv() -> str:
 def install_uv() -> str:
     """Install uv with pip; where Python comes without pip, as in Debian, with a pip fetched for this once."""
     say("Installing uv")
-    TOOLS.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
+    (TOOLS / "bin").mkdir(parents=True, exist_ok=True)
+    uv = TOOLS / "bin" / "uv"
+    with tempfile.TemporaryDirectory(dir=str(TOOLS)) as folder:
         pip = [sys.executable, "-m", "pip"]
         if subprocess.call([*pip, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) != 0:
             pip = [sys.executable, fetch_pip(Path(folder)) + "/pip"]
-        arguments = ["install", "--quiet", "--upgrade", "--target", str(TOOLS), "uv==" + UV_VERSION]
+        arguments = ["install", "--quiet", "--upgrade", "--target", folder + "/uv", "uv==" + UV_VERSION]
         if subprocess.call(pip + arguments) != 0:
             sys.exit("uv could not be installed. Install it yourself (https://docs.astral.sh/uv) and try again.")
-    return str(TOOLS / "bin" / "uv")
+        (Path(folder) / "uv" / "bin" / "uv").replace(uv)  # whole or not at all, if this is interrupted
+    return str(uv)
 
 
 def fetch_pip(folder: Path) -> str:
