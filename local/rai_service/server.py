@@ -76,7 +76,8 @@ class ReferenceService:
         try:
             async for data in self._write(queue):
                 yield data
-            await reading
+            if reading.done():  # else a fault ends the stream, whatever the client may still send
+                reading.result()
         except _Refused as refused:
             await context.abort(refused.status, refused.details)
         finally:
