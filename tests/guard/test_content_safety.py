@@ -361,7 +361,7 @@ async def test_the_requests_deadline_counts_too(service: ContentSafetyStandIn, c
 
 
 async def test_a_service_that_is_not_there_is_named_by_its_setting() -> None:
-    safety = ContentSafety("http://127.0.0.1:9", SecretStr("key"), DEFAULT_POLICY, timeout=5)
+    safety = ContentSafety("http://127.0.0.1:9", SecretStr("key"), DEFAULT_POLICY, timeout=30)
     with pytest.raises(Unavailable, match="CONTENT_SAFETY_ENDPOINT"):
         await analysed(safety, prompt("Hello"))
     health = await safety.check()
