@@ -139,7 +139,9 @@ async def test_a_text_that_the_service_does_not_take_is_refused_whatever_the_set
     assert out.events == []
 
 
-async def test_what_a_broken_session_still_says_is_heard() -> None:
+async def test_what_a_broken_session_still_says_is_heard(clock: Clock) -> None:
+    clock.stop()
+
     async def last_words(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
         await session.next()
         for _ in range(5):  # whoever is told that sending failed has heard it by now
