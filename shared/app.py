@@ -97,7 +97,7 @@ async def get_service() -> Service:
     async with _building:
         if _service is None:
             settings = Settings.read(os.environ)
-            _service = await importing(lambda: build_service(settings))
+            _service = await importing(build_service, settings)
     return _service
 
 
@@ -114,7 +114,7 @@ async def get_target() -> "Target":
     global _target  # noqa: PLW0603 (as above)
     async with _opening:
         if _target is None:
-            _target = await importing(lambda: open_target(Settings.read(os.environ)))
+            _target = await importing(open_target, Settings.read(os.environ))
     return _target
 
 

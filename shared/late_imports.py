@@ -11,11 +11,11 @@ from collections.abc import Callable
 _importing = threading.Lock()
 
 
-async def importing[T](work: Callable[[], T]) -> T:
+async def importing[**P, T](work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Do work that imports, and return its result."""
-    return await asyncio.to_thread(_alone, work)
 
+    def alone() -> T:
+        with _importing:
+            return work(*arguments, **named)
 
-def _alone[T](work: Callable[[], T]) -> T:
-    with _importing:
-        return work()
+    return await asyncio.to_thread(alone)

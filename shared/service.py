@@ -18,6 +18,7 @@ from shared.events import ChatEvent
 from shared.guard import SafetyService
 from shared.history import HistoryStore
 from shared.identity import Identity
+from shared.late_imports import importing
 from shared.retrieval import Retriever
 from shared.settings import Settings
 from shared.telemetry import Tracing, unwatched
@@ -124,10 +125,10 @@ class Service:
         }
         return dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
 
-    def load(self) -> None:
-        """Import what the settings ask for and requests import late. Takes a while: call it in a thread."""
+    async def load(self) -> None:
+        """Import what the settings ask for and requests import late; between two modules a request has its turn."""
         for module in _late_modules(self.settings):
-            import_module(module)
+            await importing(import_module, module)
 
     async def _check_identity(self) -> PartHealth:
         health = await self.identity.check()

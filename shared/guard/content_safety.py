@@ -84,7 +84,7 @@ class ContentSafety:
         """Make the client, at the first call. Importing the SDK takes a while, so a thread does that."""
         async with self._opening:
             if self._analyser is None:
-                self._analyser = await importing(lambda: _make_analyser(self._endpoint, self._key))
+                self._analyser = await importing(_make_analyser, self._endpoint, self._key)
             return self._analyser
 
 

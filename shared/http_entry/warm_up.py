@@ -10,7 +10,6 @@ import time
 
 from shared import app
 from shared.errors import SwitchboardError
-from shared.late_imports import importing
 
 _log = logging.getLogger("switchboard.start")
 
@@ -22,7 +21,7 @@ async def warm_up() -> None:
     started = time.monotonic()
     try:
         service = await app.get_service()
-        await asyncio.gather(importing(service.load), service.check())
+        await asyncio.gather(service.load(), service.check())
     except SwitchboardError as error:
         _log.warning("not warmed up: %s", error.message)
     except Exception as error:  # noqa: BLE001 (nobody waits for this; a request meets the same fault and answers it)

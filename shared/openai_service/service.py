@@ -74,7 +74,7 @@ class OpenAIService:
         """Make the client, at the first call. Importing the SDK takes most of a second, so a thread does that."""
         async with self._opening:
             if self._sender is None:
-                self._sender = await importing(lambda: _make_sender(self.connection, self.patience))
+                self._sender = await importing(_make_sender, self.connection, self.patience)
             return self._sender
 
     async def aclose(self) -> None:
