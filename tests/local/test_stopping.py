@@ -31,12 +31,6 @@ def blocks(req: Request) -> JSONResponse:
     print("blocking", flush=True)
     time.sleep(600)
 """
-# The grace is three seconds, which a machine may lose; the host and its app are one process.
-LONG_GRACE = """
-import local.front
-
-local.front.GRACE_SECONDS = 60
-"""
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 NOISE = ("Traceback", "never retrieved", "was destroyed", "Exception", "CancelledError", "Warning")
 
@@ -97,7 +91,7 @@ def test_a_stream_that_ends_within_the_grace_is_complete(tmp_path: Path) -> None
 
         return StreamingResponse(body(), media_type="text/plain")
     """
-    host = started(write_app(tmp_path, LONG_GRACE + dedent(source)))
+    host = started(write_app(tmp_path, source))
     with open_stream(host, "short") as caller:
         received = caller.recv(1000)
         host.process.send_signal(signal.SIGINT)
@@ -111,7 +105,7 @@ def test_a_stream_that_ends_within_the_grace_is_complete(tmp_path: Path) -> None
 
 
 def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
-    host = started(write_app(tmp_path, LONG_GRACE + APP))
+    host = started(write_app(tmp_path, APP))
     with open_stream(host, "endless") as caller:
         assert caller.recv(1000)
         host.process.send_signal(signal.SIGINT)
