@@ -39,7 +39,7 @@ class Options:
 
 
 def run(options: Options, when_asked: WhenAsked) -> bool:
-    """Host an app until asked to stop.
+    """Host an app until asked to stop; in the main thread, the only one that signals can be made to wake.
 
     Args:
         options: the command line's.
