@@ -1,4 +1,4 @@
-"""Every trigger of the app: the map of what it offers. What each does is in `shared/http_entry/`."""
+"""Every trigger of the app: the map of what it offers. What each does is in `shared/triggers/`."""
 
 import os
 
@@ -6,7 +6,8 @@ import azure.functions as func
 from azure.functions.warmup import WarmUpContext
 from azurefunctions.extensions.http.fastapi import Request, Response
 
-from shared import content_events, http_entry
+from shared import triggers
+from shared.triggers import content_events
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 """Chat front ends cannot send function keys; who may call is for `AUTH_MODE` and what stands in front to say."""
@@ -15,133 +16,133 @@ app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 @app.route("chat", methods=["POST"])
 async def chat(req: Request) -> Response:
     """One answer, in the protocol that the body speaks."""
-    return await http_entry.chat(req)
+    return await triggers.chat(req)
 
 
 @app.route("chat/stream", methods=["POST"])
 async def chat_stream(req: Request) -> Response:
     """A streamed answer, in the protocol that the body speaks."""
-    return await http_entry.chat_stream(req)
+    return await triggers.chat_stream(req)
 
 
 @app.route("ask", methods=["POST"])
 async def ask(req: Request) -> Response:
     """One answer to a question on its own, in the RAG chat protocol."""
-    return await http_entry.ask(req)
+    return await triggers.ask(req)
 
 
 @app.route("multi-agent-chat/batch", methods=["POST"])
 async def multi_agent_batch(req: Request) -> Response:
     """What every agent of the team says, in Semantic Kernel's shape for ChatUI."""
-    return await http_entry.team_batch(req)
+    return await triggers.team_batch(req)
 
 
 @app.route("multi-agent-chat/stream", methods=["POST"])
 async def multi_agent_stream(req: Request) -> Response:
     """The same, each agent's message as soon as it is there."""
-    return await http_entry.team_stream(req)
+    return await triggers.team_stream(req)
 
 
 @app.route("{protocol}/chat", methods=["POST"])
 async def pinned_chat(req: Request) -> Response:
     """One answer, in the protocol that the route names."""
-    return await http_entry.chat(req)
+    return await triggers.chat(req)
 
 
 @app.route("{protocol}/chat/stream", methods=["POST"])
 async def pinned_chat_stream(req: Request) -> Response:
     """A streamed answer, in the protocol that the route names."""
-    return await http_entry.chat_stream(req)
+    return await triggers.chat_stream(req)
 
 
 @app.route("{protocol}/ask", methods=["POST"])
 async def pinned_ask(req: Request) -> Response:
     """One answer to a question on its own, in the protocol that the route names."""
-    return await http_entry.ask(req)
+    return await triggers.ask(req)
 
 
 @app.route("{protocol}/multi-agent-chat/batch", methods=["POST"])
 async def pinned_multi_agent_batch(req: Request) -> Response:
     """What every agent of the team says, in the protocol that the route names."""
-    return await http_entry.team_batch(req)
+    return await triggers.team_batch(req)
 
 
 @app.route("{protocol}/multi-agent-chat/stream", methods=["POST"])
 async def pinned_multi_agent_stream(req: Request) -> Response:
     """The same, each agent's message as soon as it is there."""
-    return await http_entry.team_stream(req)
+    return await triggers.team_stream(req)
 
 
 @app.route("chat-history", methods=["GET"])
 async def list_chats(req: Request) -> Response:
     """The caller's chats, newest first."""
-    return await http_entry.list_chats(req)
+    return await triggers.list_chats(req)
 
 
 @app.route("chat-history", methods=["POST"])
 async def start_chat(req: Request) -> Response:
     """A new chat."""
-    return await http_entry.start_chat(req)
+    return await triggers.start_chat(req)
 
 
 @app.route("chat-history/{id}/messages", methods=["GET"])
 async def chat_messages(req: Request) -> Response:
     """What was said in a chat."""
-    return await http_entry.chat_messages(req)
+    return await triggers.chat_messages(req)
 
 
 @app.route("chat-history/{id}", methods=["PUT"])
 async def update_chat(req: Request) -> Response:
     """Messages to add to a chat, or to update in it."""
-    return await http_entry.update_chat(req)
+    return await triggers.update_chat(req)
 
 
 @app.route("chat-history/{id}", methods=["DELETE"])
 async def delete_chat(req: Request) -> Response:
     """A chat to delete."""
-    return await http_entry.delete_chat(req)
+    return await triggers.delete_chat(req)
 
 
 @app.route("rai/analyze", methods=["POST"])
 async def rai_analyze(req: Request) -> Response:
     """What the safety service says of a text, a payload or a conversation."""
-    return await http_entry.rai_analyze(req)
+    return await triggers.rai_analyze(req)
 
 
 @app.route("rai/analyze/stream", methods=["POST"])
 async def rai_analyze_stream(req: Request) -> Response:
     """The same, as the service says it."""
-    return await http_entry.rai_analyze_stream(req)
+    return await triggers.rai_analyze_stream(req)
 
 
 @app.route("content/{*path}", methods=["GET", "HEAD"])
 async def content(req: Request) -> Response:
     """A source document that answers cite."""
-    return await http_entry.content(req)
+    return await triggers.content(req)
 
 
 @app.warm_up_trigger("context")  # pyright: ignore[reportUnknownMemberType, reportUntypedFunctionDecorator] (no types)
 async def warmup(context: WarmUpContext) -> None:  # noqa: ARG001 (the worker passes it by this name)
     """What Azure runs on a new instance before it sends it requests; this name tells it which function that is."""
-    await http_entry.warm_up()
+    await triggers.warm_up()
 
 
 @app.route("health", methods=["GET"])
 async def health(req: Request) -> Response:
     """Whether the app can answer, and which part cannot."""
-    return await http_entry.health(req)
+    return await triggers.health(req)
 
 
 @app.route("openapi.json", methods=["GET"])
 async def openapi(req: Request) -> Response:
     """What the app offers, in OpenAPI 3.1."""
-    return await http_entry.openapi(req)
+    return await triggers.openapi(req)
 
 
 @app.route("swagger.json", methods=["GET"])
 async def swagger(req: Request) -> Response:
     """The same in Swagger 2.0, for Logic Apps and Power Platform."""
-    return await http_entry.swagger(req)
+    return await triggers.swagger(req)
 
 
 watched = content_events.watched(os.environ)

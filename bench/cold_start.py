@@ -1,7 +1,7 @@
 """What a new instance costs: importing the app, the time until it streams, and what of that a health check takes off.
 
 The import is compared with that of what every Functions app that streams imports. Its clock is the process's CPU time.
-The first byte counts from the start of the process, in front of the embedded parts and in front of a model that
+The first byte counts from the start of the process, in front of the built-in parts and in front of a model that
 answers at once; the baseline has only the model.
 """
 
@@ -58,23 +58,23 @@ async def compare_imports(rounds: int) -> Comparison:
 
 
 async def compare_first_bytes(rounds: int) -> list[Comparison]:
-    """Our app with the embedded parts and with a model, against the baseline with that model; then the first request.
+    """Our app with the built-in parts and with a model, against the baseline with that model; then the first request.
 
     The first request is that of a process that already serves: with and without a health check before it.
     """
     async with running("bench.upstream", core=OTHER_CORE) as upstream:
         with TemporaryDirectory() as data:
             await make_index(Path(data) / "index.sqlite")
-            embedded = {"DATA_DIR": data, "HISTORY_BACKEND": "off"}
+            built_in = {"DATA_DIR": data, "HISTORY_BACKEND": "off"}
             model = model_settings(upstream)
             starts = {
                 "baseline": partial(_first_byte, _BASELINE, model),
-                "ours, embedded": partial(_first_byte, _OURS, embedded),
-                "ours, with the model": partial(_first_byte, _OURS, embedded | model),
+                "ours, embedded": partial(_first_byte, _OURS, built_in),
+                "ours, with the model": partial(_first_byte, _OURS, built_in | model),
             }
             firsts = {
-                "at once": partial(_first_request, _OURS, embedded | model, checked=False),
-                "after a health check": partial(_first_request, _OURS, embedded | model, checked=True),
+                "at once": partial(_first_request, _OURS, built_in | model, checked=False),
+                "after a health check": partial(_first_request, _OURS, built_in | model, checked=True),
             }
             taken: dict[str, list[tuple[float, float]]] = {name: [] for name in starts}
             for _ in range(rounds):

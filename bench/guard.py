@@ -20,7 +20,7 @@ from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
 from shared.documents.file_store import FileStore
 from shared.events import ChatEvent, TextDelta
-from shared.guard.rai_client import RaiService
+from shared.guard.rai.client import RaiService
 from shared.guard.rules import Rules
 from shared.guard.stream_guard import guard
 

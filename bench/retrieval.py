@@ -1,4 +1,4 @@
-"""The embedded search among up to 100,000 passages, against the same statement run by plain `apsw`.
+"""The built-in search among up to 100,000 passages, against the same statement run by plain `apsw`.
 
 Plain means: the words of the question are ready, the connection is open, and nothing but the rows comes back. Both run
 in threads, since neither may block the event loop. The index is made anew, in half a minute.
@@ -16,10 +16,10 @@ from bench.passages import fill, questions
 from bench.rounds import Comparison, by_turns
 from shared.chat_types import RequestContext
 from shared.retrieval import SearchQuery
-from shared.retrieval.fts_query import match_expression
-from shared.retrieval.sqlite_file import open_for_reading
-from shared.retrieval.sqlite_index import SqliteIndex
-from shared.retrieval.sqlite_retriever import SqliteRetriever
+from shared.retrieval.sqlite.file import open_for_reading
+from shared.retrieval.sqlite.fts_query import match_expression
+from shared.retrieval.sqlite.index import SqliteIndex
+from shared.retrieval.sqlite.retriever import SqliteRetriever
 
 SIZES = (1_000, 10_000, 100_000)
 _ROUNDS = 7
@@ -38,7 +38,7 @@ type Search = Callable[[str], Awaitable[object]]
 
 
 class PlainSearch:
-    """What the embedded search comes to without the app: a connection for each search at a time, and a statement."""
+    """What the built-in search comes to without the app: a connection for each search at a time, and a statement."""
 
     def __init__(self, path: Path) -> None:
         self._idle = [open_for_reading(path) for _ in range(max(_AT_ONCE))]

@@ -11,7 +11,7 @@ from uuid import uuid4
 from bench.caller import Answer, Connection
 from bench.processes import OTHER_CORE, SERVER_CORE, Child, running
 from shared.chat_types import Passage
-from shared.retrieval.sqlite_index import SqliteIndex
+from shared.retrieval.sqlite.index import SqliteIndex
 
 OURS = "ours"
 PROTOCOLS = {"ai-chat": 1, "ai-chat-2024-01-28": 1, "semantic-kernel": 2, "semantic-kernel-python": 1}

@@ -1,9 +1,9 @@
 """`python -m local.documents DOCS`: index a folder under the settings that the app runs with on this machine.
 
-With `--first DOCS` only where some of them are missing, no others are in the embedded index, and documents are kept on
+With `--first DOCS` only where some of them are missing, no others are in the built-in index, and documents are kept on
 this machine: `make run` brings the sample documents to a fresh checkout, finishes what was interrupted, and leaves an
 index of your own alone. With `--sync` the index follows the container of documents. Exit codes are those of
-`shared.retrieval.ingestion`.
+`shared.ingestion`.
 """
 
 import argparse
@@ -35,16 +35,16 @@ def main() -> int:
         return 2
     if arguments.first and not asyncio.run(_is_missing(Path(arguments.first))):
         return 0
-    from shared.retrieval.ingestion.__main__ import main as ingest
+    from shared.ingestion.__main__ import main as ingest
 
     return ingest(["--sync"] if arguments.sync else [arguments.first or arguments.folder])
 
 
 async def _is_missing(folder: Path) -> bool:
-    """Whether the embedded index lacks documents of the folder, and has no others."""
+    """Whether the built-in index lacks documents of the folder, and has no others."""
     from shared.app import open_index
     from shared.errors import NotConfigured
-    from shared.retrieval.ingestion.__main__ import list_documents
+    from shared.ingestion.__main__ import list_documents
     from shared.settings import Settings
 
     try:

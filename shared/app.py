@@ -16,17 +16,17 @@ from shared.errors import NotConfigured
 from shared.guard import SafetyService
 from shared.history import HistoryStore
 from shared.identity import Identity
-from shared.late_imports import importing
-from shared.openai_service.connection import OpenAIConnection
-from shared.openai_service.service import OpenAIService
+from shared.late_imports import run_import
+from shared.outbound.openai_service.connection import OpenAIConnection
+from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval import Embedder, PassageIndex, Retriever
 from shared.service import Service
 from shared.settings import Settings
 
 if TYPE_CHECKING:
-    from shared.retrieval.ingestion.document import Target
-    from shared.retrieval.ingestion.scans import TextRecognition
-    from shared.retrieval.vision_embedder import VisionEmbedder
+    from shared.ingestion.document import Target
+    from shared.reading.scans import TextRecognition
+    from shared.retrieval.embedders.azure_vision import VisionEmbedder
     from shared.telemetry.otel import OtelTracing
 
 
@@ -46,8 +46,8 @@ def open_index(settings: Settings) -> PassageIndex:
 
 def open_target(settings: Settings) -> "Target":
     """Where documents go that are ingested."""
-    from shared.retrieval.ingestion.document import Target
-    from shared.retrieval.ingestion.page_images import PageImages
+    from shared.ingestion.document import Target
+    from shared.ingestion.page_images import PageImages
 
     return Target(
         open_index(settings),
@@ -97,7 +97,7 @@ async def get_service() -> Service:
     async with _building:
         if _service is None:
             settings = Settings.read(os.environ)
-            _service = await importing(build_service, settings)
+            _service = await run_import(build_service, settings)
     return _service
 
 
@@ -114,20 +114,20 @@ async def get_target() -> "Target":
     global _target  # noqa: PLW0603 (as above)
     async with _opening:
         if _target is None:
-            _target = await importing(open_target, Settings.read(os.environ))
+            _target = await run_import(open_target, Settings.read(os.environ))
     return _target
 
 
 def _azure_search_index(settings: Settings) -> PassageIndex:
-    from shared.retrieval.azure_search_connection import PATIENT, SearchConnection
-    from shared.retrieval.azure_search_index import AzureSearchIndex
-    from shared.retrieval.azure_search_schema import IndexPlan
+    from shared.retrieval.azure_search.connection import PATIENT, SearchConnection
+    from shared.retrieval.azure_search.index import AzureSearchIndex
+    from shared.retrieval.azure_search.schema import IndexPlan
 
     return AzureSearchIndex(SearchConnection.from_settings(settings, PATIENT), IndexPlan.from_settings(settings))
 
 
 def _sqlite_index(settings: Settings) -> PassageIndex:
-    from shared.retrieval.sqlite_index import SqliteIndex
+    from shared.retrieval.sqlite.index import SqliteIndex
 
     openai = OpenAIConnection.from_settings(settings)
     embedding = openai.embedding_model if openai else None
@@ -163,7 +163,7 @@ def _chat_agent(settings: Settings, agents: Agents) -> AgentDefinition | None:
 def _embedder(openai: OpenAIService | None) -> Embedder | None:
     if openai is None or openai.connection.embedding_model is None:
         return None
-    from shared.retrieval.openai_embedder import OpenAIEmbedder
+    from shared.retrieval.embedders.openai_compatible import OpenAIEmbedder
 
     return OpenAIEmbedder(openai, openai.connection.embedding_model)
 
@@ -171,7 +171,7 @@ def _embedder(openai: OpenAIService | None) -> Embedder | None:
 def _text_recognition(settings: Settings) -> "TextRecognition | None":
     if not settings.document_intelligence_endpoint:
         return None
-    from shared.retrieval.ingestion.document_intelligence import DocumentIntelligence
+    from shared.reading.document_intelligence import DocumentIntelligence
 
     return DocumentIntelligence.from_settings(settings)
 
@@ -179,22 +179,22 @@ def _text_recognition(settings: Settings) -> "TextRecognition | None":
 def _image_embedder(settings: Settings) -> "VisionEmbedder | None":
     if not settings.azure_vision_endpoint:
         return None
-    from shared.retrieval.vision_embedder import VisionEmbedder
+    from shared.retrieval.embedders.azure_vision import VisionEmbedder
 
     return VisionEmbedder.from_settings(settings)
 
 
 def _retriever(settings: Settings, embedder: Embedder | None) -> Retriever:
-    """A knowledge base or an index of Azure AI Search if they are configured, else the embedded index."""
+    """A knowledge base or an index of Azure AI Search if they are configured, else the built-in index."""
     if settings.azure_search_knowledge_base:
-        from shared.retrieval.azure_knowledge_base import AzureKnowledgeBase
+        from shared.retrieval.azure_search.knowledge_base import AzureKnowledgeBase
 
         return AzureKnowledgeBase.from_settings(settings)
     if settings.azure_search_endpoint:
-        from shared.retrieval.azure_search_retriever import AzureSearchRetriever
+        from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 
         return AzureSearchRetriever.from_settings(settings, embedder, _image_embedder(settings))
-    from shared.retrieval.sqlite_retriever import SqliteRetriever
+    from shared.retrieval.sqlite.retriever import SqliteRetriever
 
     return SqliteRetriever(_index_path(settings), embedder)
 
@@ -228,13 +228,13 @@ _HISTORY = {"sqlite": _sqlite_history, "azure-table": _azure_table_history, "off
 def _rai_service(settings: Settings) -> SafetyService | None:
     if not settings.rai_endpoint:
         return None
-    from shared.guard.rai_client import RaiService
+    from shared.guard.rai.client import RaiService
 
     return RaiService.from_settings(settings)
 
 
 def _content_safety(settings: Settings) -> SafetyService | None:
-    from shared.guard.content_safety import ContentSafety
+    from shared.guard.content_safety.service import ContentSafety
 
     return ContentSafety.from_settings(settings)
 
@@ -309,5 +309,5 @@ def _traced(service: Service, tracing: "OtelTracing") -> Service:
 
 
 def _index_path(settings: Settings) -> Path:
-    """The embedded index."""
+    """The built-in index."""
     return settings.data_dir / "index.sqlite"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 _importing = threading.Lock()
 
 
-async def importing[**P, T](work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+async def run_import[**P, T](work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Do work that imports, and return its result."""
 
     def alone() -> T:

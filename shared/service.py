@@ -18,7 +18,7 @@ from shared.events import ChatEvent
 from shared.guard import SafetyService
 from shared.history import HistoryStore
 from shared.identity import Identity
-from shared.late_imports import importing
+from shared.late_imports import run_import
 from shared.retrieval import Retriever
 from shared.settings import Settings
 from shared.telemetry import Tracing, unwatched
@@ -128,7 +128,7 @@ class Service:
     async def load(self) -> None:
         """Import what the settings ask for and requests import late; between two modules a request has its turn."""
         for module in _late_modules(self.settings):
-            await importing(import_module, module)
+            await run_import(import_module, module)
 
     async def _check_identity(self) -> PartHealth:
         health = await self.identity.check()

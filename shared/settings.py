@@ -135,7 +135,7 @@ class Settings(BaseModel):
     )
     azure_search_endpoint: _Url | None = Field(
         default=None,
-        description="Azure AI Search, such as `https://contoso.search.windows.net`. Absent: the embedded index.",
+        description="Azure AI Search, such as `https://contoso.search.windows.net`. Absent: the built-in index.",
     )
     azure_search_index: str | None = Field(default=None, description="The index that is searched, and written to.")
     azure_search_api_key: SecretStr | None = Field(
@@ -269,7 +269,7 @@ class Settings(BaseModel):
     )
     data_dir: Path = Field(
         default=Path(".data"),
-        description="Where the embedded stores live: the index with its documents, and the chat history.",
+        description="Where the built-in stores live: the index with its documents, and the chat history.",
     )
 
     @property

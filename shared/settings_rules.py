@@ -97,7 +97,7 @@ def _search(settings: "Settings") -> Iterator[str]:
         "AZURE_SEARCH_VECTORIZER": settings.azure_search_vectorizer,
         "AZURE_SEARCH_KNOWLEDGE_BASE": settings.azure_search_knowledge_base,
         "AZURE_SEARCH_KNOWLEDGE_SOURCE": settings.azure_search_knowledge_source,
-        "AZURE_VISION_ENDPOINT": settings.azure_vision_endpoint,  # the embedded index has no vectors of images
+        "AZURE_VISION_ENDPOINT": settings.azure_vision_endpoint,  # the built-in index has no vectors of images
     }
     if not settings.azure_search_endpoint:
         yield from (

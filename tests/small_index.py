@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from shared.chat_types import Passage
-from shared.retrieval.sqlite_index import SqliteIndex
-from shared.retrieval.sqlite_retriever import SqliteRetriever
+from shared.retrieval.sqlite.index import SqliteIndex
+from shared.retrieval.sqlite.retriever import SqliteRetriever
 
 PASSAGES = (
     Passage("1", "The Standard plan pays 80 % of dental care.", "plan.pdf#page=3", "plan.pdf", "health"),

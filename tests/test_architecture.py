@@ -29,23 +29,23 @@ PLUG_INS = {
     "shared.chat_models.openai_chat",
     "shared.documents.blob_store",
     "shared.documents.file_store",
-    "shared.guard.content_safety",
-    "shared.guard.rai_client",
+    "shared.guard.content_safety.service",
+    "shared.guard.rai.client",
     "shared.history.azure_table_history",
     "shared.history.off",
     "shared.history.sqlite_history",
     "shared.identity.bearer",
     "shared.identity.easy_auth",
     "shared.identity.none",
-    "shared.retrieval.azure_knowledge_base",
-    "shared.retrieval.azure_search_retriever",
-    "shared.retrieval.ingestion.document_intelligence",
-    "shared.retrieval.azure_search_index",
-    "shared.retrieval.openai_embedder",
-    "shared.retrieval.sqlite_index",
-    "shared.retrieval.sqlite_retriever",
+    "shared.retrieval.azure_search.knowledge_base",
+    "shared.retrieval.azure_search.retriever",
+    "shared.reading.document_intelligence",
+    "shared.retrieval.azure_search.index",
+    "shared.retrieval.embedders.openai_compatible",
+    "shared.retrieval.sqlite.index",
+    "shared.retrieval.sqlite.retriever",
     "shared.telemetry.otel",
-    "shared.retrieval.vision_embedder",
+    "shared.retrieval.embedders.azure_vision",
 }
 LATE = {
     *SDKS - {"azure"},
@@ -69,7 +69,8 @@ LATE = {
     "shared.description.swagger",
     "shared.agents.framework",
     "shared.guard.stream_guard",
-    "shared.retrieval.ingestion",
+    "shared.ingestion",
+    "shared.reading",
     "snowballstemmer",
     "tqdm",
     "yaml",
@@ -107,7 +108,7 @@ def test_types_know_only_types(name: str) -> None:
 
 
 def test_one_package_knows_the_web_and_none_knows_azure_functions() -> None:
-    assert {file.parent.name for file in modules(".") if tops(imports_of(file)) & WEB} == {"http_entry"}
+    assert {file.parent.name for file in modules(".") if tops(imports_of(file)) & WEB} == {"triggers"}
     assert not [file for file in modules(".") if any(name.startswith("azure.functions") for name in imports_of(file))]
 
 
@@ -126,7 +127,7 @@ def test_only_traces_know_opentelemetry_and_where_the_agents_framework_is_kept_f
 def test_one_module_knows_protobuf() -> None:
     knowing = {file.name for file in modules(".") if any(name.startswith("google.") for name in imports_of(file))}
     naming = {file.name for file in modules(".") if "rai_pb2" in file.read_text()}
-    assert knowing | naming == {"rai_pb2.py", "rai_wire.py"}
+    assert knowing | naming == {"rai_pb2.py", "wire.py"}
 
 
 def test_one_module_names_the_plug_ins() -> None:
@@ -156,6 +157,6 @@ def test_importing_the_app_needs_no_environment_no_network_and_nothing_that_can_
     done = subprocess.run(command, cwd=ROOT, env={}, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     loaded, ours = (set(line.split()) for line in done.stdout.splitlines())
-    assert "shared.http_entry" in loaded
+    assert "shared.triggers" in loaded
     assert not loaded & LATE
     assert tops(ours) - sys.stdlib_module_names == {"function_app", "shared", *EARLY}

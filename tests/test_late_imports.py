@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from shared.late_imports import importing
+from shared.late_imports import run_import
 
 
 async def test_one_imports_after_the_other() -> None:
@@ -18,9 +18,9 @@ async def test_one_imports_after_the_other() -> None:
         assert may_end.wait(60)
         steps.append("first ends")
 
-    one = asyncio.create_task(importing(first))
+    one = asyncio.create_task(run_import(first))
     await asyncio.to_thread(begun.wait, 60)
-    other = asyncio.create_task(importing(lambda: steps.append("second")))
+    other = asyncio.create_task(run_import(lambda: steps.append("second")))
     for _ in range(3):
         await asyncio.to_thread(int)  # in this time the second would have its turn
     may_end.set()
@@ -33,5 +33,5 @@ async def test_what_cannot_be_imported_keeps_nobody_from_importing() -> None:
         raise ImportError
 
     with pytest.raises(ImportError):
-        await importing(fail)
-    assert await importing(lambda: "done") == "done"
+        await run_import(fail)
+    assert await run_import(lambda: "done") == "done"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from setup import ROOT
 
-PROTO = ROOT / "shared" / "guard" / "rai.proto"
+PROTO = ROOT / "shared" / "guard" / "rai" / "rai.proto"
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from local.rai_service.patterns import Match, Search
 from local.rai_service.policy import HARM_CATEGORY, Policy, Task
-from shared.guard import AnalysisResult, Buffer, Finding, Place, SafetyEvent, Source, Watermark
+from shared.guard import AnalysisResult, Buffer, Finding, Place, SafetyEvent, Side, Watermark
 from shared.guard.payloads import PayloadReader
 
 _MEDIUM_FROM, _HIGH_FROM = 2, 5
@@ -18,7 +18,7 @@ class SessionAnalysis:
         self._policy = policy
         self._reader = PayloadReader()
         self._texts: dict[Place, TextAnalysis] = {}
-        self._last: Source | None = None
+        self._last: Side | None = None
 
     def read(self, buffer: Buffer) -> Iterator[SafetyEvent]:
         """Read a payload; yield what is known of its texts by now.
@@ -39,10 +39,10 @@ class SessionAnalysis:
 
     def finish(self) -> Iterator[SafetyEvent]:
         """Take all texts as complete; yield the rest about them."""
-        for source in Source:
+        for source in Side:
             yield from self._complete(source)
 
-    def _complete(self, source: Source) -> Iterator[SafetyEvent]:
+    def _complete(self, source: Side) -> Iterator[SafetyEvent]:
         self._reader.commit(source)
         for place in [place for place in self._texts if place.source is source]:
             yield from self._texts.pop(place).finish()
@@ -111,7 +111,7 @@ class TextAnalysis:
             yield Watermark(self._place, before + ahead)
 
 
-def _something(task: Task, severity: int, source: Source) -> Finding:
+def _something(task: Task, severity: int, source: Side) -> Finding:
     blocks_from = task.blocks_from[source]
     return Finding(
         kind=task.kind,

@@ -11,7 +11,7 @@ from typing import cast
 from local.rai_service.policy import HARM_CATEGORY, Policy, Task
 from shared.chat_types import Json
 from shared.errors import BadRequest
-from shared.guard import Source
+from shared.guard import Side
 
 _HIGHEST_SEVERITY = 7
 
@@ -66,14 +66,14 @@ def _blocks_from(criteria: Mapping[str, Json], *, graded: bool) -> int | None:
     return allowed + 1 if isinstance(allowed, int) and allowed < _HIGHEST_SEVERITY else None
 
 
-def _sources(setting: Mapping[str, Json], path: str) -> list[Source]:
+def _sources(setting: Mapping[str, Json], path: str) -> list[Side]:
     """The sources that a task is applied for, whoever speaks; all where it does not say."""
     applied = _objects(setting.get("appliedFor"))
     named = {_plain(each.get("source") or "").removeprefix("source") for each in applied} - {""}
-    found = [source for source in Source if source.lower() in named]
+    found = [source for source in Side if source.lower() in named]
     if len(found) < len(named):
         raise BadRequest(f"{path}.appliedFor has a source that is neither prompt nor completion.")
-    return found or list(Source)
+    return found or list(Side)
 
 
 def _plain(name: Json) -> str:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic_core import PydanticCustomError
 
 from local.rai_service.patterns import MalformedPattern, Pattern, PatternSet, compile_pattern, compile_words
-from shared.guard import Source
+from shared.guard import Side
 
 HARM_CATEGORY = "HARM_CATEGORY"
 _MOST_BYTES = 1_000_000
@@ -28,7 +28,7 @@ class Task:
     """`HARM_CATEGORY`, or what is found or not without a severity, such as `JAILBREAK`."""
     category: str
     """Of harm, such as `HATE`; empty for other kinds."""
-    blocks_from: Mapping[Source, int | None]
+    blocks_from: Mapping[Side, int | None]
     """By source: the severity that blocks, None where none does. A source that is missing is not looked at."""
     known: bool = True
     """Whether there are words to find it by."""
@@ -122,14 +122,14 @@ def _policy(file: _File) -> Policy:
     tasks: dict[str, Task] = {}
     found: list[tuple[Pattern, str, int]] = []
     for key, harm in file.harm_categories.items():
-        thresholds = {Source.PROMPT: harm.block_from.prompt, Source.COMPLETION: harm.block_from.completion}
+        thresholds = {Side.PROMPT: harm.block_from.prompt, Side.COMPLETION: harm.block_from.completion}
         name = key.upper()
         tasks[name] = Task(HARM_CATEGORY, name, thresholds)
         for index, rule in enumerate(harm.rules):
             path = f"harm_categories.{key}.rules.{index}"
             found += [(pattern, name, rule.severity) for pattern in _compiled(rule, path)]
     for key, detection in file.detections.items():
-        blocks = {Source.PROMPT: detection.block_prompt, Source.COMPLETION: detection.block_completion}
+        blocks = {Side.PROMPT: detection.block_prompt, Side.COMPLETION: detection.block_completion}
         name = key.upper()
         tasks[name] = Task(name, "", {source: 0 if does else None for source, does in blocks.items()})
         found += [(pattern, name, 0) for pattern in _compiled(detection, f"detections.{key}")]

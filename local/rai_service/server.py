@@ -14,7 +14,7 @@ from local.rai_service.inline_policy import apply_inline_policy
 from local.rai_service.policy import Policy
 from shared.errors import BadRequest
 from shared.guard import Buffer, Completion, SafetyEvent
-from shared.guard.rai_wire import (
+from shared.guard.rai.wire import (
     METHOD,
     SERVICE,
     Commit,

@@ -10,10 +10,10 @@ import msgspec
 from agent_framework import AgentContext, AgentMiddleware
 
 from shared.agents.chat_client import HANDOFF, AgentChatClient
-from shared.agents.discussion import Discussion, Outcome
 from shared.agents.search_tool import cause_of
 from shared.agents.searches import Searches
 from shared.agents.speech import Speech
+from shared.agents.transcript import Outcome, TeamTranscript
 from shared.core.running_turn import log_fault
 from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, Unavailable
 from shared.events import AgentMessage
@@ -32,7 +32,7 @@ class Participant(AgentMiddleware):
         invocation_id: str,
         client: AgentChatClient,
         searches: Searches,
-        discussion: Discussion,
+        discussion: TeamTranscript,
         put: Callable[[AgentMessage], Awaitable[None]],
         watch: Watch,
     ) -> None:

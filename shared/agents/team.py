@@ -12,12 +12,12 @@ import agent_framework as af
 
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
-from shared.agents.discussion import Discussion
 from shared.agents.instructions import team_instructions
 from shared.agents.participant import Participant
 from shared.agents.producing import produced
 from shared.agents.search_tool import search_tool
 from shared.agents.searches import Searches
+from shared.agents.transcript import TeamTranscript
 from shared.agents.turns import AgentParts
 from shared.agents.workflows import framework_names, workflow_of
 from shared.chat_types import ChatRequest, RequestContext
@@ -68,7 +68,7 @@ class _Turn:
         self._conversation = (*history, request.messages[-1])
         self._slots = asyncio.Semaphore(parts.concurrent_calls)
         files = frozenset(file.name for message in self._conversation for file in message.files)
-        self.discussion = Discussion(self._agents, self._context.deadline, files)
+        self.discussion = TeamTranscript(self._agents, self._context.deadline, files)
         """What is said."""
 
     async def run(self, put: Callable[[AgentMessage], Awaitable[None]]) -> None:

@@ -8,7 +8,7 @@ from shared.agents.definitions import AgentDefinition, Agents
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, RequestContext
 from shared.events import ChatEvent
-from shared.late_imports import importing
+from shared.late_imports import run_import
 from shared.retrieval import Retriever
 from shared.telemetry import Watch, unwatched
 
@@ -54,6 +54,6 @@ def agent_turn(
 
 
 async def _begun(begin: Callable[[], AsyncGenerator[ChatEvent]]) -> AsyncGenerator[ChatEvent]:
-    async with aclosing(await importing(begin)) as events:
+    async with aclosing(await run_import(begin)) as events:
         async for event in events:
             yield event

@@ -1,7 +1,7 @@
 """The boundary to language models: `ChatModel`, and what goes through it.
 
 Two implementations: `openai_chat` for OpenAI, Azure OpenAI and everything compatible, and `extractive`, which
-is embedded and answers with sentences of the sources.
+is built-in and answers with sentences of the sources.
 """
 
 from collections.abc import AsyncGenerator

@@ -15,7 +15,7 @@ from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.sse_reader import EventTooLong, SseReader
 from shared.chat_types import Json, ToolCall
 from shared.events import CompletionStarted, FilterAnnotation, Usage
-from shared.openai_service.reasons import Fault, Reason, ServiceFault, read_fault
+from shared.outbound.openai_service.reasons import Fault, Reason, ServiceFault, read_fault
 
 
 class _Function(msgspec.Struct):

@@ -11,11 +11,11 @@ from shared.chat_models import ModelEvent, ModelRequest, Tool
 from shared.chat_models.chunk_reader import ChunkReader
 from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
-from shared.kept_health import KeptHealth
-from shared.openai_service.connection import ServedModel
-from shared.openai_service.reasons import Fault, Reason, ServiceFault
-from shared.openai_service.service import OpenAIService
-from shared.waits import Waits
+from shared.outbound.cached_health import CachedHealth
+from shared.outbound.openai_service.connection import ServedModel
+from shared.outbound.openai_service.reasons import Fault, Reason, ServiceFault
+from shared.outbound.openai_service.service import OpenAIService
+from shared.reusable_timeout import ReusableTimeout
 
 if TYPE_CHECKING:
     import httpx2
@@ -37,16 +37,16 @@ class OpenAIChatModel:
         self._connection = service.connection
         self._model = service.connection.chat_model
         self._unsupported: defaultdict[str, set[str]] = defaultdict(set)
-        self._health = KeptHealth(self._ask_health)
+        self._health = CachedHealth(self._ask_health)
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield the answer as it comes: all that one network read brought without suspending in between.
 
         Raises:
-            RateLimited, ContentFiltered, BadRequest, Unavailable, TooSlow: see `openai_service.reasons`.
+            RateLimited, ContentFiltered, BadRequest, Unavailable, TooSlow: see `outbound.openai_service.reasons`.
         """
         await self._service.opened()
-        from shared.openai_service.errors import translated
+        from shared.outbound.openai_service.errors import translated
 
         begun = asyncio.get_running_loop().time()
         model = ServedModel(request.model, _SETTING_OF_OTHERS) if request.model else self._model
@@ -56,7 +56,7 @@ class OpenAIChatModel:
             try:
                 reader = ChunkReader(model.name, framing=_framing(response))
                 async with aclosing(_unpacked(response)) as received:
-                    with Waits() as waits:
+                    with ReusableTimeout() as waits:
                         while not reader.is_done and (
                             data := await self._read(received, reader, waits, self._limit(reader, begun, context))
                         ):
@@ -80,7 +80,7 @@ class OpenAIChatModel:
         """Send the request, without what this model turned out not to support."""
         import openai
 
-        from shared.openai_service.errors import unsupported_parameter
+        from shared.outbound.openai_service.errors import unsupported_parameter
 
         left_out = set(self._unsupported[model.name])
         while True:
@@ -125,7 +125,9 @@ class OpenAIChatModel:
             limit = now + patience.between if reader.has_content else begun + patience.first
         return min(limit, context.deadline)
 
-    async def _read(self, received: AsyncGenerator[bytes], reader: ChunkReader, waits: Waits, limit: float) -> bytes:
+    async def _read(
+        self, received: AsyncGenerator[bytes], reader: ChunkReader, waits: ReusableTimeout, limit: float
+    ) -> bytes:
         """Wait for the next bytes; empty at the end of the answer."""
         import httpx2
 
@@ -150,7 +152,7 @@ class OpenAIChatModel:
 
     async def _ask_health(self) -> PartHealth:
         await self._service.opened()
-        from shared.openai_service.errors import service_is_there
+        from shared.outbound.openai_service.errors import service_is_there
 
         facts: dict[str, Json] = {"host": self._connection.host, "model": self._model.name}
         try:

@@ -149,7 +149,7 @@ def _image_type(file: Attachment) -> str | None:
 
 
 async def _text_of(file: Attachment, deadline: float) -> str:
-    from shared.retrieval.ingestion.pages import UnreadableError
+    from shared.reading.pages import UnreadableError
 
     suffix = _suffix(file)
     reading = asyncio.get_running_loop().run_in_executor(_READERS, _read, file, suffix)
@@ -164,7 +164,7 @@ async def _text_of(file: Attachment, deadline: float) -> str:
 
 def _suffix(file: Attachment) -> str:
     """The suffix by which ingestion finds the reader: by the declared type, else by the name."""
-    from shared.retrieval.ingestion.readers import READERS
+    from shared.reading.readers import READERS
 
     named = PurePath(file.filename).suffix.lower()
     declared = file.media_type
@@ -182,8 +182,8 @@ def _suffix(file: Attachment) -> str:
 
 def _read(file: Attachment, suffix: str) -> str:
     """The whole text; ingestion's readers read files, so it is one for as long as that takes."""
-    from shared.retrieval.ingestion.decoding import decode
-    from shared.retrieval.ingestion.readers import read_pages
+    from shared.reading.decoding import decode
+    from shared.reading.readers import read_pages
 
     data = decode(file.data, file.charset).encode() if suffix in _PLAIN else file.data
     if _markup_size(data, suffix) > LARGEST_MARKUP:
@@ -199,7 +199,7 @@ def _markup_size(data: bytes, suffix: str) -> int:
     if suffix == ".html":
         return len(data)
     if suffix == ".docx":
-        from shared.retrieval.ingestion.markup import unpacked_size
+        from shared.reading.markup import unpacked_size
 
         with suppress(BadZipFile, NotImplementedError, ValueError, OSError):  # the reader has the words for that
             return unpacked_size(BytesIO(data))

@@ -16,7 +16,7 @@ from contextlib import aclosing
 from shared.chat_types import RequestContext
 from shared.errors import InternalError, SwitchboardError, TooSlow
 from shared.events import AgentMessage, ChatEvent, Failed, Finished, TextDelta
-from shared.waits import Waits
+from shared.reusable_timeout import ReusableTimeout
 
 _log = logging.getLogger("switchboard.turn")
 
@@ -84,7 +84,7 @@ class RunningTurn[Event = ChatEvent]:
         """
         silence = math.inf if heartbeat is None else heartbeat
         now = asyncio.get_running_loop().time
-        with Waits() as waits:
+        with ReusableTimeout() as waits:
             while True:
                 if self._waiting:
                     batch, self._waiting = self._waiting, []

@@ -23,11 +23,11 @@ from shared.errors import (
     TooSlow,
     Unavailable,
 )
-from shared.guard import Source
+from shared.guard import Side
 from shared.wire.rai_body import ANALYSIS_LINES, EVENTS, RequestEventBody, TextBody
 
 _PLACE: dict[str, Schema] = {
-    "sourceType": {"type": "string", "enum": [source.value for source in Source]},
+    "sourceType": {"type": "string", "enum": [source.value for source in Side]},
     "messageId": described(STRING, "The message of a prompt, the choice of an answer, or the realtime item."),
     "contentIndex": described(INTEGER, "Which content of it."),
 }

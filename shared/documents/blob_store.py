@@ -22,14 +22,14 @@ from azure.core.exceptions import (
 from azure.storage.blob import BlobProperties, BlobType, ContentSettings
 from azure.storage.blob.aio import BlobClient, ContainerClient, LinearRetry
 
-from shared.azure_service.signing_in import app_identity
 from shared.chat_types import PartHealth
 from shared.documents import Rights, StoredDocument, md5_of
 from shared.documents.blob_errors import translated
 from shared.documents.media_types import media_type
 from shared.documents.names import is_name
 from shared.errors import NotConfigured, SwitchboardError, Unavailable
-from shared.kept_health import KeptHealth
+from shared.outbound.azure_service.signing_in import app_identity
+from shared.outbound.cached_health import CachedHealth
 
 _KIND = "azure-blob"
 _NO_CONTAINER = "There is no such container yet: run `make index DOCS=folder`, or check CONTENT_CONTAINER."
@@ -70,7 +70,7 @@ class BlobStore:
     def __init__(self, container: ContainerClient, credential: AsyncTokenCredential | None = None) -> None:
         self._container = container
         self._credential = credential
-        self._health = KeptHealth(self._ask)
+        self._health = CachedHealth(self._ask)
 
     @classmethod
     def at(cls, address: str, container: str) -> "BlobStore":

@@ -1,6 +1,6 @@
 """The boundary to safety services, and the guard that lets out only what they clear.
 
-A `SafetyService` opens a `SafetySession` for each conversation that is checked. Two implementations: `rai_client` for
+A `SafetyService` opens a `SafetySession` for each conversation that is checked. Two implementations: `rai/` for
 the RAI service over gRPC, and `content_safety` for Azure AI Content Safety. What goes in and what comes back has the
 shapes and words of rai-aoai-alignment-mode. All offsets are UTF-8 bytes.
 """
@@ -14,7 +14,7 @@ from typing import Protocol
 from shared.chat_types import PartHealth, RequestContext
 
 
-class Source(StrEnum):
+class Side(StrEnum):
     """Which side of a model a text is on."""
 
     PROMPT = "PROMPT"
@@ -34,7 +34,7 @@ class Api(StrEnum):
 class Buffer:
     """A payload to analyse (rai-aoai-alignment-mode, 'Request Event')."""
 
-    source: Source
+    source: Side
     """Where it comes from."""
     api: Api
     """Whose shape it has."""
@@ -46,7 +46,7 @@ class Buffer:
 class Place:
     """Which text of a conversation is meant (rai-aoai-alignment-mode, '`messageId` and `contentIndex`')."""
 
-    source: Source
+    source: Side
     """Its side."""
     message_id: str
     """A prompt's message, an answer's choice or a realtime item."""
@@ -143,7 +143,7 @@ class SafetySession(Protocol):
     def events(self) -> AsyncGenerator[SafetyEvent]:
         """Yield the results as they come; called once. Ends after `Completion`, or when the service ends the stream.
 
-        Waits as long as the service is silent: only who sent something knows how long an answer may take.
+        ReusableTimeout as long as the service is silent: only who sent something knows how long an answer may take.
         """
         ...
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import msgspec
 
 from shared.chat_types import ChatRequest, Message, Role
-from shared.guard import Api, Buffer, Place, Source
+from shared.guard import Api, Buffer, Place, Side
 
-ANSWER = Place(Source.COMPLETION, "0", 0)
+ANSWER = Place(Side.COMPLETION, "0", 0)
 """The answer's text."""
-MORE = Place(Source.COMPLETION, "1", 0)
+MORE = Place(Side.COMPLETION, "1", 0)
 """What else a model wrote for the answer: follow-up questions, search queries."""
 
 
@@ -37,13 +37,13 @@ def prompt_texts(request: ChatRequest) -> list[PromptText]:
     overrides = request.overrides
     if wishes := "\n\n".join(wish for wish in (overrides.prompt_template, overrides.language) if wish):
         said.append((Role.SYSTEM, wishes))
-    return [PromptText(Place(Source.PROMPT, str(index), 0), role, text) for index, (role, text) in enumerate(said)]
+    return [PromptText(Place(Side.PROMPT, str(index), 0), role, text) for index, (role, text) in enumerate(said)]
 
 
 def prompt_buffer(texts: Sequence[PromptText], model: str) -> Buffer:
     """A chat request with these messages."""
     messages = [{"role": said.role.value, "content": said.text} for said in texts]
-    return _buffer(Source.PROMPT, {"model": model, "messages": messages})
+    return _buffer(Side.PROMPT, {"model": model, "messages": messages})
 
 
 def answer_buffer(place: Place, text: str, answer_id: str, model: str, created: int) -> Buffer:
@@ -58,7 +58,7 @@ def answer_buffer(place: Place, text: str, answer_id: str, model: str, created: 
     """
     choice = {"index": int(place.message_id), "delta": {"content": text}, "finish_reason": None}
     chunk = {"id": answer_id, "object": "chat.completion.chunk", "created": created, "model": model}
-    return _buffer(Source.COMPLETION, {**chunk, "choices": [choice]})
+    return _buffer(Side.COMPLETION, {**chunk, "choices": [choice]})
 
 
 def _written(message: Message) -> str:
@@ -66,5 +66,5 @@ def _written(message: Message) -> str:
     return "\n\n".join(text for text in (message.text, message.tool_call_id, *calls) if text)
 
 
-def _buffer(source: Source, payload: object) -> Buffer:
+def _buffer(source: Side, payload: object) -> Buffer:
     return Buffer(source, Api.CHAT_COMPLETION, msgspec.json.encode(payload).decode())

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from shared.errors import Unavailable
-from shared.guard import AnalysisResult, Finding, Place, Source, Watermark
+from shared.guard import AnalysisResult, Finding, Place, Side, Watermark
 
 
 class Clearance:
@@ -20,8 +20,8 @@ class Clearance:
         self._watermarks: dict[Place, int] = {}
         self._blocked: dict[Place, int] = {}
         self._stray_block = False
-        self._blocking: Source | None = None
-        self._worst: dict[tuple[Source, str, str], Finding] = {}
+        self._blocking: Side | None = None
+        self._worst: dict[tuple[Side, str, str], Finding] = {}
 
     @property
     def places(self) -> frozenset[Place]:
@@ -29,7 +29,7 @@ class Clearance:
         return frozenset(self._expected)
 
     @property
-    def blocking(self) -> Source | None:
+    def blocking(self) -> Side | None:
         """The side that was blocked first; None while nothing is."""
         return self._blocking
 
@@ -49,7 +49,7 @@ class Clearance:
         watermark = self._watermarks.get(place, 0)
         return max(0, min(watermark, self._blocked.get(place, watermark)))
 
-    def findings(self, source: Source) -> Mapping[tuple[str, str], Finding]:
+    def findings(self, source: Side) -> Mapping[tuple[str, str], Finding]:
         """The worst finding of each kind and category on one side."""
         return {key[1:]: finding for key, finding in self._worst.items() if key[0] is source}
 

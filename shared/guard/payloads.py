@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from shared.chat_types import Json
 from shared.errors import BadRequest
-from shared.guard import Api, Buffer, Place, Source
+from shared.guard import Api, Buffer, Place, Side
 from shared.guard.realtime_ids import build_message_id
 
 _LARGEST_INDEX = 2**31 - 1
@@ -48,7 +48,7 @@ class PayloadReader:
         """
         return [new for found in read_texts(buffer) if (new := self._add(found))]
 
-    def commit(self, source: Source) -> None:
+    def commit(self, source: Side) -> None:
         """All texts of a source are complete: what comes after begins new ones."""
         self._texts = {place: pieces for place, pieces in self._texts.items() if place.source is not source}
 
@@ -209,15 +209,15 @@ def _answer_item(response_id: str, value: Json, path: str) -> Iterator[_Text]:
         yield from _contents(message_id, item["content"], f"{path}.content")
 
 
-_READERS: dict[tuple[Api, Source], Callable[[_Object], Iterator[_Text]]] = {
-    (Api.CHAT_COMPLETION, Source.PROMPT): _chat_prompt,
-    (Api.CHAT_COMPLETION, Source.COMPLETION): _chat_completion,
-    (Api.COMPLETION, Source.PROMPT): _completion_prompt,
-    (Api.COMPLETION, Source.COMPLETION): _completion_completion,
-    (Api.IMAGE_GENERATION, Source.PROMPT): _image_prompt,
-    (Api.IMAGE_GENERATION, Source.COMPLETION): _image_completion,
-    (Api.REALTIME, Source.PROMPT): _realtime_prompt,
-    (Api.REALTIME, Source.COMPLETION): _realtime_completion,
+_READERS: dict[tuple[Api, Side], Callable[[_Object], Iterator[_Text]]] = {
+    (Api.CHAT_COMPLETION, Side.PROMPT): _chat_prompt,
+    (Api.CHAT_COMPLETION, Side.COMPLETION): _chat_completion,
+    (Api.COMPLETION, Side.PROMPT): _completion_prompt,
+    (Api.COMPLETION, Side.COMPLETION): _completion_completion,
+    (Api.IMAGE_GENERATION, Side.PROMPT): _image_prompt,
+    (Api.IMAGE_GENERATION, Side.COMPLETION): _image_completion,
+    (Api.REALTIME, Side.PROMPT): _realtime_prompt,
+    (Api.REALTIME, Side.COMPLETION): _realtime_completion,
 }
 
 

@@ -7,13 +7,13 @@ from typing import Literal
 from shared.chat_types import Json, RequestContext
 from shared.errors import BadRequest, SwitchboardError, TooLarge
 from shared.events import Thought
-from shared.guard import SafetyService, Source
+from shared.guard import SafetyService, Side
 from shared.guard.check import Check
 from shared.guard.filter_results import Results, filter_results
 
 REFUSED = {
-    Source.PROMPT: "The safety check refused what was asked. Please rephrase it.",
-    Source.COMPLETION: "The safety check stopped this answer. Please rephrase the question.",
+    Side.PROMPT: "The safety check refused what was asked. Please rephrase it.",
+    Side.COMPLETION: "The safety check stopped this answer. Please rephrase the question.",
 }
 """What the caller is told, by what was refused."""
 
@@ -59,7 +59,7 @@ class Rules:
             return False
         return check.complete or (check.fault is not None and self.forgives(check.fault))
 
-    def results(self, source: Source, *checks: Check) -> Results:
+    def results(self, source: Side, *checks: Check) -> Results:
         """What was found on one side, in the shape of `content_filter_results`."""
         findings = [finding for check in checks for finding in check.clearance.findings(source).values()]
         return filter_results(findings, enforced=self.enforced)

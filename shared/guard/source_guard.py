@@ -9,7 +9,7 @@ from dataclasses import replace
 from shared.chat_types import Json
 from shared.errors import SwitchboardError
 from shared.events import AgentMessage, Retrieved, Thought
-from shared.guard import Place, Source
+from shared.guard import Place, Side
 from shared.guard.check import Check
 from shared.guard.rules import Rules
 
@@ -37,7 +37,7 @@ class GuardedSources:
         check = self._new_check()
         self.checks.append(check)
         for number, line in enumerate(new):
-            place = Place(Source.COMPLETION, str(number), 0)
+            place = Place(Side.COMPLETION, str(number), 0)
             check.add(place, line)
             self._checked[line] = check, place
         check.finish()
@@ -74,7 +74,7 @@ class GuardedSources:
             told.append(f"{withheld} of {of} sources {are} withheld, with the steps that quote them.")
         if self.fault:
             told.append(f"Not all sources were checked. {self.fault.message}")
-        results = self._rules.results(Source.COMPLETION, *self.checks)
+        results = self._rules.results(Side.COMPLETION, *self.checks)
         props: dict[str, Json] = {"mode": self._rules.mode, "service": self._rules.kind}
         return Thought("Safety", " ".join(told), {**props, "content_filter_results": results})
 

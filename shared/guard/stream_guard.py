@@ -27,7 +27,7 @@ from shared.events import (
     TextDelta,
     ThoughtsAdded,
 )
-from shared.guard import Source
+from shared.guard import Side
 from shared.guard.chat_payloads import ANSWER, MORE, prompt_texts
 from shared.guard.check import Check
 from shared.guard.filter_results import Results, merged, merged_prompt
@@ -191,7 +191,7 @@ class _GuardedTurn:
     def _waits_for_sources(self, held: _Held | None) -> bool:
         return held is not None and isinstance(held.event, Retrieved) and not self._sources.decided(held.event)
 
-    def _blocking(self) -> Source | None:
+    def _blocking(self) -> Side | None:
         """The side on which something was found that ends the turn."""
         sides = (check.clearance.blocking for check in self._checks if self._rules.enforced)
         return next(filter(None, sides), None)
@@ -199,7 +199,7 @@ class _GuardedTurn:
     def _refuse(self) -> None:
         """Raise why the turn cannot go on, if it cannot."""
         side = self._blocking()
-        if side is Source.COMPLETION and self._waits_for_sources(self._line.item):
+        if side is Side.COMPLETION and self._waits_for_sources(self._line.item):
             return  # what is cleared of the answer goes out behind them
         if side:
             raise ContentFiltered(REFUSED[side], results=dict(self._rules.results(side, *self._checks)))
@@ -211,7 +211,7 @@ class _GuardedTurn:
         """The event with what was found."""
         match event:
             case CompletionStarted() if self._rules.enforced:
-                self._told_of_prompt = self._rules.results(Source.PROMPT, self._main)
+                self._told_of_prompt = self._rules.results(Side.PROMPT, self._main)
                 results = merged_prompt(self._told_of_prompt, event.prompt_filter_results)
                 yield replace(event, prompt_filter_results=results)
             case Retrieved():
@@ -224,8 +224,8 @@ class _GuardedTurn:
     def _told_at_end(self, event: Finished) -> Iterator[ChatEvent]:
         if failure := self._messages.failure:
             raise failure
-        prompt = self._rules.results(Source.PROMPT, self._main)
-        answer = self._rules.results(Source.COMPLETION, *self._checks)
+        prompt = self._rules.results(Side.PROMPT, self._main)
+        answer = self._rules.results(Side.COMPLETION, *self._checks)
         checks = (*self._checks, *self._sources.checks, *self._messages.checks)
         if fault := next((check.fault for check in checks if check.fault), None):
             _log.warning("invocation %s: not everything was checked: %s", self._context.invocation_id, fault.message)

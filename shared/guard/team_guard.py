@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from shared.errors import ContentFiltered, SwitchboardError
 from shared.events import AgentMessage, Thought, Usage
-from shared.guard import Source
+from shared.guard import Side
 from shared.guard.chat_payloads import ANSWER, MORE
 from shared.guard.check import Check
 from shared.guard.filter_results import merged
@@ -91,8 +91,8 @@ class GuardedMessages:
         message, check = waiting.message, waiting.check
         if check is None:
             return waiting.sources.shown(message)
-        results = self._rules.results(Source.COMPLETION, check)
-        asked = self._rules.results(Source.PROMPT, self._asked)
+        results = self._rules.results(Side.COMPLETION, check)
+        asked = self._rules.results(Side.PROMPT, self._asked)
         thought = self._rules.thought(asked, results, self._asked, check)
         if self._rules.enforced and (side := check.clearance.blocking):
             return _replaced(message, ContentFiltered(REFUSED[side], results=dict(results)), thought)

@@ -15,8 +15,8 @@ from azure.core.exceptions import (
 )
 from azure.data.tables.aio import TableClient
 
-from shared.azure_service.signing_in import app_identity
 from shared.errors import NotConfigured, Unavailable
+from shared.outbound.azure_service.signing_in import app_identity
 
 TABLE = "SwitchboardHistory"
 """The table's name; it is made at the first use."""

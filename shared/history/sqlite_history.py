@@ -1,4 +1,4 @@
-"""The embedded history: conversations and messages in one SQLite file.
+"""The built-in history: conversations and messages in one SQLite file.
 
 Each call opens the file anew and uses SQLite's rollback journal: that costs little, works where the file lies on a
 network share, and a file that is deleted or restored while the app runs is simply used from then on.
@@ -15,7 +15,6 @@ import apsw
 import msgspec
 
 from shared.chat_types import PartHealth
-from shared.embedded_file import EmbeddedFile
 from shared.errors import Unavailable
 from shared.history import Conversation, Mode, StoredMessage
 from shared.history.contents import (
@@ -26,6 +25,7 @@ from shared.history.contents import (
     require_id,
     require_room,
 )
+from shared.outbound.sqlite_file import SqliteFile
 
 _SCHEMA_VERSION = 1
 """Kept in the file's `user_version`; 0 is a file without a schema."""
@@ -61,7 +61,7 @@ SELECT id, title, mode, last_message, last_updated, message_count FROM conversat
 _BUSY_MILLISECONDS = 10_000
 """How long to wait for another process that writes; each write takes far less."""
 
-_FILE = EmbeddedFile("chat history", "Restore `history.sqlite` in DATA_DIR, or delete it to start anew.")
+_FILE = SqliteFile("chat history", "Restore `history.sqlite` in DATA_DIR, or delete it to start anew.")
 
 
 class SqliteHistory:

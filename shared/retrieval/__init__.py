@@ -1,6 +1,6 @@
 """The boundary to search: `Retriever` finds passages, `PassageIndex` holds them, `Embedder` makes vectors.
 
-Azure AI Search is in `azure_search_*` and `azure_knowledge_base`, the embedded implementations are in `sqlite_*`;
+Azure AI Search is in `azure_search/`, the built-in implementations are in `sqlite/`;
 `ingestion` fills an index.
 """
 

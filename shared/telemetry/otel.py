@@ -10,7 +10,7 @@ from shared.chat_types import ChatRequest, RequestContext
 from shared.errors import NotConfigured, SwitchboardError
 from shared.events import ChatEvent, Usage
 from shared.guard import SafetyService
-from shared.openai_service.connection import OpenAIConnection
+from shared.outbound.openai_service.connection import OpenAIConnection
 from shared.retrieval import Embedder, Retriever
 from shared.settings import Settings
 from shared.telemetry import Telling, names

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from shared.chat_types import Json
 from shared.errors import BadRequest
-from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, SafetyEvent, Source, Watermark
+from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
 from shared.wire.body_model import BodyModel
 from shared.wire.framing import Framing, encode_json
 
@@ -137,17 +137,17 @@ def _parse_event(body: dict[str, Json]) -> Buffer:
         if "payload" in given:
             raise BadRequest("text, payload: send one of the two.")
         said = TextBody.read(given)
-        return _chat_buffer(Source(said.source_type), said.text)
+        return _chat_buffer(Side(said.source_type), said.text)
     if "payload" not in given and "apiName" not in given:
         raise BadRequest("text: is missing or empty. Send one, or an event with sourceType, apiName and payload.")
     event = RequestEventBody.read(given)
     payload = event.payload if isinstance(event.payload, str) else encode_json(event.payload).decode()
-    return Buffer(Source(event.source_type), Api(event.api_name), payload)
+    return Buffer(Side(event.source_type), Api(event.api_name), payload)
 
 
-def _chat_buffer(source: Source, text: str) -> Buffer:
+def _chat_buffer(source: Side, text: str) -> Buffer:
     """A text as the only message of a conversation, or as the only choice of an answer."""
-    if source is Source.PROMPT:
+    if source is Side.PROMPT:
         payload: Json = {"messages": [{"role": "user", "content": text}]}
     else:
         payload = {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}

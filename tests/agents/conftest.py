@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from shared.chat_models.openai_chat import OpenAIChatModel
-from shared.retrieval.sqlite_retriever import SqliteRetriever
+from shared.retrieval.sqlite.retriever import SqliteRetriever
 from tests.agents.teams import Office
 from tests.small_index import small_index
 from tests.stand_ins.openai_connected import connection_to, model_of

@@ -161,7 +161,7 @@ async def test_who_leaves_stops_the_models_call(office: Office) -> None:
     await office.service.chats[0].disconnected.wait()
 
 
-async def test_the_embedded_model_answers_through_an_agent(office: Office) -> None:
+async def test_the_built_in_model_answers_through_an_agent(office: Office) -> None:
     answer = await answer_of(replace(office, model=ExtractiveModel()), asked(suggest_followup_questions=True))
     assert "80 % of dental care. [plan.pdf#page=3]" in answer.text
     assert PLAN in answer.data_points

@@ -269,9 +269,9 @@ async def test_an_agent_may_have_any_name_also_one_that_the_framework_uses(offic
 
 
 @pytest.mark.parametrize("pattern", Pattern)
-async def test_every_pattern_works_with_the_embedded_model(office: Office, pattern: Pattern) -> None:
-    embedded = replace(office, model=ExtractiveModel())
-    messages = await embedded.messages(agents(pattern, agent("Ada", ("search",)), agent("Ben", ("search",)), "Cleo"))
+async def test_every_pattern_works_with_the_built_in_model(office: Office, pattern: Pattern) -> None:
+    built_in = replace(office, model=ExtractiveModel())
+    messages = await built_in.messages(agents(pattern, agent("Ada", ("search",)), agent("Ben", ("search",)), "Cleo"))
     assert "80 % of dental care. [plan.pdf#page=3]" in next(one.text for one in messages if one.agent == "Ada")
     assert not any(message.error for message in messages)
 

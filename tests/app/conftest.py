@@ -42,7 +42,7 @@ async def hosted(data_dir: Path, env: Mapping[str, str]) -> AsyncGenerator[Runni
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")
-async def embedded(data_dir: Path) -> AsyncGenerator[RunningHost]:
+async def built_in(data_dir: Path) -> AsyncGenerator[RunningHost]:
     """The app with nothing configured."""
     async with hosted(data_dir, {}) as host:
         yield host

@@ -25,9 +25,9 @@ async def read_lines(response: aiohttp.ClientResponse) -> list[dict[str, Any]]:
 
 
 async def test_an_answer_with_nothing_configured_cites_its_source(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    async with http.post(embedded.url + "/chat", json=body(session_state={"id": 7})) as response:
+    async with http.post(built_in.url + "/chat", json=body(session_state={"id": 7})) as response:
         answer = await response.json()
     assert response.status == 200
     assert answer["message"]["role"] == "assistant"
@@ -38,9 +38,9 @@ async def test_an_answer_with_nothing_configured_cites_its_source(
 
 
 async def test_a_german_question_is_answered_whatever_its_accents(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    async with http.post(embedded.url + "/chat", json=body("Wie lang ist die KUENDIGUNGSFRIST?")) as response:
+    async with http.post(built_in.url + "/chat", json=body("Wie lang ist die KUENDIGUNGSFRIST?")) as response:
         answer = await response.json()
     assert "drei Monate" in answer["message"]["content"]
     assert "[Kündigung.md]" in answer["message"]["content"]
@@ -55,10 +55,10 @@ async def test_a_german_question_is_answered_whatever_its_accents(
     ],
 )
 async def test_a_stream_is_the_context_the_text_and_the_followups(
-    embedded: RunningHost, http: aiohttp.ClientSession, path: str, content_type: str
+    built_in: RunningHost, http: aiohttp.ClientSession, path: str, content_type: str
 ) -> None:
     asked = body(context={"overrides": {"suggest_followup_questions": True}})
-    async with http.post(embedded.url + path, json=asked) as response:
+    async with http.post(built_in.url + path, json=asked) as response:
         assert response.content_type == content_type
         assert response.headers["transfer-encoding"] == "chunked"
         lines = await read_lines(response)
@@ -70,16 +70,16 @@ async def test_a_stream_is_the_context_the_text_and_the_followups(
 
 
 async def test_a_body_with_the_newer_state_is_answered_in_the_newer_protocol(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    async with http.post(embedded.url + "/chat", json=body(sessionState=[1])) as response:
+    async with http.post(built_in.url + "/chat", json=body(sessionState=[1])) as response:
         answer = await response.json()
     assert answer["sessionState"] == [1]
     assert "session_state" not in answer
 
 
-async def test_an_unknown_protocol_lists_those_there_are(embedded: RunningHost, http: aiohttp.ClientSession) -> None:
-    async with http.post(embedded.url + "/smoke-signals/chat", json=body()) as response:
+async def test_an_unknown_protocol_lists_those_there_are(built_in: RunningHost, http: aiohttp.ClientSession) -> None:
+    async with http.post(built_in.url + "/smoke-signals/chat", json=body()) as response:
         answer = await response.json()
     assert response.status == 404
     assert "ai-chat, ai-chat-2024-05-29, ai-chat-2024-01-28, rag-chat, semantic-kernel" in answer["error"]

@@ -12,7 +12,7 @@ from shared.chat_types import Passage
 from tests.app.conftest import PASSAGES, hosted
 from tests.app.test_answers import body, read_lines
 from tests.local.running_host import RunningHost
-from tests.retrieval.azure_search import search_service
+from tests.retrieval.azure_search.azure_search import search_service
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.ai_search_knowledge import KnowledgeBase
 from tests.stand_ins.entra import ADA, BEN, STAFF, EntraStandIn

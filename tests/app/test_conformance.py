@@ -23,8 +23,8 @@ PINNED = {
 
 
 @pytest.mark.parametrize("bases", [{}, PINNED], ids=["as they come", "pinned"])
-async def test_every_client_reads_every_route_that_it_uses(embedded: RunningHost, bases: dict[str, str]) -> None:
-    cells = await run(embedded.url, QUESTION, bases)
+async def test_every_client_reads_every_route_that_it_uses(built_in: RunningHost, bases: dict[str, str]) -> None:
+    cells = await run(built_in.url, QUESTION, bases)
     assert failures(cells) == ""
     assert [cell.route for cell in cells if not cell.checked and cell.route != "content"] == []
 
@@ -39,14 +39,14 @@ async def run_kit(*arguments: str) -> tuple[int | None, str, str]:
     return process.returncode, printed.decode(), complaints.decode()
 
 
-async def test_the_readme_shows_the_table_as_the_kit_prints_it(embedded: RunningHost) -> None:
-    code, table, _ = await run_kit(embedded.url, "--question", QUESTION, "--markdown")
+async def test_the_readme_shows_the_table_as_the_kit_prints_it(built_in: RunningHost) -> None:
+    code, table, _ = await run_kit(built_in.url, "--question", QUESTION, "--markdown")
     assert code == 0
     assert table in (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
-async def test_a_client_on_the_wrong_route_fails_and_says_why(embedded: RunningHost) -> None:
-    code, printed, _ = await run_kit(embedded.url, "--question", QUESTION, "--bare")
+async def test_a_client_on_the_wrong_route_fails_and_says_why(built_in: RunningHost) -> None:
+    code, printed, _ = await run_kit(built_in.url, "--question", QUESTION, "--bare")
     assert code == 1
     assert "ChatUI, chat, an answer: The client breaks: the answer is not an array. [reads]" in printed
 

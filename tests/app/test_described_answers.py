@@ -133,11 +133,11 @@ async def test_the_keep_alive_of_a_stream_is_a_record_as_described_or_a_comment(
 
 
 async def test_a_stream_that_the_body_asks_for_is_as_described(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
     for path in ("/chat", "/ask", "/ai-chat-2024-01-28/chat"):
         asked = SHAPES["ai-chat-2024-01-28"].example | {"stream": True}
-        async with http.post(embedded.url + path, json=asked) as response:
+        async with http.post(built_in.url + path, json=asked) as response:
             stream = await response.read()
         described = responses(path)["200"]
         sent = records(PROTOCOLS["ai-chat-2024-01-28"].framing, stream)
@@ -147,10 +147,10 @@ async def test_a_stream_that_the_body_asks_for_is_as_described(
 @PINNED
 @pytest.mark.parametrize("route", ["chat", "chat/stream", "ask", "multi-agent-chat/batch", "multi-agent-chat/stream"])
 async def test_the_example_is_answered_as_described_with_nothing_configured(
-    embedded: RunningHost, http: aiohttp.ClientSession, name: str, route: str
+    built_in: RunningHost, http: aiohttp.ClientSession, name: str, route: str
 ) -> None:
     path = f"/{name}/{route}"
-    async with http.post(embedded.url + path, json=SHAPES[name].example) as response:
+    async with http.post(built_in.url + path, json=SHAPES[name].example) as response:
         answer = await response.read()
     assert response.status == 200
     assert not undescribed(path, response.content_type, PROTOCOLS[name].framing, answer)
@@ -179,9 +179,9 @@ async def test_what_agents_say_and_what_they_fail_with_is_as_described(
 
 @pytest.mark.parametrize("path", ["/multi-agent-chat/batch", "/multi-agent-chat/stream"])
 async def test_what_agents_say_on_the_bare_routes_is_as_described(
-    embedded: RunningHost, http: aiohttp.ClientSession, path: str
+    built_in: RunningHost, http: aiohttp.ClientSession, path: str
 ) -> None:
-    async with http.post(embedded.url + path, json=SHAPES["semantic-kernel"].example) as response:
+    async with http.post(built_in.url + path, json=SHAPES["semantic-kernel"].example) as response:
         answer = await response.read()
     assert not undescribed(path, response.content_type, PROTOCOLS["semantic-kernel"].framing, answer)
 
@@ -203,11 +203,11 @@ async def test_an_error_is_as_described(
 
 
 async def test_health_is_as_described_well_and_unwell(
-    embedded: RunningHost, http: aiohttp.ClientSession, data_dir: Any
+    built_in: RunningHost, http: aiohttp.ClientSession, data_dir: Any
 ) -> None:
     described = OPENAPI["paths"]["/health"]["get"]["responses"]
     async with hosted(data_dir, {"OPENAI_API_KEY": "k"}) as unwell:
-        for host, status in ((embedded, 200), (unwell, 503)):
+        for host, status in ((built_in, 200), (unwell, 503)):
             async with http.get(host.url + "/health") as response:
                 assert response.status == status
                 assert not problems(described[str(status)], response.content_type, await response.json())
@@ -215,7 +215,7 @@ async def test_health_is_as_described_well_and_unwell(
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/swagger.json"])
 async def test_the_app_serves_its_description_even_when_it_cannot_answer(
-    embedded: RunningHost, http: aiohttp.ClientSession, data_dir: Any, path: str
+    built_in: RunningHost, http: aiohttp.ClientSession, data_dir: Any, path: str
 ) -> None:
     described = OPENAPI["paths"][path]["get"]["responses"]["200"]
     environment = {"OPENAI_API_KEY": "k", "WEBSITE_HOSTNAME": "switchboard.azurewebsites.net"}
@@ -226,5 +226,5 @@ async def test_the_app_serves_its_description_even_when_it_cannot_answer(
     assert sent == expected
     schema = described["content"]["application/json"]["schema"]
     assert jsonschema_rs.is_valid(schema, sent)
-    async with http.get(embedded.url + path) as response:
+    async with http.get(built_in.url + path) as response:
         assert "host" not in await response.json()

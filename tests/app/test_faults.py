@@ -37,9 +37,9 @@ BAD_BODIES: list[tuple[bytes, str]] = [
 @pytest.mark.parametrize(("sent", "says"), BAD_BODIES, ids=[says for _, says in BAD_BODIES])
 @pytest.mark.parametrize("path", ["/chat", "/chat/stream", "/ai-chat-2024-05-29/chat"])
 async def test_bad_input_is_a_400_in_the_shape_of_the_protocol(
-    embedded: RunningHost, http: aiohttp.ClientSession, path: str, sent: bytes, says: str
+    built_in: RunningHost, http: aiohttp.ClientSession, path: str, sent: bytes, says: str
 ) -> None:
-    async with http.post(embedded.url + path, data=sent) as response:
+    async with http.post(built_in.url + path, data=sent) as response:
         error = (await response.json())["error"]
     assert response.status == 400
     if "2024" in path:
@@ -52,28 +52,28 @@ async def test_bad_input_is_a_400_in_the_shape_of_the_protocol(
 
 @pytest.mark.parametrize("declared", [True, False])
 async def test_a_body_over_the_limit_is_a_413(
-    embedded: RunningHost, http: aiohttp.ClientSession, *, declared: bool
+    built_in: RunningHost, http: aiohttp.ClientSession, *, declared: bool
 ) -> None:
     async def pieces() -> Any:
         for _ in range(20):
             yield b" " * 64 * 1024
 
     async with http.post(
-        embedded.url + "/chat", data=BytesIO(b" " * 20 * 64 * 1024) if declared else pieces()
+        built_in.url + "/chat", data=BytesIO(b" " * 20 * 64 * 1024) if declared else pieces()
     ) as response:
         error = (await response.json())["error"]
     assert response.status == 413
     assert "1,048,576 bytes" in error
 
 
-async def test_a_body_at_the_limit_is_read(embedded: RunningHost, http: aiohttp.ClientSession) -> None:
+async def test_a_body_at_the_limit_is_read(built_in: RunningHost, http: aiohttp.ClientSession) -> None:
     whole = json.dumps(body()).encode().ljust(1024 * 1024)
-    async with http.post(embedded.url + "/chat", data=BytesIO(whole)) as response:
+    async with http.post(built_in.url + "/chat", data=BytesIO(whole)) as response:
         assert response.status == 200
 
 
-async def test_a_question_of_a_megabyte_is_answered(embedded: RunningHost, http: aiohttp.ClientSession) -> None:
-    async with http.post(embedded.url + "/chat", json=body('dental " * AND ( ' * 50_000)) as response:
+async def test_a_question_of_a_megabyte_is_answered(built_in: RunningHost, http: aiohttp.ClientSession) -> None:
+    async with http.post(built_in.url + "/chat", json=body('dental " * AND ( ' * 50_000)) as response:
         assert response.status == 200
 
 
@@ -150,10 +150,10 @@ async def test_a_half_configured_service_is_named_at_start_in_health_and_to_call
         assert "AZURE_OPENAI_CHAT_DEPLOYMENT is missing" in answer["error"]
 
 
-async def test_health_says_what_is_embedded_and_what_is_reachable(
-    embedded: RunningHost, app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+async def test_health_says_what_is_built_in_and_what_is_reachable(
+    built_in: RunningHost, app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
-    async with http.get(embedded.url + "/health") as response:
+    async with http.get(built_in.url + "/health") as response:
         alone = await response.json()
     assert (response.status, alone["status"]) == (200, "ok")
     assert alone["parts"]["model"]["kind"] == "embedded"

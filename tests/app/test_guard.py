@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from shared.guard import Place, Source
+from shared.guard import Place, Side
 from shared.guard.chat_payloads import ANSWER, MORE
 from tests.app.guarded import BAD, NOTED, NOTHING_FOUND, PROTOCOLS, Guarded, guarded, records
 from tests.app.test_answers import body
@@ -130,8 +130,8 @@ async def test_a_search_query_of_the_models_is_shown_when_it_is_cleared(safe: Gu
     _, answer = await safe.post("/chat/stream", messages=CONVERSATION)
     assert "dental implants" in answer
     assert {ANSWER: "dental implants"} in [session.texts for session in safe.rai.sessions[-3:]]
-    asked = [session.texts for session in safe.rai.sessions if Place(Source.PROMPT, "2", 0) in session.texts][-1]
-    assert [asked[Place(Source.PROMPT, str(index), 0)] for index in range(3)] == [
+    asked = [session.texts for session in safe.rai.sessions if Place(Side.PROMPT, "2", 0) in session.texts][-1]
+    assert [asked[Place(Side.PROMPT, str(index), 0)] for index in range(3)] == [
         message["content"] for message in CONVERSATION
     ]
 

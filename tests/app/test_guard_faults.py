@@ -9,7 +9,7 @@ import grpc
 import pytest
 import pytest_asyncio
 
-from shared.guard import Completion, Place, Source, Watermark
+from shared.guard import Completion, Place, Side, Watermark
 from shared.guard.chat_payloads import ANSWER
 from tests.app.guarded import BAD, Guarded, guarded
 from tests.guard.scripted_safety import blocks
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SILENCE = asyncio.Event()
 """Never set."""
-OTHERS = Place(Source.COMPLETION, "7", 0)
+OTHERS = Place(Side.COMPLETION, "7", 0)
 
 
 def answered(session: Session) -> bool:
@@ -31,28 +31,28 @@ def answered(session: Session) -> bool:
 
 NEVER_CLEARED: dict[str, tuple[int, tuple[Step, ...]]] = {
     "silent from the start": (504, (SILENCE,)),
-    "silent after the question": (504, (cleared(Source.PROMPT), SILENCE)),
+    "silent after the question": (504, (cleared(Side.PROMPT), SILENCE)),
     "garbage at once": (503, (b"\xff\xff\xff",)),
-    "garbage after the question": (503, (cleared(Source.PROMPT), answered, b"\xff\xff\xff")),
+    "garbage after the question": (503, (cleared(Side.PROMPT), answered, b"\xff\xff\xff")),
     "stops before anything": (503, ()),
-    "stops after the question": (503, (cleared(Source.PROMPT), answered)),
-    "breaks off after the question": (503, (cleared(Source.PROMPT), answered, grpc.StatusCode.UNAVAILABLE)),
+    "stops after the question": (503, (cleared(Side.PROMPT), answered)),
+    "breaks off after the question": (503, (cleared(Side.PROMPT), answered, grpc.StatusCode.UNAVAILABLE)),
     "refuses the app": (503, (grpc.StatusCode.PERMISSION_DENIED,)),
     "is busy": (429, (grpc.StatusCode.RESOURCE_EXHAUSTED,)),
     "goes backwards": (
         504,
-        (cleared(Source.PROMPT), answered, Watermark(ANSWER, 4), Watermark(ANSWER, 1), SILENCE),
+        (cleared(Side.PROMPT), answered, Watermark(ANSWER, 4), Watermark(ANSWER, 1), SILENCE),
     ),
-    "clears more than there is": (503, (cleared(Source.PROMPT), answered, Watermark(ANSWER, 1_000_000), SILENCE)),
-    "clears less than nothing": (503, (cleared(Source.PROMPT), answered, Watermark(ANSWER, -7), SILENCE)),
-    "clears another text": (504, (cleared(Source.PROMPT), answered, Watermark(OTHERS, 20), SILENCE)),
-    "completes without clearing": (503, (cleared(Source.PROMPT), answered, DONE)),
+    "clears more than there is": (503, (cleared(Side.PROMPT), answered, Watermark(ANSWER, 1_000_000), SILENCE)),
+    "clears less than nothing": (503, (cleared(Side.PROMPT), answered, Watermark(ANSWER, -7), SILENCE)),
+    "clears another text": (504, (cleared(Side.PROMPT), answered, Watermark(OTHERS, 20), SILENCE)),
+    "completes without clearing": (503, (cleared(Side.PROMPT), answered, DONE)),
     "completes at once": (503, (DONE,)),
-    "completes with an error": (503, (cleared(Source.PROMPT), answered, Completion("END_REASON_ERROR", DETAILS))),
-    "blocks another text": (400, (cleared(Source.PROMPT), answered, blocks(OTHERS, 0, 3), SILENCE)),
+    "completes with an error": (503, (cleared(Side.PROMPT), answered, Completion("END_REASON_ERROR", DETAILS))),
+    "blocks another text": (400, (cleared(Side.PROMPT), answered, blocks(OTHERS, 0, 3), SILENCE)),
     "blocks the question late": (
         400,
-        (cleared(Source.PROMPT), answered, blocks(Place(Source.PROMPT, "0", 0), 0, 3), SILENCE),
+        (cleared(Side.PROMPT), answered, blocks(Place(Side.PROMPT, "0", 0), 0, 3), SILENCE),
     ),
 }
 
@@ -128,7 +128,7 @@ async def test_with_allow_the_rest_goes_out_and_the_thought_says_that_it_was_not
 
 async def test_with_allow_a_block_that_came_before_the_fault_stays_a_block(lenient: Guarded) -> None:
     lenient.openai.reply("Four ", "words ", "are ", "here.")
-    lenient.rai.script(cleared(Source.PROMPT), answered, blocks(ANSWER, 5, 9), b"\xff\xff\xff")
+    lenient.rai.script(cleared(Side.PROMPT), answered, blocks(ANSWER, 5, 9), b"\xff\xff\xff")
     status, answer = await lenient.post("/chat/stream")
     assert status == 200 or "safety check" in answer
     assert "words" not in answer

@@ -1,4 +1,4 @@
-"""What callers see of documents that the policy forbids, with the embedded model, which quotes them, and the reference
+"""What callers see of documents that the policy forbids, with the built-in model, which quotes them, and the reference
 RAI service."""
 
 import asyncio

@@ -17,28 +17,28 @@ def endpoint(host: RunningHost) -> str:
     return host.url + "/ai-chat-2024-05-29/chat"
 
 
-async def test_it_gets_an_answer_and_its_state_back(embedded: RunningHost) -> None:
-    outcome = await ask(endpoint(embedded), "answer", MESSAGES, sessionState={"id": "ü"})
+async def test_it_gets_an_answer_and_its_state_back(built_in: RunningHost) -> None:
+    outcome = await ask(endpoint(built_in), "answer", MESSAGES, sessionState={"id": "ü"})
     (completion,) = outcome.records
     assert "[plan.pdf#page=3]" in completion["message"]["content"]
     assert completion["sessionState"] == {"id": "ü"}
 
 
-async def test_it_reads_a_stream(embedded: RunningHost) -> None:
-    outcome = await ask(endpoint(embedded), "stream", MESSAGES, context={"overrides": {"top": 1}})
+async def test_it_reads_a_stream(built_in: RunningHost) -> None:
+    outcome = await ask(endpoint(built_in), "stream", MESSAGES, context={"overrides": {"top": 1}})
     assert outcome.thrown is None
     assert outcome.records[0]["context"]["data_points"]["text"]
     assert "80 %" in "".join(record["delta"].get("content", "") for record in outcome.records)
 
 
-async def test_it_reads_a_stream_of_the_bare_route(embedded: RunningHost) -> None:
-    outcome = await ask(embedded.url + "/chat", "stream", MESSAGES)
+async def test_it_reads_a_stream_of_the_bare_route(built_in: RunningHost) -> None:
+    outcome = await ask(built_in.url + "/chat", "stream", MESSAGES)
     assert "80 %" in "".join(record["delta"].get("content", "") for record in outcome.records)
 
 
 @pytest.mark.parametrize("kind", ["answer", "stream"])
-async def test_it_throws_the_error_with_its_code(embedded: RunningHost, kind: str) -> None:
-    outcome = await ask(endpoint(embedded), kind, [{"role": "user", "content": ""}])
+async def test_it_throws_the_error_with_its_code(built_in: RunningHost, kind: str) -> None:
+    outcome = await ask(endpoint(built_in), kind, [{"role": "user", "content": ""}])
     assert outcome.thrown["code"] == "bad_request"
     assert "last message is empty" in outcome.thrown["message"]
 

@@ -57,9 +57,9 @@ def agent_of(message: dict[str, Any]) -> str:
 
 
 async def test_the_sample_team_answers_from_the_documents_with_nothing_configured(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    messages = await said_by_all(embedded, http)
+    messages = await said_by_all(built_in, http)
     assert [message["AuthorName"] for message in messages] == SAMPLE_TEAM
     assert "80 % of dental care. [plan.pdf#page=3]" in messages[0]["Content"]
     assert messages[0]["Metadata"]["Context"]["data_points"]["text"][0].startswith("plan.pdf#page=3: ")
@@ -68,9 +68,9 @@ async def test_the_sample_team_answers_from_the_documents_with_nothing_configure
 
 
 async def test_a_message_is_what_chatui_reads_by_its_document_and_by_its_source(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    for message in [*await said_by_all(embedded, http), *await streamed(embedded, http)]:
+    for message in [*await said_by_all(built_in, http), *await streamed(built_in, http)]:
         assert message["Role"] == {"Label": "Assistant"}
         assert message["Items"] == [{"$type": "TextContent", "Text": message["Content"]}]
         assert message["content"] == message["Content"] != ""
@@ -82,51 +82,51 @@ async def test_a_message_is_what_chatui_reads_by_its_document_and_by_its_source(
 
 
 async def test_the_stream_is_the_same_messages_one_an_event_and_nothing_else(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    async with http.post(embedded.url + STREAM, json=body()) as response:
+    async with http.post(built_in.url + STREAM, json=body()) as response:
         stream = (await response.read()).decode()
     *events, rest = stream.split("\n\n")
     assert rest == ""
     assert all(event.startswith("data: ") and "\n" not in event for event in events)
     texts = [json.loads(event.removeprefix("data: "))["Content"] for event in events]
-    assert texts == [message["Content"] for message in await said_by_all(embedded, http)]
+    assert texts == [message["Content"] for message in await said_by_all(built_in, http)]
 
 
 @pytest.mark.parametrize("name", [*PROTOCOLS, "rag-chat"])
 async def test_every_protocol_has_an_array_with_each_agents_answer(
-    embedded: RunningHost, http: aiohttp.ClientSession, name: str
+    built_in: RunningHost, http: aiohttp.ClientSession, name: str
 ) -> None:
-    messages = await said_by_all(embedded, http, f"/{name}{BATCH}")
+    messages = await said_by_all(built_in, http, f"/{name}{BATCH}")
     assert list(map(agent_of, messages)) == SAMPLE_TEAM
     assert "80 %" in text_of([messages[0]] if name.startswith("semantic") else messages[0])
 
 
 @pytest.mark.parametrize("name", DELTAS)
 async def test_a_stream_in_the_ai_chat_protocols_joins_to_all_that_was_said(
-    embedded: RunningHost, http: aiohttp.ClientSession, name: str
+    built_in: RunningHost, http: aiohttp.ClientSession, name: str
 ) -> None:
-    async with http.post(f"{embedded.url}/{name}{STREAM}", json=body(session_state=1, sessionState=1)) as response:
+    async with http.post(f"{built_in.url}/{name}{STREAM}", json=body(session_state=1, sessionState=1)) as response:
         assert response.status == 200
         lines = await read_lines(response)
     parts = [line["choices"][0] if "choices" in line else line for line in lines]
     agents = [part["context"]["agent"] for part in parts if "agent" in part.get("context", {})]
     assert list(dict.fromkeys(agents)) == SAMPLE_TEAM
     text = "".join(part["delta"].get("content") or "" for part in parts)
-    whole = await said_by_all(embedded, http, f"/{name}{BATCH}")
+    whole = await said_by_all(built_in, http, f"/{name}{BATCH}")
     assert text == "\n\n".join(text_of(message) for message in whole)
     assert sum("session_state" in part or "sessionState" in part for part in parts) == 1
     end = parts[-1]["finish_reason"] if "choices" in lines[-1] else parts[-1]["context"]["finish_reason"]
     assert end == "stop"
 
 
-async def test_the_conversation_is_the_one_that_was_named(embedded: RunningHost, http: aiohttp.ClientSession) -> None:
+async def test_the_conversation_is_the_one_that_was_named(built_in: RunningHost, http: aiohttp.ClientSession) -> None:
     for messages in (
-        await said_by_all(embedded, http, ConversationId="mine"),
-        await streamed(embedded, http, conversationId="mine"),
+        await said_by_all(built_in, http, ConversationId="mine"),
+        await streamed(built_in, http, conversationId="mine"),
     ):
         assert {message["ConversationId"] for message in messages} == {"mine"}
-    first, second = await streamed(embedded, http), await streamed(embedded, http)
+    first, second = await streamed(built_in, http), await streamed(built_in, http)
     assert len({message["ConversationId"] for message in (*first, *second)}) == 2
 
 

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures
 """One loop with the stand-in that the tests script."""
 
 ROUTE = "/ai-chat-2024-05-29/chat"
-PDF = Path(__file__).parents[1] / "retrieval" / "ingestion" / "files" / "three-pages.pdf"
+PDF = Path(__file__).parents[1] / "reading" / "files" / "three-pages.pdf"
 PNG = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 NOTES = "The code word is Kürbis."
 BOUNDARY = "boundary-of-the-test"
@@ -82,21 +82,21 @@ async def test_files_stay_with_their_messages_and_out_of_the_search(app: Running
     assert "a.pdf" not in later
 
 
-async def test_the_extractive_model_reads_files_and_cites_them(embedded: RunningHost) -> None:
+async def test_the_extractive_model_reads_files_and_cites_them(built_in: RunningHost) -> None:
     message = {
         "role": "user",
         "content": "What is the code word?",
         "files": [sent_file("text/plain", NOTES.encode(), "notes.txt")],
     }
-    outcome = await ask(embedded.url + ROUTE, "answer", [message])
+    outcome = await ask(built_in.url + ROUTE, "answer", [message])
     assert outcome.records[0]["message"]["content"] == f"{NOTES} [notes.txt]"
     assert "Unverified" not in json.dumps(outcome.records)
 
 
 @pytest.mark.parametrize("kind", ["answer", "stream"])
-async def test_the_client_throws_why_an_image_cannot_be_seen(embedded: RunningHost, kind: str) -> None:
+async def test_the_client_throws_why_an_image_cannot_be_seen(built_in: RunningHost, kind: str) -> None:
     message = {"role": "user", "content": QUESTION, "files": [sent_file("image/png", PNG)]}
-    outcome = await ask(embedded.url + ROUTE, kind, [message])
+    outcome = await ask(built_in.url + ROUTE, kind, [message])
     assert outcome.thrown["code"] == "bad_request"
     assert "messages[0].files[0] is an image. The extractive model" in outcome.thrown["message"]
     assert "OPENAI_CHAT_MODEL" in outcome.thrown["message"]
@@ -112,11 +112,11 @@ async def test_images_can_be_switched_off(data_dir: Path, openai: OpenAIStandIn,
     assert "CHAT_VISION is false" in error["message"]
 
 
-async def test_a_form_without_files_is_answered_like_json(embedded: RunningHost, http: aiohttp.ClientSession) -> None:
-    async with http.post(embedded.url + "/chat/stream", data=form()) as response:
+async def test_a_form_without_files_is_answered_like_json(built_in: RunningHost, http: aiohttp.ClientSession) -> None:
+    async with http.post(built_in.url + "/chat/stream", data=form()) as response:
         assert response.headers["content-type"] == "application/jsonl"
         streamed = await read_lines(response)
-    async with http.post(embedded.url + ROUTE + "/stream", json=body()) as response:
+    async with http.post(built_in.url + ROUTE + "/stream", json=body()) as response:
         assert streamed == await read_lines(response)
 
 
@@ -137,9 +137,9 @@ FILE = ("messages[0].files[0]", "text/plain", b"text")
 )
 @pytest.mark.parametrize("path", ["/chat", ROUTE + "/stream"])
 async def test_a_file_without_its_place_is_a_400_that_names_it(
-    embedded: RunningHost, http: aiohttp.ClientSession, path: str, files: list[tuple[str, str, bytes]], says: str
+    built_in: RunningHost, http: aiohttp.ClientSession, path: str, files: list[tuple[str, str, bytes]], says: str
 ) -> None:
-    async with http.post(embedded.url + path, data=form(*files)) as response:
+    async with http.post(built_in.url + path, data=form(*files)) as response:
         error = (await response.json())["error"]
     assert (response.status, error["code"]) == (400, "bad_request")
     assert says in error["message"]
@@ -164,10 +164,10 @@ WHOLE = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="json"\r\n\r\n{js
     ],
 )
 async def test_a_malformed_form_is_a_400_that_says_how(
-    embedded: RunningHost, http: aiohttp.ClientSession, sent: str, content_type: str, says: str
+    built_in: RunningHost, http: aiohttp.ClientSession, sent: str, content_type: str, says: str
 ) -> None:
     async with http.post(
-        embedded.url + "/chat", data=sent.encode(), headers={"content-type": content_type}
+        built_in.url + "/chat", data=sent.encode(), headers={"content-type": content_type}
     ) as response:
         error = (await response.json())["error"]
     assert (response.status, error["code"]) == (400, "bad_request")
@@ -178,9 +178,9 @@ async def test_a_malformed_form_is_a_400_that_says_how(
     "path", ["/ai-chat/chat", "/ai-chat/chat/stream", "/rag-chat/chat", "/semantic-kernel/chat", "/ask"]
 )
 async def test_other_protocols_say_which_one_takes_files(
-    embedded: RunningHost, http: aiohttp.ClientSession, path: str
+    built_in: RunningHost, http: aiohttp.ClientSession, path: str
 ) -> None:
-    async with http.post(embedded.url + path, data=form(FILE)) as response:
+    async with http.post(built_in.url + path, data=form(FILE)) as response:
         error = (await response.json())["error"]
     assert response.status == 400
     assert "takes no files" in error
@@ -189,7 +189,7 @@ async def test_other_protocols_say_which_one_takes_files(
 
 @pytest.mark.parametrize("streamed", [True, False])
 async def test_a_file_of_20_megabytes_is_a_413_before_it_is_all_there(
-    embedded: RunningHost, http: aiohttp.ClientSession, *, streamed: bool
+    built_in: RunningHost, http: aiohttp.ClientSession, *, streamed: bool
 ) -> None:
     start, _, end = WHOLE.replace('"json"', '"messages[0].files[0]"').partition(json.dumps(body()))
     size = 20_000_000
@@ -203,25 +203,25 @@ async def test_a_file_of_20_megabytes_is_a_413_before_it_is_all_there(
     whole = start.encode() + b"x" * size + end.encode()
     headers = {"content-type": f"multipart/form-data; boundary={BOUNDARY}"}
     data = pieces() if streamed else BytesIO(whole)
-    async with http.post(embedded.url + "/chat", data=data, headers=headers) as response:
+    async with http.post(built_in.url + "/chat", data=data, headers=headers) as response:
         error = (await response.json())["error"]
     assert (response.status, error["code"]) == (413, "too_large")
     assert f"'messages[0].files[0]' is over {FILE_LIMIT:,} bytes" in error["message"]
 
 
-async def test_microsofts_client_throws_that_a_file_is_too_large(embedded: RunningHost) -> None:
+async def test_microsofts_client_throws_that_a_file_is_too_large(built_in: RunningHost) -> None:
     message = {"role": "user", "content": QUESTION, "files": [sent_file("text/plain", b"x" * 20_000_000)]}
-    outcome = await ask(embedded.url + ROUTE, "answer", [message])
+    outcome = await ask(built_in.url + ROUTE, "answer", [message])
     assert outcome.thrown["code"] == "too_large"
 
 
 async def test_a_file_at_the_limit_is_read_to_where_there_is_room(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
     long = NOTES.encode().ljust(FILE_LIMIT, b"x")
     asked = body("What is the code word?")
     async with http.post(
-        embedded.url + ROUTE, data=form(("messages[0].files[0]", "text/plain", long), said=asked)
+        built_in.url + ROUTE, data=form(("messages[0].files[0]", "text/plain", long), said=asked)
     ) as response:
         answer = await response.json()
     assert response.status == 200

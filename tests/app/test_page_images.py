@@ -63,7 +63,7 @@ async def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def indexed(docs: Path, settings: dict[str, str]) -> str:
     """Index a folder by the command; return what it prints."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "shared.retrieval.ingestion", str(docs)),
+        *(sys.executable, "-m", "shared.ingestion", str(docs)),
         cwd=REPOSITORY,
         env={"PATH": os.environ["PATH"], **settings},
         stdout=asyncio.subprocess.PIPE,
@@ -176,11 +176,11 @@ async def test_where_no_images_are_asked_for_there_are_none(
 
 
 async def test_a_model_that_does_not_see_answers_from_the_text_and_says_so(
-    data: Path, embedded: RunningHost, http: aiohttp.ClientSession, openai: OpenAIStandIn
+    data: Path, built_in: RunningHost, http: aiohttp.ClientSession, openai: OpenAIStandIn
 ) -> None:
     newer = {"use_gpt4v": None, "send_text_sources": False, "send_image_sources": True}
     async with hosted(data, openai.settings | NO_VECTORS | {"CHAT_VISION": "false"}) as blind:
-        for host, says in ((blind, "CHAT_VISION is false"), (embedded, "extractive model")):
+        for host, says in ((blind, "CHAT_VISION is false"), (built_in, "extractive model")):
             for overrides, name in (({}, "use_gpt4v"), (newer, "send_image_sources")):
                 answer = await ask(host, http, "/chat", **overrides)
                 assert "images" not in answer["context"]["data_points"]
@@ -215,11 +215,11 @@ async def test_the_newest_front_end_says_what_the_model_is_given_of_the_sources(
 
 
 async def test_who_gives_the_model_no_source_gets_none_from_the_extractive_one_either(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
     for off in (False, True):
         sent = {"send_text_sources": not off, "send_image_sources": False}
-        async with http.post(embedded.url + "/chat", json=body(context={"overrides": sent})) as response:
+        async with http.post(built_in.url + "/chat", json=body(context={"overrides": sent})) as response:
             answer = await response.json()
         assert answer["context"]["data_points"]["text"]
         assert ("[" in answer["message"]["content"]) != off

@@ -48,9 +48,9 @@ ROUTES: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("path", "more", "key"), ROUTES)
 async def test_route_and_body_decide(
-    embedded: RunningHost, http: aiohttp.ClientSession, path: str, more: dict[str, Any], key: str
+    built_in: RunningHost, http: aiohttp.ClientSession, path: str, more: dict[str, Any], key: str
 ) -> None:
-    async with http.post(embedded.url + path, json=body(**more)) as response:
+    async with http.post(built_in.url + path, json=body(**more)) as response:
         answer: list[dict[str, Any]] | dict[str, Any] = await response.json()
     assert response.status == 200
     assert key in (answer[0] if isinstance(answer, list) else answer)
@@ -59,9 +59,9 @@ async def test_route_and_body_decide(
 
 @pytest.mark.parametrize("path", ["/chat", "/ask", "/rag-chat/chat", "/rag-chat/ask"])
 async def test_a_body_that_asks_for_a_stream_gets_choices_line_by_line(
-    embedded: RunningHost, http: aiohttp.ClientSession, path: str
+    built_in: RunningHost, http: aiohttp.ClientSession, path: str
 ) -> None:
-    async with http.post(embedded.url + path, json=body(stream=True, session_state={"a": 1})) as response:
+    async with http.post(built_in.url + path, json=body(stream=True, session_state={"a": 1})) as response:
         assert response.content_type == "application/json-lines"
         lines = await read_lines(response)
     first = lines[0]["choices"][0]
@@ -102,9 +102,9 @@ async def test_a_question_on_its_own_forgets_what_was_said(
 
 
 async def test_an_error_line_is_read_by_the_web_component_and_by_the_document(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    async with http.post(embedded.url + "/chat", json=body(stream=True, context={"top": 0})) as response:
+    async with http.post(built_in.url + "/chat", json=body(stream=True, context={"top": 0})) as response:
         answer = await response.json()
     assert answer["statusCode"] == response.status == 400
     assert answer["error"] == answer["message"]
@@ -112,9 +112,9 @@ async def test_an_error_line_is_read_by_the_web_component_and_by_the_document(
 
 @pytest.mark.parametrize("stream", ["true", 1, []])
 async def test_a_stream_that_is_no_boolean_is_named(
-    embedded: RunningHost, http: aiohttp.ClientSession, stream: Any
+    built_in: RunningHost, http: aiohttp.ClientSession, stream: Any
 ) -> None:
-    async with http.post(embedded.url + "/rag-chat/chat", json=body(stream=stream)) as response:
+    async with http.post(built_in.url + "/rag-chat/chat", json=body(stream=stream)) as response:
         assert "stream: should be true or false" in (await response.json())["error"]
 
 
@@ -145,17 +145,17 @@ async def test_chatui_gets_its_shape_where_it_is_the_default(data_dir: Any, http
     ],
 )
 async def test_a_message_in_semantic_kernels_own_shape_is_read(
-    embedded: RunningHost, http: aiohttp.ClientSession, path: str, echoed: dict[str, Any]
+    built_in: RunningHost, http: aiohttp.ClientSession, path: str, echoed: dict[str, Any]
 ) -> None:
-    async with http.post(embedded.url + path, json={"messages": [echoed]}) as response:
+    async with http.post(built_in.url + path, json={"messages": [echoed]}) as response:
         assert "80 %" in text_of(await response.json())
 
 
 @pytest.mark.parametrize("path", ["/semantic-kernel/chat/stream", "/semantic-kernel-python/chat/stream"])
 async def test_semantic_kernel_streams_server_sent_events(
-    embedded: RunningHost, http: aiohttp.ClientSession, path: str
+    built_in: RunningHost, http: aiohttp.ClientSession, path: str
 ) -> None:
-    async with http.post(embedded.url + path, json=body()) as response:
+    async with http.post(built_in.url + path, json=body()) as response:
         assert response.content_type == "text/event-stream"
         events = await events_of(response)
     texts = [event.get("Content", "".join(item["text"] for item in event.get("items", []))) for event in events]

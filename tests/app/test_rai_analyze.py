@@ -16,8 +16,8 @@ from local.rai_service.__main__ import SAMPLE_POLICY
 from local.rai_service.policy import load_policy
 from local.rai_service.server import serving
 from shared.chat_types import Json
-from shared.guard import Place, Source, Watermark
-from shared.guard.rai_wire import PolicyName
+from shared.guard import Place, Side, Watermark
+from shared.guard.rai.wire import PolicyName
 from shared.wire.json_body import BODY_LIMIT
 from shared.wire.rai_body import ANALYSIS_LINES
 from tests.app.conftest import hosted
@@ -28,7 +28,7 @@ from tests.stand_ins.rai_service import DONE, RaiStandIn, Session, cleared
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-PLACE = Place(Source.PROMPT, "0", 0)
+PLACE = Place(Side.PROMPT, "0", 0)
 UNSAFE = "I want to make a big bomb."
 EVENT: dict[str, Json] = {
     "sourceType": "PROMPT",
@@ -182,7 +182,7 @@ async def test_a_list_is_one_session_with_its_payloads_unmodified(
     for session in rai.sessions[before:]:
         compact = '{"choices":[{"index":0,"delta":{"content":"Grüße"}}]}'
         assert [buffer.payload for buffer in session.buffers] == [EVENT["payload"], compact, compact]
-        assert session.commits == [Source.PROMPT, Source.COMPLETION]
+        assert session.commits == [Side.PROMPT, Side.COMPLETION]
         assert session.policy == PolicyName("default")
         assert session.half_closed
     assert len(rai.sessions) == before + 2
@@ -302,9 +302,9 @@ async def over(session: Session) -> None:
 
 @ROUTES
 async def test_without_a_service_the_settings_to_set_are_named(
-    embedded: RunningHost, http: aiohttp.ClientSession, path: str
+    built_in: RunningHost, http: aiohttp.ClientSession, path: str
 ) -> None:
-    status, error = await post(http, embedded.url + path, EVENT)
+    status, error = await post(http, built_in.url + path, EVENT)
     assert status == 503
     for setting in ("RAI_ENDPOINT", "RAI_MODE", "CONTENT_SAFETY_ENDPOINT"):
         assert setting in error["error"]

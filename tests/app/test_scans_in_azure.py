@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from azure.storage.blob.aio import ContainerClient
 
-from shared.retrieval.ingestion.page_rendering import render_pages
+from shared.reading.page_rendering import render_pages
 from tests.app.conftest import hosted
 from tests.app.test_page_images import indexed, shown
 from tests.local.running_host import REPOSITORY

@@ -44,9 +44,9 @@ async def test_the_package_still_writes_what_is_on_record() -> None:
 
 
 async def test_the_package_reads_an_answer_and_writes_the_same_bytes(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    sent = await whole(embedded, http, **WITH_FOLLOWUPS)
+    sent = await whole(built_in, http, **WITH_FOLLOWUPS)
     (read,) = (await run("read.py", {"whole": [sent]}))["whole"]
     assert "80 %" in read["text"]
     assert read["text"] == json.loads(sent)["items"][0]["text"]
@@ -64,20 +64,20 @@ async def test_the_package_knows_how_an_answer_ended(
     assert json.loads(sent)["finish_reason"] == reason
 
 
-async def test_the_package_adds_up_a_stream(embedded: RunningHost, http: aiohttp.ClientSession) -> None:
-    sent = await pieces(embedded, http, **WITH_FOLLOWUPS)
+async def test_the_package_adds_up_a_stream(built_in: RunningHost, http: aiohttp.ClientSession) -> None:
+    sent = await pieces(built_in, http, **WITH_FOLLOWUPS)
     read = await run("read.py", {"pieces": sent})
     assert [piece["written"] for piece in read["pieces"]] == sent
-    assert read["sum"]["text"] == json.loads(await whole(embedded, http))["items"][0]["text"]
+    assert read["sum"]["text"] == json.loads(await whole(built_in, http))["items"][0]["text"]
     total = json.loads(read["sum"]["written"])
     assert total["finish_reason"] == "stop"
     assert {"id", "data_points", "thoughts", "followup_questions"} <= total["metadata"].keys()
 
 
 async def test_the_package_reads_each_agents_message_and_writes_the_same_bytes(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    async with http.post(embedded.url + "/semantic-kernel-python/multi-agent-chat/stream", json=body()) as response:
+    async with http.post(built_in.url + "/semantic-kernel-python/multi-agent-chat/stream", json=body()) as response:
         sent = [event.removeprefix("data: ") for event in (await response.text()).split("\n\n") if event]
     read = (await run("read.py", {"whole": sent}))["whole"]
     assert [message["written"] for message in read] == sent
@@ -86,9 +86,9 @@ async def test_the_package_reads_each_agents_message_and_writes_the_same_bytes(
 
 
 async def test_what_the_package_writes_is_understood_as_history(
-    embedded: RunningHost, http: aiohttp.ClientSession
+    built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
     written = await run("write.py")
     messages = [json.loads(written[name]) for name in ("a question", "with metadata", "a question")]
-    async with http.post(embedded.url + ROUTE, json={"messages": messages}) as response:
+    async with http.post(built_in.url + ROUTE, json={"messages": messages}) as response:
         assert response.status == 200, await response.text()

@@ -1,7 +1,7 @@
 """The whole way of a document that somebody puts into the container: to a cited answer, and out of it again.
 
 Azurite keeps the documents, the local host writes the events of its blobs into its queue as Event Grid does, and the
-app indexes them; with the embedded index, and with the stand-in for Azure AI Search.
+app indexes them; with the built-in index, and with the stand-in for Azure AI Search.
 """
 
 import asyncio

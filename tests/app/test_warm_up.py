@@ -94,8 +94,8 @@ async def ask(host: RunningHost, http: aiohttp.ClientSession, path: str = "/chat
 
 NOT_YET = {"HISTORY_BACKEND": "nowhere"}
 """A setting that keeps the host's own health check from warming up."""
-EMBEDDED = {"shared.chat_models.extractive.model", "shared.retrieval.sqlite_retriever"}
-OPENAI = {"openai", "aiohttp", "shared.openai_service.sender"}
+BUILT_IN = {"shared.chat_models.extractive.model", "shared.retrieval.sqlite.retriever"}
+OPENAI = {"openai", "aiohttp", "shared.outbound.openai_service.sender"}
 SAFETY = {"grpc", "google.protobuf", "shared.guard.stream_guard"}
 AGENTS = {"agent_framework", "shared.agents.chat_client"}
 TEAMS = {"agent_framework_orchestrations", "shared.agents.team"}
@@ -104,9 +104,9 @@ TEAMS = {"agent_framework_orchestrations", "shared.agents.team"}
 @pytest.mark.parametrize(
     ("settings", "path", "chosen"),
     [
-        ({"OPENAI": "no"}, "/chat/stream", EMBEDDED),
+        ({"OPENAI": "no"}, "/chat/stream", BUILT_IN),
         ({}, "/chat/stream", OPENAI),
-        ({"OPENAI": "no", "RAI_MODE": "enforce"}, "/chat/stream", EMBEDDED | SAFETY),
+        ({"OPENAI": "no", "RAI_MODE": "enforce"}, "/chat/stream", BUILT_IN | SAFETY),
         ({"CHAT_AGENT": "Researcher"}, "/chat/stream", OPENAI | AGENTS),
         ({"AGENTS_FILE": "team"}, "/multi-agent-chat/stream", OPENAI | AGENTS | TEAMS),
     ],
@@ -133,8 +133,8 @@ async def test_after_the_first_health_check_a_request_imports_nothing_more(
         status, answer = await ask(host, http, path)
         assert status == 200, answer
         assert await modules(host, http) - before == set()
-    everything = EMBEDDED | OPENAI | SAFETY | AGENTS | TEAMS
-    others = everything - chosen - {"aiohttp", "google.protobuf", "shared.retrieval.sqlite_retriever"}
+    everything = BUILT_IN | OPENAI | SAFETY | AGENTS | TEAMS
+    others = everything - chosen - {"aiohttp", "google.protobuf", "shared.retrieval.sqlite.retriever"}
     assert chosen <= before
     assert not before & others
     assert "not warmed up" not in host.log()

@@ -13,7 +13,7 @@ from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.chat_types import FileText, ImagePart, Message, Role, ToolCall
 from shared.errors import BadRequest, Unavailable
 from shared.events import CompletionStarted, Usage
-from shared.openai_service.connection import ServedModel
+from shared.outbound.openai_service.connection import ServedModel
 from tests.stand_ins.openai_answers import event
 from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, error_of, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn

@@ -12,7 +12,7 @@ from shared.core.context_window import ATTACHED_TOKENS, estimate_attached_tokens
 from shared.core.prompts import FILES_INSTRUCTIONS, answer_prompt, rewrite_prompt
 from shared.errors import BadRequest, TooLarge
 
-FILES = Path(__file__).parents[1] / "retrieval" / "ingestion" / "files"
+FILES = Path(__file__).parents[1] / "reading" / "files"
 REQUEST = ChatRequest(
     (
         Message(Role.USER, "First question"),

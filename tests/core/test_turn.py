@@ -17,9 +17,9 @@ from shared.core.turn import run_turn
 from shared.documents.file_store import FileStore
 from shared.errors import RateLimited, Unavailable
 from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Usage
-from shared.openai_service.connection import OpenAIConnection
-from shared.openai_service.service import OpenAIService, Patience
-from shared.retrieval.sqlite_retriever import SqliteRetriever
+from shared.outbound.openai_service.connection import OpenAIConnection
+from shared.outbound.openai_service.service import OpenAIService, RetryPolicy
+from shared.retrieval.sqlite.retriever import SqliteRetriever
 from shared.settings import Settings
 from tests.small_index import small_index
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -45,7 +45,7 @@ async def service() -> AsyncGenerator[OpenAIStandIn]:
 async def chat_model(service: OpenAIStandIn) -> AsyncGenerator[OpenAIChatModel]:
     connection = OpenAIConnection.from_settings(Settings.read(service.settings))
     assert connection
-    client = OpenAIService(connection, Patience(retries=0))
+    client = OpenAIService(connection, RetryPolicy(retries=0))
     try:
         yield OpenAIChatModel(client)
     finally:

@@ -18,11 +18,11 @@ from shared.events import (
     ThoughtsAdded,
     Usage,
 )
-from shared.guard import Place, SafetyService, Source
+from shared.guard import Place, SafetyService, Side
 from shared.guard.rules import Rules
 from shared.guard.stream_guard import guard
 
-ASKED = Place(Source.PROMPT, "0", 0)
+ASKED = Place(Side.PROMPT, "0", 0)
 STARTED = CompletionStarted("id", 1, "model")
 FOUND = Retrieved(("a.md: a",), (Thought("Original user query", "Hi"),))
 

@@ -17,31 +17,31 @@ from shared.guard import (
     Place,
     SafetyEvent,
     SafetyService,
-    Source,
+    Side,
     Watermark,
 )
 
 CONTEXT = RequestContext(invocation_id="test", deadline=math.inf)
-ANSWER = Place(Source.COMPLETION, "0", 0)
+ANSWER = Place(Side.COMPLETION, "0", 0)
 SAFE = "Die Brille kostet 150 €. 眼鏡の費用です。 It is paid every two years 👩‍👩‍👧‍👦 for all"
 
 
 def prompt(*contents: str) -> Buffer:
     """A chat request whose messages say this."""
     messages = [{"role": "user", "content": content} for content in contents]
-    return Buffer(Source.PROMPT, Api.CHAT_COMPLETION, json.dumps({"model": "gpt-4o", "messages": messages}))
+    return Buffer(Side.PROMPT, Api.CHAT_COMPLETION, json.dumps({"model": "gpt-4o", "messages": messages}))
 
 
 def said(number: int) -> Place:
     """Where the prompt's message of that number is."""
-    return Place(Source.PROMPT, str(number), 0)
+    return Place(Side.PROMPT, str(number), 0)
 
 
 def chunk(text: str) -> Buffer:
     """The next piece of a chat's answer."""
     choices = [{"index": 0, "delta": {"content": text}, "finish_reason": None}]
     body = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "gpt-4o", "choices": choices}
-    return Buffer(Source.COMPLETION, Api.CHAT_COMPLETION, json.dumps(body))
+    return Buffer(Side.COMPLETION, Api.CHAT_COMPLETION, json.dumps(body))
 
 
 def watermarks(events: Sequence[SafetyEvent], place: Place) -> list[int]:

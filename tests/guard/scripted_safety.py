@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from shared.chat_types import PartHealth, RequestContext
 from shared.errors import Unavailable
-from shared.guard import AnalysisResult, Buffer, Completion, Finding, Place, SafetyEvent, Source, Watermark
+from shared.guard import AnalysisResult, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
 from shared.guard.payloads import read_texts
 
 type Step = Buffer | str
@@ -130,7 +130,7 @@ def honest(*bad: str, lag: int = 0, findings: bool = False) -> Script:
     return script
 
 
-def fixed(after: int, *events: SafetyEvent, source: Source = Source.COMPLETION) -> Script:
+def fixed(after: int, *events: SafetyEvent, source: Side = Side.COMPLETION) -> Script:
     """Clears what is asked, and gives these events after so many payloads of the answer; then says nothing more."""
 
     async def script(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import Unavailable
-from shared.guard import AnalysisResult, Finding, Place, Source, Watermark
+from shared.guard import AnalysisResult, Finding, Place, Side, Watermark
 from shared.guard.chat_payloads import ANSWER, MORE
 from shared.guard.clearance import Clearance
 from tests.guard.scripted_safety import blocks, harmless
@@ -13,7 +13,7 @@ SIZE = 50
 
 @st.composite
 def events(draw: st.DrawFn) -> list[Watermark | AnalysisResult]:
-    places = st.sampled_from([ANSWER, MORE, Place(Source.PROMPT, "0", 0)])
+    places = st.sampled_from([ANSWER, MORE, Place(Side.PROMPT, "0", 0)])
     marks = st.builds(Watermark, places, st.integers(-10, SIZE))
     results = st.builds(blocks, places, st.integers(-10, SIZE + 10), st.integers(-10, SIZE + 10))
     return draw(st.lists(marks | marks | marks | results | st.builds(harmless, places, st.just(SIZE)), max_size=15))
@@ -38,7 +38,7 @@ def test_what_may_be_shown_ends_at_the_highest_watermark_and_before_the_first_bl
         shown = clearance.shown(ANSWER)
         assert 0 <= shown <= highest
         assert all(shown <= max(0, block.start) for block in blocked if block.place == ANSWER)
-        if any(block.place.source is Source.PROMPT for block in blocked):  # none was sent
+        if any(block.place.source is Side.PROMPT for block in blocked):  # none was sent
             assert shown == 0
         elif not [block for block in blocked if block.place == ANSWER]:
             assert shown == highest
@@ -64,8 +64,8 @@ def test_the_worst_finding_of_a_category_is_kept_and_what_nothing_looked_at_is_n
     clearance = Clearance()
     for said in (result(1), result(4), result(2), result(7, result="NoModel")):
         clearance.see(said)
-    assert [finding.severity for finding in clearance.findings(Source.COMPLETION).values()] == [4]
-    assert not clearance.findings(Source.PROMPT)
+    assert [finding.severity for finding in clearance.findings(Side.COMPLETION).values()] == [4]
+    assert not clearance.findings(Side.PROMPT)
 
 
 def test_a_text_that_was_never_there_is_not_clear() -> None:

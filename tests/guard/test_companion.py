@@ -8,13 +8,13 @@ import pytest
 
 from shared.chat_types import RequestContext
 from shared.errors import BadRequest, TooSlow, Unavailable
-from shared.guard import Api, Buffer, Completion, Place, SafetyEvent, Source, Watermark
+from shared.guard import Api, Buffer, Completion, Place, SafetyEvent, Side, Watermark
 from shared.guard.companion import analyse
 from tests.guard.scripted_safety import WHOLE, Script, ScriptedSafety, ScriptedSession, blocks
 
-PLACE = Place(Source.PROMPT, "0", 0)
-PROMPT = Buffer(Source.PROMPT, Api.CHAT_COMPLETION, '{"messages": [{"role": "user", "content": "Hello"}]}')
-ANSWER = Buffer(Source.COMPLETION, Api.CHAT_COMPLETION, '{"choices": []}')
+PLACE = Place(Side.PROMPT, "0", 0)
+PROMPT = Buffer(Side.PROMPT, Api.CHAT_COMPLETION, '{"messages": [{"role": "user", "content": "Hello"}]}')
+ANSWER = Buffer(Side.COMPLETION, Api.CHAT_COMPLETION, '{"choices": []}')
 
 
 def context() -> RequestContext:

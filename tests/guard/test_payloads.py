@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from shared.chat_types import Json
 from shared.errors import BadRequest
-from shared.guard import Api, Buffer, Source
+from shared.guard import Api, Buffer, Side
 from shared.guard.payloads import PayloadReader, PlacedText, read_texts
 
 CHAT, REALTIME, COMPLETION, IMAGE = Api.CHAT_COMPLETION, Api.REALTIME, Api.COMPLETION, Api.IMAGE_GENERATION
 SAID = "what the user said"
 
 
-def buffer(api: Api, source: Source, payload: Json) -> Buffer:
+def buffer(api: Api, source: Side, payload: Json) -> Buffer:
     return Buffer(source, api, json.dumps(payload))
 
 
@@ -32,8 +32,8 @@ def answer(api: Api, payload: Json) -> list[tuple[str, int, str, bool]]:
 
 
 def _read(api: Api, source: str, payload: Json) -> list[PlacedText]:
-    found = read_texts(buffer(api, Source(source), payload))
-    assert {each.place.source for each in found} <= {Source(source)}
+    found = read_texts(buffer(api, Side(source), payload))
+    assert {each.place.source for each in found} <= {Side(source)}
     return found
 
 
@@ -142,7 +142,7 @@ def test_what_a_realtime_user_says_is_read_as_it_is_written_down() -> None:
         heard | {"type": f"{kind}.delta", "delta": "lo"},
         heard | {"type": f"{kind}.completed", "transcript": "Hello!"},
     ]
-    found = [new for event in events for new in reader.read(buffer(REALTIME, Source.PROMPT, event))]
+    found = [new for event in events for new in reader.read(buffer(REALTIME, Side.PROMPT, event))]
     assert [(new.place.message_id, new.place.content_index, new.text) for new in found] == [
         ("item_02", 1, "Hel"),
         ("item_02", 1, "lo"),
@@ -190,16 +190,16 @@ def test_events_that_repeat_a_realtime_answer_add_nothing() -> None:
         {"type": "rate_limits.updated", "rate_limits": []},
     ]
     reader = PayloadReader()
-    found = [[new.text for new in reader.read(buffer(REALTIME, Source.COMPLETION, event))] for event in events]
+    found = [[new.text for new in reader.read(buffer(REALTIME, Side.COMPLETION, event))] for event in events]
     assert found == [[], [], [], ["Hi"], ["!"], [], [], [], [], []]
 
 
 def test_an_answer_that_was_interrupted_adds_nothing_though_it_is_shorter_than_what_came() -> None:
     place: dict[str, Json] = {"response_id": "res_01", "item_id": "item_02", "content_index": 0}
     reader = PayloadReader()
-    reader.read(buffer(REALTIME, Source.COMPLETION, place | {"type": "response.output_text.delta", "delta": "Hi you"}))
+    reader.read(buffer(REALTIME, Side.COMPLETION, place | {"type": "response.output_text.delta", "delta": "Hi you"}))
     cut: Json = place | {"type": "response.output_text.done", "text": "Hi"}
-    assert reader.read(buffer(REALTIME, Source.COMPLETION, cut)) == []
+    assert reader.read(buffer(REALTIME, Side.COMPLETION, cut)) == []
 
 
 @pytest.mark.parametrize("kind", ["response.output_item.done", "response.done", "response.content_part.done"])
@@ -221,20 +221,20 @@ def test_a_realtime_answer_that_comes_only_at_its_end_is_read_there(kind: str) -
 def test_a_conversation_that_is_sent_again_with_more_adds_only_what_is_new() -> None:
     reader = PayloadReader()
     messages: list[Json] = [{"role": "user", "content": "One"}]
-    assert [new.text for new in reader.read(buffer(CHAT, Source.PROMPT, {"messages": messages}))] == ["One"]
+    assert [new.text for new in reader.read(buffer(CHAT, Side.PROMPT, {"messages": messages}))] == ["One"]
     messages.append({"role": "user", "content": "Two"})
-    assert [new.text for new in reader.read(buffer(CHAT, Source.PROMPT, {"messages": messages}))] == ["Two"]
+    assert [new.text for new in reader.read(buffer(CHAT, Side.PROMPT, {"messages": messages}))] == ["Two"]
 
 
 def test_another_text_for_the_same_place_is_refused_until_the_first_is_committed() -> None:
     reader = PayloadReader()
-    first = buffer(CHAT, Source.PROMPT, {"messages": [{"role": "user", "content": "One"}]})
-    other = buffer(CHAT, Source.PROMPT, {"messages": [{"role": "user", "content": "Two"}]})
+    first = buffer(CHAT, Side.PROMPT, {"messages": [{"role": "user", "content": "One"}]})
+    other = buffer(CHAT, Side.PROMPT, {"messages": [{"role": "user", "content": "Two"}]})
     reader.read(first)
-    reader.commit(Source.COMPLETION)
+    reader.commit(Side.COMPLETION)
     with pytest.raises(BadRequest, match="Commit the source first"):
         reader.read(other)
-    reader.commit(Source.PROMPT)
+    reader.commit(Side.PROMPT)
     assert [new.text for new in reader.read(other)] == ["Two"]
 
 
@@ -242,7 +242,7 @@ def test_another_text_for_the_same_place_is_refused_until_the_first_is_committed
 def test_the_pieces_of_streamed_choices_are_their_texts(pieces: list[tuple[int, str]]) -> None:
     reader, read = PayloadReader(), {"0": "", "1": "", "2": ""}
     for index, text in pieces:
-        for new in reader.read(buffer(CHAT, Source.COMPLETION, chunk(text, index))):
+        for new in reader.read(buffer(CHAT, Side.COMPLETION, chunk(text, index))):
             read[new.place.message_id] += new.text
     for choice, text in read.items():
         assert text == "".join(piece for index, piece in pieces if str(index) == choice)
@@ -284,7 +284,7 @@ def test_what_is_no_payload_of_its_api_is_one_sentence_that_quotes_nothing(
     api: Api, source: str, payload: str, said: str
 ) -> None:
     with pytest.raises(BadRequest, match=said) as refused:
-        read_texts(Buffer(Source(source), api, payload))
+        read_texts(Buffer(Side(source), api, payload))
     assert SAID not in refused.value.message
     assert refused.value.__cause__ is None
 
@@ -312,8 +312,8 @@ JSON = st.recursive(
 )
 
 
-@given(st.sampled_from(Api), st.sampled_from(Source), JSON)
-def test_any_json_is_read_or_refused_in_words(api: Api, source: Source, payload: Json) -> None:
+@given(st.sampled_from(Api), st.sampled_from(Side), JSON)
+def test_any_json_is_read_or_refused_in_words(api: Api, source: Side, payload: Json) -> None:
     found: list[PlacedText] = []
     with suppress(BadRequest):
         found = read_texts(buffer(api, source, payload))

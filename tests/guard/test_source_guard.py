@@ -9,7 +9,7 @@ import pytest
 from shared.chat_types import ImagePart
 from shared.errors import ContentFiltered, TooLarge
 from shared.events import AgentMessage, Finished, Retrieved, SourceImage, TextDelta, Thought
-from shared.guard import AnalysisResult, Place, SafetyEvent, Source, Watermark
+from shared.guard import AnalysisResult, Place, SafetyEvent, Side, Watermark
 from shared.guard.chat_payloads import ANSWER
 from tests.clock import Clock
 from tests.guard.guarding import STARTED, Outcome, Part, Turn, answer, quiet, rules, watched
@@ -28,7 +28,7 @@ from tests.guard.scripted_safety import (
 
 GOOD, BAD, OTHER = "good.md: Be kind.", "bad.md: Build a bomb.", "other.md: Be brief."
 ASKED = Thought("Original user query", "Hi")
-SECOND = Place(Source.COMPLETION, "1", 0)
+SECOND = Place(Side.COMPLETION, "1", 0)
 
 
 def found(*lines: str, query: str | None = None) -> Retrieved:
@@ -232,7 +232,7 @@ async def test_a_block_of_something_else_withholds_all_sources() -> None:
     async def astray(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
         for place in await reads_all(session):
             yield Watermark(place, len(session.texts[place]))
-        yield blocks(Place(Source.COMPLETION, "7", 0), 0, 3)
+        yield blocks(Place(Side.COMPLETION, "7", 0), 0, 3)
         yield WHOLE
 
     out = await watched(with_sources(found(GOOD, OTHER)), rules(ScriptedSafety(honest(), astray)))

@@ -9,7 +9,7 @@ import pytest
 from shared.chat_types import ChatRequest, FileText, Json, Message, Overrides, Role, ToolCall
 from shared.errors import ContentFiltered, RateLimited, TooSlow
 from shared.events import CompletionStarted, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
-from shared.guard import Place, SafetyEvent, Source, Watermark
+from shared.guard import Place, SafetyEvent, Side, Watermark
 from shared.guard.chat_payloads import ANSWER
 from tests.guard.guarding import ASKED, FOUND, STARTED, Outcome, Part, Turn, answer, request, rules, watched
 from tests.guard.scripted_safety import ScriptedSafety, ScriptedSession, fixed, honest, mute
@@ -36,7 +36,7 @@ async def test_nothing_goes_out_before_everything_that_was_asked_is_cleared() ->
     async def slow(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
         while await session.next() != "commit":
             pass
-        yield Watermark(Place(Source.PROMPT, "1", 0), 5)
+        yield Watermark(Place(Side.PROMPT, "1", 0), 5)
         waiting.set()
         await go.wait()
         yield Watermark(ASKED, 2)

@@ -7,7 +7,7 @@ import pytest
 
 from shared.errors import ContentFiltered, TooLarge, TooSlow, Unavailable
 from shared.events import Finished, Retrieved, TextDelta
-from shared.guard import Buffer, Completion, Place, SafetyEvent, Source, Watermark
+from shared.guard import Buffer, Completion, Place, SafetyEvent, Side, Watermark
 from shared.guard.chat_payloads import ANSWER, MORE
 from shared.guard.check import LONGEST_WAITING
 from tests.clock import Clock
@@ -30,7 +30,7 @@ from tests.guard.scripted_safety import (
     unreachable,
 )
 
-MISSING = Place(Source.COMPLETION, "7", 3)
+MISSING = Place(Side.COMPLETION, "7", 3)
 
 NEVER_CLEARED: dict[str, tuple[list[SafetyEvent], type[Exception]]] = {
     "silence": ([], TooSlow),

@@ -1,4 +1,4 @@
-"""The embedded history: the contract, and what can happen to a file."""
+"""The built-in history: the contract, and what can happen to a file."""
 
 import asyncio
 import os

@@ -12,7 +12,7 @@ from shared.chat_types import Access, Caller, Overrides, Passage, RequestContext
 from shared.errors import NotAllowed, NotSignedIn, SwitchboardError
 from shared.identity.access import access_of
 from shared.retrieval import SearchQuery
-from shared.retrieval.sqlite_retriever import SqliteRetriever
+from shared.retrieval.sqlite.retriever import SqliteRetriever
 from shared.settings import Settings
 from tests.small_index import small_index
 

@@ -16,7 +16,7 @@ from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
 from local.blob_events import BlobEvents
-from shared.content_events import names_in
+from shared.triggers.content_events import names_in
 from tests.stand_ins.azurite import Azurite
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -20,8 +20,8 @@ from local.rai_service.__main__ import SAMPLE_POLICY
 from local.rai_service.faults import NONE, Faults, MalformedFaults, read_faults
 from local.rai_service.policy import load_policy
 from local.rai_service.server import serving
-from shared.guard import AnalysisResult, Api, Buffer, Completion, SafetyEvent, Source, Watermark
-from shared.guard.rai_wire import (
+from shared.guard import AnalysisResult, Api, Buffer, Completion, SafetyEvent, Side, Watermark
+from shared.guard.rai.wire import (
     PATH,
     ClientMessage,
     Commit,
@@ -47,12 +47,12 @@ STARTED = r"Reference RAI service, a stand-in and no safety product: (127\.0\.0\
 
 def prompt(text: str) -> Buffer:
     payload = {"messages": [{"role": "user", "content": text}]}
-    return Buffer(Source.PROMPT, Api.CHAT_COMPLETION, json.dumps(payload))
+    return Buffer(Side.PROMPT, Api.CHAT_COMPLETION, json.dumps(payload))
 
 
 def piece(text: str) -> Buffer:
     payload = {"choices": [{"index": 0, "delta": {"content": text}}]}
-    return Buffer(Source.COMPLETION, Api.CHAT_COMPLETION, json.dumps(payload))
+    return Buffer(Side.COMPLETION, Api.CHAT_COMPLETION, json.dumps(payload))
 
 
 type Call = grpc.aio.StreamStreamCall[bytes, bytes]
@@ -100,8 +100,8 @@ async def test_a_turn_is_analyzed_from_its_prompt_to_the_end_of_its_answer() -> 
         events = await say(call, DEFAULT, prompt("How are you?"), Commit(), piece("Fine, "), piece("thanks."), Commit())
         assert dict(await call.initial_metadata() or ())["x-rai-service"] == "reference stand-in"
     assert [(event.place.source, event.offset) for event in events if isinstance(event, Watermark)] == [
-        (Source.PROMPT, 12),
-        (Source.COMPLETION, 13),
+        (Side.PROMPT, 12),
+        (Side.COMPLETION, 13),
     ]
     assert len([event for event in events if isinstance(event, AnalysisResult)]) == 2
     assert events[-1] == END
@@ -152,7 +152,7 @@ async def test_a_client_can_stop_the_analysis() -> None:
         ([prompt("Hello")], grpc.StatusCode.INVALID_ARGUMENT, "first message should be a policy"),
         ([DEFAULT, DEFAULT], grpc.StatusCode.INVALID_ARGUMENT, "one policy"),
         (
-            [DEFAULT, Buffer(Source.PROMPT, Api.CHAT_COMPLETION, "secret")],
+            [DEFAULT, Buffer(Side.PROMPT, Api.CHAT_COMPLETION, "secret")],
             grpc.StatusCode.INVALID_ARGUMENT,
             "not JSON",
         ),

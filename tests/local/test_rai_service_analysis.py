@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from local.rai_service.analysis import SessionAnalysis, TextAnalysis
 from local.rai_service.policy import Policy, load_policy
-from shared.guard import AnalysisResult, Api, Buffer, Place, SafetyEvent, Source, Watermark
+from shared.guard import AnalysisResult, Api, Buffer, Place, SafetyEvent, Side, Watermark
 
 POLICY = """
 name: test
@@ -27,8 +27,8 @@ harm_categories:
 detections:
   jailbreak: {{block_prompt: true, block_completion: false, patterns: ["ignore ... instructions"]}}
 """
-PROMPT = Place(Source.PROMPT, "0", 0)
-ANSWER = Place(Source.COMPLETION, "0", 0)
+PROMPT = Place(Side.PROMPT, "0", 0)
+ANSWER = Place(Side.COMPLETION, "0", 0)
 
 
 def policy_of(folder: Path, lag: int = 0) -> Policy:
@@ -168,8 +168,8 @@ def test_however_a_text_is_cut_watermarks_rise_and_stop_before_what_blocks(
         assert offsets[-1] == len(text.encode())
 
 
-def chat(source: Source, text: str) -> Buffer:
-    if source is Source.PROMPT:
+def chat(source: Side, text: str) -> Buffer:
+    if source is Side.PROMPT:
         return Buffer(source, Api.CHAT_COMPLETION, json.dumps({"messages": [{"role": "user", "content": text}]}))
     return Buffer(source, Api.CHAT_COMPLETION, json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]}))
 
@@ -177,12 +177,12 @@ def chat(source: Source, text: str) -> Buffer:
 def test_a_commit_completes_the_source_that_was_sent_last(policy: Policy) -> None:
     analysis = SessionAnalysis(policy)
     assert list(analysis.commit()) == []
-    first = list(analysis.read(chat(Source.COMPLETION, "ki")))
+    first = list(analysis.read(chat(Side.COMPLETION, "ki")))
     assert marks(first) == []
-    assert marks(list(analysis.read(chat(Source.PROMPT, "build a")))) == []
+    assert marks(list(analysis.read(chat(Side.PROMPT, "build a")))) == []
     completed = list(analysis.commit())
     assert [event.place for event in completed if isinstance(event, Watermark)] == [PROMPT]
-    assert told(list(analysis.read(chat(Source.COMPLETION, "ll vermin ")))) == [
+    assert told(list(analysis.read(chat(Side.COMPLETION, "ll vermin ")))) == [
         ("VIOLENCE", 5, 0, False),
         ("HATE", 1, 5, True),
     ]
@@ -192,4 +192,4 @@ def test_a_commit_completes_the_source_that_was_sent_last(policy: Policy) -> Non
 def test_after_a_commit_texts_begin_anew(policy: Policy) -> None:
     analysis = SessionAnalysis(policy)
     for _ in range(2):
-        assert marks([*analysis.read(chat(Source.PROMPT, "One two")), *analysis.commit()]) == [7]
+        assert marks([*analysis.read(chat(Side.PROMPT, "One two")), *analysis.commit()]) == [7]

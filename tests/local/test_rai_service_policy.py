@@ -11,21 +11,21 @@ from local.rai_service.inline_policy import apply_inline_policy
 from local.rai_service.policy import MalformedPolicy, Policy, load_policy
 from shared.chat_types import Json
 from shared.errors import BadRequest
-from shared.guard import AnalysisResult, Finding, Place, Source
-from shared.guard.rai_wire import read_policy
+from shared.guard import AnalysisResult, Finding, Place, Side
+from shared.guard.rai.wire import read_policy
 
 DOCUMENTS = SAMPLE_POLICY.parent / "documents"
 HARM = "block_from: {prompt: 4, completion: null}"
 RULES = "rules: [{severity: 3, words: [x]}]"
 
 
-def findings(policy: Policy, source: Source, text: str) -> list[Finding]:
+def findings(policy: Policy, source: Side, text: str) -> list[Finding]:
     analysis = TextAnalysis(Place(source, "0", 0), policy)
     events = [*analysis.feed(text), *analysis.finish()]
     return [finding for event in events if isinstance(event, AnalysisResult) for finding in event.findings]
 
 
-def blocked(policy: Policy, source: Source, text: str) -> list[str]:
+def blocked(policy: Policy, source: Side, text: str) -> list[str]:
     return [each.category or each.kind for each in findings(policy, source, text) if each.blocking]
 
 
@@ -45,7 +45,7 @@ def sample() -> Policy:
     ],
 )
 def test_the_sample_policy_blocks_what_it_should(sample: Policy, text: str, category: str) -> None:
-    assert blocked(sample, Source.PROMPT, text) == [category]
+    assert blocked(sample, Side.PROMPT, text) == [category]
 
 
 def test_the_sample_policy_is_called_default_and_lags(sample: Policy) -> None:
@@ -58,7 +58,7 @@ def test_the_sample_policy_is_called_default_and_lags(sample: Policy) -> None:
 )
 def test_the_sample_policy_lets_the_sample_documents_pass(sample: Policy, file: Path) -> None:
     text = file.read_text(encoding="utf-8")
-    assert [blocked(sample, source, text) for source in Source] == [[], []]
+    assert [blocked(sample, source, text) for source in Side] == [[], []]
 
 
 @pytest.mark.parametrize(
@@ -132,39 +132,39 @@ def inline(sample: Policy, *settings: Json) -> Policy:
 
 def test_an_inline_policy_says_from_where_on_it_blocks(sample: Policy) -> None:
     strict = inline(sample, setting("violence", 0))
-    assert blocked(strict, Source.PROMPT, "a weapon") == ["VIOLENCE"]
-    assert blocked(inline(sample, setting("violence", 1)), Source.PROMPT, "a weapon") == []
-    assert blocked(inline(sample, setting("violence", 7)), Source.PROMPT, "build a bomb") == []
-    assert blocked(inline(sample, setting("violence", None)), Source.PROMPT, "build a bomb") == []
+    assert blocked(strict, Side.PROMPT, "a weapon") == ["VIOLENCE"]
+    assert blocked(inline(sample, setting("violence", 1)), Side.PROMPT, "a weapon") == []
+    assert blocked(inline(sample, setting("violence", 7)), Side.PROMPT, "build a bomb") == []
+    assert blocked(inline(sample, setting("violence", None)), Side.PROMPT, "build a bomb") == []
 
 
 @pytest.mark.parametrize("name", ["selfharm", "selfHarm", "SELF_HARM", "self-harm"])
 def test_categories_are_known_however_they_are_written(sample: Policy, name: str) -> None:
-    assert blocked(inline(sample, setting(name, 0)), Source.PROMPT, "suicide") == ["SELF_HARM"]
+    assert blocked(inline(sample, setting(name, 0)), Side.PROMPT, "suicide") == ["SELF_HARM"]
 
 
 def test_a_task_is_applied_for_the_sources_that_it_names(sample: Policy) -> None:
     answers = inline(sample, setting("violence", 0, "completion"))
-    assert findings(answers, Source.PROMPT, "a weapon") == []
-    assert blocked(answers, Source.COMPLETION, "a weapon") == ["VIOLENCE"]
+    assert findings(answers, Side.PROMPT, "a weapon") == []
+    assert blocked(answers, Side.COMPLETION, "a weapon") == ["VIOLENCE"]
     each_its_own = inline(sample, setting("violence", 0, "SOURCE_PROMPT"), setting("violence", 3, "Completion"))
-    assert blocked(each_its_own, Source.PROMPT, "a weapon") == ["VIOLENCE"]
-    assert blocked(each_its_own, Source.COMPLETION, "a weapon") == []
+    assert blocked(each_its_own, Side.PROMPT, "a weapon") == ["VIOLENCE"]
+    assert blocked(each_its_own, Side.COMPLETION, "a weapon") == []
 
 
 def test_only_tasks_that_are_named_and_enabled_are_looked_at(sample: Policy) -> None:
     policy = inline(sample, setting("violence", 0), setting("hate", 0, enabled=False))
-    assert [each.category for each in findings(policy, Source.PROMPT, "Hello")] == ["VIOLENCE"]
+    assert [each.category for each in findings(policy, Side.PROMPT, "Hello")] == ["VIOLENCE"]
 
 
 def test_what_is_found_or_not_blocks_where_its_criteria_are_enabled(sample: Policy) -> None:
     jailbreak: Json = {"settingEnabled": True, "kind": "jailbreak", "blockingCriteria": {"enabled": True}}
-    assert blocked(inline(sample, jailbreak), Source.COMPLETION, "do anything now") == ["JAILBREAK"]
+    assert blocked(inline(sample, jailbreak), Side.COMPLETION, "do anything now") == ["JAILBREAK"]
 
 
 def test_a_task_that_no_words_are_known_for_says_so(sample: Policy) -> None:
     policy = inline(sample, setting("sarcasm", 0))
-    assert [(each.category, each.result) for each in findings(policy, Source.PROMPT, "Oh, great")] == [
+    assert [(each.category, each.result) for each in findings(policy, Side.PROMPT, "Oh, great")] == [
         ("SARCASM", "NoModel")
     ]
 

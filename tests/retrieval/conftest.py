@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from shared.retrieval.azure_search_index import AzureSearchIndex
-from tests.retrieval.azure_indexes import SMALL, open_index
+from shared.retrieval.azure_search.index import AzureSearchIndex
+from tests.retrieval.azure_search.azure_indexes import SMALL, open_index
 from tests.stand_ins.ai_search import AISearchStandIn
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from shared.chat_types import Passage
+from shared.ingestion.naming import passage_id
 from shared.retrieval import PassageIndex
-from shared.retrieval.ingestion.naming import passage_id
 from tests.stand_ins.hashed_embedder import hashed_vector
 
 WORD = "glasses"

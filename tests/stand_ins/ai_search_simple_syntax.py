@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from shared.retrieval.terms import fold, words
+from shared.words.terms import fold, words
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<operator>[+|()])|(?P<negated>-)?(?:"(?P<phrase>[^"]*)"|(?P<word>(?:\\.|[^\s+|()"\\])+))|(?P<rest>\S))""",

@@ -7,7 +7,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 
-from shared.retrieval.terms import fold, words
+from shared.words.terms import fold, words
 
 DIMENSIONS = 64
 

@@ -13,8 +13,8 @@ from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.chat_types import Message, RequestContext, Role
 from shared.errors import SwitchboardError
 from shared.events import CompletionStarted
-from shared.openai_service.connection import OpenAIConnection, ServedModel
-from shared.openai_service.service import OpenAIService, Patience
+from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
+from shared.outbound.openai_service.service import OpenAIService, RetryPolicy
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 QUESTION = ModelRequest(messages=(Message(Role.USER, "What is covered?"),), question="What is covered?")
@@ -35,7 +35,7 @@ def connection_to(service: OpenAIStandIn) -> OpenAIConnection:
 async def model_of(
     connection: OpenAIConnection, *, reasoning_effort: str | None = None, **patience: Any
 ) -> AsyncGenerator[OpenAIChatModel]:
-    model = OpenAIChatModel(OpenAIService(connection, Patience(**patience)), reasoning_effort)
+    model = OpenAIChatModel(OpenAIService(connection, RetryPolicy(**patience)), reasoning_effort)
     try:
         yield model
     finally:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from shared.guard import AnalysisResult, Buffer, Finding, Place, SafetyEvent, Source, Watermark
+from shared.guard import AnalysisResult, Buffer, Finding, Place, SafetyEvent, Side, Watermark
 from shared.guard.payloads import PayloadReader
-from shared.guard.rai_wire import ClientMessage, Commit
+from shared.guard.rai.wire import ClientMessage, Commit
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Clearing:
         self._lag = lag
         self._reader = PayloadReader()
         self._texts: dict[Place, _Text] = {}
-        self.source = Source.PROMPT
+        self.source = Side.PROMPT
         """The side of what was sent last."""
 
     def answer(self, message: ClientMessage) -> Iterator[SafetyEvent]:
@@ -47,10 +47,10 @@ class Clearing:
 
     def end(self) -> Iterator[SafetyEvent]:
         """Yield what is left to say when nothing more comes."""
-        for source in Source:
+        for source in Side:
             yield from self._end(source)
 
-    def _end(self, source: Source) -> Iterator[SafetyEvent]:
+    def _end(self, source: Side) -> Iterator[SafetyEvent]:
         for text in self._texts.values():
             if text.place.source is source:
                 yield from self._mark(text, len(text.said))

@@ -2,10 +2,10 @@
 
     async with RaiStandIn() as rai:
         rai.find("unsafe")                                  # every session blocks this word, clears all else
-        rai.script(cleared(Source.PROMPT), b"garbage")      # the next session: clear the prompt, then break
+        rai.script(cleared(Side.PROMPT), b"garbage")      # the next session: clear the prompt, then break
         ...point the app at rai.endpoint, or give it rai.settings...
         session = await rai.session_number(1)
-        assert session.texts == {Place(Source.PROMPT, "0", 0): "Hello"}
+        assert session.texts == {Place(Side.PROMPT, "0", 0): "Hello"}
 
 A script's steps are done in order; at its end the stream ends well, with no `Completion` unless one was a step:
 
@@ -33,9 +33,9 @@ from typing import Self, assert_never
 import grpc
 import grpc.aio
 
-from shared.guard import AnalysisResult, Buffer, Completion, Finding, Place, SafetyEvent, Source, Watermark
+from shared.guard import AnalysisResult, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
 from shared.guard.payloads import PayloadReader
-from shared.guard.rai_wire import (
+from shared.guard.rai.wire import (
     METHOD,
     SERVICE,
     ClientMessage,
@@ -57,11 +57,11 @@ DETAILS = "details that quote the secret words of a user"
 class Cleared:
     """A step: answer for what comes in."""
 
-    until: Source | None
+    until: Side | None
     """Until this source is committed; None: until the client is done."""
 
 
-def cleared(until: Source | None = None) -> Cleared:
+def cleared(until: Side | None = None) -> Cleared:
     """Answer as without a script, until this source is committed or the client is done."""
     return Cleared(until)
 
@@ -99,10 +99,10 @@ class Session:
         return [message for message in self.messages if isinstance(message, Buffer)]
 
     @property
-    def commits(self) -> list[Source]:
+    def commits(self) -> list[Side]:
         """The sources that were committed, in order."""
-        sources: list[Source] = []
-        last = Source.PROMPT
+        sources: list[Side] = []
+        last = Side.PROMPT
         for message in self.messages:
             if isinstance(message, Buffer):
                 last = message.source
@@ -259,7 +259,7 @@ class RaiStandIn:
                 assert_never(step)
 
     async def _clear(
-        self, session: Session, until: Source | None, context: grpc.aio.ServicerContext[bytes, bytes]
+        self, session: Session, until: Side | None, context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> None:
         clearing = Clearing(self.words, self.lag)
         async for message in session.as_they_come():

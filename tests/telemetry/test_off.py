@@ -8,7 +8,7 @@ from shared.app import build_service
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import ChatRequest, Message, RequestContext, Role
 from shared.core.turn import run_turn
-from shared.retrieval.sqlite_retriever import SqliteRetriever
+from shared.retrieval.sqlite.retriever import SqliteRetriever
 from shared.settings import Settings
 from shared.telemetry.model import TracedModel
 from shared.telemetry.retriever import TracedRetriever

@@ -6,12 +6,12 @@ import pytest
 
 from shared.chat_types import Json
 from shared.errors import BadRequest
-from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, Source, Watermark
+from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, Side, Watermark
 from shared.guard.payloads import PlacedText, read_texts
 from shared.wire.rai_body import analysis_json, event_json, parse_analysis
 
 EVENT: dict[str, Json] = {"sourceType": "PROMPT", "apiName": "Chatcompletion", "payload": '{"messages": []}'}
-PLACE = Place(Source.PROMPT, "0", 0)
+PLACE = Place(Side.PROMPT, "0", 0)
 DONE = Completion("END_REASON_END_OF_STREAM")
 
 
@@ -21,7 +21,7 @@ def result(*, blocking: bool) -> AnalysisResult:
 
 def test_a_payload_that_is_a_string_is_forwarded_as_it_is() -> None:
     text = '{ "messages":[ ] ,"x":1.50}\n'
-    assert parse_analysis(EVENT | {"payload": text}) == [Buffer(Source.PROMPT, Api.CHAT_COMPLETION, text)]
+    assert parse_analysis(EVENT | {"payload": text}) == [Buffer(Side.PROMPT, Api.CHAT_COMPLETION, text)]
 
 
 def test_a_payload_that_is_an_object_is_written_compactly_with_its_keys_in_order() -> None:
@@ -31,15 +31,15 @@ def test_a_payload_that_is_an_object_is_written_compactly_with_its_keys_in_order
 
 
 @pytest.mark.parametrize("api", Api)
-@pytest.mark.parametrize("source", Source)
-def test_words_count_in_any_case(api: Api, source: Source) -> None:
+@pytest.mark.parametrize("source", Side)
+def test_words_count_in_any_case(api: Api, source: Side) -> None:
     for change in (str.lower, str.upper, str.title):
         [buffer] = parse_analysis(EVENT | {"apiName": change(api.value), "sourceType": change(source.value)})
         assert (buffer.api, buffer.source) == (api, source)
 
 
-@pytest.mark.parametrize("source", Source)
-def test_a_plain_text_is_a_message_or_an_answer_of_its_own(source: Source) -> None:
+@pytest.mark.parametrize("source", Side)
+def test_a_plain_text_is_a_message_or_an_answer_of_its_own(source: Side) -> None:
     [buffer] = parse_analysis({"text": "Grüße", "sourceType": source.value})
     assert read_texts(buffer) == [PlacedText(Place(source, "0", 0), "Grüße")]
 
@@ -47,7 +47,7 @@ def test_a_plain_text_is_a_message_or_an_answer_of_its_own(source: Source) -> No
 def test_a_plain_text_is_a_prompt_unless_told() -> None:
     [buffer] = parse_analysis({"text": "Hello", "unknown": 1})
     assert (buffer.source, json.loads(buffer.payload)) == (
-        Source.PROMPT,
+        Side.PROMPT,
         {"messages": [{"role": "user", "content": "Hello"}]},
     )
 
@@ -60,7 +60,7 @@ def test_what_a_designer_leaves_blank_is_left_out() -> None:
 
 def test_a_list_is_one_conversation_in_its_order() -> None:
     buffers = parse_analysis({"events": [EVENT, {"text": "Hi", "sourceType": "COMPLETION"}]})
-    assert [buffer.source for buffer in buffers] == [Source.PROMPT, Source.COMPLETION]
+    assert [buffer.source for buffer in buffers] == [Side.PROMPT, Side.COMPLETION]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from shared.chat_models.extractive.relevance import Scored, telling_words
-from shared.retrieval.function_words import Language
+from shared.words.stop_words import Language
 
 _MOST = 3
 _LONGEST_TOPIC = 80

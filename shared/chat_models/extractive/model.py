@@ -1,4 +1,4 @@
-"""The embedded model: it answers with sentences of the sources, word for word. It is no language model.
+"""The built-in model: it answers with sentences of the sources, word for word. It is no language model.
 
 It takes nothing from anywhere else and makes nothing up, always gives the same answer to the same request, and so
 ignores `temperature` and `seed`. It costs no tokens, and says so in its usage; `max_tokens` counts words.
@@ -24,7 +24,7 @@ from shared.chat_models.extractive.relevance import (
 from shared.chat_models.extractive.standalone_query import standalone_query
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.events import CompletionStarted, Usage
-from shared.retrieval.function_words import Language
+from shared.words.stop_words import Language
 
 MODEL = "extractive"
 

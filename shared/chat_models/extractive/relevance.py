@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from shared.chat_models.extractive.statements import Statement, statements_of
 from shared.chat_types import Passage
-from shared.retrieval.function_words import ASKING, LIGHT, Language, function_words, languages_of
-from shared.retrieval.terms import fold, index_terms, prefix_of, query_terms, words
+from shared.words.stop_words import ASKING, LIGHT, Language, languages_of, stop_words
+from shared.words.terms import fold, index_terms, prefix_of, query_terms, words
 
 MOST_STATEMENTS, _MOST_ADDED = 4, 2
 """In an answer, and in one that adds to others."""
@@ -72,7 +72,7 @@ def telling_words(text: str) -> dict[str, TellingWord]:
     found: dict[str, TellingWord] = {}
     for word, terms in query_terms(text[:_LONGEST_QUESTION]):
         found.setdefault(fold(word) if len(word) > 1 else terms[0], TellingWord(word, terms))
-    dropped = function_words(languages_of(found) or ("en", "de")) | ASKING
+    dropped = stop_words(languages_of(found) or ("en", "de")) | ASKING
     kept = ((folded, word) for folded, word in found.items() if folded not in dropped)
     return dict(islice(kept, _MOST_QUESTION_WORDS))
 

@@ -192,12 +192,12 @@ async def test_the_description_asks_for_a_token(
 
 
 async def test_health_tells_how_callers_sign_in_and_nothing_of_a_caller_is_kept_by_caches(
-    http: aiohttp.ClientSession, embedded: RunningHost
+    http: aiohttp.ClientSession, built_in: RunningHost
 ) -> None:
-    async with http.get(f"{embedded.url}/health") as response:
+    async with http.get(f"{built_in.url}/health") as response:
         identity = (await response.json())["parts"]["identity"]
         assert (identity["kind"], identity["access_control"]) == ("none", "on-request")
-    async with http.get(f"{embedded.url}/chat-history") as response:
+    async with http.get(f"{built_in.url}/chat-history") as response:
         assert response.headers["Cache-Control"] == "no-store"
 
 

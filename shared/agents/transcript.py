@@ -1,0 +1,161 @@
+"""A team's turn under way: what was said, and whether it is over. It knows who speaks last when that one is done."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import assert_never
+
+from shared.agents.definitions import Agents, Pattern
+from shared.agents.instructions import DONE
+from shared.agents.searches import Searches
+from shared.agents.speech import Speech
+from shared.chat_types import Passage
+from shared.core.answering import final_reason, unverified
+from shared.core.prompts import source_line
+from shared.errors import SwitchboardError
+from shared.events import AgentMessage, Finished, Thought, Usage
+
+_NOTHING_TO_ADD = "(nothing to add)"
+"""The message of an agent that only says that the group is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one agent's turn to speak."""
+
+    agent: str
+    """Its name."""
+    speech: Speech
+    """What it said, and what that cost."""
+    searches: Searches
+    """What it found."""
+    error: SwitchboardError | None = None
+    """Why it has nothing to show."""
+    handed_to: str | None = None
+    """Whom it passed the user on to."""
+
+
+class TeamTranscript:
+    """Makes the messages of one turn."""
+
+    def __init__(self, agents: Agents, deadline: float, files: frozenset[str]) -> None:
+        """Begin a turn.
+
+        Args:
+            agents: The team.
+            deadline: When each agent has to be done, on the event loop's clock, in seconds.
+            files: The user's files, which may be cited.
+        """
+        self.deadline = deadline
+        self.is_over = False
+        """Whether the last message is there."""
+        self.said: list[AgentMessage] = []
+        """The messages so far, as they came."""
+        self._team = agents.team
+        self._places = {agent.name: place for place, agent in enumerate(agents.agents)}
+        self._files = files
+        self._begun = 0
+        self._usages: list[Usage | None] = []
+        self._found: dict[str, Passage] = {}
+        self._handoffs: list[Thought] = []
+
+    @property
+    def usage(self) -> Usage | None:
+        """What all cost together so far."""
+        return Usage.total(*self._usages)
+
+    def begin(self) -> bool:
+        """An agent is about to speak; returns whether it may pass the user on, or has to answer."""
+        self._begun += 1
+        return self._begun < self._team.max_rounds
+
+    def take(self, outcome: Outcome) -> AgentMessage | None:
+        """An agent is done: its message, but for one that only passes the user on."""
+        self._usages.append(outcome.speech.usage)
+        self._found.update({passage.id: passage for passage in outcome.searches.passages})
+        text, says_done = self._text(outcome)
+        handoffs, self._handoffs = self._handoffs, []
+        if outcome.handed_to:
+            self._handoffs = [Thought("Handoff", f"{outcome.agent} handed over to {outcome.handed_to}.")]
+            if not text:
+                self._handoffs = [*handoffs, *self._handoffs]
+                return None
+        self.is_over = says_done or self._is_last(outcome, text)
+        message = self._message(outcome, text, handoffs)
+        self.said.append(message)
+        return message
+
+    def _text(self, outcome: Outcome) -> tuple[str, bool]:
+        """The message without the marker, and whether the agent says that the group is done."""
+        text = outcome.speech.text
+        if outcome.error or self._team.pattern is not Pattern.GROUP_CHAT:
+            return text, False
+        said = _without_marker(text)
+        return said or (_NOTHING_TO_ADD if text else ""), said != text
+
+    def _is_last(self, outcome: Outcome, text: str) -> bool:
+        match self._team.pattern:
+            case Pattern.CONCURRENT | Pattern.SEQUENTIAL:
+                return len(self.said) + 1 == len(self._places)
+            case Pattern.HANDOFF:
+                return outcome.handed_to is None
+            case Pattern.GROUP_CHAT:
+                late = asyncio.get_running_loop().time() >= self.deadline
+                return late or self._begun >= self._team.max_rounds or self._leads_nowhere(outcome, text)
+            case _:
+                assert_never(self._team.pattern)
+
+    def _leads_nowhere(self, outcome: Outcome, text: str) -> bool:
+        """Whether an agent repeats itself, or all of them have failed in a row."""
+        if outcome.error is None:
+            return any(said.agent == outcome.agent and said.text == text for said in self.said)
+        others = len(self._places) - 1
+        return len(self.said) >= others and all(said.error for said in self.said[len(self.said) - others :])
+
+    def _message(self, outcome: Outcome, text: str, handoffs: list[Thought]) -> AgentMessage:
+        error, speech, searches = outcome.error, outcome.speech, outcome.searches
+        in_order = self._team.pattern is Pattern.CONCURRENT
+        thoughts = [*handoffs, *searches.thoughts]
+        known = {passage.sourcepage for passage in self._found.values()} | self._files
+        if error is None and (doubt := unverified(text, known)):
+            thoughts.append(doubt)
+        return AgentMessage(
+            agent=outcome.agent,
+            position=self._places[outcome.agent] if in_order else len(self.said),
+            text=error.message if error else text,
+            completion=speech.completion,
+            finished=None if error else _finished(speech),
+            error=error,
+            data_points=() if error else self._data_points(searches, text),
+            thoughts=tuple(thoughts),
+            generated_queries=searches.queries,
+            total_usage=self.usage if self.is_over else None,
+        )
+
+    def _data_points(self, searches: Searches, text: str) -> tuple[str, ...]:
+        """What the agent found, and what it cites of what others found."""
+        own = searches.passages
+        cited = (passage for passage in self._found.values() if f"[{passage.sourcepage}]" in text)
+        return tuple(source_line(passage) for passage in {each.id: each for each in (*own, *cited)}.values())
+
+
+def _without_marker(text: str) -> str:
+    """What comes before the marker that ends a message, or a line that is nothing else, however a model dresses it."""
+    while text:
+        before, _, last = text.rpartition("\n")
+        if last.strip(" *_`.").upper() == DONE:
+            text = before.rstrip()
+        elif text.endswith(DONE):
+            text = text.removesuffix(DONE).rstrip()
+        else:
+            break
+    return text
+
+
+def _finished(speech: Speech) -> Finished | None:
+    if speech.finished is None:
+        return None
+    return Finished(
+        reason=final_reason(speech.finished),
+        usage=speech.usage,
+        content_filter_results=speech.finished.content_filter_results,
+    )

@@ -1,0 +1,1 @@
+"""Azure AI Content Safety behind the same interface as the RAI service."""

@@ -1,0 +1,90 @@
+"""Calls Azure AI Content Safety. Imports `azure.ai.contentsafety`: import it late.
+
+Source: Content Safety REST API 2023-10-01, 'Text Operations - Analyze Text', and its error codes.
+"""
+
+import asyncio
+from typing import Any
+
+from azure.ai.contentsafety.aio import ContentSafetyClient
+from azure.ai.contentsafety.models import AnalyzeTextResult
+from azure.core.exceptions import HttpResponseError
+from pydantic import SecretStr
+
+from shared.chat_types import Json
+from shared.outbound.azure_service.ai_service import AIService
+from shared.outbound.azure_service.asking import OPTIONS
+from shared.outbound.azure_service.faults import Reason, fault_of
+from shared.outbound.azure_service.signing_in import close, credential_of
+
+_SERVICE = AIService("Azure AI Content Safety", "CONTENT_SAFETY", "a text of this conversation: ask in other words")
+_CATEGORIES = {"Hate": "HATE", "SelfHarm": "SELF_HARM", "Sexual": "SEXUAL", "Violence": "VIOLENCE"}
+"""In the words of our findings."""
+
+
+class TextAnalyser:
+    """One SDK client with its connections.
+
+    Args:
+        endpoint: The resource's URL.
+        key: Its key; None: the app's identity.
+        options: More for the SDK's client.
+    """
+
+    def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
+        self._credential = credential_of(key)
+        self._client = ContentSafetyClient(endpoint, self._credential, **{**OPTIONS, **options})
+
+    async def severities(self, text: str, *, deadline: float, invocation_id: str) -> dict[str, int]:
+        """Analyse a text: the severity of each category, 0 to 7.
+
+        Args:
+            text: At most 10,000 characters, and not empty.
+            deadline: When the result must be there, on the event loop's clock, in seconds.
+            invocation_id: For the log.
+
+        Raises:
+            BadRequest, Unavailable, RateLimited, TooSlow: there is no result; says what to do.
+        """
+
+        async def analyse() -> dict[str, int]:
+            return _read(await self._client.analyze_text(_options(text)))
+
+        return await _SERVICE.ask(analyse, deadline=deadline, invocation_id=invocation_id)
+
+    async def knows_us(self, *, seconds: float) -> None:
+        """Whether the service is there and takes the credentials: an empty text, which it refuses, tells that.
+
+        Raises:
+            Unavailable, RateLimited, TooSlow: it is not, or does not; says what to do.
+        """
+
+        async def analyse_nothing() -> None:
+            try:
+                await self._client.analyze_text(_options(""))
+            except HttpResponseError as exc:
+                if fault_of(exc).reason is not Reason.NOT_ACCEPTED:
+                    raise
+
+        await _SERVICE.ask(analyse_nothing, deadline=asyncio.get_running_loop().time() + seconds)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+        await close(self._credential)
+
+
+def _options(text: str) -> dict[str, Json]:
+    return {"text": text, "categories": [*_CATEGORIES], "outputType": "EightSeverityLevels"}
+
+
+def _read(result: AnalyzeTextResult) -> dict[str, int]:
+    """The severities of all categories: one that is missing would pass unseen."""
+    try:
+        found = {_CATEGORIES[item.category]: item.severity for item in result.categories_analysis}
+    except (AttributeError, KeyError, TypeError):
+        found = {}
+    severities = {category: severity for category, severity in found.items() if isinstance(severity, int)}
+    if len(severities) < len(_CATEGORIES):
+        raise ValueError("not the severity of each category")
+    return severities

@@ -1,0 +1,94 @@
+"""Azure AI Content Safety as a `SafetyService`, for those without access to the RAI service."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from shared.chat_types import Json, PartHealth, RequestContext
+from shared.errors import SwitchboardError
+from shared.guard.content_safety.session import ContentSafetySession
+from shared.guard.content_safety.severity_policy import SeverityPolicy, read_severity_policy
+from shared.late_imports import run_import
+from shared.outbound.cached_health import CachedHealth
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.guard.content_safety.client import TextAnalyser
+
+_CHECK_SECONDS = 3.0
+"""How long it may take."""
+
+
+class ContentSafety:
+    """One resource; its client is made at the first use.
+
+    Args:
+        endpoint: The resource's URL.
+        key: Its key; None: the app's identity.
+        policy: Which severities block.
+        timeout: Seconds that the analysis of a chunk may take.
+    """
+
+    def __init__(self, endpoint: str, key: SecretStr | None, policy: SeverityPolicy, timeout: float) -> None:
+        self._endpoint = endpoint.rstrip("/")
+        self._key = key
+        self._policy = policy
+        self._timeout = timeout
+        self._opening = asyncio.Lock()
+        self._analyser: TextAnalyser | None = None
+        self._health = CachedHealth(self._ask_health)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "ContentSafety":
+        """What the settings name; they have been checked to be complete.
+
+        Raises:
+            NotConfigured: `RAI_POLICY` names no policy.
+        """
+        endpoint, key = settings.content_safety_endpoint or "", settings.content_safety_api_key
+        return cls(endpoint, key, read_severity_policy(settings.rai_policy), settings.rai_timeout_seconds)
+
+    @asynccontextmanager
+    async def session(self, context: RequestContext) -> AsyncGenerator[ContentSafetySession]:
+        """Open a session; leaving it early ends what is under way."""
+        session = ContentSafetySession(await self._opened(), self._policy, self._timeout, context)
+        try:
+            yield session
+        finally:
+            await session.aclose()
+
+    async def check(self) -> PartHealth:
+        """Whether the service answers and takes our credentials; asked at most every 30 seconds."""
+        return await self._health.latest()
+
+    async def aclose(self) -> None:
+        """Close the connections; a later session would open new ones."""
+        analyser, self._analyser = self._analyser, None
+        if analyser is not None:
+            await analyser.aclose()
+
+    async def _ask_health(self) -> PartHealth:
+        host = urlsplit(self._endpoint).netloc.rpartition("@")[2]  # without a password that the URL may carry
+        facts: dict[str, Json] = {"host": host}
+        try:
+            await (await self._opened()).knows_us(seconds=_CHECK_SECONDS)
+        except SwitchboardError as error:
+            return PartHealth("content-safety", ok=False, detail=error.message, facts=facts)
+        return PartHealth("content-safety", ok=True, detail=f"Azure AI Content Safety at {host}", facts=facts)
+
+    async def _opened(self) -> "TextAnalyser":
+        """Make the client, at the first call. Importing the SDK takes a while, so a thread does that."""
+        async with self._opening:
+            if self._analyser is None:
+                self._analyser = await run_import(_make_analyser, self._endpoint, self._key)
+            return self._analyser
+
+
+def _make_analyser(endpoint: str, key: SecretStr | None) -> "TextAnalyser":
+    from shared.guard.content_safety.client import TextAnalyser
+
+    return TextAnalyser(endpoint, key)

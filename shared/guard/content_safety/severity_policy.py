@@ -1,0 +1,132 @@
+"""Which severities block, for a service that only tells them: read from `RAI_POLICY`.
+
+`default` blocks from severity 4, which Azure calls medium. A JSON file has the shape of the RAI service's inline
+policy:
+
+    {"taskSettings": [{"settingEnabled": true, "kind": "harmCategory", "appliedFor": [{"source": "prompt"}],
+      "harmCategoryTaskSetting": {"harmCategory": "hate"},
+      "blockingCriteria": {"enabled": true, "kind": "severity", "allowedSeverity": 1}}]}
+
+Without `appliedFor` both sides are meant. A category that it does not name is reported and never blocks.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from shared.errors import NotConfigured
+from shared.guard import Side
+
+CATEGORIES = ("HATE", "SELF_HARM", "SEXUAL", "VIOLENCE")
+"""What Azure AI Content Safety looks for, in the words of our findings."""
+DEFAULT_ALLOWED = 3
+"""The highest severity that `default` lets pass: what Azure calls safe and low."""
+_BY_NAME = {category.replace("_", "").lower(): category for category in CATEGORIES}
+_SOURCES = {source.value.lower(): source for source in Side}
+_MOST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SeverityPolicy:
+    """The highest severity that each category may have."""
+
+    allowed: Mapping[tuple[Side, str], int]
+    """By side and category; one that is missing never blocks."""
+
+    def blocks(self, source: Side, category: str, severity: int) -> bool:
+        """Whether a text with this must not be shown."""
+        return severity > self.allowed.get((source, category), 7)
+
+
+DEFAULT_POLICY = SeverityPolicy({(source, category): DEFAULT_ALLOWED for source in Side for category in CATEGORIES})
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
+
+
+class _AppliedFor(_Model):
+    role: str = ""
+    source: str
+
+
+class _HarmCategory(_Model):
+    harm_category: str = Field(alias="harmCategory")
+
+
+class _BlockingCriteria(_Model):
+    enabled: bool
+    kind: Literal["severity"] = "severity"
+    allowed_severity: int = Field(alias="allowedSeverity", ge=0, le=7)
+
+
+class _TaskSetting(_Model):
+    setting_id: str = Field(default="", alias="settingId")
+    setting_enabled: bool = Field(alias="settingEnabled")
+    applied_for: list[_AppliedFor] = Field(default=[], alias="appliedFor")
+    kind: Literal["harmCategory"]
+    harm_category_task_setting: _HarmCategory = Field(alias="harmCategoryTaskSetting")
+    blocking_criteria: _BlockingCriteria | None = Field(default=None, alias="blockingCriteria")
+
+
+class _Policy(_Model):
+    name: str = ""
+    task_settings: list[_TaskSetting] = Field(alias="taskSettings", min_length=1)
+
+
+def read_severity_policy(name: str) -> SeverityPolicy:
+    """The policy of that name, or of that JSON file.
+
+    Raises:
+        NotConfigured: there is none; names the file and the key.
+    """
+    if name == "default":
+        return DEFAULT_POLICY
+    file = Path(name)
+    if file.suffix.lower() != ".json":
+        raise NotConfigured(
+            "RAI_POLICY: Azure AI Content Safety knows only `default` and JSON files (ending in .json)."
+        )
+    try:
+        policy = _Policy.model_validate_json(_read(file))
+    except OSError:
+        raise NotConfigured(f"RAI_POLICY names {file.name}, which cannot be read.") from None
+    except ValidationError as invalid:
+        first = invalid.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise NotConfigured(f"RAI_POLICY names {file.name}, which is no policy: {key}: {first['msg']}.") from None
+    allowed: dict[tuple[Side, str], int] = {}
+    for index, task in enumerate(policy.task_settings):
+        place = f"RAI_POLICY names {file.name}, which is no policy: taskSettings.{index}"
+        category = _category(task, place)
+        criteria = task.blocking_criteria
+        if task.setting_enabled and criteria and criteria.enabled:
+            for source in _sources(task, place):
+                before = allowed.get((source, category), 7)
+                allowed[source, category] = min(before, criteria.allowed_severity)
+    return SeverityPolicy(allowed)
+
+
+def _read(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(_MOST_BYTES)
+
+
+def _category(task: _TaskSetting, place: str) -> str:
+    name = task.harm_category_task_setting.harm_category
+    try:
+        return _BY_NAME[name.replace("_", "").lower()]
+    except KeyError:
+        raise NotConfigured(
+            f"{place}.harmCategoryTaskSetting.harmCategory: should be one of {', '.join(_BY_NAME)}."
+        ) from None
+
+
+def _sources(task: _TaskSetting, place: str) -> list[Side]:
+    try:
+        return [_SOURCES[entry.source.lower().removeprefix("source_")] for entry in task.applied_for] or [*Side]
+    except KeyError:
+        raise NotConfigured(f"{place}.appliedFor: source should be one of {', '.join(_SOURCES)}.") from None

@@ -1,0 +1,1 @@
+"""The RAI service, over gRPC."""

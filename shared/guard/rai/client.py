@@ -1,0 +1,165 @@
+"""The RAI service over gRPC, as a `SafetyService`. Imports `grpc`: import this module late.
+
+Source: rai-aoai-alignment-mode.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import grpc.aio
+
+from shared.chat_types import Json, PartHealth, RequestContext
+from shared.errors import BadRequest, NotConfigured, RateLimited, SwitchboardError
+from shared.guard import SafetySession
+from shared.guard.rai.channel import RaiAddress, open_channel
+from shared.guard.rai.session import RaiCall, RaiSession
+from shared.guard.rai.wire import PATH, InlinePolicy, MalformedPolicy, PolicyName, read_policy
+from shared.outbound.cached_health import CachedHealth
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from azure.core.credentials_async import AsyncTokenCredential
+
+    from shared.guard.rai.tokens import RaiTokens
+
+STAND_IN = "reference stand-in"
+"""What the reference service calls itself in its answers' metadata, under `x-rai-service`."""
+
+_KIND = "rai"
+_CHECK_PATIENCE = 3.0
+"""Seconds that one waits for a connection, and as long again for an answer."""
+
+
+class RaiService:
+    """A service at one address: one channel, made at the first session in the loop that runs then.
+
+    Args:
+        endpoint: `https://…` for TLS with the app's token, or `host:port` without either.
+        policy: A name that the service knows, or the path of a JSON file (ending in `.json`).
+        timeout: Seconds to wait for a connection, and for the service to take a message.
+        credential: Who the app is; None: its managed identity, or who is signed in locally.
+        root_certificates: PEM; None: those that gRPC comes with, or of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
+
+    Raises:
+        NotConfigured: the address or the policy's file is none.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        policy: str,
+        timeout: float,
+        *,
+        credential: "AsyncTokenCredential | None" = None,
+        root_certificates: bytes | None = None,
+    ) -> None:
+        self._address = RaiAddress.read(endpoint)
+        self._policy = _policy(policy)
+        self._policy_name = policy if isinstance(self._policy, PolicyName) else Path(policy).name
+        self._timeout = timeout
+        self._root_certificates = root_certificates
+        self._tokens = _tokens(credential) if self._address.secure else None
+        self._channel: grpc.aio.Channel | None = None
+        self._health = CachedHealth(self._ask_health)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "RaiService":
+        """What the settings name.
+
+        Raises:
+            NotConfigured: a setting is missing or wrong; names it.
+        """
+        if not settings.rai_endpoint:
+            raise NotConfigured("RAI_ENDPOINT is missing: name the RAI service.")
+        return cls(settings.rai_endpoint, settings.rai_policy, settings.rai_timeout_seconds)
+
+    @asynccontextmanager
+    async def session(self, context: RequestContext) -> AsyncGenerator[SafetySession]:
+        """Open a stream and send the policy; leaving it early ends the analysis at the service.
+
+        Raises:
+            SwitchboardError: by the table in `rai_errors`.
+        """
+        async with self._opened(context, self._timeout) as session:
+            yield session
+
+    async def check(self) -> PartHealth:
+        """Whether the service answers, knows the app and knows the policy; asked at most every 30 seconds."""
+        return await self._health.latest()
+
+    async def aclose(self) -> None:
+        """Close the channel and end what goes on in it; a later session would open another."""
+        channel, self._channel = self._channel, None
+        if channel:
+            await channel.close()
+        if self._tokens:
+            await self._tokens.aclose()
+
+    @asynccontextmanager
+    async def _opened(self, context: RequestContext, patience: float) -> AsyncGenerator[RaiSession]:
+        call = await self._call(context, patience)
+        try:
+            session = RaiSession(call, patience, context)
+            await session.begin(self._policy)
+            yield session
+        finally:
+            call.cancel()
+
+    async def _call(self, context: RequestContext, patience: float) -> RaiCall:
+        token = await self._tokens.token(patience) if self._tokens else None
+        if self._channel is None:
+            self._channel = open_channel(self._address, self._root_certificates)
+        remaining = context.deadline - asyncio.get_running_loop().time()
+        analyze = self._channel.stream_stream(PATH, _as_it_is, _as_it_is)
+        return analyze(
+            timeout=remaining if isfinite(remaining) else None,
+            metadata=(("authorization", f"Bearer {token}"),) if token else (),
+            wait_for_ready=True,
+        )
+
+    async def _ask_health(self) -> PartHealth:
+        """Open a session with nothing in it."""
+        facts: dict[str, Json] = {"host": self._address.host, "policy": self._policy_name}
+        context = RequestContext("health check", asyncio.get_running_loop().time() + 2 * _CHECK_PATIENCE)
+        name = ""
+        try:
+            async with self._opened(context, _CHECK_PATIENCE) as session:
+                await session.finish()
+                async for _ in session.events():
+                    pass
+                name = await session.service_name()
+        except (BadRequest, RateLimited):
+            pass  # It is there, though it would rather have had a text.
+        except SwitchboardError as error:
+            return PartHealth(_KIND, ok=False, detail=error.message, facts=facts)
+        if name == STAND_IN:
+            detail = f"The reference stand-in at {self._address.host}: not a safety product"
+            return PartHealth(STAND_IN, ok=True, detail=detail, facts=facts)
+        return PartHealth(_KIND, ok=True, detail=f"The RAI service at {self._address.host}", facts=facts)
+
+
+def _policy(setting: str) -> PolicyName | InlinePolicy:
+    file = Path(setting)
+    if file.suffix.lower() != ".json":
+        return PolicyName(setting)
+    try:
+        return read_policy(file.read_bytes())
+    except OSError:
+        raise NotConfigured(f"RAI_POLICY names {file.name}, which cannot be read.") from None
+    except MalformedPolicy as malformed:
+        raise NotConfigured(f"RAI_POLICY names {file.name}, which is no policy: {malformed}.") from None
+
+
+def _tokens(credential: "AsyncTokenCredential | None") -> "RaiTokens":
+    from shared.guard.rai.tokens import RaiTokens
+
+    return RaiTokens(credential)
+
+
+def _as_it_is(message: bytes) -> bytes:
+    """Leave reading and writing to the session: gRPC logs what a serializer raises, and goes on with nothing."""
+    return message

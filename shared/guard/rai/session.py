@@ -1,0 +1,177 @@
+"""One stream to the RAI service, as a `SafetySession`. Imports `grpc`: import it late."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing, suppress
+from typing import Protocol, cast
+
+import grpc
+import grpc.aio
+
+from shared.chat_types import RequestContext
+from shared.errors import BadRequest, SwitchboardError, TooLarge
+from shared.guard import Buffer, Completion, SafetyEvent
+from shared.guard.rai.channel import LARGEST_MESSAGE
+from shared.guard.rai.errors import ENDED, ERRORS, NONSENSE, TOO_SLOW, UNREACHABLE, Telling
+from shared.guard.rai.wire import ClientMessage, Commit, MalformedMessage, decode_response, encode_request
+
+_log = logging.getLogger("switchboard.rai")
+
+_STATUS_PATIENCE = 0.5
+"""Seconds to wait for the status of a stream that has ended."""
+
+type RaiCall = grpc.aio.StreamStreamCall[bytes, bytes]
+
+
+class _Core(Protocol):
+    async def send_serialized_message(self, message: bytes) -> None: ...
+
+
+class _CallInside(Protocol):
+    _cython_call: _Core
+
+
+class RaiSession:
+    """A stream of messages and results. What fails once stays failed.
+
+    gRPC ends the whole call when one wait for it is cancelled, so every wait that runs out of time ends the session.
+
+    Args:
+        call: The stream; its owner cancels it in the end.
+        timeout: Seconds to wait for the service to take a message.
+        context: Whose turn this is.
+    """
+
+    def __init__(self, call: RaiCall, timeout: float, context: RequestContext) -> None:
+        self._call = call
+        self._timeout = timeout
+        self._context = context
+        self._sending = asyncio.Lock()
+        self._fault: SwitchboardError | None = None
+
+    async def begin(self, policy: ClientMessage) -> None:
+        """Wait for the connection, and send the policy.
+
+        Raises:
+            SwitchboardError: by the table in `rai_errors`.
+        """
+        await self._write(encode_request(policy), late=UNREACHABLE)
+
+    async def send(self, buffer: Buffer) -> None:
+        """Hand over a payload, unmodified.
+
+        Raises:
+            BadRequest, TooLarge: it cannot be sent; the session goes on.
+            SwitchboardError: by the table in `rai_errors`.
+        """
+        try:
+            data = encode_request(buffer)
+        except MalformedMessage:
+            raise BadRequest("A text has half of a character (a lone surrogate): leave it out.") from None
+        if len(data) > LARGEST_MESSAGE:
+            size, largest = len(data) / 1024**2, LARGEST_MESSAGE // 1024**2
+            raise TooLarge(
+                f"This is too large for the safety service: {size:.1f} MB of at most {largest} MB. Send less text, or "
+                "send it in pieces."
+            )
+        await self._write(data)
+
+    async def commit(self) -> None:
+        """Say that the source which was sent last is complete.
+
+        Raises:
+            SwitchboardError: by the table in `rai_errors`.
+        """
+        await self._write(encode_request(Commit()))
+
+    async def finish(self) -> None:
+        """Say that nothing more will be sent; of no interest to a service that has ended the stream already.
+
+        Raises:
+            SwitchboardError: by the table in `rai_errors`.
+        """
+        async with self._sending:
+            with suppress(grpc.aio.InternalError):
+                await self._bounded(self._call.done_writing())
+
+    async def events(self) -> AsyncGenerator[SafetyEvent]:
+        """Yield the results as they come; what had come before a fault comes before its error.
+
+        Raises:
+            SwitchboardError: by the table in `rai_errors`.
+        """
+        # Not `call.read`, which gives nothing more once the status is there, though results may be waiting.
+        async with aclosing(cast("AsyncGenerator[bytes]", aiter(self._call))) as responses:
+            while (data := await self._translated(anext(responses, None))) is not None:
+                try:
+                    event = decode_response(data)
+                except MalformedMessage:
+                    raise self._failed(NONSENSE.error()) from None
+                yield event
+                if isinstance(event, Completion):
+                    return
+
+    async def service_name(self) -> str:
+        """What the service calls itself, if it does; asked after it has answered."""
+        name = dict(await self._call.initial_metadata()).get("x-rai-service", "")
+        return name if isinstance(name, str) else ""
+
+    async def _write(self, data: bytes, late: Telling = TOO_SLOW) -> None:
+        async with self._sending:
+            try:
+                await self._bounded(self._put(data), late)
+            except grpc.aio.InternalError:
+                status = await self._status()
+                raise self._failed(ERRORS[status].error(), status) from None
+
+    async def _status(self) -> grpc.StatusCode:
+        """Why the stream has ended. That is known only when all results are read, and nobody may be reading them."""
+        try:
+            async with asyncio.timeout(_STATUS_PATIENCE):
+                return await self._translated(self._call.code())
+        except TimeoutError:
+            return grpc.StatusCode.OK
+
+    async def _put(self, data: bytes) -> None:
+        """Send a message as `call.write` does, which would replace the stream's status by INTERNAL if it has ended."""
+        await self._call.wait_for_connection()
+        core = cast("_CallInside", self._call)._cython_call  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        try:
+            await core.send_serialized_message(data)
+        except asyncio.CancelledError:
+            self._call.cancel()
+            raise
+
+    async def _bounded(self, waiting: Awaitable[None], late: Telling = TOO_SLOW) -> None:
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._translated(waiting)
+        except TimeoutError:
+            raise self._failed(late.error()) from None
+
+    async def _translated[T](self, waiting: Awaitable[T]) -> T:
+        """Wait for the call, and turn what gRPC raises into our errors."""
+        try:
+            return await waiting
+        except grpc.aio.AioRpcError as exc:
+            # Without the cause: its text is the service's and may quote what was said.
+            raise self._failed(ERRORS[exc.code()].error(), exc.code()) from None
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task and task.cancelling():
+                raise
+            # Another wait of this session was cancelled, and the call with it; this task was not.
+            raise self._failed(ENDED.error()) from None
+
+    def _failed(self, error: SwitchboardError, status: grpc.StatusCode | None = None) -> SwitchboardError:
+        """Keep the first fault, which is why the others came, and log it."""
+        if self._fault is None:
+            self._fault = error
+            _log.warning(
+                "The RAI service failed: %s (%s), invocation %s",
+                type(error).__name__,
+                status.name if status else "no status",
+                self._context.invocation_id,
+            )
+        return self._fault

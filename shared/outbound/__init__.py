@@ -1,0 +1,1 @@
+"""Asking services and files outside the app: retries, time limits, failures, tokens, health."""

@@ -1,0 +1,185 @@
+"""Azure AI Search as a `Retriever`. Imports `azure.search.documents`: import it late.
+
+What `minimum_score` is compared with depends on how it was searched: BM25 from 0 up for text, 0.333 to 1 for vectors
+by cosine, and for hybrid the fused score, about 1/60 for each query that ranks a passage first.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from azure.search.documents.models import VectorQuery
+
+from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
+from shared.errors import BadRequest, TooSlow
+from shared.retrieval import Embedder, SearchQuery, SearchResult, overrides_in
+from shared.retrieval.azure_search.connection import SearchConnection
+from shared.retrieval.azure_search.fields import IndexFields
+from shared.retrieval.azure_search.filters import NOTHING, category_filter, query_filter
+from shared.retrieval.azure_search.reader import IndexReader
+from shared.retrieval.azure_search.results import readable, with_captions
+from shared.retrieval.azure_search.vectors import ChosenFields, VectorFields
+from shared.settings import Settings
+
+_LONGEST_TEXT = 1_000
+"""Characters that are searched for by their words: the service takes 1,024 words, and a character can be one."""
+_NEAREST = 50
+"""Passages that a vector query finds at least: so many the semantic ranker reads, and fusion hardly gains by more."""
+_ONLY_WITH_RANKER = ("semantic_captions", "minimum_reranker_score")
+"""Overrides that mean nothing without the semantic ranker."""
+_OPERATOR = re.compile(r"""[+|"()'\\]|(?<!\S)-|\*(?!\S)""")
+"""What acts in the simple query syntax: `-` only at the beginning of a word, `*` only at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a query is searched."""
+
+    mode: RetrievalMode
+    """In the end."""
+    vectors: ChosenFields | None = None
+    """The vector fields; None: by text only."""
+    note: str | None = None
+    """Why not as asked."""
+
+
+class AzureSearchRetriever:
+    """A `Retriever` over an index of Azure AI Search.
+
+    Args:
+        reader: Reads the index; closed with this.
+        vectors: What questions are searched by in the vector fields.
+        semantic_configuration: Of the index; None: its default one.
+    """
+
+    def __init__(self, reader: IndexReader, vectors: VectorFields, semantic_configuration: str | None) -> None:
+        self._reader = reader
+        self._vectors = vectors
+        self._semantic_configuration = semantic_configuration
+
+    @classmethod
+    def from_settings(
+        cls, settings: Settings, embedder: Embedder | None, image_embedder: Embedder | None
+    ) -> "AzureSearchRetriever":
+        """Over the index that the settings name.
+
+        Args:
+            settings: They have been checked to be complete.
+            embedder: Makes vectors of questions; closed by who made it. None: there are none of ours.
+            image_embedder: Makes those that lie where the vectors of images do; the same goes for it.
+        """
+        reader = IndexReader(SearchConnection.from_settings(settings), IndexFields.called(settings.azure_search_fields))
+        vectors = VectorFields(reader.fields, embedder, image_embedder, vectorizer=settings.azure_search_vectorizer)
+        return cls(reader, vectors, settings.azure_search_semantic_configuration)
+
+    async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
+        """Find the passages that best match.
+
+        Without a mode it is hybrid where there are vectors of questions, else text. A fault of the embedding service in
+        a hybrid search is raised: who relies on vectors should learn that they are missing.
+
+        Raises:
+            BadRequest: the mode needs what is not configured, or a vector field is none.
+            NotConfigured: the service refuses us, or what we ask of its index.
+            Unavailable, RateLimited: the service or the embedding service fails.
+            TooSlow: the deadline passed.
+        """
+        plan = self._plan(query)
+        where = query_filter(query, self._reader.fields)
+        if where == NOTHING or not query.text.strip():
+            return SearchResult((), plan.mode, plan.note)
+        vectors = await self._vectors_of(query, plan.vectors, context.deadline) if plan.vectors else ()
+        found = await self._reader.find(self._arguments(query, plan, where, vectors), context.deadline)
+        return self._result(query, plan, found)
+
+    async def may_see(self, document: str, access: Access) -> bool:
+        """Whether a passage of this document may be seen so; see `IndexReader.may_see`."""
+        return await self._reader.may_see(document, access)
+
+    async def check(self) -> PartHealth:
+        """Whether the index can be searched and has something in it."""
+        return await self._reader.check()
+
+    async def aclose(self) -> None:
+        """Close the connections to the service."""
+        await self._reader.aclose()
+
+    def _plan(self, query: SearchQuery) -> _Plan:
+        if query.mode is RetrievalMode.TEXT:
+            return _Plan(RetrievalMode.TEXT)
+        chosen = self._vectors.chosen(query.vector_fields)
+        if query.mode is RetrievalMode.VECTORS and query.any_vector_field and not chosen.queries:
+            chosen = replace(self._vectors.chosen(()), missing=chosen.missing)
+        if chosen.queries:
+            note = f"Not all of the vector fields were searched. {chosen.missing}" if chosen.missing else None
+            return _Plan(query.mode or RetrievalMode.HYBRID, chosen, note)
+        if query.mode is RetrievalMode.VECTORS:
+            raise BadRequest(f"{chosen.missing} Or ask for retrieval_mode `text`.")
+        asked = query.mode or query.vector_fields
+        return _Plan(RetrievalMode.TEXT, note=f"Searched by text only. {chosen.missing}" if asked else None)
+
+    async def _vectors_of(self, query: SearchQuery, fields: ChosenFields, deadline: float) -> Sequence[VectorQuery]:
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await fields.search_by(query.text, max(query.top, _NEAREST))
+        except TimeoutError as exc:
+            raise TooSlow("The vectors of the question took too long. Try again, or search by text.") from exc
+
+    def _arguments(
+        self, query: SearchQuery, plan: _Plan, where: str | None, vectors: Sequence[VectorQuery]
+    ) -> dict[str, Any]:
+        text = query.text[:_LONGEST_TEXT]
+        arguments: dict[str, Any] = {"top": query.top}
+        if plan.mode is not RetrievalMode.VECTORS:
+            arguments["search_text"] = as_words(text)
+        if vectors:
+            arguments["vector_queries"] = vectors
+        if where:
+            arguments["filter"] = where
+        if where and vectors:
+            arguments["vector_filter_mode"] = "preFilter"  # old indexes filter what was found, unless they are told
+        if query.semantic_ranker:
+            arguments |= {"query_type": "semantic", "semantic_configuration_name": self._semantic_configuration}
+            if arguments.get("search_text") != text:  # by itself the ranker takes that
+                arguments["semantic_query"] = text
+            if query.semantic_captions:
+                arguments["query_caption"] = "extractive|highlight-false"
+        return arguments
+
+    def _result(self, query: SearchQuery, plan: _Plan, found: Sequence[Passage]) -> SearchResult:
+        passages, missing = readable(found, "check `content` in AZURE_SEARCH_FIELDS.")
+        return SearchResult(
+            tuple(with_captions(passage) for passage in passages if _is_good(passage, query)),
+            plan.mode,
+            " ".join(note for note in (plan.note, missing, _unranked(query, found)) if note) or None,
+            ignored=() if query.semantic_ranker else overrides_in(query, *_ONLY_WITH_RANKER),
+            details={
+                "query_type": "semantic" if query.semantic_ranker else "simple",
+                "vector_fields": list[Json](plan.vectors.queries) if plan.vectors else [],
+                "filter": category_filter(query.include_category, query.exclude_category, self._reader.fields),
+                "use_security_filter": query.access is not None,
+            },
+        )
+
+
+def as_words(text: str) -> str:
+    """A question as a search for its words, with nothing in it an operator: `-allowed` would find what lacks the word.
+
+    Source: Azure AI Search, 'Simple query syntax', 'Escaping search operators'.
+    """
+    return _OPERATOR.sub(r"\\\g<0>", text)
+
+
+def _is_good(passage: Passage, query: SearchQuery) -> bool:
+    """Whether its scores are high enough, as far as it has them."""
+    limits = ((passage.score, query.minimum_score), (passage.reranker_score, query.minimum_reranker_score))
+    return all(score is None or minimum is None or score >= minimum for score, minimum in limits)
+
+
+def _unranked(query: SearchQuery, found: Sequence[Passage]) -> str | None:
+    """A note if the ranker left the passages as they were found: the service then answers with 206."""
+    if not (query.semantic_ranker and found) or any(passage.reranker_score is not None for passage in found):
+        return None
+    return "The semantic ranker was busy or too slow: what was found is in the order of the search."

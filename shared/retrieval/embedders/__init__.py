@@ -1,0 +1,1 @@
+"""What makes vectors of texts and images: OpenAI-compatible services and Azure AI Vision."""

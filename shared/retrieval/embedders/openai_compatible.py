@@ -1,0 +1,83 @@
+"""Vectors from OpenAI, Azure OpenAI and everything compatible, as an `Embedder`."""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import batched
+
+import msgspec
+
+from shared.chat_types import Json
+from shared.outbound.openai_service.connection import ServedModel
+from shared.outbound.openai_service.reasons import Fault, Reason, ServiceFault
+from shared.outbound.openai_service.service import OpenAIService
+
+_BATCH = 128
+"""Texts a request. Services take 2048, but also limit the tokens: 128 passages of 500 stay well below."""
+
+_BATCH_SECONDS = 60.0
+"""How long one request may take, its retries included."""
+
+
+class _Vector(msgspec.Struct):
+    index: int
+    embedding: list[float]
+
+
+class _Vectors(msgspec.Struct):
+    data: list[_Vector]
+
+
+_decoder = msgspec.json.Decoder(_Vectors)
+
+
+class OpenAIEmbedder:
+    """A model behind `POST /embeddings`."""
+
+    def __init__(self, service: OpenAIService, model: ServedModel) -> None:
+        self._service = service
+        self._model = model
+
+    @property
+    def model(self) -> str:
+        """The embedding model's name; vectors of different models do not compare."""
+        return self._model.name
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text, in order; no request for no texts.
+
+        Raises:
+            RateLimited, BadRequest, Unavailable, TooSlow: see `outbound.openai_service.reasons`.
+        """
+        vectors: list[list[float]] = []
+        for batch in batched(texts, _BATCH, strict=False):
+            vectors += await self._embed_batch(batch)
+        return vectors
+
+    async def aclose(self) -> None:
+        """Close the service, which a chat model may share."""
+        await self._service.aclose()
+
+    async def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        await self._service.opened()
+        from shared.outbound.openai_service.errors import translated
+
+        # Services refuse an empty text, which has no meaning, as a space has none.
+        inputs: list[Json] = [text or " " for text in texts]
+        body: dict[str, Json] = {"model": self._model.name, "input": inputs, "encoding_format": "float"}
+        deadline = asyncio.get_running_loop().time() + _BATCH_SECONDS
+        with translated(self._service.connection, self._model):
+            response = await self._service.post("/embeddings", body, deadline=deadline)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    content = await response.aread()
+            finally:
+                await response.aclose()
+            return _read_vectors(content, len(texts))
+
+
+def _read_vectors(content: bytes, count: int) -> list[list[float]]:
+    try:
+        by_index = {vector.index: vector.embedding for vector in _decoder.decode(content).data}
+        return [by_index[index] for index in range(count)]
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError) as exc:
+        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc

@@ -1,0 +1,1 @@
+"""The built-in index: one SQLite file, with full-text search (FTS5) and vectors (sqlite-vec)."""

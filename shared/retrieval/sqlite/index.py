@@ -1,0 +1,186 @@
+"""The built-in index, written: files with their passages, terms and vectors, in one SQLite file."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import apsw
+import msgspec
+
+from shared.chat_types import Passage
+from shared.retrieval.sqlite.file import (
+    EmbeddingInfo,
+    embedding_info,
+    open_for_writing,
+    transaction,
+    translated,
+    vector_blob,
+)
+
+
+class SqliteIndex:
+    """A `PassageIndex` in one file. Each file's change is one transaction; readers see it whole or not at all.
+
+    Args:
+        path: The file; made, with its folder, at the first use.
+        embedding_model: The name of the model whose vectors `replace` will be given.
+    """
+
+    def __init__(self, path: Path, embedding_model: str | None = None) -> None:
+        self._path = path
+        self._embedding_model = embedding_model
+        self._one_at_a_time = asyncio.Lock()
+        self._db: apsw.Connection | None = None
+        self._changed = False
+
+    async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
+        """The fingerprint that each source file was indexed with, or that one only.
+
+        Raises:
+            Unavailable: the file cannot be used.
+        """
+        return await self._run(lambda db: _fingerprints(db, sourcefile))
+
+    async def replace(
+        self,
+        sourcefile: str,
+        fingerprint: str,
+        passages: Sequence[Passage],
+        vectors: Sequence[Sequence[float]] | None,
+        image_vectors: Sequence[Sequence[float] | None] | None = None,  # noqa: ARG002 (of the boundary)
+    ) -> None:
+        """Put a file's passages in place of its old ones. Vectors of images are not kept: nothing here searches them.
+
+        The first vectors of another model, or of another length, drop all that were there: they do not compare. The
+        files that had them are to be written again.
+
+        Raises:
+            ValueError: vectors without a model's name, or not one a passage.
+            Unavailable: the file cannot be used.
+        """
+        if vectors is not None and (self._embedding_model is None or len(vectors) != len(passages)):
+            raise ValueError("vectors need the name of their model, and there must be one a passage")
+
+        def work(db: apsw.Connection) -> None:
+            _forget(db, sourcefile)
+            db.execute("INSERT INTO files (sourcefile, fingerprint) VALUES (?, ?)", (sourcefile, fingerprint))
+            rowids = [_add(db, sourcefile, passage) for passage in passages]
+            if vectors and self._embedding_model is not None:
+                _make_room_for_vectors(db, EmbeddingInfo(self._embedding_model, len(vectors[0])))
+                _add_vectors(db, rowids, vectors)
+            else:
+                _drop_vectors_if_none_is_left(db)
+
+        await self._run(work)
+        self._changed = True
+
+    async def remove(self, sourcefile: str) -> None:
+        """Forget a file; one that is not there is no error.
+
+        Raises:
+            Unavailable: the file cannot be used.
+        """
+        await self._run(lambda db: _forget(db, sourcefile))
+        self._changed = True
+
+    async def aclose(self) -> None:
+        """Tidy up what was written, so that searches are fast, and close the file."""
+        async with self._one_at_a_time:
+            db, self._db = self._db, None
+            if db is not None:
+                await asyncio.to_thread(_close, db, tidy=self._changed)
+
+    async def _run[T](self, work: Callable[[apsw.Connection], T]) -> T:
+        async with self._one_at_a_time:
+            # A caller that is cancelled, however often, must not free the connection while the thread still writes.
+            thread = asyncio.get_running_loop().run_in_executor(None, self._transact, work)
+            try:
+                return await asyncio.shield(thread)
+            except asyncio.CancelledError:
+                while not thread.done():
+                    with suppress(asyncio.CancelledError):
+                        await asyncio.wait([thread])
+                raise
+
+    def _transact[T](self, work: Callable[[apsw.Connection], T]) -> T:
+        if self._db is None:
+            self._db = open_for_writing(self._path)
+        with transaction(self._db, "IMMEDIATE"):
+            return work(self._db)
+
+
+def _fingerprints(db: apsw.Connection, sourcefile: str | None) -> dict[str, str]:
+    query = "SELECT sourcefile, fingerprint FROM files"
+    if sourcefile is None:
+        rows = db.execute(query).fetchall()
+    else:
+        rows = db.execute(f"{query} WHERE sourcefile = ?", (sourcefile,)).fetchall()
+    return dict(msgspec.convert(rows, list[tuple[str, str]]))
+
+
+def _forget(db: apsw.Connection, sourcefile: str) -> None:
+    rowids = [row[0] for row in db.execute("SELECT rowid FROM passages WHERE sourcefile = ?", (sourcefile,))]
+    tables = ["passage_terms", "passages"]
+    if embedding_info(db):
+        tables.insert(0, "passage_vectors")
+    for table in tables:
+        db.executemany(f"DELETE FROM {table} WHERE rowid = ?", [(rowid,) for rowid in rowids])  # noqa: S608 (ours)
+    db.execute("DELETE FROM files WHERE sourcefile = ?", (sourcefile,))
+
+
+def _add(db: apsw.Connection, sourcefile: str, passage: Passage) -> int:
+    db.execute(
+        "INSERT INTO passages (id, content, sourcepage, sourcefile, category, oids, groups) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            passage.id,
+            passage.content,
+            passage.sourcepage,
+            sourcefile,
+            passage.category,
+            msgspec.json.encode(passage.oids).decode(),
+            msgspec.json.encode(passage.groups).decode(),
+        ),
+    )
+    rowid = db.last_insert_rowid()
+    db.execute("INSERT INTO passage_terms (rowid, content) VALUES (?, ?)", (rowid, passage.content))
+    return rowid
+
+
+def _make_room_for_vectors(db: apsw.Connection, wanted: EmbeddingInfo) -> None:
+    if embedding_info(db) == wanted:
+        return
+    _drop_vectors(db)
+    db.execute("INSERT INTO embedding (model, dimensions) VALUES (?, ?)", wanted)
+    db.execute(
+        f"CREATE VIRTUAL TABLE passage_vectors USING vec0(embedding FLOAT[{wanted.dimensions}] distance_metric=cosine)"
+    )
+
+
+def _drop_vectors_if_none_is_left(db: apsw.Connection) -> None:
+    """So that an index that was written again without an embedding model says that it has no vectors."""
+    if embedding_info(db) and db.execute("SELECT rowid FROM passage_vectors LIMIT 1").fetchone() is None:
+        _drop_vectors(db)
+
+
+def _drop_vectors(db: apsw.Connection) -> None:
+    db.execute("DROP TABLE IF EXISTS passage_vectors; DELETE FROM embedding")
+
+
+def _add_vectors(db: apsw.Connection, rowids: Sequence[int], vectors: Sequence[Sequence[float]]) -> None:
+    rows = [
+        (rowid, blob)
+        for rowid, vector in zip(rowids, vectors, strict=True)
+        if (blob := vector_blob(vector)) is not None
+    ]
+    db.executemany("INSERT INTO passage_vectors (rowid, embedding) VALUES (?, ?)", rows)
+
+
+def _close(db: apsw.Connection, *, tidy: bool) -> None:
+    with translated():
+        try:
+            if tidy:
+                db.execute("INSERT INTO passage_terms (passage_terms) VALUES ('optimize'); PRAGMA optimize")
+        finally:
+            db.close()

@@ -1,0 +1,185 @@
+"""The built-in index, searched: BM25, vectors where there is an embedding model, and both together.
+
+What `minimum_score` is compared with depends on how it was searched: BM25 from 0 up for text, the cosine for
+vectors, and for hybrid the fused score, at most 2/61 (0.033).
+"""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+import msgspec
+
+from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
+from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow
+from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in
+from shared.retrieval.sqlite.file import EmbeddingInfo, embedding_info
+from shared.retrieval.sqlite.fusion import fuse
+from shared.retrieval.sqlite.readers import SqliteReaders
+from shared.retrieval.sqlite.search import Ranking, is_visible, load_passages, rank_by_text, rank_by_vector
+
+_FUSED_DEPTH = 50
+"""How many passages of each ranking are fused; deeper ones hardly gain. More are taken when more are asked for."""
+_ONLY_IN_AZURE = ("semantic_ranker", "semantic_captions", "vector_fields", "minimum_reranker_score")
+"""Overrides that mean nothing here."""
+_FIELD = {"embedding", "textEmbeddingOnly"}
+"""What requests call the only vector field that there is."""
+
+_NO_EMBEDDER = (
+    "Vector search needs an embedding model. Set OPENAI_EMBEDDING_MODEL or AZURE_OPENAI_EMBEDDING_DEPLOYMENT and run "
+    "`make index`, or ask for retrieval_mode `text`."
+)
+_NO_VECTORS = (
+    "The index has no vectors, as it was made without an embedding model. Run `make index`, or ask for retrieval_mode "
+    "`text`."
+)
+
+
+class _Contents(NamedTuple):
+    documents: int
+    passages: int
+    embedding: EmbeddingInfo | None
+    """None when it was made without an embedding model."""
+
+
+class SqliteRetriever:
+    """A `Retriever` over the file that `SqliteIndex` writes, be it at the same time and in another process.
+
+    Args:
+        path: The file; there may be none yet.
+        embedder: Makes the vectors of questions; closed by who made it. None: text search only.
+    """
+
+    def __init__(self, path: Path, embedder: Embedder | None) -> None:
+        self._readers = SqliteReaders(path)
+        self._embedder = embedder
+
+    async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
+        """Find the passages that best match; none in an index that is not there yet.
+
+        Without a mode it is hybrid where there is an embedding model, else text. A fault of the embedding service in
+        a hybrid search is raised: who relies on vectors should learn that they are missing.
+
+        Raises:
+            BadRequest: `vectors` without an embedding model, or without vectors in the index.
+            NotConfigured: the index was made with another embedding model.
+            Unavailable: the index cannot be read, or the embedding service fails.
+            RateLimited: by the embedding service.
+            TooSlow: the deadline passed.
+        """
+        try:
+            async with asyncio.timeout_at(context.deadline):
+                others = replace(query, vector_fields=tuple(name for name in query.vector_fields if name not in _FIELD))
+                return replace(await self._search(query), ignored=overrides_in(others, *_ONLY_IN_AZURE))
+        except TimeoutError as exc:
+            raise TooSlow("The search took too long. Try again, or ask for less.") from exc
+
+    async def may_see(self, document: str, access: Access) -> bool:
+        """Whether a passage of this file may be seen so.
+
+        Raises:
+            Unavailable: the index cannot be read.
+        """
+        return bool(await self._readers.run(lambda db: is_visible(db, document, access)))
+
+    async def check(self) -> PartHealth:
+        """Whether there is something to search, and vectors that fit the embedding model."""
+        try:
+            contents = await self._readers.run(_contents)
+            facts: dict[str, Json] = {
+                "documents": contents.documents if contents else 0,
+                "passages": contents.passages if contents else 0,
+                "vectors": bool(contents and contents.embedding),
+            }
+            if contents is None or not contents.passages:
+                return PartHealth("embedded", False, "There are no documents yet: run `make index DOCS=folder`.", facts)
+            if self._embedder and contents.embedding:
+                _expect_model(contents.embedding, self._embedder.model)
+            return PartHealth("embedded", True, "SQLite full-text and vector search over local documents.", facts)
+        except SwitchboardError as exc:
+            return PartHealth("embedded", False, exc.message)
+
+    async def aclose(self) -> None:
+        """Close the connections to the index."""
+        await self._readers.aclose()
+
+    async def _search(self, query: SearchQuery) -> SearchResult:
+        mode = query.mode or (RetrievalMode.HYBRID if self._embedder else RetrievalMode.TEXT)
+        if mode is RetrievalMode.TEXT:
+            return await self._search_text(query)
+        if self._embedder is None:
+            return await self._search_without_vectors(query, mode, _NO_EMBEDDER)
+        contents = await self._readers.run(_contents)
+        if contents is None or not contents.passages:
+            return SearchResult((), mode)
+        if contents.embedding is None:
+            return await self._search_without_vectors(query, mode, _NO_VECTORS)
+        _expect_model(contents.embedding, self._embedder.model)
+        return await self._search_with_vectors(query, mode, self._embedder, contents.embedding)
+
+    async def _search_text(self, query: SearchQuery, note: str | None = None) -> SearchResult:
+        def read(db: apsw.Connection) -> tuple[Passage, ...]:
+            return _best(db, rank_by_text(db, query, query.top), query)
+
+        return SearchResult(await self._readers.run(read) or (), RetrievalMode.TEXT, note)
+
+    async def _search_without_vectors(self, query: SearchQuery, mode: RetrievalMode, why: str) -> SearchResult:
+        if mode is RetrievalMode.VECTORS:
+            raise BadRequest(why)
+        return await self._search_text(query, note=f"Searched by text only. {why}")
+
+    async def _search_with_vectors(
+        self, query: SearchQuery, mode: RetrievalMode, embedder: Embedder, made_with: EmbeddingInfo
+    ) -> SearchResult:
+        if not query.text.strip():  # embedding services refuse an empty text
+            return SearchResult((), mode)
+        depth = query.top
+        texts: Ranking | None = None
+        if mode is RetrievalMode.HYBRID:
+            depth = max(query.top, _FUSED_DEPTH)
+            vector, found = await asyncio.gather(
+                _embed(query.text, embedder, made_with),
+                self._readers.run(lambda db: rank_by_text(db, query, depth)),
+            )
+            texts = found or ()
+        else:
+            vector = await _embed(query.text, embedder, made_with)
+
+        def read(db: apsw.Connection) -> tuple[Passage, ...]:
+            nearest = rank_by_vector(db, query, vector, depth)
+            return _best(db, nearest if texts is None else fuse((texts, nearest)), query)
+
+        return SearchResult(await self._readers.run(read) or (), mode)
+
+
+def _contents(db: apsw.Connection) -> _Contents:
+    counts = db.execute("SELECT (SELECT count(*) FROM files), (SELECT count(*) FROM passages)").fetchone()
+    documents, passages = msgspec.convert(counts, tuple[int, int])
+    return _Contents(documents, passages, embedding_info(db))
+
+
+def _best(db: apsw.Connection, ranking: Ranking, query: SearchQuery) -> tuple[Passage, ...]:
+    minimum = -math.inf if query.minimum_score is None else query.minimum_score
+    return load_passages(db, [scored for scored in ranking[: query.top] if scored[1] >= minimum])
+
+
+async def _embed(text: str, embedder: Embedder, made_with: EmbeddingInfo) -> Sequence[float]:
+    vector = (await embedder.embed([text[:LONGEST_TO_EMBED]]))[0]
+    if len(vector) != made_with.dimensions:
+        raise NotConfigured(
+            f"The index has vectors of {made_with.dimensions} numbers, and the embedding model {embedder.model} now "
+            f"gives {len(vector)}. Run `make index` to make them anew."
+        )
+    return vector
+
+
+def _expect_model(made_with: EmbeddingInfo, model: str) -> None:
+    if made_with.model != model:
+        raise NotConfigured(
+            f"The index was made with the embedding model {made_with.model}, and {model} is configured now. Run "
+            "`make index` to make its vectors anew."
+        )

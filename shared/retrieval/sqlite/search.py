@@ -1,0 +1,125 @@
+"""The queries of the built-in index. Each value from a request is bound; the SQL itself is all ours."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import apsw
+import msgspec
+
+from shared.chat_types import Access, Passage
+from shared.retrieval import SearchQuery
+from shared.retrieval.sqlite.file import vector_blob
+from shared.retrieval.sqlite.fts_query import match_expression
+
+type Ranking = Sequence[tuple[int, float]]
+"""Row ids with their scores, best first."""
+
+
+def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> Ranking:
+    """The passages that have words of the query, by BM25. Scores are above 0 and have no upper end.
+
+    On a draw the one that was indexed first comes first.
+    """
+    match = match_expression(query.text)
+    if match is None:
+        return ()
+    condition, values = _filter(query)
+    source = "passage_terms JOIN passages ON passages.rowid = passage_terms.rowid" if condition else "passage_terms"
+    # By `rank` itself FTS5 would sort all that match; by an expression SQLite keeps the best, in half the time.
+    rows = db.execute(
+        f"SELECT passage_terms.rowid, -rank FROM {source} "  # noqa: S608 (the parts are ours)
+        f"WHERE passage_terms MATCH :match {condition} ORDER BY +rank, passage_terms.rowid LIMIT :limit",
+        {**values, "match": match, "limit": limit},
+    )
+    return msgspec.convert(rows.fetchall(), list[tuple[int, float]])
+
+
+def rank_by_vector(db: apsw.Connection, query: SearchQuery, vector: Sequence[float], limit: int) -> Ranking:
+    """The passages whose vectors point most nearly the same way. The score is the cosine, -1 to 1."""
+    blob = vector_blob(vector)
+    if blob is None:
+        return ()
+    condition, values = _filter(query)
+    among = f"AND rowid IN (SELECT rowid FROM passages WHERE TRUE {condition})" if condition else ""  # noqa: S608
+    rows = db.execute(
+        "SELECT rowid, 1 - distance FROM passage_vectors "  # noqa: S608 (the parts are ours)
+        f"WHERE embedding MATCH :vector AND k = :limit {among} ORDER BY distance",
+        {**values, "vector": blob, "limit": limit},
+    )
+    return msgspec.convert(rows.fetchall(), list[tuple[int, float]])
+
+
+def load_passages(db: apsw.Connection, ranking: Ranking) -> tuple[Passage, ...]:
+    """The passages of a ranking, in its order. One that was replaced meanwhile is left out."""
+    rows = db.execute(
+        "SELECT rowid, id, content, sourcepage, sourcefile, category, oids, groups FROM passages "
+        "WHERE rowid IN (SELECT value FROM json_each(?))",
+        (msgspec.json.encode([rowid for rowid, _ in ranking]).decode(),),
+    )
+    found = {row.rowid: row for row in msgspec.convert(rows.fetchall(), list[_Row])}
+    return tuple(_passage(found[rowid], score) for rowid, score in ranking if rowid in found)
+
+
+def is_visible(db: apsw.Connection, document: str, access: Access) -> bool:
+    """Whether a passage of this file may be seen so."""
+    condition, values = _visible(access)
+    found = db.execute(
+        f"SELECT 1 FROM passages WHERE sourcefile = :document AND {condition} LIMIT 1",  # noqa: S608 (the parts are ours)
+        {**values, "document": document},
+    )
+    return found.fetchone() is not None
+
+
+class _Row(NamedTuple):
+    rowid: int
+    id: str
+    content: str
+    sourcepage: str
+    sourcefile: str
+    category: str | None
+    oids: str
+    groups: str
+
+
+def _passage(row: _Row, score: float) -> Passage:
+    return Passage(
+        id=row.id,
+        content=row.content,
+        sourcepage=row.sourcepage,
+        sourcefile=row.sourcefile,
+        category=row.category,
+        oids=msgspec.json.decode(row.oids, type=tuple[str, ...]),
+        groups=msgspec.json.decode(row.groups, type=tuple[str, ...]),
+        score=score,
+    )
+
+
+def _filter(query: SearchQuery) -> tuple[str, dict[str, str | None]]:
+    """The query's filters as conditions on `passages`, each with `AND` in front, and the values to bind."""
+    conditions = ""
+    values: dict[str, str | None] = {}
+    if query.include_category is not None:
+        conditions += "AND category = :include "
+        values["include"] = query.include_category
+    if query.exclude_category is not None:
+        conditions += "AND category IS NOT :exclude "
+        values["exclude"] = query.exclude_category
+    if query.access:
+        condition, who = _visible(query.access)
+        conditions += f"AND {condition} "
+        values |= who
+    return conditions, values
+
+
+def _visible(access: Access) -> tuple[str, dict[str, str | None]]:
+    """The condition that a passage may be seen so, and the values to bind."""
+    ways = [
+        "EXISTS (SELECT 1 FROM json_each(passages.oids) JOIN json_each(:oids) AS own USING (value))",
+        "EXISTS (SELECT 1 FROM json_each(passages.groups) JOIN json_each(:groups) AS own USING (value))",
+    ]
+    if access.open_documents:
+        ways.append("(oids = '[]' AND groups = '[]')")
+    return f"({' OR '.join(ways)})", {
+        "oids": msgspec.json.encode(access.named_oids).decode(),
+        "groups": msgspec.json.encode(access.named_groups).decode(),
+    }

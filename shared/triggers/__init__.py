@@ -1,0 +1,28 @@
+"""Request in, response out: the only package that knows FastAPI. Each handler is what one trigger does."""
+
+from shared.triggers.about import health, openapi, swagger
+from shared.triggers.chat import ask, chat, chat_stream, team_batch, team_stream
+from shared.triggers.chat_history import chat_messages, delete_chat, list_chats, start_chat, update_chat
+from shared.triggers.companion import rai_analyze, rai_analyze_stream
+from shared.triggers.content import content
+from shared.triggers.warm_up import warm_up
+
+__all__ = [
+    "ask",
+    "chat",
+    "chat_messages",
+    "chat_stream",
+    "content",
+    "delete_chat",
+    "health",
+    "list_chats",
+    "openapi",
+    "rai_analyze",
+    "rai_analyze_stream",
+    "start_chat",
+    "swagger",
+    "team_batch",
+    "team_stream",
+    "update_chat",
+    "warm_up",
+]

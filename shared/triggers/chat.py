@@ -1,0 +1,119 @@
+"""The routes that answer questions.
+
+Read the body, find its protocol, start the turn, and wait for the first words before answering 200, so that an early
+failure keeps its real status.
+"""
+
+import asyncio
+from dataclasses import replace
+
+from azurefunctions.extensions.http.fastapi import Request, Response
+
+from shared import app
+from shared.chat_types import ChatRequest, RequestContext
+from shared.core.fold import fold
+from shared.core.running_turn import RunningTurn
+from shared.identity.access import access_of
+from shared.triggers.errors import answering, invocation_id, json_response
+from shared.triggers.streaming import (
+    FIRST_WORDS_SECONDS,
+    HEARTBEAT_SECONDS,
+    TurnResponse,
+    cancelled_when_caller_leaves,
+)
+from shared.wire.ai_chat import AI_CHAT
+from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
+from shared.wire.multipart import is_form
+from shared.wire.protocol import Protocol
+from shared.wire.request_body import chat_reader, read_body
+from shared.wire.semantic_kernel import SEMANTIC_KERNEL
+from shared.wire.stream import stream_bytes
+from shared.wire.table import NAMES, inferred, pinned, taking_files
+
+
+@answering
+async def chat(request: Request) -> Response:
+    """`POST /chat`: one answer as a JSON document, or streamed if the body says so."""
+    return await _whole_or_streamed(request, *await _start_turn(request))
+
+
+@answering
+async def ask(request: Request) -> Response:
+    """`POST /ask`: the same for a question on its own, in the RAG chat protocol unless pinned."""
+    return await _whole_or_streamed(request, *await _start_turn(request, default=AI_CHAT_2024_01_28, single_turn=True))
+
+
+@answering
+async def chat_stream(request: Request) -> Response:
+    """`POST /chat/stream`: a streamed answer."""
+    return await _streamed(request, *await _start_turn(request))
+
+
+@answering
+async def team_batch(request: Request) -> Response:
+    """`POST /multi-agent-chat/batch`: the whole team in one array, in Semantic Kernel's shape unless pinned."""
+    protocol, asked, turn = await _start_turn(request, default=SEMANTIC_KERNEL, team=True)
+    async with cancelled_when_caller_leaves(request, turn):
+        answer = await fold(turn.events())
+    return json_response(protocol.team_answer(asked, answer))
+
+
+@answering
+async def team_stream(request: Request) -> Response:
+    """`POST /multi-agent-chat/stream`: the same, each agent's message the moment that it is done."""
+    return await _streamed(request, *await _start_turn(request, default=SEMANTIC_KERNEL, team=True))
+
+
+async def _start_turn(
+    request: Request, *, default: Protocol | None = None, single_turn: bool = False, team: bool = False
+) -> tuple[Protocol, ChatRequest, RunningTurn]:
+    """Read and check the request, and set its turn going.
+
+    Args:
+        request: Its route may pin the protocol.
+        default: What it speaks unless pinned; None: what its body tells.
+        single_turn: Whether the earlier messages do not count.
+        team: Whether the team of agents answers.
+    """
+    name = request.path_params.get("protocol")
+    known = pinned(name) if name else default
+    if not known and is_form(_content_type(request)):
+        known = taking_files()
+    request.state.protocol = known or AI_CHAT
+    service = await app.get_service()
+    settings = service.settings
+    seconds = settings.agents_deadline_seconds if team else settings.chat_deadline_seconds
+    deadline = asyncio.get_running_loop().time() + seconds
+    caller = await service.identity.caller(request.headers)
+    unless_told = settings.chat_default_protocol
+    request.state.protocol = known or NAMES[unless_told]
+    body = await read_body(request.stream(), lambda: chat_reader(_content_type(request), known))
+    request.state.protocol = protocol = known or inferred(body.json, unless_told)
+    asked = replace(protocol.parse(body.json), single_turn=single_turn)
+    access = access_of(caller, settings, asked.overrides)
+    asked = await service.attach(asked, body.files)
+    trace_parent = request.headers.get("traceparent", "")
+    context = RequestContext(invocation_id(request), deadline, caller, access, trace_parent, protocol.name)
+    events = service.team_turn(asked, context) if team else service.turn(asked, context)
+    return protocol, asked, RunningTurn(events, context)
+
+
+async def _whole_or_streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
+    if asked.stream:
+        return await _streamed(request, protocol, asked, turn)
+    async with cancelled_when_caller_leaves(request, turn):
+        answer = await fold(turn.events())
+    return json_response(protocol.answer(asked, answer))
+
+
+async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
+    async with cancelled_when_caller_leaves(request, turn):
+        failure = await turn.settled(FIRST_WORDS_SECONDS)
+    if failure:
+        raise failure.error
+    lines = stream_bytes(protocol, asked, turn.batches(HEARTBEAT_SECONDS))
+    return TurnResponse(lines, protocol.framing.content_type, turn)
+
+
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", "")

@@ -1,0 +1,69 @@
+"""The routes of the chat history."""
+
+from datetime import UTC, datetime
+
+from azurefunctions.extensions.http.fastapi import Request, Response
+
+from shared import app
+from shared.history import HistoryStore, owner_of
+from shared.triggers.errors import answering, json_response
+from shared.wire.history_body import (
+    HISTORY_BODY_LIMIT,
+    MESSAGES_EXAMPLE,
+    NEW_CHAT_EXAMPLE,
+    conversation_json,
+    message_json,
+    parse_messages,
+    parse_new_chat,
+    read_mode,
+)
+from shared.wire.json_body import JsonReader
+from shared.wire.request_body import read_body
+
+
+@answering
+async def list_chats(request: Request) -> Response:
+    """`GET /chat-history`: the caller's chats, newest first."""
+    history, owner = await _history(request)
+    mode = read_mode(request.query_params.get("mode"))
+    return json_response([conversation_json(chat) for chat in await history.conversations(owner, mode)])
+
+
+@answering
+async def start_chat(request: Request) -> Response:
+    """`POST /chat-history`: a new chat, and what a list shows of it."""
+    history, owner = await _history(request)
+    body = await read_body(request.stream(), lambda: JsonReader(example=NEW_CHAT_EXAMPLE))
+    return json_response(conversation_json(await history.create(owner, *parse_new_chat(body.json))), status=201)
+
+
+@answering
+async def chat_messages(request: Request) -> Response:
+    """`GET /chat-history/{id}/messages`: what was said, oldest first."""
+    history, owner = await _history(request)
+    messages = await history.messages(owner, request.path_params["id"])
+    return json_response([message_json(message) for message in messages])
+
+
+@answering
+async def update_chat(request: Request) -> Response:
+    """`PUT /chat-history/{id}`: messages to add or to update, and what a list shows of the chat now."""
+    history, owner = await _history(request)
+    body = await read_body(request.stream(), lambda: JsonReader(HISTORY_BODY_LIMIT, MESSAGES_EXAMPLE))
+    messages = parse_messages(body.json, datetime.now(UTC))
+    return json_response(conversation_json(await history.write(owner, request.path_params["id"], messages)))
+
+
+@answering
+async def delete_chat(request: Request) -> Response:
+    """`DELETE /chat-history/{id}`: a chat with everything in it."""
+    history, owner = await _history(request)
+    read_mode(request.query_params.get("mode"))  # only checked: the id alone says which chat
+    await history.delete(owner, request.path_params["id"])
+    return Response(status_code=204)
+
+
+async def _history(request: Request) -> tuple[HistoryStore, str]:
+    """What keeps chats, and the owner whose chats they are."""
+    service = await app.get_service()
+    return service.history, owner_of(await service.identity.caller(request.headers))

@@ -1,0 +1,83 @@
+"""The companion function: forwards texts and payloads to the safety service, and returns its events."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from azurefunctions.extensions.http.fastapi import Request, Response
+
+from shared import app
+from shared.chat_types import RequestContext
+from shared.core.running_turn import RunningTurn
+from shared.errors import NotConfigured
+from shared.events import Failed
+from shared.guard import SafetyEvent
+from shared.guard.companion import analyse
+from shared.triggers.errors import answering, invocation_id, json_response
+from shared.triggers.streaming import (
+    FIRST_WORDS_SECONDS,
+    HEARTBEAT_SECONDS,
+    TurnResponse,
+    cancelled_when_caller_leaves,
+)
+from shared.wire.json_body import JsonReader
+from shared.wire.protocol import error_record
+from shared.wire.rai_body import ANALYSIS_EXAMPLE, ANALYSIS_LINES, EVENTS, analysis_json, event_json, parse_analysis
+from shared.wire.request_body import read_body
+
+
+@answering
+async def rai_analyze(request: Request) -> Response:
+    """`POST /rai/analyze`: whether anything is blocked, and all that the safety service said."""
+    analysis = await _start_analysis(request)
+    events: list[SafetyEvent] = []
+    async with cancelled_when_caller_leaves(request, analysis):
+        async for event in analysis.events():
+            if isinstance(event, Failed):
+                raise event.error
+            events.append(event)
+    return json_response(analysis_json(events))
+
+
+@answering
+async def rai_analyze_stream(request: Request) -> Response:
+    """`POST /rai/analyze/stream`: the same events, as they come."""
+    analysis = await _start_analysis(request)
+    async with cancelled_when_caller_leaves(request, analysis):
+        failure = await analysis.settled(FIRST_WORDS_SECONDS)
+    if failure:
+        raise failure.error
+    return TurnResponse(_lines(analysis), ANALYSIS_LINES.content_type, analysis)
+
+
+async def _start_analysis(request: Request) -> RunningTurn[SafetyEvent]:
+    """Read and check the request, and begin to forward it."""
+    service = await app.get_service()
+    settings = service.settings
+    deadline = asyncio.get_running_loop().time() + settings.chat_deadline_seconds
+    caller = await service.identity.caller(request.headers)
+    body = await read_body(request.stream(), lambda: JsonReader(example=ANALYSIS_EXAMPLE, list_key=EVENTS))
+    buffers = parse_analysis(body.json)
+    if service.safety is None:
+        raise NotConfigured(
+            "No safety service is configured: set RAI_ENDPOINT, or RAI_BACKEND=content-safety and "
+            "CONTENT_SAFETY_ENDPOINT. On a laptop RAI_MODE=annotate starts the reference service."
+        )
+    context = RequestContext(
+        invocation_id(request), deadline, caller, trace_parent=request.headers.get("traceparent", "")
+    )
+    events = analyse(buffers, service.safety, context, settings.rai_timeout_seconds)
+    return RunningTurn(events, context, begins=_is_result)
+
+
+def _is_result(event: SafetyEvent | Failed) -> bool:
+    return not isinstance(event, Failed)
+
+
+async def _lines(analysis: RunningTurn[SafetyEvent]) -> AsyncGenerator[bytes]:
+    """Yield the events as lines, those together that came together; a last line says what went wrong."""
+    async for batch in analysis.batches(HEARTBEAT_SECONDS):
+        records = [
+            error_record(event.error, event.invocation_id) if isinstance(event, Failed) else event_json(event)
+            for event in batch
+        ]
+        yield b"".join(map(ANALYSIS_LINES.frame, records)) or ANALYSIS_LINES.keep_alive

@@ -1,0 +1,68 @@
+"""The route of the documents that answers cite."""
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from shared import app
+from shared.documents.serving import content_headers, find_document
+from shared.errors import SwitchboardError
+from shared.identity.access import access_of
+from shared.triggers.byte_ranges import Asked, Part, asked_for
+from shared.triggers.errors import answering
+
+_log = logging.getLogger("switchboard.content")
+
+
+@answering
+async def content(request: Request) -> Response:
+    """`GET /content/{path}`: a source document, or a part of it."""
+    service = await app.get_service()
+    path = request.path_params.get("path") or ""  # a catch-all that catches nothing is left out
+    access = access_of(await service.identity.caller(request.headers), service.settings)
+    document = await find_document(service.documents, path, access, service.retriever.may_see)
+    headers = await content_headers(service.documents, document)
+    if service.settings.auth_mode != "none" or service.settings.website_auth_enabled:
+        headers["cache-control"] = "private, no-cache"  # the next who asks may not be allowed to see it
+    match asked_for(request.method, request.headers, document):
+        case Asked.NOT_MODIFIED:
+            return Response(status_code=304, headers=headers)
+        case Asked.NOTHING_THERE:
+            return Response(status_code=416, headers={"content-range": f"bytes */{document.size}"})
+        case Asked.WHOLE:
+            part, status = Part(0, document.size), 200
+        case Part() as part:
+            status = 206
+            headers["content-range"] = f"bytes {part.start}-{part.start + part.length - 1}/{document.size}"
+    headers["content-length"] = str(part.length)
+    if request.method == "HEAD":
+        return Response(headers=headers)
+    pieces = service.documents.read(document, part.start, part.length)
+    first = await anext(pieces, b"")  # until it is there, a fault has its own status
+    return _DocumentResponse(first, pieces, status, headers)
+
+
+class _DocumentResponse(StreamingResponse):
+    """A document as it is read. A fault cuts it off, so that nobody takes what came for all of it."""
+
+    def __init__(self, first: bytes, rest: AsyncGenerator[bytes], status: int, headers: dict[str, str]) -> None:
+        self._pieces = _chained(first, rest)
+        super().__init__(self._pieces, status, headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it; however that ends, the reading ends too."""
+        try:
+            async with aclosing(self._pieces):
+                await super().__call__(scope, receive, send)
+        except SwitchboardError as fault:  # an answer that is not complete now makes the server close the connection
+            _log.warning("a document was cut off: %s", fault.message)
+
+
+async def _chained(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    async with aclosing(rest):
+        yield first
+        async for piece in rest:
+            yield piece

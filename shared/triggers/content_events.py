@@ -1,0 +1,148 @@
+"""What triggers do when documents come and go in the container: the index follows.
+
+An event only says where to look. What counts is the state of the blob then, so events may come twice, late and in any
+order. A fault of the moment is raised, so that the platform tries again and gives the message to the poison queue in
+the end; so is a message that makes no sense.
+"""
+
+import asyncio
+import hashlib
+import json
+import logging
+import os
+import re
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, cast
+from urllib.parse import unquote, urlsplit
+from weakref import WeakValueDictionary
+
+from shared import app
+from shared.chat_types import Json
+from shared.errors import BadRequest, NotConfigured, SwitchboardError
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.ingestion.document import Target
+
+_TYPES = ("Microsoft.Storage.BlobCreated", "Microsoft.Storage.BlobDeleted")
+_SUBJECT = re.compile(r"/blobServices/default/containers/([^/]+)/blobs/(.+)", re.DOTALL)
+_HASH_DIGITS = 12
+
+_log = logging.getLogger("switchboard.content")
+
+_turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+"""A lock for each document that is being indexed: it is written by one at a time."""
+
+
+def watched(environment: Mapping[str, str]) -> Settings | None:
+    """The settings of an app whose container a trigger can watch; None of any other.
+
+    With settings that are wrong nothing could be indexed: messages wait until they are right.
+    """
+    try:
+        settings = Settings.read(environment)
+    except NotConfigured:
+        return None
+    return settings if settings.content_storage or settings.content_storage_queues else None
+
+
+async def handle_events(message: bytes) -> None:
+    """Index what the events of a message are about, or forget it.
+
+    Args:
+        message: One event or an array of them, in Event Grid's schema or as CloudEvents 1.0, plain or in base64.
+
+    Raises:
+        BadRequest: it is no such thing.
+        SwitchboardError: a fault of the moment.
+    """
+    settings = Settings.read(os.environ)
+    for name in names_in(message, settings.content_container):
+        await _ingest(name, await app.get_target())
+
+
+async def handle_upload(path: str) -> None:
+    """Index a blob that was uploaded, and forget what was deleted since the last one: nobody tells of that.
+
+    Args:
+        path: The container's name, a slash, and the blob's name.
+
+    Raises:
+        SwitchboardError: a fault of the moment.
+    """
+    from shared.ingestion.fingerprints import Origin, is_of
+
+    target = await app.get_target()
+    await _ingest(path.partition("/")[2], target)
+    indexed = {name for name, mark in (await target.index.fingerprints()).items() if is_of(Origin.STORED, mark)}
+    for name in sorted(indexed - {name async for name in target.documents.names()}):
+        await _ingest(name, target)
+
+
+def names_in(message: bytes, container: str) -> list[str]:
+    """The names of the blobs that a message's events may be about, each once.
+
+    Event Grid's documentation does not say whether the subject is percent-encoded: both readings are given, and one of
+    them is the name of no blob.
+
+    Raises:
+        BadRequest: it holds no events.
+    """
+    names: dict[str, None] = {}
+    for event in _events(message):
+        kind, subject = event.get("eventType", event.get("type")), event.get("subject")
+        if not isinstance(kind, str) or not isinstance(subject, str):
+            raise BadRequest("The message is no event: it has no type or no subject.")
+        place = _SUBJECT.fullmatch(subject)
+        if kind not in _TYPES or place is None or place[1] != container:
+            _log.info("ignored an event: it is of another type or another container")
+            continue
+        names |= dict.fromkeys((place[2], unquote(place[2]), *_name_in_url(event.get("data"), container)))
+    return list(names)
+
+
+def _events(message: bytes) -> list[dict[str, Json]]:
+    try:
+        text = message.strip()
+        if not text.startswith((b"{", b"[")):
+            text = b64decode(text, validate=True)
+        parsed = cast("Json", json.loads(text))
+    except (ValueError, RecursionError):
+        raise BadRequest("The message is no event: it is neither JSON nor JSON in base64.") from None
+    whole = parsed if isinstance(parsed, list) else [parsed]
+    events = [event for event in whole if isinstance(event, dict)]
+    if not events or len(events) < len(whole):
+        raise BadRequest("The message is no event: it is no JSON object, nor an array of them.")
+    return events
+
+
+def _name_in_url(data: Json, container: str) -> Iterator[str]:
+    match data:
+        case {"url": str(url)}:
+            try:
+                name = unquote(urlsplit(url).path.partition(f"/{container}/")[2])
+            except ValueError:
+                return
+            if name:
+                yield name
+        case _:
+            return
+
+
+async def _ingest(name: str, target: "Target") -> None:
+    from shared.ingestion.document import ingest_stored
+
+    turn = _turns.setdefault(name, asyncio.Lock())
+    try:
+        async with turn:
+            report = await ingest_stored(name, target)
+    except SwitchboardError as fault:
+        _log.warning("document %s cannot be indexed now: %s", _label(name), fault.message)
+        raise fault.with_traceback(None) from None  # what caused it may name the document
+    _log.info("document %s: %s", _label(name), f"{report.outcome} {report.detail}".rstrip())
+
+
+def _label(name: str) -> str:
+    """A document in the log: its name may say what nobody else is to know."""
+    return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:_HASH_DIGITS]

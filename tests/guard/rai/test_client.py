@@ -1,0 +1,396 @@
+"""The client of the RAI service: what it sends, and what it makes of whatever comes back."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import grpc
+import pytest
+
+from shared.chat_types import RequestContext
+from shared.errors import BadRequest, NotConfigured, RateLimited, SwitchboardError, TooLarge, TooSlow, Unavailable
+from shared.guard import Api, Buffer, SafetyEvent, SafetySession, Side, Watermark
+from shared.guard.rai.client import RaiService
+from shared.guard.rai.errors import ERRORS
+from shared.guard.rai.wire import Commit, InlinePolicy, PolicyName
+from shared.settings import Settings
+from tests.clock import Clock
+from tests.guard.safety_contract import CONTEXT, chunk, prompt, said
+from tests.stand_ins.rai_service import DETAILS, DONE, RaiStandIn, Session, cleared
+
+SILENCE = asyncio.Event
+POLICY = {"name": "strict", "taskSettings": [{"settingId": "a", "settingEnabled": True, "kind": "harmCategory"}]}
+
+
+@pytest.fixture
+async def rai() -> AsyncIterator[RaiStandIn]:
+    async with RaiStandIn() as stand_in:
+        yield stand_in
+
+
+@pytest.fixture
+async def service(rai: RaiStandIn) -> AsyncIterator[RaiService]:
+    service = RaiService(rai.endpoint, "default", 10)
+    yield service
+    await service.aclose()
+
+
+def within(seconds: float) -> RequestContext:
+    return RequestContext("test", asyncio.get_running_loop().time() + seconds)
+
+
+def has_text(session: Session) -> bool:
+    return bool(session.buffers)
+
+
+async def collect(session: SafetySession, seen: list[SafetyEvent] | None = None) -> list[SafetyEvent]:
+    """All events, in a list that keeps those before a fault."""
+    seen = [] if seen is None else seen
+    async for event in session.events():
+        seen.append(event)
+    return seen
+
+
+async def send_until_it_fails(session: SafetySession) -> None:
+    while True:
+        await session.send(prompt("x" * 1_000_000))
+
+
+async def say_nothing(service: RaiService, context: RequestContext = CONTEXT) -> list[SafetyEvent]:
+    async with service.session(context) as session:
+        await session.finish()
+        return await collect(session)
+
+
+async def test_the_policy_goes_first_and_payloads_go_as_they_are(rai: RaiStandIn, service: RaiService) -> None:
+    payloads = ['{ "messages":\t[] }', '{"choices": [{"delta": {"content": "é\\u00e9 👍🏽"}}]}']
+    async with service.session(CONTEXT) as session:
+        await session.send(Buffer(Side.PROMPT, Api.CHAT_COMPLETION, payloads[0]))
+        await session.commit()
+        await session.send(Buffer(Side.COMPLETION, Api.CHAT_COMPLETION, payloads[1]))
+        await session.commit()
+        await session.finish()
+        await collect(session)
+    assert rai.sessions[0].messages == [
+        PolicyName("default"),
+        Buffer(Side.PROMPT, Api.CHAT_COMPLETION, payloads[0]),
+        Commit(),
+        Buffer(Side.COMPLETION, Api.CHAT_COMPLETION, payloads[1]),
+        Commit(),
+    ]
+    assert rai.sessions[0].half_closed
+    assert "authorization" not in rai.sessions[0].metadata
+
+
+async def test_a_policy_in_a_file_goes_along(rai: RaiStandIn, tmp_path: Path) -> None:
+    file = tmp_path / "policy.json"
+    file.write_text(json.dumps(POLICY))
+    service = RaiService(rai.endpoint, str(file), 10)
+    async with service.session(CONTEXT) as session:
+        await session.finish()
+        await collect(session)
+    assert (await service.check()).facts["policy"] == "policy.json"
+    await service.aclose()
+    policy = rai.sessions[0].policy
+    assert isinstance(policy, InlinePolicy)
+    assert policy.policy["name"] == "strict"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(None, "cannot be read"), ("{", "no JSON"), ('{"tasks": []}', "tasks is no key of a policy")]
+)
+def test_a_policy_file_that_is_none_is_named(tmp_path: Path, content: str | None, words: str) -> None:
+    file = tmp_path / "policy.json"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(NotConfigured, match=words) as raised:
+        RaiService("127.0.0.1:50051", str(file), 10)
+    assert raised.value.message.startswith("RAI_POLICY names policy.json, ")
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "https://",
+        "https://example.com/path",
+        "https://user@example.com",
+        "https://example.com:99999",
+        "http://a:1",
+        "a",
+    ],
+)
+def test_an_address_that_is_none_is_named(endpoint: str) -> None:
+    with pytest.raises(NotConfigured, match="RAI_ENDPOINT"):
+        RaiService(endpoint, "default", 10)
+
+
+async def test_the_settings_name_the_service(rai: RaiStandIn) -> None:
+    service = RaiService.from_settings(Settings.read({**rai.settings, "RAI_POLICY": "mine"}))
+    async with service.session(CONTEXT) as session:
+        await session.finish()
+        assert await collect(session) == [DONE]
+    await service.aclose()
+    assert rai.sessions[0].policy == PolicyName("mine")
+    with pytest.raises(NotConfigured, match="RAI_ENDPOINT"):
+        RaiService.from_settings(Settings.read({}))
+
+
+async def test_sessions_share_a_connection(rai: RaiStandIn, service: RaiService) -> None:
+    async with service.session(CONTEXT) as one, service.session(CONTEXT) as two:
+        for session in (one, two):
+            await session.finish()
+            assert await collect(session) == [DONE]
+    assert rai.sessions[0].peer == rai.sessions[1].peer
+
+
+async def test_a_service_that_is_back_is_found_again(rai: RaiStandIn, service: RaiService) -> None:
+    async with service.session(CONTEXT) as session:
+        await rai.stop()
+        with pytest.raises(Unavailable):
+            await collect(session)
+    opening = asyncio.create_task(say_nothing(service))
+    async with RaiStandIn(port=rai.port) as back:
+        assert await opening == [DONE]
+        assert len(back.sessions) == 1
+
+
+async def test_a_service_that_is_not_there_is_not_waited_for_forever() -> None:
+    service = RaiService("127.0.0.1:9", "default", 0.2)
+    with pytest.raises(Unavailable, match=r"cannot be reached.*check RAI_ENDPOINT"):
+        async with service.session(CONTEXT):
+            pytest.fail("there is no service")
+    await service.aclose()
+    service = RaiService("127.0.0.1:9", "default", 60)
+    with pytest.raises(TooSlow):
+        async with service.session(within(0.05)):
+            pytest.fail("there is no time")
+    await service.aclose()
+
+
+async def test_what_cannot_be_sent_is_refused_and_the_session_goes_on(rai: RaiStandIn, service: RaiService) -> None:
+    async with service.session(CONTEXT) as session:
+        with pytest.raises(TooLarge, match=r"4\.0 MB of at most 4 MB"):
+            await session.send(prompt("x" * 4 * 1024 * 1024))
+        with pytest.raises(BadRequest, match="half of a character"):
+            await session.send(Buffer(Side.PROMPT, Api.CHAT_COMPLETION, '"\ud83d"'))
+        largest = prompt("x" * (4 * 1024 * 1024 - 200))
+        await session.send(largest)
+        await session.finish()
+        assert (await collect(session))[-1] == DONE
+    assert rai.sessions[0].buffers == [largest]
+
+
+def test_every_status_of_grpc_has_its_error() -> None:
+    assert set(ERRORS) == set(grpc.StatusCode)
+    assert ERRORS[grpc.StatusCode.RESOURCE_EXHAUSTED].kind is RateLimited
+    assert ERRORS[grpc.StatusCode.DEADLINE_EXCEEDED].kind is TooSlow
+    assert ERRORS[grpc.StatusCode.NOT_FOUND].kind is NotConfigured
+    assert "identity has the role" in ERRORS[grpc.StatusCode.PERMISSION_DENIED].sentence
+
+
+@pytest.mark.parametrize("status", [status for status in grpc.StatusCode if status is not grpc.StatusCode.OK])
+async def test_a_status_becomes_its_error_after_what_came_before_and_its_details_go_nowhere(
+    rai: RaiStandIn, service: RaiService, status: grpc.StatusCode, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    rai.script(has_text, Watermark(said(0), 1), Watermark(said(0), 2), status)
+    seen: list[SafetyEvent] = []
+    async with service.session(CONTEXT) as session:
+        await session.send(prompt("Hello"))
+        with pytest.raises(SwitchboardError) as raised:
+            await collect(session, seen)
+        with pytest.raises(type(raised.value)):
+            await session.commit()
+    assert seen == [Watermark(said(0), 1), Watermark(said(0), 2)]
+    assert (type(raised.value), raised.value.message) == (ERRORS[status].kind, ERRORS[status].sentence)
+    assert raised.value.__cause__ is None
+    assert status.name in caplog.text
+    assert DETAILS not in f"{raised.value!r} {caplog.text}"
+    assert "Hello" not in caplog.text
+
+
+async def test_a_refusal_keeps_its_status_whenever_it_comes(rai: RaiStandIn, service: RaiService) -> None:
+    for _ in range(200):
+        rai.script(grpc.StatusCode.NOT_FOUND)
+    refusals = await asyncio.gather(*(say_nothing(service) for _ in range(200)), return_exceptions=True)
+    assert {type(refusal) for refusal in refusals} == {NotConfigured}
+
+
+async def test_what_came_before_a_status_is_not_lost_when_sending_fails(rai: RaiStandIn, service: RaiService) -> None:
+    rai.script(has_text, *(Watermark(said(0), offset) for offset in range(1, 6)), grpc.StatusCode.ABORTED)
+    async with service.session(CONTEXT) as session:
+        await session.send(prompt("Hello"))
+        await (await rai.session_number(1)).ended.wait()
+        with pytest.raises(Unavailable):
+            await send_until_it_fails(session)
+        seen: list[SafetyEvent] = []
+        with pytest.raises(Unavailable):
+            await collect(session, seen)
+    assert seen == [Watermark(said(0), offset) for offset in range(1, 6)]
+
+
+@pytest.mark.parametrize("garbage", [b"", b"garbage", b"\xff" * 100, b"\x12\x00"])
+async def test_garbage_is_a_fault_after_what_came_before(rai: RaiStandIn, service: RaiService, garbage: bytes) -> None:
+    rai.script(has_text, Watermark(said(0), 1), garbage, Watermark(said(0), 5), SILENCE())
+    async with service.session(CONTEXT) as session, aclosing(session.events()) as events:
+        await session.send(prompt("Hello"))
+        assert await anext(events) == Watermark(said(0), 1)
+        with pytest.raises(Unavailable, match="no result of an analysis"):
+            await anext(events)
+
+
+async def test_a_stream_that_ends_early_ends_the_events_and_takes_nothing_more(
+    rai: RaiStandIn, service: RaiService
+) -> None:
+    rai.script(cleared(Side.PROMPT))
+    async with service.session(CONTEXT) as session:
+        await session.send(prompt("Hello"))
+        await session.commit()
+        assert await collect(session) == [Watermark(said(0), 5)]
+        with pytest.raises(Unavailable, match="ended the analysis early"):
+            await session.send(chunk("more"))
+
+
+async def test_nothing_is_read_behind_the_completion(rai: RaiStandIn, service: RaiService) -> None:
+    # Not before the client has sent everything: a service that has ended takes no policy.
+    rai.script(lambda session: session.half_closed, DONE, Watermark(said(0), 5), grpc.StatusCode.INTERNAL)
+    assert await say_nothing(service) == [DONE]
+
+
+async def test_the_requests_deadline_ends_a_silent_session(rai: RaiStandIn, service: RaiService) -> None:
+    rai.script(SILENCE())
+    with pytest.raises(TooSlow):
+        await say_nothing(service, within(0.2))
+
+
+async def test_a_service_that_takes_nothing_is_too_slow_and_ends_the_other_wait(
+    rai: RaiStandIn, service: RaiService, clock: Clock
+) -> None:
+    rai.deaf = True
+    rai.script(SILENCE())
+    async with service.session(CONTEXT) as session:
+        reading = asyncio.create_task(collect(session))
+        sending = asyncio.create_task(send_until_it_fails(session))
+        while not sending.done():  # each payload has its own ten seconds, from when it is sent
+            clock.forward(10)
+            await asyncio.sleep(0)
+        with pytest.raises(TooSlow):
+            await sending
+        with pytest.raises(TooSlow):
+            await reading
+
+
+async def test_leaving_early_ends_the_call_and_leaves_nothing_behind(rai: RaiStandIn, service: RaiService) -> None:
+    await say_nothing(service)
+    await rai.sessions[0].ended.wait()
+    before = len(asyncio.all_tasks())
+    for number in range(2, 7):
+        rai.script(SILENCE())
+        async with service.session(CONTEXT) as session:
+            await session.send(prompt("Hello"))
+            left = await rai.session_number(number)
+            await left.until(has_text)
+        await left.ended.wait()
+        assert left.left
+    async with asyncio.timeout(10):
+        while len(asyncio.all_tasks()) > before:  # noqa: ASYNC110 (they are tasks of gRPC, which tell nobody)
+            await asyncio.sleep(0)
+
+
+async def test_who_is_cancelled_while_waiting_is_cancelled_and_the_call_ends(
+    rai: RaiStandIn, service: RaiService
+) -> None:
+    rai.script(SILENCE())
+    waiting = asyncio.create_task(say_nothing(service))
+    session = await rai.session_number(1)
+    await session.until(lambda session: session.half_closed)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await session.ended.wait()
+    assert session.left
+
+
+async def test_a_session_that_ended_well_was_not_left(rai: RaiStandIn, service: RaiService) -> None:
+    assert await say_nothing(service) == [DONE]
+    await rai.sessions[0].ended.wait()
+    assert not rai.sessions[0].left
+
+
+async def test_sessions_answer_at_once_each_its_own(service: RaiService) -> None:
+    async def analyze(number: int) -> list[SafetyEvent]:
+        async with service.session(CONTEXT) as session:
+            for _ in range(number):
+                await session.send(chunk("x"))
+                await asyncio.sleep(0)
+            await session.finish()
+            return await collect(session)
+
+    answers = await asyncio.gather(*map(analyze, range(1, 21)))
+    for number, events in enumerate(answers, start=1):
+        assert [event.offset for event in events if isinstance(event, Watermark)] == list(range(1, number + 1))
+
+
+async def test_messages_sent_at_once_all_arrive(rai: RaiStandIn, service: RaiService) -> None:
+    async with service.session(CONTEXT) as session:
+        await asyncio.gather(*(session.send(chunk(f"{number} ")) for number in range(50)))
+        await session.finish()
+        await collect(session)
+    [text] = rai.sessions[0].texts.values()
+    assert sorted(map(int, text.split())) == list(range(50))
+
+
+async def test_health_is_asked_for_once_in_a_while_with_a_session_that_says_nothing(
+    rai: RaiStandIn, service: RaiService
+) -> None:
+    one, two = await asyncio.gather(service.check(), service.check())
+    assert one is two
+    assert one.ok
+    assert one.kind == "rai"
+    assert one.facts == {"host": rai.endpoint, "policy": "default"}
+    assert rai.endpoint in one.detail
+    assert rai.sessions[0].messages == [PolicyName("default")]
+    assert len(rai.sessions) == 1
+
+
+async def test_health_tells_a_stand_in() -> None:
+    async with RaiStandIn(metadata=(("x-rai-service", "reference stand-in"),)) as rai:
+        service = RaiService(rai.endpoint, "default", 10)
+        health = await service.check()
+        await service.aclose()
+    assert health.kind == "reference stand-in"
+    assert "not a safety product" in health.detail
+
+
+@pytest.mark.parametrize(
+    ("status", "ok"),
+    [
+        (grpc.StatusCode.NOT_FOUND, False),
+        (grpc.StatusCode.UNAUTHENTICATED, False),
+        (grpc.StatusCode.UNIMPLEMENTED, False),
+        (grpc.StatusCode.INVALID_ARGUMENT, True),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, True),
+    ],
+)
+async def test_health_says_what_to_check(
+    rai: RaiStandIn, service: RaiService, status: grpc.StatusCode, *, ok: bool
+) -> None:
+    rai.script(status)
+    health = await service.check()
+    assert health.ok == ok
+    assert ok or health.detail == ERRORS[status].sentence
+
+
+async def test_a_service_of_another_kind_is_told() -> None:
+    server = grpc.aio.server()
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    service = RaiService(f"localhost:{port}", "default", 10)
+    health = await service.check()
+    await service.aclose()
+    await server.stop(None)
+    assert not health.ok
+    assert "is not the RAI service" in health.detail

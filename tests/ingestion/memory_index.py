@@ -1,0 +1,132 @@
+"""A `PassageIndex` and an `Embedder` in memory, which tell what was asked of them."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from shared.chat_types import Passage
+from shared.documents.file_store import FileStore
+from shared.errors import SwitchboardError
+from shared.ingestion.document import Target
+from shared.ingestion.ingest import ingest_folder
+from shared.ingestion.page_images import PageImages
+from shared.ingestion.reports import FileReport, IngestReport
+from shared.reading.scans import TextRecognition
+
+
+class MemoryIndex:
+    def __init__(self) -> None:
+        self.files: dict[str, tuple[str, tuple[Passage, ...]]] = {}
+        self.vectors: dict[str, Sequence[Sequence[float]] | None] = {}
+        self.image_vectors: dict[str, Sequence[Sequence[float] | None] | None] = {}
+        self.writes: list[str] = []
+        self.fault: SwitchboardError | None = None
+
+    async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
+        return {name: mark for name, (mark, _) in self.files.items() if sourcefile in (None, name)}
+
+    async def replace(
+        self,
+        sourcefile: str,
+        fingerprint: str,
+        passages: Sequence[Passage],
+        vectors: Sequence[Sequence[float]] | None,
+        image_vectors: Sequence[Sequence[float] | None] | None = None,
+    ) -> None:
+        if self.fault:
+            raise self.fault
+        self.writes.append(sourcefile)
+        self.files[sourcefile] = (fingerprint, tuple(passages))
+        self.vectors[sourcefile] = vectors
+        self.image_vectors[sourcefile] = image_vectors
+
+    async def remove(self, sourcefile: str) -> None:
+        self.writes.append(sourcefile)
+        self.files.pop(sourcefile, None)
+
+    async def aclose(self) -> None:
+        """Nothing was opened."""
+
+    def passages(self, sourcefile: str) -> tuple[Passage, ...]:
+        return self.files[sourcefile][1]
+
+
+class LengthEmbedder:
+    """Embeds a text as its length."""
+
+    def __init__(self, model: str = "length-1") -> None:
+        self.model = model
+        self.batches: list[int] = []
+        self.running = 0
+        self.most_running = 0
+        self.fault: SwitchboardError | None = None
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.batches.append(len(texts))
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        await asyncio.sleep(0)
+        self.running -= 1
+        if self.fault:
+            raise self.fault
+        return [[float(len(text))] for text in texts]
+
+    async def aclose(self) -> None:
+        """Nothing was opened."""
+
+
+class Lines:
+    """A reporter that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.read: list[str] = []
+        self.files: list[FileReport] = []
+
+    def started(self, total: int) -> None:
+        self.total = total
+
+    def reading(self, name: str) -> None:
+        self.read.append(name)
+
+    def finished(self, file: FileReport) -> None:
+        self.files.append(file)
+
+
+class Workplace:
+    """A folder of documents, and the index that it goes to."""
+
+    def __init__(self, root: Path) -> None:
+        self.docs = root / "docs"
+        self.docs.mkdir()
+        self.content = root / "data" / "content"
+        self.index = MemoryIndex()
+        self.embedder: LengthEmbedder | None = None
+        self.pages: PageImages | None = None
+        self.recognition: TextRecognition | None = None
+        self.lines = Lines()
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        path = self.docs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    async def ingest(self) -> IngestReport:
+        self.lines = Lines()
+        self.index.writes.clear()
+        return await ingest_folder(self.docs, self.target(), self.lines, [self.content])
+
+    def target(self) -> Target:
+        return Target(self.index, self.embedder, FileStore(self.content), self.pages, self.recognition)
+
+    def copies(self) -> set[str]:
+        return {path.relative_to(self.content).as_posix() for path in self.content.rglob("*") if path.is_file()}
+
+
+def outcomes(report: IngestReport) -> dict[str, str]:
+    return {file.name: file.outcome.value for file in report.files}
+
+
+def reason(report: IngestReport, name: str) -> str:
+    return next(file.detail for file in report.files if file.name == name)

@@ -1,0 +1,223 @@
+"""The command `python -m shared.ingestion DOCS`, as a process of its own, with the real index."""
+
+import asyncio
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from azure.storage.blob.aio import ContainerClient
+
+from shared.retrieval.sqlite.index import SqliteIndex
+from tests.stand_ins.azurite import Azurite
+
+ROOT = Path(__file__).parents[2]
+FILES = Path(__file__).parents[1] / "reading" / "files"
+SAMPLES = ROOT / "samples" / "documents"
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-W", "error", "-m", "shared.ingestion", *map(str, arguments)]
+
+
+def environment(data: Path, **more: str) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "DATA_DIR": str(data), **more}
+
+
+def run(data: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments),
+        cwd=ROOT,
+        env=environment(data, **more),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+
+
+def fingerprints(data: Path) -> dict[str, str]:
+    async def read() -> dict[str, str]:
+        index = SqliteIndex(data / "index.sqlite")
+        try:
+            return dict(await index.fingerprints())
+        finally:
+            await index.aclose()
+
+    return asyncio.run(read())
+
+
+def test_the_samples_are_indexed_once_with_a_line_each(tmp_path: Path) -> None:
+    first = run(tmp_path, SAMPLES)
+    assert (first.returncode, first.stderr) == (0, "")
+    lines = first.stdout.splitlines()
+    assert "leave/Urlaubsregelung.md: indexed 2 passages" in lines
+    assert lines[-1] == "7 indexed"
+    before = fingerprints(tmp_path)
+    second = run(tmp_path, SAMPLES)
+    assert (second.returncode, second.stderr) == (0, "")
+    assert second.stdout.splitlines()[-1] == "7 unchanged"
+    assert fingerprints(tmp_path) == before
+    assert set(before) == {p.relative_to(tmp_path / "content").as_posix() for p in copies(tmp_path)}
+
+
+def copies(data: Path) -> list[Path]:
+    return [path for path in (data / "content").rglob("*") if path.is_file()]
+
+
+async def test_with_a_storage_account_the_documents_go_there_and_without_it_nothing_happens(tmp_path: Path) -> None:
+    async with Azurite() as service:
+        settings = {"CONTENT_STORAGE": service.connection_string}
+        first = await asyncio.to_thread(run, tmp_path, SAMPLES, **settings)
+        assert (first.returncode, first.stderr, first.stdout.splitlines()[-1]) == (0, "", "7 indexed")
+        second = await asyncio.to_thread(run, tmp_path, SAMPLES, **settings)
+        assert (second.returncode, second.stderr, second.stdout.splitlines()[-1]) == (0, "", "7 unchanged")
+        async with ContainerClient.from_connection_string(service.connection_string, "content") as container:
+            stored = {name async for name in container.list_blob_names()}
+    indexed = await asyncio.to_thread(fingerprints, tmp_path)
+    assert stored == set(indexed)
+    assert not copies(tmp_path)
+    third = await asyncio.to_thread(run, tmp_path, SAMPLES, **settings)
+    assert (third.returncode, third.stdout) == (1, "")
+    assert "CONTENT_STORAGE" in third.stderr
+    assert "Traceback" not in third.stderr
+    assert await asyncio.to_thread(fingerprints, tmp_path) == indexed
+
+
+def test_a_file_that_fails_is_told_at_the_end_by_the_exit_code(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "good.md").write_text("Good.")
+    (docs / "a\x1b[31m.md").write_text("Its name would paint the terminal red.")
+    (docs / "music.mp3").write_text("ID3")
+    shutil.copy(FILES / "protected.pdf", docs)
+    done = run(tmp_path / "data", docs)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines() == [
+        "music.mp3: skipped: has no format that can be read (.pdf, .md, .markdown, .html, .htm, .txt, .docx).",
+        "a\\x1b[31m.md: indexed 1 passage",
+        "good.md: indexed 1 passage",
+        "protected.pdf: failed: is protected by a password; save it without one.",
+        "2 indexed, 1 skipped, 1 failed",
+    ]
+    assert set(fingerprints(tmp_path / "data")) == {"good.md", "a\x1b[31m.md"}
+    (docs / "good.md").unlink()
+    (docs / "protected.pdf").unlink()
+    done = run(tmp_path / "data", docs)
+    assert done.returncode == 0
+    assert "good.md: removed" in done.stdout.splitlines()
+
+
+def test_what_cannot_be_a_folder_of_documents_is_refused(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "music").mkdir()
+    (tmp_path / "music" / "a.mp3").write_text("ID3")
+    (tmp_path / "file.md").write_text("Text.")
+    refused = {
+        tmp_path / "none": "There is no folder",
+        tmp_path / "file.md": "is no folder",
+        tmp_path / "empty": "no document that can be read",
+        tmp_path / "music": "no document that can be read",
+    }
+    for folder, words in refused.items():
+        done = run(data, folder)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
+    assert run(data).returncode == 2
+    assert not data.exists()
+
+
+def test_the_folder_of_copies_is_no_source(tmp_path: Path) -> None:
+    assert run(tmp_path, SAMPLES).returncode == 0
+    before = len(copies(tmp_path))
+    done = run(tmp_path, tmp_path / "content" / "leave")
+    assert done.returncode == 2
+    assert "copies" in done.stderr
+    assert len(copies(tmp_path)) == before
+
+
+def test_half_a_configuration_is_named_and_nothing_is_indexed(tmp_path: Path) -> None:
+    done = run(tmp_path / "data", SAMPLES, OPENAI_API_KEY="secret")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "OPENAI_CHAT_MODEL" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_the_bar_shows_on_a_terminal_only(tmp_path: Path) -> None:
+    main, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (25, 80))
+    with subprocess.Popen(
+        command(SAMPLES), cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=terminal
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        try:
+            while part := os.read(main, 4096):
+                shown += part
+        except OSError:  # how Linux tells that the other end is closed
+            pass
+        out = process.stdout.read() if process.stdout else b""
+        assert process.wait(60) == 0
+    os.close(main)
+    assert b"/7 [" in shown
+    assert out.splitlines()[-1] == b"7 indexed"
+    assert b"\r" not in out
+
+
+@pytest.mark.parametrize("interrupted_after", ["unchanged", "indexed"])
+def test_ctrl_c_ends_it_with_130_and_the_next_run_goes_on(tmp_path: Path, interrupted_after: str) -> None:
+    docs, data = tmp_path / "docs", tmp_path / "data"
+    docs.mkdir()
+    long = "x" * 200  # a line for each is more than a pipe holds: who writes them waits until they are read
+    (docs / "000.md").write_text("Text.")
+    if interrupted_after == "unchanged":
+        assert run(data, docs).returncode == 0
+    for number in range(1, 400):
+        (docs / f"{number:03}-{long}.md").write_text(f"# Part {number}\n\n" + "Some words for this part. " * 400)
+    process = subprocess.Popen(
+        command(docs), cwd=ROOT, env=environment(data), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    assert interrupted_after in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    out, complaint = process.communicate()
+    assert (process.returncode, complaint) == (130, "Interrupted. What was finished is kept; run it again to go on.\n")
+    assert "unchanged, " not in out
+    done = fingerprints(data)
+    assert 1 <= len(done) < 400
+    assert {path.name for path in copies(data)} >= set(done)
+    assert run(data, docs).returncode == 0
+    assert len(fingerprints(data)) == len(copies(data)) == 400
+
+
+def test_a_reader_of_the_lines_who_leaves_gets_no_trace(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as nobody:  # noqa: PTH123 (it has no path)
+        done = subprocess.run(
+            command(SAMPLES),
+            cwd=ROOT,
+            env=environment(tmp_path),
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_importing_the_package_loads_no_reader() -> None:
+    code = "import sys, shared.ingestion, shared.ingestion.ingest; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "shared.ingestion.ingest" in loaded
+    assert not loaded & {"pypdfium2", "mammoth", "bs4", "markdownify", "semantic_text_splitter", "tqdm", "chardet"}

@@ -1,0 +1,329 @@
+"""A folder becomes an index: what is new, changed, gone, and what goes wrong."""
+
+import asyncio
+import os
+import shutil
+import unicodedata
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import unquote
+
+import pytest
+
+from shared.documents.file_store import FileStore
+from shared.errors import Unavailable
+from shared.ingestion.reports import Outcome
+from tests.documents.test_serving import found
+from tests.ingestion.memory_index import LengthEmbedder, Workplace, outcomes, reason
+
+FILES = Path(__file__).parents[1] / "reading" / "files"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    return Workplace(tmp_path)
+
+
+async def test_each_file_is_indexed_copied_and_reported(place: Workplace) -> None:
+    place.write("a.md", "Root text.")
+    place.write("leave/b.txt", "Leave text.")
+    shutil.copy(FILES / "three-pages.pdf", place.docs / "leave")
+    report = await place.ingest()
+    assert outcomes(report) == dict.fromkeys(["a.md", "leave/b.txt", "leave/three-pages.pdf"], "indexed")
+    assert place.copies() == set(place.index.files)
+    assert place.lines.total == len(place.lines.files) == 3
+    assert place.lines.read == ["a.md", "leave/b.txt", "leave/three-pages.pdf"]
+    (root,) = place.index.passages("a.md")
+    assert (root.content, root.category, root.sourcepage) == ("Root text.", None, "a.md")
+    pages = place.index.passages("leave/three-pages.pdf")
+    assert {page.category for page in pages} == {"leave"}
+    assert {page.sourcepage for page in pages} == {f"leave/three-pages.pdf#page={n}" for n in (1, 2, 3)}
+    assert reason(report, "leave/three-pages.pdf") == f"{len(pages)} passages"
+
+
+async def test_a_second_run_touches_nothing(place: Workplace) -> None:
+    place.embedder = LengthEmbedder()
+    place.write("a.md", "Text.")
+    await place.ingest()
+    before = (place.content / "a.md").stat()
+    place.embedder.batches.clear()
+    report = await place.ingest()
+    assert outcomes(report) == {"a.md": "unchanged"}
+    assert place.index.writes == []
+    assert place.embedder.batches == []
+    after = (place.content / "a.md").stat()
+    assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
+
+
+async def test_a_changed_file_replaces_its_passages_and_its_copy(place: Workplace) -> None:
+    place.write("a.md", "Old.")
+    place.write("b.md", "Same.")
+    await place.ingest()
+    place.write("a.md", "New.")
+    assert outcomes(await place.ingest()) == {"a.md": "indexed", "b.md": "unchanged"}
+    assert [passage.content for passage in place.index.passages("a.md")] == ["New."]
+    assert (place.content / "a.md").read_text() == "New."
+
+
+async def test_another_embedding_model_indexes_everything_again(place: Workplace) -> None:
+    place.write("a.md", "Text.")
+    await place.ingest()
+    assert place.index.vectors["a.md"] is None
+    for model in ("one", "two"):
+        place.embedder = LengthEmbedder(model)
+        assert outcomes(await place.ingest()) == {"a.md": "indexed"}
+    assert place.index.vectors["a.md"] == [[5.0]]
+
+
+async def test_what_is_gone_is_removed_with_its_copy_and_empty_folders(place: Workplace) -> None:
+    place.write("a.md", "Text.")
+    place.write("leave/deep/b.md", "Text.")
+    await place.ingest()
+    shutil.rmtree(place.docs / "leave")
+    assert outcomes(await place.ingest()) == {"leave/deep/b.md": "removed", "a.md": "unchanged"}
+    assert set(place.index.files) == place.copies() == {"a.md"}
+    assert not (place.content / "leave").exists()
+
+
+async def test_a_folder_may_become_a_file_and_a_file_a_folder(place: Workplace) -> None:
+    place.write("a.md", "File.")
+    place.write("b.md/inner.md", "Inner.")
+    await place.ingest()
+    (place.docs / "a.md").unlink()
+    shutil.rmtree(place.docs / "b.md")
+    place.write("a.md/inner.md", "Inner.")
+    place.write("b.md", "File.")
+    await place.ingest()
+    assert place.copies() == set(place.index.files) == {"a.md/inner.md", "b.md"}
+
+
+async def test_a_lost_copy_of_an_unchanged_file_is_restored(place: Workplace) -> None:
+    place.write("a.md", "Text.")
+    await place.ingest()
+    (place.content / "a.md").unlink()
+    assert outcomes(await place.ingest()) == {"a.md": "unchanged"}
+    assert place.copies() == {"a.md"}
+
+
+async def test_copies_that_the_index_does_not_know_are_removed(place: Workplace) -> None:
+    place.write("a.md", "Text.")
+    await place.ingest()
+    (place.content / "leave").mkdir()
+    (place.content / "leave" / "left-by-an-interruption.md").write_text("Text.")
+    assert outcomes(await place.ingest()) == {"a.md": "unchanged"}
+    assert place.copies() == {"a.md"}
+    assert not (place.content / "leave").exists()
+
+
+async def test_each_citation_leads_to_its_document(place: Workplace) -> None:
+    for name in ("leave/Über uns (neu) & mehr.md", "50% [old] c#?.md", "tab\there.txt", "a+b=c;d.md"):
+        place.write(name, name)
+    place.write("c#/three pages.pdf", (FILES / "three-pages.pdf").read_bytes())
+    await place.ingest()
+    for name in place.index.files:
+        for passage in place.index.passages(name):
+            for path in (passage.sourcepage, unquote(passage.sourcepage.partition("#")[0])):
+                assert (await found(FileStore(place.content), path)).name == name
+
+
+BAD_FILES = {
+    "protected.pdf": "password",
+    "damaged.pdf": "damaged",
+    "scanned.pdf": "no text",
+}
+
+
+async def test_a_file_that_cannot_be_read_is_told_and_the_others_are_indexed(place: Workplace) -> None:
+    for name in BAD_FILES:
+        shutil.copy(FILES / name, place.docs)
+    place.write("empty.txt", "")
+    place.write("blank.md", " \n\n ")
+    place.write("not-a-zip.docx", "Not a zip.")
+    place.write("old.docx", b"\xd0\xcf\x11\xe0" + bytes(100))
+    place.write("picture.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 4)
+    place.write("good.md", "Good.")
+    report = await place.ingest()
+    assert report.counts() == {Outcome.FAILED: 8, Outcome.INDEXED: 1}
+    reasons = {file.name: file.detail for file in report.files}
+    for name, words in BAD_FILES.items():
+        assert words in reasons[name]
+    assert reasons["empty.txt"] == "is empty."
+    assert "no text" in reasons["blank.md"]
+    assert "damaged" in reasons["not-a-zip.docx"]
+    assert "password" in reasons["old.docx"]
+    assert "not text" in reasons["picture.txt"]
+    assert place.copies() == {"good.md"}
+
+
+async def test_a_file_that_has_become_unreadable_leaves_the_index(place: Workplace) -> None:
+    place.write("a.pdf", (FILES / "three-pages.pdf").read_bytes())
+    await place.ingest()
+    place.write("a.pdf", (FILES / "damaged.pdf").read_bytes())
+    assert outcomes(await place.ingest()) == {"a.pdf": "failed"}
+    assert place.index.files == {}
+    assert place.copies() == set()
+
+
+async def test_a_fault_of_the_embedding_service_keeps_what_the_index_had(place: Workplace) -> None:
+    place.embedder = LengthEmbedder()
+    place.write("a.md", "Old.")
+    await place.ingest()
+    place.write("a.md", "New.")
+    place.embedder.fault = Unavailable("The embedding service is down.")
+    report = await place.ingest()
+    assert reason(report, "a.md") == "cannot be indexed now: The embedding service is down."
+    assert place.index.passages("a.md")[0].content == "Old."
+    assert (place.content / "a.md").read_text() == "Old."
+    place.embedder.fault = None
+    assert outcomes(await place.ingest()) == {"a.md": "indexed"}
+
+
+async def test_a_fault_of_the_disk_keeps_what_the_index_had(place: Workplace) -> None:
+    place.write("leave/a.md", "Old.")
+    await place.ingest()
+    (place.content / "leave" / "a.md").unlink()
+    (place.content / "leave" / "a.md").mkdir()  # in the way
+    place.write("leave/a.md", "New.")
+    report = await place.ingest()
+    assert reason(report, "leave/a.md").startswith("cannot be indexed now: ")
+    assert place.index.passages("leave/a.md")[0].content == "Old."
+
+
+async def test_passages_are_built_in_in_batches_a_few_at_a_time(place: Workplace) -> None:
+    place.embedder = LengthEmbedder()
+    words = "one two three four five six seven eight nine ten " * 40
+    place.write("long.md", "\n\n".join(f"# Part {number}\n\n{words}" for number in range(400)))
+    await place.ingest()
+    passages = place.index.passages("long.md")
+    assert max(place.embedder.batches) == 64
+    assert sum(place.embedder.batches) == len(passages) >= 400
+    assert 1 < place.embedder.most_running <= 4
+    assert place.index.vectors["long.md"] == [[float(len(passage.content))] for passage in passages]
+
+
+async def test_an_interruption_leaves_whole_files_and_the_next_run_does_the_rest(place: Workplace) -> None:
+    class Stuck(LengthEmbedder):
+        async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            if "stuck" in texts[0]:
+                reached.set()
+                await asyncio.Event().wait()
+            return await super().embed(texts)
+
+    reached = asyncio.Event()
+    place.embedder = Stuck()
+    place.write("a.md", "First.")
+    place.write("b.md", "Here it gets stuck.")
+    run = asyncio.create_task(place.ingest())
+    await asyncio.wait_for(reached.wait(), 60)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert set(place.index.files) == place.copies() == {"a.md"}
+    place.embedder = LengthEmbedder()
+    assert outcomes(await place.ingest()) == {"a.md": "unchanged", "b.md": "indexed"}
+
+
+async def test_links_out_are_skipped_and_links_within_are_read(place: Workplace, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("Secret.")
+    (tmp_path / "elsewhere").mkdir()
+    place.write("leave/a.md", "Text.")
+    for name, target in {
+        "out.md": tmp_path / "secret.md",
+        "up.md": Path("../secret.md"),
+        "folder-out": tmp_path / "elsewhere",
+        "folder-in": Path("leave"),
+        "nowhere.md": Path("none.md"),
+        "loop.md": Path("loop.md"),
+        "in.md": Path("leave/a.md"),
+    }.items():
+        (place.docs / name).symlink_to(target)
+    report = await place.ingest()
+    assert set(place.index.files) == place.copies() == {"leave/a.md", "in.md"}
+    assert not (place.content / "in.md").is_symlink()
+    for name in ("out.md", "up.md", "folder-out"):
+        assert reason(report, name) == "is a link that leads out of the folder."
+    assert "indexed where it is" in reason(report, "folder-in")
+    assert reason(report, "nowhere.md") == reason(report, "loop.md") == "is a link that leads nowhere."
+
+
+async def test_hidden_files_are_ignored_and_unknown_formats_are_skipped(place: Workplace) -> None:
+    place.write("a.MD", "Text.")
+    place.write(".hidden.md", "Text.")
+    place.write(".git/b.md", "Text.")
+    place.write("music.mp3", "ID3")
+    os.mkfifo(place.docs / "pipe.txt")
+    report = await place.ingest()
+    assert outcomes(report) == {"music.mp3": "skipped", "pipe.txt": "skipped", "a.MD": "indexed"}
+    assert ".pdf" in reason(report, "music.mp3")
+
+
+async def test_its_own_copies_are_no_documents(place: Workplace) -> None:
+    place.content = place.docs / "data" / "content"
+    place.write("a.md", "Text.")
+    for _ in range(2):
+        await place.ingest()
+    assert set(place.index.files) == {"a.md"}
+
+
+async def test_names_are_composed_and_twins_are_told(place: Workplace) -> None:
+    composed, decomposed = (unicodedata.normalize(form, "Übersicht.md") for form in ("NFC", "NFD"))
+    place.write(decomposed, "Text.")
+    assert outcomes(await place.ingest()) == {composed: "indexed"}
+    assert place.copies() == {composed}
+    place.write(composed, "Other text.")
+    report = await place.ingest()
+    assert sorted(file.outcome.value for file in report.files) == ["failed", "unchanged"]
+    assert set(place.index.files) == {composed}
+
+
+async def test_names_that_differ_only_by_case_are_two_files(place: Workplace) -> None:
+    place.write("plan.md", "One.")
+    place.write("Plan.md", "Two.")
+    await place.ingest()
+    assert place.index.passages("plan.md")[0].id != place.index.passages("Plan.md")[0].id
+    assert (place.content / "Plan.md").read_text() == "Two."
+
+
+async def test_a_name_that_is_not_unicode_is_told(place: Workplace) -> None:
+    place.write(os.fsdecode(b"f\xfcr.md"), "Text.")
+    report = await place.ingest()
+    assert outcomes(report) == {"f\ufffdr.md": "failed"}
+    assert "not Unicode" in reason(report, "f\ufffdr.md")
+
+
+@contextmanager
+def ordinary_user(folder: str) -> Generator[None]:
+    """Be a user whom permissions apply to, unlike root, and whose folder this is."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.chown(folder, 65534, -1)
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+
+
+async def test_what_may_not_be_opened_is_told_and_stays_in_the_index() -> None:
+    with TemporaryDirectory() as folder:  # every user gets there, unlike to `tmp_path`
+        place = Workplace(Path(folder))
+        place.write("a.md", "Text.")
+        place.write("closed/b.md", "Text.")
+        await place.ingest()  # by whom whatever is imported now may be read
+        place.write("a.md", "New text.").chmod(0)
+        (place.docs / "closed").chmod(0)
+        with ordinary_user(folder):
+            report = await place.ingest()
+        (place.docs / "closed").chmod(0o700)
+        assert outcomes(report) == {"closed": "failed", "a.md": "failed"}
+        assert "Permission denied" in reason(report, "a.md")
+        assert set(place.index.files) == place.copies() == {"a.md", "closed/b.md"}
+
+
+async def test_a_file_over_the_limit_is_told(place: Workplace) -> None:
+    with place.write("huge.txt", "Text.").open("r+b") as file:
+        file.truncate(100 * 1024 * 1024 + 1)
+    assert reason(await place.ingest(), "huge.txt") == "is larger than 100 MiB; split it."

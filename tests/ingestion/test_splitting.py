@@ -1,0 +1,100 @@
+"""Passages have the right size, lose nothing, and share what stands at their edges."""
+
+import re
+from itertools import count, pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from semantic_text_splitter import TextSplitter
+
+from shared.ingestion.splitting import LONGEST_PIECE, OVERLAP_TOKENS, PASSAGE_TOKENS, pieces, split
+from shared.reading.pages import Page, UnreadableError
+
+
+def fits(text: str, tokens: int) -> bool:
+    return len(TextSplitter.from_tiktoken_model("gpt-4o", tokens).chunks(text)) <= 1
+
+
+words = st.text(st.sampled_from("abcdeäöüßé漢"), min_size=1, max_size=12)
+sentences = st.lists(words, min_size=2, max_size=25).map(lambda found: " ".join(found).capitalize() + ".")
+paragraphs = st.lists(sentences, min_size=1, max_size=12).map(" ".join)
+bullet_lists = st.lists(sentences, min_size=1, max_size=8).map(lambda items: "\n".join(f"- {item}" for item in items))
+headings = st.tuples(st.integers(1, 4), words).map(lambda found: f"{'#' * found[0]} {found[1]}")
+tables = st.lists(st.tuples(words, words), min_size=1, max_size=20).map(
+    lambda rows: "| a | b |\n|---|---|\n" + "\n".join(f"| {left} | {right} |" for left, right in rows)
+)
+documents = st.lists(paragraphs | bullet_lists | headings | tables, min_size=1, max_size=20).map("\n\n".join)
+
+
+def numbered(text: str) -> str:
+    """The text with each word made unique, so that a passage has one place in it."""
+    numbers = count()
+    return re.sub(r"\w+", lambda word: f"{word[0]}{next(numbers)}", text)
+
+
+@settings(max_examples=40, deadline=None)
+@given(documents.map(numbered))
+def test_passages_cover_the_whole_text_in_order_and_within_the_limit(text: str) -> None:
+    end = start = 0
+    for passage in split("a.md", [Page(text)]):
+        assert fits(passage.content, PASSAGE_TOKENS)
+        start = text.index(passage.content, start)
+        assert not text[end:start].strip()
+        end = start + len(passage.content)
+    assert not text[end:].strip()
+
+
+def test_a_long_section_is_cut_between_sentences_and_shares_whole_sentences() -> None:
+    told = [f"Sentence number {number} tells of something in eleven words or so." for number in range(200)]
+    contents = [passage.content for passage in split("a.txt", [Page(" ".join(told))])]
+    assert len(contents) > 4
+    for before, after in pairwise(contents):
+        assert before.endswith("so.")
+        assert after.startswith("Sentence number")
+        shared = next(after[:size] for size in range(len(after), 0, -1) if before.endswith(after[:size]))
+        assert shared.count(".") >= 2
+        assert fits(shared, OVERLAP_TOKENS)
+
+
+def test_a_passage_begins_at_a_heading_where_it_can() -> None:
+    section = " ".join("These are eight words that fill this section." for _ in range(35))
+    text = "\n\n".join(f"## Section {number}\n\n{section}" for number in range(5))
+    passages = split("a.md", [Page(text)])
+    assert [passage.content.partition("\n")[0] for passage in passages] == [f"## Section {n}" for n in range(5)]
+
+
+def test_a_small_document_is_one_passage() -> None:
+    (passage,) = split("leave/a.md", [Page("# Title\n\nText.")])
+    assert passage.content == "# Title\n\nText."
+    assert (passage.sourcefile, passage.sourcepage, passage.category) == ("leave/a.md", "leave/a.md", "leave")
+
+
+def test_no_passage_crosses_pages_and_each_has_its_own_id() -> None:
+    text = " ".join("These are eight words that fill this page." for _ in range(90))
+    passages = split("a.pdf", [Page(text, 2), Page("Short.", 5)])
+    assert [passage.sourcepage for passage in passages] == [*["a.pdf#page=2"] * (len(passages) - 1), "a.pdf#page=5"]
+    assert len({passage.id for passage in passages}) == len(passages) > 2
+
+
+def test_what_has_more_passages_than_the_memory_has_room_for_is_refused() -> None:
+    pages = [Page(f"Page {number}.", number) for number in range(1, 5)]
+    assert len(split("a.pdf", pages, most=4)) == 4
+    with pytest.raises(UnreadableError, match="more than 3 passages"):
+        split("a.pdf", pages, most=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("One two.\nThree four.\n\n" * 5_000, "\n\n"),
+        ("One two. Three four.\n" * 5_000, "\n"),
+        ("One two. Three four. " * 5_000, " "),
+        ("x" * 120_000, "x"),
+    ],
+)
+def test_a_long_text_is_split_piece_by_piece_with_nothing_lost(text: str, end: str) -> None:
+    cut = list(pieces(text))
+    assert "".join(cut) == text
+    assert len(cut) == 3
+    assert all(LONGEST_PIECE - 100 < len(piece) <= LONGEST_PIECE and piece.endswith(end) for piece in cut[:-1])

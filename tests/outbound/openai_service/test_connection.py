@@ -1,0 +1,59 @@
+import pytest
+
+from shared.errors import NotConfigured
+from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
+from shared.settings import Settings
+
+
+def connection(**environment: str) -> OpenAIConnection:
+    found = OpenAIConnection.from_settings(Settings.read(environment))
+    assert found is not None
+    return found
+
+
+def test_no_service_in_the_settings_is_no_connection() -> None:
+    assert OpenAIConnection.from_settings(Settings.read({})) is None
+
+
+def test_a_key_alone_means_openai() -> None:
+    found = connection(OPENAI_API_KEY="sk-1", OPENAI_CHAT_MODEL="gpt-4o-mini", OPENAI_EMBEDDING_MODEL="embed")
+    assert (found.kind, found.base_url, found.host) == ("openai", "https://api.openai.com/v1", "api.openai.com")
+    assert found.chat_model == ServedModel("gpt-4o-mini", "OPENAI_CHAT_MODEL")
+    assert found.embedding_model == ServedModel("embed", "OPENAI_EMBEDDING_MODEL")
+
+
+def test_a_base_url_means_a_compatible_service_that_may_need_no_key() -> None:
+    found = connection(OPENAI_BASE_URL="http://user:secret@localhost:11434/v1", OPENAI_CHAT_MODEL="llama3")
+    assert (found.kind, found.host, found.api_key) == ("openai-compatible", "localhost:11434", None)
+    assert found.embedding_model is None
+    assert not found.uses_identity
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/openai", "/openai/v1", "/openai/v1/"])
+def test_an_azure_endpoint_leads_to_its_v1_api(ending: str) -> None:
+    found = connection(
+        AZURE_OPENAI_ENDPOINT=f"https://contoso.openai.azure.com{ending}", AZURE_OPENAI_CHAT_DEPLOYMENT="chat"
+    )
+    assert (found.kind, found.base_url) == ("azure-openai", "https://contoso.openai.azure.com/openai/v1/")
+    assert found.chat_model == ServedModel("chat", "AZURE_OPENAI_CHAT_DEPLOYMENT")
+    assert found.uses_identity
+    assert "Cognitive Services OpenAI User" in found.credential_advice
+
+
+def test_an_azure_key_is_used_instead_of_the_identity() -> None:
+    found = connection(
+        AZURE_OPENAI_ENDPOINT="https://contoso.openai.azure.com",
+        AZURE_OPENAI_CHAT_DEPLOYMENT="chat",
+        AZURE_OPENAI_API_KEY="azure-secret",
+    )
+    assert not found.uses_identity
+    assert found.credential_advice == "AZURE_OPENAI_API_KEY"
+    assert "azure-secret" not in f"{found!r} {found}"
+
+
+@pytest.mark.parametrize("url", ["http://:8080/v1", "http://host:port/v1", "http://[::1/v1", "https:///v1"])
+def test_a_url_without_a_usable_host_is_named(url: str) -> None:
+    with pytest.raises(NotConfigured, match="OPENAI_BASE_URL"):
+        connection(OPENAI_BASE_URL=url, OPENAI_CHAT_MODEL="llama3")
+    with pytest.raises(NotConfigured, match="AZURE_OPENAI_ENDPOINT"):
+        connection(AZURE_OPENAI_ENDPOINT=url, AZURE_OPENAI_CHAT_DEPLOYMENT="chat")

@@ -1,0 +1,37 @@
+import subprocess
+import sys
+
+from shared.chat_models import ModelText
+from shared.chat_models.openai_chat import OpenAIChatModel
+from shared.outbound.openai_service.connection import ServedModel
+from shared.outbound.openai_service.service import OpenAIService
+from shared.retrieval.embedders.openai_compatible import OpenAIEmbedder
+from tests.stand_ins.openai_connected import ask, connection_to
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+
+async def test_chat_and_embeddings_share_their_connections_and_may_both_close_them() -> None:
+    async with OpenAIStandIn() as stand_in:
+        service = OpenAIService(connection_to(stand_in))
+        model = OpenAIChatModel(service)
+        embedder = OpenAIEmbedder(service, ServedModel(stand_in.embedding_model, "OPENAI_EMBEDDING_MODEL"))
+        stand_in.reply("Hi")
+        assert (await ask(model))[0] == ModelText("Hi")
+        assert len(await embedder.embed(["word"])) == 1
+        assert len({request.client_port for request in stand_in.requests}) == 1
+        await model.aclose()
+        await embedder.aclose()
+
+
+async def test_closing_what_was_never_used_is_fine() -> None:
+    async with OpenAIStandIn() as stand_in:
+        await OpenAIService(connection_to(stand_in)).aclose()
+        assert stand_in.requests == []
+
+
+def test_the_sdk_is_imported_at_the_first_request_only() -> None:
+    code = (
+        "import sys, shared.chat_models.openai_chat, shared.retrieval.embedders.openai_compatible;"
+        "sys.exit(bool({'openai', 'httpx2', 'aiohttp', 'azure'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
