@@ -7,8 +7,9 @@ from functools import partial
 
 from bench.rounds import Comparison, by_turns
 from bench.timed_parts import InstantRetriever, TimedModel
+from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
-from shared.agents.turns import AgentParts, team_turn
+from shared.agents.turns import team_turn
 from shared.chat_models import ModelRequest
 from shared.chat_types import ChatRequest, Message, RequestContext, Role
 
@@ -24,7 +25,7 @@ def _context() -> RequestContext:
 
 
 async def _team() -> None:
-    parts = AgentParts(_TEAM, _MODEL, InstantRetriever(), concurrent_calls=8)
+    parts = AgentParts(_TEAM, _MODEL, InstantRetriever())
     request = ChatRequest((Message(Role.USER, _QUESTION),))
     async for _ in team_turn(request, _context(), parts):
         pass

@@ -5,8 +5,9 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 
+from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition, Agents
-from shared.agents.turns import AgentParts, agent_turn, team_turn
+from shared.agents.turns import agent_turn, team_turn
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, PartHealth, RequestContext
 from shared.core.attachments import Attachment, attach
@@ -93,7 +94,9 @@ class Service:
     @property
     def _agent_parts(self) -> AgentParts:
         watch = self.tracing.agent if self.tracing else unwatched
-        return AgentParts(self.agents, self.model, self.retriever, self.settings.agents_concurrent_calls, watch)
+        return AgentParts(
+            self.agents, self.model, self.retriever, watch, concurrent_calls=self.settings.agents_concurrent_calls
+        )
 
     async def attach(self, request: ChatRequest, files: Sequence[Attachment]) -> ChatRequest:
         """The request with its files in it.

@@ -10,13 +10,13 @@ from typing import assert_never
 import agent_framework as af
 from agent_framework import MiddlewareFailure
 
+from shared.agents import AgentParts
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition
 from shared.agents.instructions import single_instructions
 from shared.agents.producing import produced
 from shared.agents.search_tool import cause_of, search_tool
 from shared.agents.searches import Searches
-from shared.agents.turns import AgentParts
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import ChatRequest, RequestContext, ToolCall
 from shared.core.answering import answered

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import agent_framework as af
 
+from shared.agents import AgentParts
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
 from shared.agents.instructions import team_instructions
@@ -18,7 +19,6 @@ from shared.agents.producing import produced
 from shared.agents.search_tool import search_tool
 from shared.agents.searches import Searches
 from shared.agents.transcript import TeamTranscript
-from shared.agents.turns import AgentParts
 from shared.agents.workflows import framework_names, workflow_of
 from shared.chat_types import ChatRequest, RequestContext
 from shared.core.context_window import fit_history

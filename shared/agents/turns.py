@@ -2,31 +2,12 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 
-from shared.agents.definitions import AgentDefinition, Agents
-from shared.chat_models import ChatModel
+from shared.agents import AgentParts
+from shared.agents.definitions import AgentDefinition
 from shared.chat_types import ChatRequest, RequestContext
 from shared.events import ChatEvent
 from shared.late_imports import run_import
-from shared.retrieval import Retriever
-from shared.telemetry import Watch, unwatched
-
-
-@dataclass(frozen=True, slots=True)
-class AgentParts:
-    """What agents answer with; the same for all requests."""
-
-    agents: Agents
-    """Who they are, and how they work together."""
-    model: ChatModel
-    """What answers for each of them."""
-    retriever: Retriever
-    """What their searches search."""
-    concurrent_calls: int
-    """How many model calls of one request may run at the same time."""
-    watch: Watch = unwatched
-    """What watches each agent while it makes a message."""
 
 
 def team_turn(request: ChatRequest, context: RequestContext, parts: AgentParts) -> AsyncGenerator[ChatEvent]:

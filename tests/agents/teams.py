@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
-from shared.agents.turns import AgentParts, team_turn
+from shared.agents.turns import team_turn
 from shared.chat_models import ChatModel
 from shared.chat_types import Access, ChatRequest, Json, Message, Overrides, RequestContext, Role
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished
@@ -47,7 +48,7 @@ class Office:
     retriever: Retriever
 
     def parts(self, team: Agents, concurrent_calls: int = 8) -> AgentParts:
-        return AgentParts(team, self.model, self.retriever, concurrent_calls)
+        return AgentParts(team, self.model, self.retriever, concurrent_calls=concurrent_calls)
 
     async def events(
         self,
