@@ -11,7 +11,7 @@ from shared.guard.rai.client import RaiService
 from tests.guard.safety_contract import SafetyContract
 from tests.stand_ins.rai_service import RaiStandIn
 
-POLICY = Path(__file__).parent.parent.parent / "samples" / "rai-policy.yaml"
+POLICY = Path(__file__).parents[3] / "samples" / "rai-policy.yaml"
 
 
 class TestClientOfTheStandIn(SafetyContract):

@@ -133,7 +133,7 @@ async def test_an_authority_of_ones_own_is_named_in_grpcs_variable(rai: RaiStand
         "-c",
         SESSION,
         rai.endpoint,
-        cwd=Path(__file__).parent.parent.parent,
+        cwd=Path(__file__).parents[3],
         env={"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(roots)},
         stderr=subprocess.PIPE,
     )
