@@ -7,8 +7,28 @@ agent is done, then one `Finished`. A turn that fails raises; the outer edge mak
 
 from dataclasses import dataclass
 
-from shared.chat_types import ImagePart, Json
+from shared.chat_types import ImagePart, Json, Passage
 from shared.errors import SwitchboardError
+
+
+@dataclass(frozen=True, slots=True)
+class DataPoint:
+    """A source as clients show it."""
+
+    sourcepage: str
+    """The name that an answer cites."""
+    text: str
+    """The text on one line."""
+
+    @classmethod
+    def of(cls, passage: Passage) -> "DataPoint":
+        """Make the data point of a passage."""
+        return cls(passage.sourcepage, " ".join(passage.content.split()))
+
+    @property
+    def line(self) -> str:
+        """`sourcepage: text`, as protocols and prompts write it; never parse it, a name may hold a colon too."""
+        return f"{self.sourcepage}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +41,8 @@ class Thought:
     """What it took or gave."""
     props: dict[str, Json] | None = None
     """Details of how."""
-    quotes: tuple[str, ...] = ()
-    """The sources that it shows anything of, each as `sourcepage: text`: it goes where they may go."""
+    quotes: tuple[DataPoint, ...] = ()
+    """The sources whose text it shows. The guard withholds it when it withholds one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +73,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class SourceImage:
-    """An image of sources, such as their page: it goes where all of its data points may go."""
+    """An image of sources, such as their page. The guard withholds it when it withholds one of its data points."""
 
-    data_points: tuple[str, ...]
-    """The sources on it, as `Retrieved.data_points` has them."""
+    data_points: tuple[DataPoint, ...]
+    """The sources on it."""
     image: ImagePart
     """What it looks like."""
 
@@ -65,8 +85,8 @@ class SourceImage:
 class Retrieved:
     """What the answer is made from; the first event of a turn. A later one has more, and replaces it."""
 
-    data_points: tuple[str, ...]
-    """Each source as `sourcepage: text`."""
+    data_points: tuple[DataPoint, ...]
+    """The sources."""
     thoughts: tuple[Thought, ...]
     """The steps so far."""
     generated_query: str | None = None
@@ -149,8 +169,8 @@ class AgentMessage:
     """How it ended and what it cost; None if it failed."""
     error: SwitchboardError | None = None
     """Why it failed."""
-    data_points: tuple[str, ...] = ()
-    """Each source that it found, as `sourcepage: text`."""
+    data_points: tuple[DataPoint, ...] = ()
+    """The sources that it found or cites."""
     thoughts: tuple[Thought, ...] = ()
     """Its searches, and what else is worth showing."""
     generated_queries: tuple[str, ...] = ()

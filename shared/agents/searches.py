@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from shared.chat_models import Tool
 from shared.chat_types import ChatRequest, Passage, RequestContext
-from shared.core.prompts import source_line
 from shared.core.searching import search_query, search_thoughts
-from shared.events import Thought
+from shared.events import DataPoint, Thought
 from shared.retrieval import Retriever, SearchQuery, SearchResult
 
 _LONGEST_QUERY = 1_000
@@ -80,4 +79,4 @@ class Searches:
         self._searches.append(search)
         search.found = await self._retriever.search(search.query, self._context)
         self._found.update({passage.id: passage for passage in search.found.passages})
-        return "\n".join(map(source_line, search.found.passages)) or "(nothing was found)"
+        return "\n".join(DataPoint.of(passage).line for passage in search.found.passages) or "(nothing was found)"

@@ -22,8 +22,7 @@ from shared.chat_types import ChatRequest, RequestContext, ToolCall
 from shared.core.answering import answered
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
-from shared.core.prompts import source_line
-from shared.events import ChatEvent, CompletionStarted, FilterAnnotation, Retrieved, Thought
+from shared.events import ChatEvent, CompletionStarted, DataPoint, FilterAnnotation, Retrieved, Thought
 
 type _Put = Callable[[ModelEvent | Retrieved], Awaitable[None]]
 
@@ -143,7 +142,7 @@ class _Turn:
 
     def _retrieved(self) -> Retrieved:
         return Retrieved(
-            data_points=tuple(map(source_line, self._searches.passages)),
+            data_points=tuple(map(DataPoint.of, self._searches.passages)),
             thoughts=(
                 Thought("Original user query", self._request.question),
                 *attached_thoughts(self._request),

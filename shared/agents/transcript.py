@@ -10,9 +10,8 @@ from shared.agents.searches import Searches
 from shared.agents.speech import Speech
 from shared.chat_types import Passage
 from shared.core.answering import final_reason, unverified
-from shared.core.prompts import source_line
 from shared.errors import SwitchboardError
-from shared.events import AgentMessage, Finished, Thought, Usage
+from shared.events import AgentMessage, DataPoint, Finished, Thought, Usage
 
 _NOTHING_TO_ADD = "(nothing to add)"
 """The message of an agent that only says that the group is done."""
@@ -131,11 +130,11 @@ class TeamTranscript:
             total_usage=self.usage if self.is_over else None,
         )
 
-    def _data_points(self, searches: Searches, text: str) -> tuple[str, ...]:
+    def _data_points(self, searches: Searches, text: str) -> tuple[DataPoint, ...]:
         """What the agent found, and what it cites of what others found."""
         own = searches.passages
         cited = (passage for passage in self._found.values() if f"[{passage.sourcepage}]" in text)
-        return tuple(source_line(passage) for passage in {each.id: each for each in (*own, *cited)}.values())
+        return tuple(DataPoint.of(passage) for passage in {each.id: each for each in (*own, *cited)}.values())
 
 
 def _without_marker(text: str) -> str:

@@ -9,6 +9,7 @@ from shared.events import (
     AgentMessage,
     ChatEvent,
     CompletionStarted,
+    DataPoint,
     Failed,
     FilterAnnotation,
     Finished,
@@ -27,8 +28,8 @@ class Answer:
 
     text: str
     """The whole text."""
-    data_points: tuple[str, ...]
-    """Each source as `sourcepage: text`."""
+    data_points: tuple[DataPoint, ...]
+    """The sources."""
     thoughts: tuple[Thought, ...]
     """Every step, the late ones last."""
     completion: CompletionStarted
@@ -50,7 +51,7 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:  # noqa: C901 (one c
         SwitchboardError: what the turn failed with; the text so far is not an answer and is dropped.
     """
     texts: list[str] = []
-    data_points: tuple[str, ...] = ()
+    data_points: tuple[DataPoint, ...] = ()
     thoughts: tuple[Thought, ...] = ()
     images: tuple[SourceImage, ...] = ()
     messages: list[AgentMessage] = []

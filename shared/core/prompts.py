@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.chat_models import Tool
-from shared.chat_types import ChatRequest, ImagePart, Message, Passage, Role
+from shared.chat_types import ChatRequest, ImagePart, Message, Role
 
 ANSWER_INSTRUCTIONS = """\
 You answer questions about an organization's documents. Be brief.
@@ -49,11 +49,6 @@ SEARCH_TOOL = Tool(
         "additionalProperties": False,
     },
 )
-
-
-def source_line(passage: Passage) -> str:
-    """A source as the prompt and the data points show it: its name, a colon and its text on one line."""
-    return f"{passage.sourcepage}: {' '.join(passage.content.split())}"
 
 
 def answer_prompt(

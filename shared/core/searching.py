@@ -2,8 +2,7 @@
 
 from shared.chat_types import ChatRequest, Json, Overrides, Passage, RequestContext, RetrievalMode
 from shared.core.newer_overrides import asks_for_more_than_text, vectors_searched
-from shared.core.prompts import source_line
-from shared.events import Thought
+from shared.events import DataPoint, Thought
 from shared.retrieval import SearchQuery, SearchResult
 
 
@@ -38,7 +37,7 @@ def search_thoughts(
         Thought(
             "Results",
             [_result(passage) for passage in found.passages],
-            quotes=tuple(map(source_line, found.passages)),
+            quotes=tuple(map(DataPoint.of, found.passages)),
         ),
     )
 

@@ -17,10 +17,9 @@ from urllib.parse import unquote
 from shared.chat_types import ChatRequest, ImagePart, Json, Passage, RequestContext
 from shared.core.image_types import image_type
 from shared.core.newer_overrides import sources_as
-from shared.core.prompts import source_line
 from shared.documents import StoredDocument, page_image
 from shared.errors import SwitchboardError
-from shared.events import SourceImage, Thought
+from shared.events import DataPoint, SourceImage, Thought
 
 _log = logging.getLogger("switchboard.images")
 
@@ -72,10 +71,10 @@ class ImagesShown:
         if self.without_sources:
             return ()
         if not self.without_text:
-            return tuple(map(source_line, passages))
+            return tuple(DataPoint.of(passage).line for passage in passages)
         shown = {shown.image.name for shown in self.images}
         lines = (
-            f"{passage.sourcepage}: (see its image)" if passage.sourcepage in shown else source_line(passage)
+            f"{passage.sourcepage}: (see its image)" if passage.sourcepage in shown else DataPoint.of(passage).line
             for passage in passages
         )
         return tuple(dict.fromkeys(lines))
@@ -104,10 +103,10 @@ class SourceImages:
             return ImagesShown(thoughts=(_thought((), wanted, _NONE_WANTED),), without_sources=True)
         if self._refused:
             return ImagesShown(as_asked=False, thoughts=(_thought((), wanted, self._refused),))
-        on_page: dict[str, list[str]] = {}
+        on_page: dict[str, list[DataPoint]] = {}
         places: dict[str, _Place] = {}
         for passage in passages:
-            on_page.setdefault(passage.sourcepage, []).append(source_line(passage))
+            on_page.setdefault(passage.sourcepage, []).append(DataPoint.of(passage))
             if place := self._place(passage):
                 places[passage.sourcepage] = place
         limit = min(asyncio.get_running_loop().time() + PATIENCE_SECONDS, context.deadline - _MARGIN_SECONDS)
@@ -214,4 +213,4 @@ def _thought(images: Sequence[SourceImage], wanted: str, note: str | None) -> Th
     props: dict[str, Json] = {"gpt4v_input": wanted}
     if note:
         props["note"] = note
-    return Thought("Images", described, props, quotes=tuple(line for shown in images for line in shown.data_points))
+    return Thought("Images", described, props, quotes=tuple(point for shown in images for point in shown.data_points))

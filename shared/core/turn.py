@@ -8,11 +8,11 @@ from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
 from shared.core.answering import answered
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
-from shared.core.prompts import answer_prompt, source_line
+from shared.core.prompts import answer_prompt
 from shared.core.query_rewrite import rewrite_query
 from shared.core.searching import search_query, search_thoughts
 from shared.core.source_images import SourceImages
-from shared.events import ChatEvent, Retrieved, Thought
+from shared.events import ChatEvent, DataPoint, Retrieved, Thought
 from shared.retrieval import Retriever
 
 
@@ -47,16 +47,16 @@ async def run_turn(
 
     overrides = request.overrides
     shown = await images.shown(request, found.passages, context)
-    lines = tuple(map(source_line, found.passages))
+    data_points = tuple(map(DataPoint.of, found.passages))
     prompt = answer_prompt(request, history, shown.lines(found.passages), [one.image for one in shown.images])
     yield Retrieved(
-        data_points=lines,
+        data_points=data_points,
         thoughts=(
             Thought("Original user query", request.question),
             *attached_thoughts(request),
             *search_thoughts(search, found, overrides, images_as_asked=shown.as_asked),
             *shown.thoughts,
-            _prompt_thought(prompt, lines),
+            _prompt_thought(prompt, data_points),
         ),
         generated_query=query if query != request.question else None,
         images=shown.images,
@@ -77,10 +77,10 @@ async def run_turn(
             yield event
 
 
-def _prompt_thought(prompt: Sequence[Message], lines: tuple[str, ...]) -> Thought:
+def _prompt_thought(prompt: Sequence[Message], data_points: tuple[DataPoint, ...]) -> Thought:
     """The prompt for people to read: an image is named, not spelled out."""
     shown: list[Json] = [
         {"role": message.role.value, "content": "\n".join([*map(str, message.images), message.text])}
         for message in prompt
     ]
-    return Thought("Prompt", shown, quotes=lines)
+    return Thought("Prompt", shown, quotes=data_points)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from shared.chat_types import Json
 from shared.errors import SwitchboardError
-from shared.events import AgentMessage, Retrieved, Thought
+from shared.events import AgentMessage, DataPoint, Retrieved, Thought
 from shared.guard import Place, Side
 from shared.guard.check import Check
 from shared.guard.rules import Rules
@@ -20,7 +20,7 @@ class GuardedSources:
     def __init__(self, rules: Rules, new_check: Callable[[], Check]) -> None:
         self._rules = rules
         self._new_check = new_check
-        self._checked: dict[str, tuple[Check, Place]] = {}
+        self._checked: dict[DataPoint, tuple[Check, Place]] = {}
         self.checks: list[Check] = []
         """All that were begun."""
 
@@ -31,38 +31,38 @@ class GuardedSources:
 
     def take_in(self, found: Retrieved | AgentMessage) -> None:
         """Have the sources checked that are new."""
-        new = [line for line in _sources(found) if line not in self._checked]
+        new = [source for source in _sources(found) if source not in self._checked]
         if not (new and self._rules.enforced):
             return
         check = self._new_check()
         self.checks.append(check)
-        for number, line in enumerate(new):
+        for number, source in enumerate(new):
             place = Place(Side.COMPLETION, str(number), 0)
-            check.add(place, line)
-            self._checked[line] = check, place
+            check.add(place, source.line)
+            self._checked[source] = check, place
         check.finish()
 
     def decided(self, found: Retrieved | AgentMessage) -> bool:
         """Whether it is known which of its sources may be shown."""
-        return not self._rules.enforced or all(self._checked[line][0].settled for line in _sources(found))
+        return not self._rules.enforced or all(self._checked[source][0].settled for source in _sources(found))
 
     def shown[Found: (Retrieved, AgentMessage)](self, found: Found) -> Found:
         """The event with those of its sources that may be shown, and a thought that tells of the others."""
         if not self._rules.enforced:
             return found
-        lines = _sources(found)
-        withheld = {line for line in lines if not self._may_go(line)}
+        sources = _sources(found)
+        withheld = {source for source in sources if not self._may_go(source)}
         thoughts = [thought for thought in found.thoughts if withheld.isdisjoint(thought.quotes)]
         if withheld or self.fault:
-            thoughts.append(self._thought(len(withheld), len(lines)))
-        data_points = tuple(line for line in found.data_points if line not in withheld)
+            thoughts.append(self._thought(len(withheld), len(sources)))
+        data_points = tuple(point for point in found.data_points if point not in withheld)
         if isinstance(found, Retrieved):
             images = tuple(image for image in found.images if withheld.isdisjoint(image.data_points))
             return replace(found, data_points=data_points, thoughts=tuple(thoughts), images=images)
         return replace(found, data_points=data_points, thoughts=tuple(thoughts))
 
-    def _may_go(self, line: str) -> bool:
-        check, place = self._checked[line]
+    def _may_go(self, source: DataPoint) -> bool:
+        check, place = self._checked[source]
         if check.fault and not self._rules.forgives(check.fault):
             return False
         return not check.clearance.blocking or check.clearance.is_clear(place)
@@ -79,7 +79,7 @@ class GuardedSources:
         return Thought("Safety", " ".join(told), {**props, "content_filter_results": results})
 
 
-def _sources(found: Retrieved | AgentMessage) -> list[str]:
+def _sources(found: Retrieved | AgentMessage) -> list[DataPoint]:
     """What it shows of sources, each once."""
-    quoted = (line for thought in found.thoughts for line in thought.quotes)
-    return [line for line in dict.fromkeys((*found.data_points, *quoted)) if line]
+    quoted = (source for thought in found.thoughts for source in thought.quotes)
+    return list(dict.fromkeys((*found.data_points, *quoted)))

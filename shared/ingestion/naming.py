@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 from shared.documents.names import is_hidden, is_name
 from shared.reading.pages import UnreadableError
 
-_ESCAPED = re.compile(r"[\[\]#%?\x00-\x1f\x7f-\x9f\u2028\u2029]|:(?= )")
-"""What would end a citation's bracket, its path or its line, or the name in a data point (`name: text`)."""
+_ESCAPED = re.compile(r"[\[\]#%?\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""What would end a citation's bracket, its path or its line."""
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME_IN_ID = 80
 _HASH_DIGITS = 16
@@ -57,8 +57,7 @@ def category(sourcefile: str) -> str | None:
 def sourcepage(sourcefile: str, page: int | None) -> str:
     """What an answer cites: the path with `#page=N` where there are pages.
 
-    The characters `[ ] # % ?`, a colon before a space, and control characters of the path are percent-encoded (as
-    UTF-8), nothing else is.
+    The characters `[ ] # % ?` and control characters of the path are percent-encoded (as UTF-8), nothing else is.
     The inverse is `urllib.parse.unquote(sourcepage.partition("#")[0])`, which is also what a web server does with
     the path of a link to it.
     """

@@ -15,6 +15,7 @@ from shared.events import (
     AgentMessage,
     ChatEvent,
     CompletionStarted,
+    DataPoint,
     Failed,
     FilterAnnotation,
     Finished,
@@ -79,7 +80,7 @@ class _Encoder:
 
     def __init__(self, request: ChatRequest) -> None:
         self._state: Record = {"session_state": request.session_state}
-        self._data_points: tuple[str, ...] = ()
+        self._data_points: tuple[DataPoint, ...] = ()
         self._thoughts: tuple[Thought, ...] = ()
         self._turn = CompletionStarted("", 0, "")
         self._completion: Record = {}

@@ -13,6 +13,7 @@ from shared.events import (
     AgentMessage,
     ChatEvent,
     CompletionStarted,
+    DataPoint,
     Failed,
     FilterAnnotation,
     Finished,
@@ -54,7 +55,7 @@ class DeltaEncoder:
     def __init__(self, state: Record, error: ErrorRecord) -> None:
         self._state = state
         self._error = error
-        self._data_points: tuple[str, ...] = ()
+        self._data_points: tuple[DataPoint, ...] = ()
         self._thoughts: tuple[Thought, ...] = ()
         self._turn = CompletionStarted("", 0, "")
         self._has_message = False

@@ -4,18 +4,18 @@ from collections.abc import Iterable, Sequence
 
 from shared.chat_types import Json
 from shared.core.fold import Answer
-from shared.events import AgentMessage, Finished, SourceImage, Thought, Usage
+from shared.events import AgentMessage, DataPoint, Finished, SourceImage, Thought, Usage
 
 
 def retrieved_context(
-    data_points: Sequence[str], thoughts: Iterable[Thought], images: Sequence[SourceImage] = ()
+    data_points: Sequence[DataPoint], thoughts: Iterable[Thought], images: Sequence[SourceImage] = ()
 ) -> dict[str, Json]:
     """Where the answer comes from: `data_points`, with `images` if the model was shown some, and `thoughts`.
 
     `citations` are the sources' names, each once: newer front ends of azure-search-openai-demo make links of no other.
     """
-    citations = dict.fromkeys(line.partition(": ")[0] for line in data_points)
-    points: dict[str, Json] = {"text": list[Json](data_points), "citations": list[Json](citations)}
+    citations = dict.fromkeys(point.sourcepage for point in data_points)
+    points: dict[str, Json] = {"text": [point.line for point in data_points], "citations": list[Json](citations)}
     if images:
         points["images"] = [{"detail": "auto", "url": shown.image.data_url} for shown in images]
     return {"data_points": points, "thoughts": thoughts_json(thoughts)}

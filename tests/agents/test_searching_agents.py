@@ -7,12 +7,12 @@ import pytest
 from shared.agents.definitions import Agents, Pattern
 from shared.chat_types import Access, Json, RetrievalMode
 from shared.errors import BadRequest, Unavailable
-from shared.events import AgentMessage, Usage
+from shared.events import AgentMessage, DataPoint, Usage
 from tests.agents.teams import QUESTION, Office, agent, agents, asked
 
 ALONE = agents(Pattern.CONCURRENT, agent("Ada", ("search",)))
-PLAN = "plan.pdf#page=3: The Standard plan pays 80 % of dental care."
-IMPLANTS = "dental.md: Dental implants are paid after two years."
+PLAN = DataPoint("plan.pdf#page=3", "The Standard plan pays 80 % of dental care.")
+IMPLANTS = DataPoint("dental.md", "Dental implants are paid after two years.")
 
 
 async def message_of(office: Office, team: Agents = ALONE, **overrides: Any) -> AgentMessage:
@@ -35,7 +35,7 @@ async def test_a_model_searches_over_several_rounds_and_then_answers(office: Off
     assert titles(message) == ["Generated search query", "Results"] * 2
     assert message.finished
     assert (message.finished.reason, message.finished.usage) == ("stop", Usage(21, 15))
-    assert office.prompts("Ada")[-1][-1] == f"tool: {IMPLANTS}"
+    assert office.prompts("Ada")[-1][-1] == f"tool: {IMPLANTS.line}"
     assert "square brackets" in str(office.service.chats[0].body["messages"])
 
 
@@ -47,7 +47,7 @@ async def test_several_searches_of_one_round_are_all_done_and_a_source_is_shown_
     office.service.reply(office.service.chunk({"tool_calls": calls}), finish_reason="tool_calls")
     office.service.reply("Well.")
     message = await message_of(office)
-    assert sorted(message.data_points) == [IMPLANTS, PLAN]
+    assert set(message.data_points) == {IMPLANTS, PLAN}
     assert message.generated_queries == ("dental", "dental implants")
 
 
@@ -118,7 +118,7 @@ async def test_calls_get_ids_that_services_take_and_that_tell_them_apart(office:
     office.service.reply("Well.")
     message = await message_of(office, top=1)
     assert (message.text, message.generated_queries) == ("Well.", ("Standard", "implants"))
-    assert office.prompts("Ada")[1][-2:] == [f"tool: {PLAN}", f"tool: {IMPLANTS}"]
+    assert office.prompts("Ada")[1][-2:] == [f"tool: {PLAN.line}", f"tool: {IMPLANTS.line}"]
 
 
 async def test_an_agent_without_tools_is_offered_none_and_cannot_search(office: Office) -> None:
@@ -154,7 +154,7 @@ async def test_overrides_reach_the_search(office: Office) -> None:
     office.service.call_tool("search", {"query": "dental vacation"})
     office.service.reply("30 days.")
     message = await message_of(office, include_category="leave", top=1)
-    assert message.data_points == ("leave.md: Vacation is 30 days a year.",)
+    assert message.data_points == (DataPoint("leave.md", "Vacation is 30 days a year."),)
     props = message.thoughts[0].props
     assert props
     assert props["top"] == 1

@@ -13,11 +13,11 @@ from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import ChatRequest, FileText, Json, Message, RetrievalMode, Role
 from shared.core.fold import Answer, fold
 from shared.errors import BadRequest, RateLimited, Unavailable
-from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Usage
+from shared.events import ChatEvent, CompletionStarted, DataPoint, Finished, Retrieved, TextDelta, Usage
 from tests.agents.teams import QUESTION, Office, agent, agents, asked, context
 
 ADA = agent("Ada", ("search",))
-PLAN = "plan.pdf#page=3: The Standard plan pays 80 % of dental care."
+PLAN = DataPoint("plan.pdf#page=3", "The Standard plan pays 80 % of dental care.")
 
 
 def turn(office: Office, request: ChatRequest) -> Any:

@@ -28,11 +28,15 @@ RIGHTS = (
     Passage("ben", f"Ben's {OWN}.", "ben.md", "ben.md", None, (BEN,)),
     Passage("staff", f"The staff's {OWN}.", "staff.md", "staff.md", None, (), (STAFF,)),
 )
+FOREIGN = Passage("foreign", "The quarry opens in May.", "Plan: 2024.pdf#page=3", "Plan: 2024.pdf")
+"""From an index that others fill: nothing in its names is escaped."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def service() -> AsyncGenerator[AISearchStandIn]:
-    async with search_service((*PASSAGES, *RIGHTS), dimensions=OpenAIStandIn.dimensions, vectorizer=True) as service:
+    async with search_service(
+        (*PASSAGES, *RIGHTS, FOREIGN), dimensions=OpenAIStandIn.dimensions, vectorizer=True
+    ) as service:
         service.knowledge_bases["base"] = KnowledgeBase("plans", service.index_name)
         yield service
 
@@ -74,6 +78,20 @@ async def test_an_answer_cites_what_the_index_has(extractive: RunningHost, http:
     assert response.status == 200
     assert "[plan.pdf#page=3]" in answer["message"]["content"]
     assert answer["context"]["data_points"]["text"][0].startswith("plan.pdf#page=3: ")
+
+
+@pytest.mark.parametrize("route", ["chat", "chat/stream"])
+@pytest.mark.parametrize(
+    "protocol", ["ai-chat", "ai-chat-2024-05-29", "ai-chat-2024-01-28", "semantic-kernel", "semantic-kernel-python"]
+)
+async def test_a_source_is_cited_by_its_whole_name(
+    protocol: str, route: str, extractive: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    sent = body("When does the quarry open?", context={"overrides": {"top": 1}})
+    async with http.post(f"{extractive.url}/{protocol}/{route}", json=sent) as response:
+        answer = await response.text()
+    assert response.status == 200
+    assert f'"text":["{FOREIGN.sourcepage}: {FOREIGN.content}"],"citations":["{FOREIGN.sourcepage}"]' in answer
 
 
 async def test_the_results_tell_their_scores_and_captions_and_how_they_were_asked_for(

@@ -14,6 +14,7 @@ from shared.documents import Rights, StoredDocument
 from shared.documents.blob_store import BlobStore
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
+from shared.events import DataPoint
 from tests.stand_ins.azurite import Azurite
 
 JPEG = b"\xff\xd8\xff\xe0 a page"
@@ -88,7 +89,7 @@ async def test_each_page_is_shown_once_in_the_order_of_the_sources(stores: Store
     assert names(shown) == ["plan.pdf#page=3", "plan.pdf#page=1"]
     first = shown.images[0]
     assert (first.image.media_type, first.image.data) == ("image/jpeg", JPEG + b"3")
-    assert first.data_points == ("plan.pdf#page=3: Text.", "plan.pdf#page=3: More.")
+    assert first.data_points == (DataPoint("plan.pdf#page=3", "Text."), DataPoint("plan.pdf#page=3", "More."))
     assert shown.as_asked
     (thought,) = shown.thoughts
     assert thought.title == "Images"
@@ -96,7 +97,7 @@ async def test_each_page_is_shown_once_in_the_order_of_the_sources(stores: Store
         {"source": "plan.pdf#page=3", "image": "image/jpeg", "bytes": len(JPEG) + 1},
         {"source": "plan.pdf#page=1", "image": "image/jpeg", "bytes": len(JPEG)},
     ]
-    assert set(thought.quotes) == {"plan.pdf#page=3: Text.", "plan.pdf#page=3: More.", "plan.pdf#page=1: Text."}
+    assert set(thought.quotes) == {*first.data_points, DataPoint("plan.pdf#page=1", "Text.")}
 
 
 async def test_a_source_that_is_an_image_itself_is_shown(stores: Stores) -> None:

@@ -87,7 +87,7 @@ async def test_the_sources_come_first_and_then_the_models_words(
     service.reply("It pays 80 %", " [plan.pdf#page=3].")
     first, started, *texts, last = await events_of(service, retriever, asked())
     assert isinstance(first, Retrieved)
-    assert first.data_points[0] == "plan.pdf#page=3: The Standard plan pays 80 % of dental care."
+    assert first.data_points[0].line == "plan.pdf#page=3: The Standard plan pays 80 % of dental care."
     assert [thought.title for thought in first.thoughts] == [
         "Original user query",
         "Generated search query",
@@ -122,7 +122,7 @@ async def test_with_history_the_model_writes_the_query_by_a_tool_call(
     service.reply("30 days [leave.md].")
     earlier = (Message(Role.USER, QUESTION), Message(Role.ASSISTANT, "80 % [plan.pdf#page=3]."))
     answer = await answer_of(service, retriever, asked("And vacation?", *earlier))
-    assert answer.data_points[0].startswith("leave.md: ")
+    assert answer.data_points[0].sourcepage == "leave.md"
     assert answer.thoughts[1].description == "vacation days"
     assert [message["content"] for message in prompt_of(service)[1:3]] == [QUESTION, "80 % [plan.pdf#page=3]."]
     assert answer.finished.usage == Usage(14, 10)
@@ -189,7 +189,7 @@ async def test_overrides_reach_the_model_and_the_search(service: OpenAIStandIn, 
     assert (service.chats[0].body["temperature"], service.chats[0].body["seed"]) == (0.25, 42)
     assert len(answer.data_points) == 1
     only = await answer_of(service, retriever, asked("dental vacation", include_category="leave"))
-    assert [point.partition(":")[0] for point in only.data_points] == ["leave.md"]
+    assert [point.sourcepage for point in only.data_points] == ["leave.md"]
     none = await answer_of(service, retriever, asked(minimum_search_score=1e6))
     assert none.data_points == ()
 
@@ -222,7 +222,7 @@ async def test_an_answer_is_made_only_from_what_its_caller_may_see(
 ) -> None:
     first, *_ = await events_of(service, retriever, asked("dental vacation"), access)
     assert isinstance(first, Retrieved)
-    assert [point.partition(":")[0] for point in first.data_points] == found
+    assert [point.sourcepage for point in first.data_points] == found
 
 
 async def test_what_the_model_cannot_do_is_the_turns_error(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:

@@ -30,6 +30,7 @@ def content(tmp_path: Path) -> FileStore:
     (folder / ".git").mkdir()
     (folder / "plan.pdf").write_bytes(b"%PDF-")
     (folder / "leave" / "Über uns.md").write_text("Grüße", encoding="utf-8")
+    (folder / "Plan: 2024.pdf").write_bytes(b"%PDF-")
     (folder / "c#.md").write_text("x")
     (folder / "50% [old].txt").write_bytes("Grüße".encode("latin-1"))
     (folder / "page.html").write_text("<script>alert(1)</script>")
@@ -54,6 +55,8 @@ def content(tmp_path: Path) -> FileStore:
         ("c%23.md", "c#.md", "text/markdown; charset=utf-8"),
         ("50% [old].txt", "50% [old].txt", "text/plain"),
         ("50%25 %5Bold%5D.txt", "50% [old].txt", "text/plain"),
+        ("Plan: 2024.pdf#page=3", "Plan: 2024.pdf", "application/pdf"),
+        ("Plan%3A 2024.pdf#page=3", "Plan: 2024.pdf", "application/pdf"),  # as indexes of older versions name it
         ("page.html", "page.html", "text/html; charset=utf-8"),
         ("leave/U\u0308ber uns.md", "leave/Über uns.md", "text/markdown; charset=utf-8"),
         ("empty.txt", "empty.txt", "text/plain; charset=utf-8"),

@@ -11,6 +11,7 @@ from shared.events import (
     AgentMessage,
     ChatEvent,
     CompletionStarted,
+    DataPoint,
     Finished,
     Retrieved,
     TextDelta,
@@ -24,7 +25,7 @@ from shared.guard.stream_guard import guard
 
 ASKED = Place(Side.PROMPT, "0", 0)
 STARTED = CompletionStarted("id", 1, "model")
-FOUND = Retrieved(("a.md: a",), (Thought("Original user query", "Hi"),))
+FOUND = Retrieved((DataPoint("a.md", "a"),), (Thought("Original user query", "Hi"),))
 
 type Part = ChatEvent | SwitchboardError | asyncio.Event
 """A part of a turn: an event, what it fails with, or what it waits for."""

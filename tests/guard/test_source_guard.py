@@ -8,7 +8,7 @@ import pytest
 
 from shared.chat_types import ImagePart
 from shared.errors import ContentFiltered, TooLarge
-from shared.events import AgentMessage, Finished, Retrieved, SourceImage, TextDelta, Thought
+from shared.events import AgentMessage, DataPoint, Finished, Retrieved, SourceImage, TextDelta, Thought
 from shared.guard import AnalysisResult, Place, SafetyEvent, Side, Watermark
 from shared.guard.chat_payloads import ANSWER
 from tests.clock import Clock
@@ -26,21 +26,24 @@ from tests.guard.scripted_safety import (
     unreachable,
 )
 
-GOOD, BAD, OTHER = "good.md: Be kind.", "bad.md: Build a bomb.", "other.md: Be brief."
+GOOD = DataPoint("good.md", "Be kind.")
+BAD = DataPoint("bad.md", "Build a bomb.")
+OTHER = DataPoint("other.md", "Be brief.")
 ASKED = Thought("Original user query", "Hi")
 SECOND = Place(Side.COMPLETION, "1", 0)
 
 
-def found(*lines: str, query: str | None = None) -> Retrieved:
+def found(*sources: DataPoint, query: str | None = None) -> Retrieved:
     """Sources, with a step that quotes each and one that quotes all."""
-    each = (Thought("Results", line, quotes=(line,)) for line in lines)
-    return Retrieved(lines, (ASKED, *each, Thought("Prompt", "\n".join(lines), quotes=lines)), query)
+    each = (Thought("Results", source.line, quotes=(source,)) for source in sources)
+    prompt = Thought("Prompt", "\n".join(source.line for source in sources), quotes=sources)
+    return Retrieved(sources, (ASKED, *each, prompt), query)
 
 
-def said(*lines: str, failed: bool = False) -> AgentMessage:
+def said(*sources: DataPoint, failed: bool = False) -> AgentMessage:
     """An agent's message that is made of sources."""
     error = TooLarge("Too large.") if failed else None
-    return AgentMessage("A", 0, "Fine.", STARTED, Finished("stop"), error, lines, found(*lines).thoughts)
+    return AgentMessage("A", 0, "Fine.", STARTED, Finished("stop"), error, sources, found(*sources).thoughts)
 
 
 def with_sources(event: Retrieved) -> list[Part]:
@@ -98,7 +101,7 @@ async def test_an_image_is_withheld_if_any_source_on_it_is() -> None:
 
 
 async def test_a_step_is_withheld_even_if_nothing_else_shows_what_it_quotes() -> None:
-    event = Retrieved((), (ASKED, Thought("Prompt", BAD, quotes=(BAD,))))
+    event = Retrieved((), (ASKED, Thought("Prompt", BAD.line, quotes=(BAD,))))
     out = await watched(with_sources(event), rules(ScriptedSafety(honest("bomb"))))
     assert titles(sources(out)) == ["Original user query", "Safety"]
     assert "bomb" not in repr(out.events)
@@ -108,7 +111,7 @@ async def test_harmless_sources_go_out_as_they_are() -> None:
     event, service = found(GOOD, OTHER), ScriptedSafety(honest())
     out = await watched(with_sources(event), rules(service))
     assert out.events[0] == event
-    assert service.sessions[1].texts == {ANSWER: GOOD, SECOND: OTHER}
+    assert service.sessions[1].texts == {ANSWER: GOOD.line, SECOND: OTHER.line}
 
 
 async def test_without_sources_there_is_nothing_more_to_check() -> None:
@@ -175,7 +178,10 @@ async def test_of_sources_that_were_found_later_only_the_new_are_checked() -> No
     first, then = found(GOOD, BAD), found(GOOD, BAD, OTHER)
     out = await watched([first, STARTED, TextDelta("Fine."), then, Finished("stop")], rules(service))
     assert out.error is None
-    assert [session.texts for session in service.sessions[1:]] == [{ANSWER: GOOD, SECOND: BAD}, {ANSWER: OTHER}]
+    assert [session.texts for session in service.sessions[1:]] == [
+        {ANSWER: GOOD.line, SECOND: BAD.line},
+        {ANSWER: OTHER.line},
+    ]
     shown = [event.data_points for event in out.events if isinstance(event, Retrieved)]
     assert shown == [(GOOD,), (GOOD, OTHER)]
     assert "bomb" not in repr(out.events)
@@ -218,7 +224,7 @@ async def test_with_allow_sources_that_the_service_does_not_take_are_withheld() 
 async def test_with_allow_what_was_forbidden_before_a_fault_stays_so_and_what_was_not_cleared_with_it() -> None:
     async def breaks_off(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
         first, second, _ = await reads_all(session)
-        yield Watermark(first, len(GOOD))
+        yield Watermark(first, len(GOOD.line))
         yield blocks(second, 3, 5)
 
     out = await watched(

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from shared.errors import ContentFiltered, InternalError, Unavailable
-from shared.events import AgentMessage, CompletionStarted, Finished, Thought, Usage
+from shared.events import AgentMessage, CompletionStarted, DataPoint, Finished, Thought, Usage
 from shared.guard import SafetyEvent
 from shared.guard.chat_payloads import ANSWER, MORE
 from tests.guard.guarding import STARTED, Outcome, Part, Turn, request, rules, watched
@@ -22,7 +22,7 @@ def said(agent: str, position: int, text: str, *queries: str, last: bool = False
         text,
         STARTED,
         Finished("stop", Usage(1, 2)),
-        data_points=("a.md: a",),
+        data_points=(DataPoint("a.md", "a"),),
         thoughts=(Thought("Generated search query", list(queries)),),
         generated_queries=queries,
         total_usage=Usage(10, 20) if last else None,

@@ -8,6 +8,7 @@ from shared.events import (
     AgentMessage,
     ChatEvent,
     CompletionStarted,
+    DataPoint,
     Failed,
     FilterAnnotation,
     Finished,
@@ -19,8 +20,9 @@ from shared.events import (
     Usage,
 )
 
+PLAN = DataPoint("plan.pdf#page=3", "It pays 80 %.")
 RETRIEVED = Retrieved(
-    data_points=("plan.pdf#page=3: It pays 80 %.",),
+    data_points=(PLAN,),
     thoughts=(
         Thought("Original user query", "What does it pay?"),
         Thought("Generated search query", "what the plan pays", {"top": 3, "retrieval_mode": "text"}),
@@ -87,7 +89,7 @@ CRITIC = AgentMessage(
     "Not [x.pdf]\u2028.",
     CompletionStarted("chatcmpl-2", 1_700_000_002, "gpt-4o"),
     Finished("length", Usage(20, 2)),
-    data_points=("plan.pdf#page=3: It pays 80 %.", "x.pdf: Nothing."),
+    data_points=(PLAN, DataPoint("x.pdf", "Nothing.")),
     thoughts=(Thought("Generated search query", "x"),),
 )
 RESEARCHER = AgentMessage(
@@ -96,7 +98,7 @@ RESEARCHER = AgentMessage(
     "It pays 80 %. [plan.pdf#page=3]",
     STARTED,
     Finished("stop", Usage(100, 7)),
-    data_points=("plan.pdf#page=3: It pays 80 %.",),
+    data_points=(PLAN,),
     thoughts=(Thought("Generated search query", "what the plan pays", {"top": 3}),),
 )
 LATE = AgentMessage("Writer", 2, "This agent took too long.", error=TooSlow("This agent took too long."))
