@@ -6,6 +6,7 @@ Each is imported when it is chosen, so that a cold start pays for nothing that t
 import asyncio
 import os
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval import Embedder, PassageIndex, Retriever
 from shared.service import Service
 from shared.settings import Settings
+from shared.wire.table import check_default_protocol
 
 if TYPE_CHECKING:
     from shared.ingestion.document import Target
@@ -83,6 +85,19 @@ def build_service(settings: Settings) -> Service:
 
 _SAMPLE_TEAM = Path(__file__).parent.parent / "samples" / "agents.yaml"
 
+
+@cache
+def get_settings() -> Settings:
+    """The settings of this process, read once; where they are wrong, the next call reads them again.
+
+    Raises:
+        NotConfigured: a setting is missing or wrong.
+    """
+    settings = Settings.read(os.environ)
+    check_default_protocol(settings.chat_default_protocol)
+    return settings
+
+
 _building = asyncio.Lock()
 _service: Service | None = None
 
@@ -96,8 +111,7 @@ async def get_service() -> Service:
     global _service  # noqa: PLW0603 (the one singleton: a worker process serves one app)
     async with _building:
         if _service is None:
-            settings = Settings.read(os.environ)
-            _service = await run_import(build_service, settings)
+            _service = await run_import(build_service, get_settings())
     return _service
 
 
@@ -114,7 +128,7 @@ async def get_target() -> "Target":
     global _target  # noqa: PLW0603 (as above)
     async with _opening:
         if _target is None:
-            _target = await run_import(open_target, Settings.read(os.environ))
+            _target = await run_import(open_target, get_settings())
     return _target
 
 

@@ -58,14 +58,10 @@ class Settings(BaseModel):
         default=None,
         description="Key of the resource. Absent: managed identity, or who is signed in locally.",
     )
-    chat_default_protocol: Literal[
-        "ai-chat",
-        "ai-chat-2024-05-29",
-        "ai-chat-2024-01-28",
-        "rag-chat",
-        "semantic-kernel",
-        "semantic-kernel-python",
-    ] = Field(default="ai-chat", description="What a request on a bare route speaks when its body does not tell.")
+    chat_default_protocol: str = Field(
+        default="ai-chat",
+        description="The protocol of a request on a bare route whose body selects none.",
+    )
     chat_vision: bool = Field(
         default=True,
         description="Whether the model sees images. False: requests with images are refused with a sentence.",

@@ -1,11 +1,12 @@
 """Settings: complete, or a sentence that names what is missing."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
+from shared.app import get_settings
 from shared.errors import NotConfigured
 from shared.settings import Settings, variable
 from shared.wire.table import NAMES
@@ -49,7 +50,6 @@ def test_nothing_configured_is_complete() -> None:
         ({"AGENTS_CONCURRENT_CALLS": "2.5"}, "AGENTS_CONCURRENT_CALLS: should be a whole number"),
         ({"CHAT_DEADLINE_SECONDS": "0"}, "CHAT_DEADLINE_SECONDS: "),
         ({"CHAT_VISION": "perhaps"}, "CHAT_VISION: should be true or false"),
-        ({"CHAT_DEFAULT_PROTOCOL": "smtp"}, "CHAT_DEFAULT_PROTOCOL: .*'ai-chat'"),
         ({"RAI_MODE": "on"}, "RAI_MODE: should be 'off', 'annotate' or 'enforce'"),
         ({"RAI_MODE": "enforce"}, "RAI_ENDPOINT is missing"),
         ({"RAI_ENDPOINT": "http://rai.example"}, r"RAI_ENDPOINT: should be https://… or host:port\."),
@@ -189,9 +189,26 @@ def test_an_empty_variable_is_unset() -> None:
     assert Settings.read({"OPENAI_API_KEY": " ", "CHAT_DEADLINE_SECONDS": ""}) == Settings.read({})
 
 
-def test_every_protocol_can_be_the_default() -> None:
-    accepted = Settings.model_fields["chat_default_protocol"].annotation
-    assert set(get_args(accepted)) == set(NAMES)
+@pytest.fixture
+def settings_unread() -> Iterator[None]:
+    """The settings of this process are read again, before the test and after it."""
+    get_settings.cache_clear()
+    yield
+    get_settings.cache_clear()
+
+
+@pytest.mark.usefixtures("settings_unread")
+@pytest.mark.parametrize("name", NAMES)
+def test_every_protocol_can_be_the_default(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAT_DEFAULT_PROTOCOL", name)
+    assert get_settings().chat_default_protocol == name
+
+
+@pytest.mark.usefixtures("settings_unread")
+def test_a_default_protocol_that_does_not_exist_is_refused_with_those_that_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAT_DEFAULT_PROTOCOL", "smtp")
+    with pytest.raises(NotConfigured, match=r"CHAT_DEFAULT_PROTOCOL: should be 'ai-chat', .* or '[a-z-]+'\."):
+        get_settings()
 
 
 def test_the_platforms_own_variable_is_read_by_its_name_and_needs_no_other() -> None:

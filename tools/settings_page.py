@@ -11,6 +11,7 @@ from setup import ROOT
 
 sys.path.insert(0, str(ROOT))
 from shared.settings import Settings, variable
+from shared.wire.table import NAMES
 
 PAGE = ROOT / "docs" / "settings.md"
 
@@ -50,6 +51,9 @@ SECTIONS = {
 }
 """The first setting of each section, its heading, and a sentence above the table."""
 
+CHOICES = {"chat_default_protocol": list(NAMES)}
+"""What settings accept that have no `Literal`: what is in a table elsewhere."""
+
 FOOT = """\
 
 ## Only on a laptop
@@ -82,14 +86,14 @@ def _page() -> Iterator[str]:
             yield f"\n## {heading}\n\n{above}{'\n\n' if above else ''}"
             yield "| setting | default | what it says |\n|---|---|---|\n"
         default = _as_set(field.default)
-        yield f"| `{variable(name)}` | {f'`{default}` ' if default else ''}| {_told(field)} |\n"
+        yield f"| `{variable(name)}` | {f'`{default}` ' if default else ''}| {_description(name, field)} |\n"
     yield FOOT
 
 
-def _told(field: FieldInfo) -> str:
-    """The description, with what the setting accepts where that is a choice or a range."""
+def _description(name: str, field: FieldInfo) -> str:
+    """The description of a setting, with the values that it accepts where that is a choice or a range."""
     description = (field.description or "").removesuffix(".")
-    accepted = [f"`{choice}`" for choice in _choices(field.annotation)]
+    accepted = [f"`{choice}`" for choice in CHOICES.get(name) or _choices(field.annotation)]
     if accepted:
         return f"{description}. One of {', '.join(accepted)}."
     limits: list[str] = []

@@ -13,6 +13,7 @@ from shared import app
 from shared.chat_types import ChatRequest, RequestContext
 from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn
+from shared.errors import NotConfigured
 from shared.identity.access import access_of
 from shared.triggers.errors import answering, invocation_id, json_response
 from shared.triggers.streaming import (
@@ -22,13 +23,9 @@ from shared.triggers.streaming import (
     cancelled_when_caller_leaves,
 )
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
-from shared.wire.multipart import is_form
-from shared.wire.protocol import Protocol
-from shared.wire.request_body import chat_reader, read_body
-from shared.wire.semantic_kernel import SEMANTIC_KERNEL
-from shared.wire.stream import stream_bytes
-from shared.wire.table import NAMES, inferred, pinned, taking_files
+from shared.wire.protocol import Protocol, stream_bytes
+from shared.wire.request_body import read_body
+from shared.wire.table import resolve
 
 
 @answering
@@ -40,7 +37,7 @@ async def chat(request: Request) -> Response:
 @answering
 async def ask(request: Request) -> Response:
     """`POST /ask`: the same for a question on its own, in the RAG chat protocol unless pinned."""
-    return await _whole_or_streamed(request, *await _start_turn(request, default=AI_CHAT_2024_01_28, single_turn=True))
+    return await _whole_or_streamed(request, *await _start_turn(request, unless_pinned="rag-chat", single_turn=True))
 
 
 @answering
@@ -52,7 +49,7 @@ async def chat_stream(request: Request) -> Response:
 @answering
 async def team_batch(request: Request) -> Response:
     """`POST /multi-agent-chat/batch`: the whole team in one array, in Semantic Kernel's shape unless pinned."""
-    protocol, asked, turn = await _start_turn(request, default=SEMANTIC_KERNEL, team=True)
+    protocol, asked, turn = await _start_turn(request, unless_pinned="semantic-kernel", team=True)
     async with cancelled_when_caller_leaves(request, turn):
         answer = await fold(turn.events())
     return json_response(protocol.team_answer(asked, answer))
@@ -61,34 +58,30 @@ async def team_batch(request: Request) -> Response:
 @answering
 async def team_stream(request: Request) -> Response:
     """`POST /multi-agent-chat/stream`: the same, each agent's message the moment that it is done."""
-    return await _streamed(request, *await _start_turn(request, default=SEMANTIC_KERNEL, team=True))
+    return await _streamed(request, *await _start_turn(request, unless_pinned="semantic-kernel", team=True))
 
 
 async def _start_turn(
-    request: Request, *, default: Protocol | None = None, single_turn: bool = False, team: bool = False
+    request: Request, *, unless_pinned: str | None = None, single_turn: bool = False, team: bool = False
 ) -> tuple[Protocol, ChatRequest, RunningTurn]:
-    """Read and check the request, and set its turn going.
+    """Read and check the request, and start its turn.
 
     Args:
-        request: Its route may pin the protocol.
-        default: What it speaks unless pinned; None: what its body tells.
-        single_turn: Whether the earlier messages do not count.
+        request: Its route may name the protocol.
+        unless_pinned: The protocol of a route that names none; None: the body selects it.
+        single_turn: Whether to leave out the earlier messages.
         team: Whether the team of agents answers.
     """
-    name = request.path_params.get("protocol")
-    known = pinned(name) if name else default
-    if not known and is_form(_content_type(request)):
-        known = taking_files()
-    request.state.protocol = known or AI_CHAT
+    name = request.path_params.get("protocol") or unless_pinned
+    resolved = resolve(name, request.headers.get("content-type", ""), _default_protocol())
+    request.state.protocol = resolved.protocol
     service = await app.get_service()
     settings = service.settings
     seconds = settings.agents_deadline_seconds if team else settings.chat_deadline_seconds
     deadline = asyncio.get_running_loop().time() + seconds
     caller = await service.identity.caller(request.headers)
-    unless_told = settings.chat_default_protocol
-    request.state.protocol = known or NAMES[unless_told]
-    body = await read_body(request.stream(), lambda: chat_reader(_content_type(request), known))
-    request.state.protocol = protocol = known or inferred(body.json, unless_told)
+    body = await read_body(request.stream(), resolved.reader)
+    request.state.protocol = protocol = resolved.of(body.json)
     asked = replace(protocol.parse(body.json), single_turn=single_turn)
     access = access_of(caller, settings, asked.overrides)
     asked = await service.attach(asked, body.files)
@@ -96,6 +89,14 @@ async def _start_turn(
     context = RequestContext(invocation_id(request), deadline, caller, access, trace_parent, protocol.name)
     events = service.team_turn(asked, context) if team else service.turn(asked, context)
     return protocol, asked, RunningTurn(events, context)
+
+
+def _default_protocol() -> str:
+    """`CHAT_DEFAULT_PROTOCOL`; `ai-chat`, for the error, where the settings are wrong."""
+    try:
+        return app.get_settings().chat_default_protocol
+    except NotConfigured:
+        return AI_CHAT.name
 
 
 async def _whole_or_streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
@@ -113,7 +114,3 @@ async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, tu
         raise failure.error
     lines = stream_bytes(protocol, asked, turn.batches(HEARTBEAT_SECONDS))
     return TurnResponse(lines, protocol.framing.content_type, turn)
-
-
-def _content_type(request: Request) -> str:
-    return request.headers.get("content-type", "")

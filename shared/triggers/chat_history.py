@@ -17,8 +17,7 @@ from shared.wire.history_body import (
     parse_new_chat,
     read_mode,
 )
-from shared.wire.json_body import JsonReader
-from shared.wire.request_body import read_body
+from shared.wire.request_body import JsonReader, read_body
 
 
 @answering

@@ -19,10 +19,9 @@ from shared.triggers.streaming import (
     TurnResponse,
     cancelled_when_caller_leaves,
 )
-from shared.wire.json_body import JsonReader
 from shared.wire.protocol import error_record
 from shared.wire.rai_body import ANALYSIS_EXAMPLE, ANALYSIS_LINES, EVENTS, analysis_json, event_json, parse_analysis
-from shared.wire.request_body import read_body
+from shared.wire.request_body import JsonReader, read_body
 
 
 @answering

@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import json
 import logging
-import os
 import re
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
@@ -57,8 +56,7 @@ async def handle_events(message: bytes) -> None:
         BadRequest: it is no such thing.
         SwitchboardError: a fault of the moment.
     """
-    settings = Settings.read(os.environ)
-    for name in names_in(message, settings.content_container):
+    for name in names_in(message, app.get_settings().content_container):
         await _ingest(name, await app.get_target())
 
 

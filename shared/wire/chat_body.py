@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from shared.chat_types import ChatRequest, Json, Message, Overrides, RetrievalMode, Role, ToolCall
 from shared.errors import BadRequest
-from shared.wire.body_model import BodyModel
+from shared.wire.request_body import BodyModel
 
 LONGEST_CONVERSATION = 1_000
 """Messages."""

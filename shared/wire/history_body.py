@@ -12,7 +12,7 @@ from pydantic import Field
 from shared.chat_types import Json, Role
 from shared.errors import BadRequest
 from shared.history import Conversation, Mode, StoredMessage
-from shared.wire.body_model import BodyModel
+from shared.wire.request_body import BodyModel
 
 HISTORY_BODY_LIMIT = 8 * 1024 * 1024
 """Bytes of the body of a PUT: it carries a whole chat, which the store limits to the same size."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, TooLarge
-from shared.wire.json_body import BODY_LIMIT, EXAMPLE, Body, read_json_object
+from shared.wire.request_body import BODY_LIMIT, EXAMPLE, Body, read_json_object
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks

@@ -1,6 +1,6 @@
 """The boundary to protocols: what one file in this package has to give."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol as TypingProtocol
 
@@ -68,3 +68,14 @@ class Protocol:
         asked = replace(request, conversation_id=request.conversation_id or turn.id)
         parts = [self.answer(asked, agent_answer(message, turn)) for message in answer.messages]
         return [item for part in parts for item in (part if isinstance(part, list) else [part])]
+
+
+async def stream_bytes(
+    protocol: Protocol, request: ChatRequest, batches: AsyncIterable[Sequence[ChatEvent]]
+) -> AsyncGenerator[bytes]:
+    """Yield one piece of bytes a batch that says something, for one write each; an empty batch is a keep-alive."""
+    encoder, framing = protocol.encoder(request), protocol.framing
+    async for batch in batches:
+        records = [framing.frame(record) for event in batch for record in encoder.encode(event)]
+        if records or not batch:
+            yield b"".join(records) or framing.keep_alive

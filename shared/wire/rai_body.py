@@ -11,8 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from shared.chat_types import Json
 from shared.errors import BadRequest
 from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
-from shared.wire.body_model import BodyModel
 from shared.wire.framing import Framing, encode_json
+from shared.wire.request_body import BodyModel
 
 EVENTS = "events"
 """The key of a conversation; a body that is a list counts as an object with this key."""

@@ -1,42 +1,60 @@
-"""A request's body as it comes in: read by what fits it, and refused as soon as something is wrong."""
+"""A request's body: received piece by piece, parsed as one JSON object, and validated by a pydantic model.
+
+Each way that can fail has a sentence that says what to send instead, and never quotes the body.
+"""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol, Self, cast
 
-from shared.errors import SwitchboardError
-from shared.wire.json_body import Body, JsonReader
-from shared.wire.multipart import FormReader, is_form
-from shared.wire.protocol import Protocol
-from shared.wire.table import taking_files
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import from_json
 
+from shared.chat_types import Json
+from shared.core.attachments import Attachment
+from shared.errors import BadRequest, SwitchboardError, TooLarge
+
+BODY_LIMIT = 1024 * 1024
+"""Bytes of a JSON body, at most."""
+EXAMPLE = '{"messages": [{"role": "user", "content": "…"}]}'
+"""A chat request, shown to callers whose body is not one."""
 DISCARD_LIMIT = 64 * 1024 * 1024
-"""Bytes of a refused body that are still read, and dropped, before the answer."""
+"""Bytes of a refused body that are still read, and dropped, before the error is sent."""
 DISCARD_SECONDS = 10.0
-"""How long that may take."""
+"""Time limit for dropping a refused body."""
+_MOST_PROBLEMS = 5
+"""Problems named in one error; the others show once these are corrected."""
 
 
-def chat_reader(content_type: str, known: Protocol | None) -> JsonReader | FormReader:
-    """What reads a chat request: as a form if it is one and the protocol takes files.
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A request body that was read."""
 
-    Args:
-        content_type: The request's header.
-        known: The protocol, if the body is not what tells it.
+    json: dict[str, Json]
+    """The JSON object."""
+    files: tuple[Attachment, ...] = ()
+    """The files that came with it."""
+
+
+class BodyReader(Protocol):
+    """Reads one body piece by piece. Sans-I/O."""
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes; raises BadRequest or TooLarge as soon as something is wrong."""
+        ...
+
+    def finish(self) -> Body:
+        """Return the body after its last bytes; raises BadRequest if it is not complete or not valid."""
+        ...
+
+
+async def read_body(received: AsyncGenerator[bytes], choose: Callable[[], BodyReader]) -> Body:
+    """Read a body with the reader that `choose` makes. When it is refused, read and drop the rest before raising.
 
     Raises:
-        BadRequest: it is a form, and the protocol takes none or the header does not say enough.
-    """
-    if not is_form(content_type):
-        return JsonReader()
-    taking_files(known)
-    return FormReader(content_type)
-
-
-async def read_body(received: AsyncGenerator[bytes], choose: Callable[[], JsonReader | FormReader]) -> Body:
-    """Read a body with the reader that is chosen.
-
-    Raises:
-        BadRequest, TooLarge: what the reader has to say.
+        BadRequest, TooLarge: from the reader, or from choosing it.
     """
     try:
         reader = choose()
@@ -49,7 +67,7 @@ async def read_body(received: AsyncGenerator[bytes], choose: Callable[[], JsonRe
 
 
 async def _discard(received: AsyncGenerator[bytes]) -> None:
-    """Let the rest come, within bounds: a caller whose connection closes amid sending may never see the answer."""
+    """Read and drop the rest, within limits: a client whose connection closes while it sends may miss the answer."""
     count = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_SECONDS):
@@ -57,3 +75,104 @@ async def _discard(received: AsyncGenerator[bytes]) -> None:
                 count += len(chunk)
                 if count > DISCARD_LIMIT:
                     break
+
+
+class JsonReader:
+    """Reads a JSON body.
+
+    Args:
+        limit: Bytes that it may have.
+        example: A valid body, for error messages.
+        list_key: If the body is a list, take it as the value of this key in an object; None: it has to be an object.
+    """
+
+    def __init__(self, limit: int = BODY_LIMIT, example: str = EXAMPLE, list_key: str | None = None) -> None:
+        self._limit = limit
+        self._example = example
+        self._list_key = list_key
+        self._read = bytearray()
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes.
+
+        Raises:
+            TooLarge: the body is over the limit.
+        """
+        self._read += chunk
+        if len(self._read) > self._limit:
+            raise TooLarge(f"The request is over {self._limit:,} bytes. Send fewer or shorter messages.")
+
+    def finish(self) -> Body:
+        """Parse the whole body.
+
+        Raises:
+            BadRequest: says what is wrong and where.
+        """
+        return Body(read_json_object(bytes(self._read), self._example, self._list_key))
+
+
+def read_json_object(body: bytes, example: str = EXAMPLE, list_key: str | None = None) -> dict[str, Json]:
+    """Parse a body that has to be one JSON object in UTF-8 (with or without a byte order mark).
+
+    Args:
+        body: The bytes as they were sent.
+        example: A valid body, for error messages.
+        list_key: If the body is a list, take it as the value of this key in an object; None: it has to be an object.
+
+    Raises:
+        BadRequest: says what is wrong and where.
+    """
+    if not body.strip():
+        raise BadRequest(f"The request has no body. Send JSON such as {example}.")
+    try:
+        body.decode()
+    except UnicodeDecodeError as invalid:
+        raise BadRequest(f"The body is not UTF-8 (at byte {invalid.start}). Send JSON in UTF-8.") from None
+    try:
+        value = cast("Json", from_json(body.removeprefix(b"\xef\xbb\xbf"), allow_inf_nan=False))
+    except ValueError as invalid:
+        raise BadRequest(f"The body is not JSON that can be read: {invalid}.") from None
+    if list_key and isinstance(value, list):
+        return {list_key: value}
+    if not isinstance(value, dict):
+        raise BadRequest(f"The body is JSON, but no object. Send one such as {example}.")
+    return value
+
+
+class BodyModel(BaseModel):
+    """A request body, or an object in one. Values are never converted to another type; unknown keys are ignored."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    @classmethod
+    def read(cls, body: Mapping[str, Json]) -> Self:
+        """Validate a body.
+
+        Raises:
+            BadRequest: names each key that is wrong and what it accepts.
+        """
+        try:
+            return cls.model_validate(body)
+        except ValidationError as invalid:
+            problems = [
+                _sentence(error["loc"], _OWN_WORDS.get(error["type"], error["msg"]))
+                for error in invalid.errors()[:_MOST_PROBLEMS]
+            ]
+            raise BadRequest(" ".join(problems)) from None
+
+
+_OWN_WORDS = {
+    "missing": "is missing",
+    "too_short": "is empty",
+    "list_type": "should be a list",
+    "model_type": "should be an object",
+}
+"""Messages by pydantic's error type, where pydantic's own message is unclear to the caller."""
+
+
+def _sentence(location: tuple[int | str, ...], problem: str) -> str:
+    path = ""
+    for part in location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    problem = problem.removeprefix("Input ").removeprefix("Value error, ")
+    return f"{path or 'The body'}: {problem}."

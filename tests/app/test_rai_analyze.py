@@ -18,8 +18,8 @@ from local.rai_service.server import serving
 from shared.chat_types import Json
 from shared.guard import Place, Side, Watermark
 from shared.guard.rai.wire import PolicyName
-from shared.wire.json_body import BODY_LIMIT
 from shared.wire.rai_body import ANALYSIS_LINES
+from shared.wire.request_body import BODY_LIMIT
 from tests.app.conftest import hosted
 from tests.app.test_described_answers import OPENAPI, problems, records
 from tests.local.running_host import RunningHost

@@ -16,8 +16,8 @@ from shared.description.routes import ROUTES
 from shared.description.shapes import SHAPES
 from shared.description.swagger import to_swagger
 from shared.wire.framing import encode_json
-from shared.wire.json_body import read_json_object
-from shared.wire.table import PROTOCOLS, inferred
+from shared.wire.request_body import read_json_object
+from shared.wire.table import PROTOCOLS, resolve
 
 ROOT = Path(__file__).parents[2]
 OPENAPI = build_openapi()
@@ -92,7 +92,7 @@ def test_the_example_of_each_protocol_is_a_request_that_it_reads(document: dict[
     for name, shape in SHAPES.items():
         body = read_json_object(encode_json(shape.example))
         assert PROTOCOLS[name].parse(body).question
-        assert inferred(body, "ai-chat").name in (name, "ai-chat")
+        assert resolve(None, "", "ai-chat").of(body).name in (name, "ai-chat")
         request = schemas_of(document)[f"{shape.name}Request"]
         assert shape.example == (request.get("example") or request["examples"][0])
 
@@ -103,7 +103,7 @@ def test_every_protocol_has_a_shape_and_a_tag() -> None:
 
 
 def test_an_example_that_shows_how_a_protocol_is_told_is_inferred_to_be_it() -> None:
-    told = [name for name, shape in SHAPES.items() if inferred(shape.example, "ai-chat").name == name]
+    told = [name for name, shape in SHAPES.items() if resolve(None, "", "ai-chat").of(shape.example).name == name]
     assert told == ["ai-chat", "ai-chat-2024-05-29", "ai-chat-2024-01-28"]
 
 

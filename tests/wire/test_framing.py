@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 import pytest
 
 from shared.events import AgentMessage, ChatEvent, Finished, TextDelta
-from shared.wire.stream import stream_bytes
+from shared.wire.protocol import stream_bytes
 from shared.wire.table import PROTOCOLS
 from tests.wire.scenarios import TEAM
 from tests.wire.test_goldens import REQUEST

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import BadRequest, SwitchboardError, TooLarge
-from shared.wire.json_body import BODY_LIMIT, Body
 from shared.wire.multipart import FILE_LIMIT, FORM_LIMIT, MOST_FILES, FormReader, is_form
-from shared.wire.table import NAMES, PROTOCOLS, taking_files
+from shared.wire.request_body import BODY_LIMIT, Body
 
 BOUNDARY = "---Part-5fc03256-9c87-40fd-b4c5-831fd0ee682c"
 CONTENT_TYPE = f"multipart/form-data; boundary={BOUNDARY}"
@@ -213,12 +212,3 @@ def test_the_whole_is_limited_though_each_file_is_not_too_large() -> None:
 
 def test_an_endless_epilogue_is_too_large() -> None:
     assert "over" in refusal(TooLarge, form(BODY_PART) + b"\n" * FORM_LIMIT)
-
-
-def test_a_form_speaks_the_protocol_that_takes_files() -> None:
-    assert taking_files(None).name == "ai-chat-2024-05-29"
-    assert taking_files(NAMES["ai-chat-2024-05-29"]).name == "ai-chat-2024-05-29"
-    for protocol in PROTOCOLS.values():
-        if not protocol.takes_files:
-            with pytest.raises(BadRequest, match=f"'{protocol.name}' takes no files.*ai-chat-2024-05-29"):
-                taking_files(protocol)

@@ -9,7 +9,7 @@ import pytest
 from shared.chat_types import ChatRequest, Json, Overrides, RetrievalMode, Role, ToolCall
 from shared.errors import BadRequest
 from shared.wire.chat_body import parse_chat
-from shared.wire.json_body import read_json_object
+from shared.wire.request_body import read_json_object
 
 ASK: dict[str, Json] = {"messages": [{"role": "user", "content": "Hi"}]}
 
