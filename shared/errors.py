@@ -1,4 +1,4 @@
-"""Everything that can be told to a caller, as one tree.
+"""The errors that a caller may be shown, as one tree, and the log entry for all others.
 
     SwitchboardError
     ├── BadRequest            400 bad_request
@@ -17,9 +17,19 @@ A message says what the caller can do. It is written by us, never copied from an
 cannot carry a trace, a key or another user's text.
 """
 
+import logging
+import traceback
 from typing import ClassVar
 
 from shared.chat_types import Json
+
+_log = logging.getLogger("switchboard.turn")
+
+
+def log_fault(error: Exception, invocation_id: str) -> None:
+    """Log an unexpected exception: its type and its stack, but not its message, which may hold a user's text."""
+    stack = "".join(traceback.format_tb(error.__traceback__))
+    _log.error("invocation %s: %s\n%s", invocation_id, type(error).__name__, stack)
 
 
 class SwitchboardError(Exception):

@@ -14,8 +14,7 @@ from shared.agents.search_tool import cause_of
 from shared.agents.searches import Searches
 from shared.agents.speech import Speech
 from shared.agents.transcript import Outcome, TeamTranscript
-from shared.core.running_turn import log_fault
-from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, Unavailable
+from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, Unavailable, log_fault
 from shared.events import AgentMessage
 from shared.telemetry import Watch
 

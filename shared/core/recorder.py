@@ -16,8 +16,7 @@ from operator import itemgetter
 from uuid import uuid4
 
 from shared.chat_types import ChatRequest, RequestContext, Role
-from shared.core.running_turn import log_fault
-from shared.errors import NotFound, SwitchboardError
+from shared.errors import NotFound, SwitchboardError, log_fault
 from shared.events import AgentMessage, ChatEvent, Finished, TextDelta, Thought, ThoughtsAdded
 from shared.history import HistoryStore, StoredMessage, owner_of
 

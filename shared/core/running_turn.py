@@ -9,12 +9,11 @@ import asyncio
 import logging
 import math
 import time
-import traceback
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from shared.chat_types import RequestContext
-from shared.errors import InternalError, SwitchboardError, TooSlow
+from shared.errors import InternalError, SwitchboardError, TooSlow, log_fault
 from shared.events import AgentMessage, ChatEvent, Failed, Finished, TextDelta
 from shared.reusable_timeout import ReusableTimeout
 
@@ -22,12 +21,6 @@ _log = logging.getLogger("switchboard.turn")
 
 _BATCH_LIMIT = 1_000
 """Events that may wait for a slow reader before the turn waits too."""
-
-
-def log_fault(error: Exception, invocation_id: str) -> None:
-    """Log a fault of ours by its type and where it came from; its message may hold a user's text, so not that."""
-    where = "".join(traceback.format_tb(error.__traceback__))
-    _log.error("invocation %s: %s\n%s", invocation_id, type(error).__name__, where)
 
 
 def is_first_words(event: object) -> bool:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from shared.chat_types import RequestContext
-from shared.core.running_turn import log_fault
-from shared.errors import BadRequest, SwitchboardError, TooLarge, TooSlow, Unavailable
+from shared.errors import BadRequest, SwitchboardError, TooLarge, TooSlow, Unavailable, log_fault
 from shared.guard import Completion, Place, SafetyEvent, SafetyService, SafetySession
 from shared.guard.chat_payloads import PromptText, answer_buffer, prompt_buffer
 from shared.guard.clearance import Clearance

@@ -7,8 +7,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 from starlette.requests import ClientDisconnect
 
 from shared.chat_types import Json
-from shared.core.running_turn import log_fault
-from shared.errors import InternalError, NotSignedIn, RateLimited, SwitchboardError
+from shared.errors import InternalError, NotSignedIn, RateLimited, SwitchboardError, log_fault
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
