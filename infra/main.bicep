@@ -29,6 +29,9 @@ param authMode string
 @description('Client id of the app registration that callers sign in to, for easy-auth and bearer.')
 param authClientId string = ''
 
+@description('Client ids of the front ends whose tokens easy-auth takes, with commas between. Empty: authClientId alone.')
+param authAllowedApplications string = ''
+
 @description('Tenant whose users may sign in. Empty: the one of the subscription.')
 param authTenantId string = ''
 
@@ -399,6 +402,7 @@ var visionEndpoint = vision ? imageReader!.outputs.endpoint : ''
 var tenantId = empty(authTenantId) ? tenant().tenantId : authTenantId
 var signIn = authMode != 'none'
 var missingClientId = 'Callers sign in to an app registration: azd env set DEPLOY_AUTH_CLIENT_ID CLIENT-ID'
+var allowedApplications = empty(authAllowedApplications) ? [authClientId] : split(authAllowedApplications, ',')
 var clientId = !signIn ? '' : empty(authClientId) ? fail(missingClientId) : authClientId
 
 module app 'modules/function-app.bicep' = {
@@ -466,6 +470,7 @@ module easyAuth 'modules/easy-auth.bicep' = {
     appName: app.outputs.name
     enabled: authMode == 'easy-auth'
     clientId: clientId
+    allowedApplications: allowedApplications
     tenantId: tenantId
   }
 }

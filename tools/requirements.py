@@ -1,6 +1,7 @@
 """Export `requirements.txt` from `uv.lock`, or with `--check` tell whether it still is what would be exported.
 
-Azure's remote build installs from that file, so it has to hold what the tests ran with.
+Azure's remote build runs `pip install -r` on that file, so it holds what the tests ran with, each file by its hash: pip
+then refuses a package that is not the one that was locked.
 """
 
 import subprocess
@@ -13,7 +14,7 @@ REQUIREMENTS = ROOT / "requirements.txt"
 
 def main() -> None:
     """Write the file, or check it."""
-    command = [find_uv(), "export", "--locked", "--no-default-groups", "--no-hashes", "--no-annotate", "--no-header"]
+    command = [find_uv(), "export", "--locked", "--no-default-groups", "--no-annotate", "--no-header"]
     exported = subprocess.run([*command, "--quiet"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
     if sys.argv[1:] != ["--check"]:
         REQUIREMENTS.write_bytes(exported)

@@ -10,6 +10,9 @@ param enabled bool
 @description('Client id of the app registration.')
 param clientId string
 
+@description('Client ids of the applications whose tokens are taken.')
+param allowedApplications array
+
 @description('Tenant whose users may sign in.')
 param tenantId string
 
@@ -39,6 +42,8 @@ resource authentication 'Microsoft.Web/sites/config@2024-04-01' = {
             }
             validation: {
               allowedAudiences: [clientId, 'api://${clientId}']
+              // Every application of a tenant can get itself a token for this registration: only these are taken.
+              defaultAuthorizationPolicy: { allowedApplications: allowedApplications }
             }
           }
         }

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -162,6 +163,31 @@ def test_only_documents_are_told_of() -> None:
     assert "['Microsoft.Storage.BlobCreated', 'Microsoft.Storage.BlobDeleted']" in events
 
 
+SECRETS = [".env", ".env.local", "key.pem", "tls.key", "certificate.pfx", "id_rsa", "id_ed25519.pub"]
+
+
+def test_git_ignores_files_that_hold_secrets() -> None:
+    command = ["git", "check-ignore", "--no-index", *SECRETS]
+    ignored = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ignored.stdout.split() == SECRETS
+
+
+def test_every_locked_package_is_installed_by_its_hash() -> None:
+    """Pip checks hashes as soon as one is there, and then refuses packages that have none."""
+    packages = (ROOT / "requirements.txt").read_text().replace("\\\n", " ").splitlines()
+    assert packages
+    assert not [line for line in packages if line.strip() and "--hash=sha256:" not in line]
+
+
+def test_easy_auth_takes_tokens_of_named_applications_only() -> None:
+    """Every application of a tenant can get itself a token for any app registration."""
+    validation = text(BicepFile(INFRA / "modules" / "easy-auth.bicep").of("resource")["authentication"].node)
+    assert "defaultAuthorizationPolicy: { allowedApplications: allowedApplications }" in validation
+    allowed = MAIN.of("var")["allowedApplications"].value
+    assert allowed is not None
+    assert text(allowed).startswith("empty(authAllowedApplications) ? [authClientId]")
+
+
 def test_a_package_has_the_app_and_nothing_of_this_machine() -> None:
     rules = [line for line in (ROOT / ".funcignore").read_text().splitlines() if line and not line.startswith("#")]
 
@@ -180,6 +206,7 @@ def test_a_package_has_the_app_and_nothing_of_this_machine() -> None:
         "tests",
         "uv.lock",
         "pyproject.toml",
+        *SECRETS,
     ]
     assert not [name for name in taken if is_left_out(name)]
     assert [name for name in left if is_left_out(name)] == left
