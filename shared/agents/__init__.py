@@ -4,6 +4,9 @@
 framework when the first request comes. `team` and `single` are the two kinds of turns.
 """
 
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 
 from shared.agents.definitions import Agents
@@ -13,6 +16,8 @@ from shared.telemetry import Watch, unwatched
 
 CONCURRENT_CALLS = 8
 """Model calls of one request that run at the same time, at most. The other calls of the request wait."""
+_MOST_WAITING = 1_000
+"""Results that may wait for their reader before the work has to wait too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +34,30 @@ class AgentParts:
     """Traces an agent while it makes a message."""
     concurrent_calls: int = CONCURRENT_CALLS
     """Model calls of one request that may run at the same time."""
+
+
+async def run_as_task[T](
+    work: Callable[[Callable[[T], Awaitable[None]]], Coroutine[None, None, None]],
+) -> AsyncGenerator[T]:
+    """Run work in a task of its own, and yield each result as the work hands it over.
+
+    The framework calls us with messages, while a turn is an iterator of events: this joins the two. Closing the
+    iterator early cancels the work and waits until it has ended.
+
+    Args:
+        work: Gets a function that takes its results.
+
+    Raises:
+        Exception: the error of the work, after the results that it handed over before.
+    """
+    results = asyncio.Queue[T](_MOST_WAITING)
+    task = asyncio.create_task(work(results.put))
+    task.add_done_callback(lambda _: results.shutdown())
+    try:
+        with suppress(asyncio.QueueShutDown):
+            while True:
+                yield await results.get()
+        await task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,8 +1,9 @@
-"""Agent Framework's chat client over our `ChatModel`, so that every model of ours can be an agent's.
+"""Chat client for Agent Framework that calls our `ChatModel`, so that agents can use every model of ours.
 
-Only what an agent says goes through the framework. The user's conversation, with its files and images, is one message
-to it, and becomes the real ones here. An agent's own messages are the assistant's to its model; those of others come
-as the user's with their author, since a model must neither take them for its own nor be asked to go on after one.
+The framework sees only what agents say. The user's conversation, with files and images, is a single message to the
+framework, and is replaced by the real messages here. To an agent's model its own messages have the role `assistant`.
+Messages of other agents have the role `user` and the author's name: otherwise the model would take them for its own,
+and go on writing the last one instead of answering it.
 """
 
 import asyncio
@@ -17,51 +18,77 @@ from uuid import uuid4
 import agent_framework as af
 import msgspec
 from agent_framework import BaseChatClient, ChatMiddlewareLayer, FunctionInvocationLayer
+from agent_framework.observability import disable_instrumentation
+from opentelemetry import metrics
 
 from shared.agents.definitions import AgentDefinition
-from shared.agents.metrics import no_telemetry_of_its_own
 from shared.agents.searches import Searches
-from shared.agents.speech import Speech
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, Tool
 from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
 from shared.errors import Unavailable
 from shared.events import CompletionStarted, FilterAnnotation, Usage
 
-logging.getLogger("agent_framework").setLevel(logging.CRITICAL)  # what fails comes to us, and we log what is a fault
-no_telemetry_of_its_own()
+# Errors of the framework reach us as exceptions, and we log those that are faults.
+logging.getLogger("agent_framework").setLevel(logging.CRITICAL)
+# Switch off the framework's traces and metrics, whatever its environment variables say: they can carry what users said.
+disable_instrumentation()
+# The framework creates meters all the same, some in each turn, and OpenTelemetry keeps every meter until a provider is
+# set, so that memory would grow. This provider keeps none. A provider that the host has set before stays.
+metrics.set_meter_provider(metrics.NoOpMeterProvider())
 
 HANDOFF = "handoff_to_"
-"""How the framework begins the names of the functions that pass the user on."""
+"""Start of the names that the framework gives to its functions for handing over to another agent."""
 _MOST_ROUNDS = 6
-"""Of calls of functions in one message; then the model has to answer with what it has."""
+"""Rounds of function calls for one message; then the model has to answer with what it has."""
 _LONGEST_ID = 40
-"""Characters of a call's id that OpenAI takes back."""
+"""Characters of a call's id that OpenAI accepts in the next request."""
 _LONGEST_NAME = 64
-"""Characters of a function's name that services take."""
+"""Characters of a function's name that services accept."""
+
+
+@dataclass(slots=True)
+class AgentOutput:
+    """What an agent says for one message, over all calls of its model; filled while it works."""
+
+    completion: CompletionStarted | None = None
+    """Id and model of the last call."""
+    finished: ModelFinished | None = None
+    """End of the last call; None while a call runs."""
+    usage: Usage | None = None
+    """Tokens of all calls together."""
+    texts: list[str] = field(default_factory=list[str])
+    """The text of each call."""
+    is_waiting: bool = False
+    """Whether the agent waits until other agents' model calls end."""
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "\n\n".join(text for part in self.texts if (text := part.strip()))
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What all model calls of an agent in one turn have in common."""
+    """What all model calls of one agent in one turn have in common."""
 
     model: ChatModel
-    """What answers."""
+    """The model that answers."""
     context: RequestContext
-    """With the agent's own deadline."""
+    """The request's context, with the deadline of the agents."""
     request: ModelRequest
-    """Its `messages` are the user's conversation, without instructions."""
+    """Template of each call: its `messages` are the user's conversation, without instructions."""
     searches: Searches
-    """What the agent finds."""
+    """The agent's searches in this turn."""
     slots: asyncio.Semaphore
-    """As many as model calls may run at the same time."""
+    """Limits how many model calls of the turn run at the same time."""
     names: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The other agents, from the framework's names to theirs."""
+    """Names of the other agents, by the names that the framework uses for them."""
 
 
 def model_request(
     agent: AgentDefinition, request: ChatRequest, conversation: tuple[Message, ...], *, want_followups: bool = False
 ) -> ModelRequest:
-    """What each model call of an agent starts from. The agent's own temperature goes before the request's."""
+    """Template for each model call of an agent. The agent's own temperature has priority over the request's."""
     overrides = request.overrides
     return ModelRequest(
         messages=conversation,
@@ -77,19 +104,19 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
     """The model of one agent in one turn."""
 
     def __init__(self, calls: Calls, hear: Callable[[ModelEvent], Awaitable[None]] | None = None) -> None:
-        """Make the client; `hear` takes each of the model's events as it comes."""
+        """Make the client; `hear` is called with each event of the model as it comes."""
         super().__init__(
             function_invocation_configuration={"max_iterations": _MOST_ROUNDS, "include_detailed_errors": True}
         )
         self._calls = calls
         self._hear = hear
-        self.speech = Speech()
-        """What is said for the message at hand."""
+        self.output = AgentOutput()
+        """Output for the message in work. The caller sets a new one for each message."""
         self.may_hand_over = True
-        """Whether the model is offered to pass the user on, where the team does that."""
+        """Whether the model is offered the functions for handing over, in a team that has them."""
 
     def name_of(self, framework_name: str) -> str | None:
-        """The name of another agent, of what the framework calls it."""
+        """Name of another agent, found by the framework's name for it; None if there is no such agent."""
         return self._calls.names.get(framework_name)
 
     def _inner_get_response(
@@ -106,22 +133,24 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
             sources=self._calls.searches.passages,
             tools=self._tools(options),
         )
-        speech = self.speech
-        speech.is_waiting = True
+        output = self.output
+        output.is_waiting = True
         async with self._calls.slots:
-            speech.is_waiting = False
+            output.is_waiting = False
             text, calls = await self._call(request)
         contents = [af.Content.from_text(text)] if text else []
-        if request.tools:  # calls of a model that was offered none get no results, and would stand open for ever
+        # A model that was offered no tools may call some all the same. Such calls are left out: nothing would answer
+        # them, and services refuse a conversation with a call that has no result.
+        if request.tools:
             contents += _repeatable(calls)
         return af.ChatResponse(messages=[af.Message("assistant", contents)])
 
     async def _call(self, request: ModelRequest) -> tuple[str, list[ToolCall]]:
-        """One call of the model: its text, and the functions that it wants called."""
-        speech = self.speech
+        """Call the model once; return its text, and the functions that it wants called."""
+        output = self.output
         texts: list[str] = []
         calls: list[ToolCall] = []
-        speech.finished = None
+        output.finished = None
         async with aclosing(self._calls.model.stream(request, self._calls.context)) as events:
             async for event in events:
                 match event:
@@ -130,20 +159,20 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
                     case ToolCall():
                         calls.append(event)
                     case CompletionStarted():
-                        speech.completion = event
+                        output.completion = event
                     case FilterAnnotation():
-                        pass  # the end has what was found in all of it
+                        pass  # `ModelFinished` has the filter results of the whole text
                     case ModelFinished():
-                        speech.finished = event
-                        speech.usage = Usage.total(speech.usage, event.usage)
+                        output.finished = event
+                        output.usage = Usage.total(output.usage, event.usage)
                     case _:
                         assert_never(event)
                 if self._hear:
                     await self._hear(event)
-        if speech.finished is None:
+        if output.finished is None:
             raise Unavailable("The model's service cut its answer off. Try again.")
         text = "".join(texts)
-        speech.texts.append(text)
+        output.texts.append(text)
         return text, calls
 
     def _prompt(self, messages: Sequence[af.Message], instructions: str | None) -> tuple[Message, ...]:
@@ -183,9 +212,10 @@ def _tool_calls(message: af.Message) -> Iterator[ToolCall]:
 
 
 def _repeatable(calls: Sequence[ToolCall]) -> Iterator[af.Content]:
-    """The calls of one round, as the model's next call may show them.
+    """The calls of one round, in a form that services accept in the next request.
 
-    Services refuse a conversation that holds broken arguments, a name with a dot in it, a long id, or one id twice.
+    They refuse a conversation with broken arguments, a dot in a name, an id that is too long, or an id that is there
+    twice.
     """
     ids: set[str] = set()
     for call in calls:
@@ -197,7 +227,7 @@ def _repeatable(calls: Sequence[ToolCall]) -> Iterator[af.Content]:
 
 
 def _object(arguments: str) -> str:
-    """The arguments, if they are a JSON object; else an empty one, for the framework to say what is missing."""
+    """The arguments if they are a JSON object; else `{}`, so that the framework tells the model what is missing."""
     try:
         msgspec.json.decode(arguments, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -1,8 +1,8 @@
-"""The team and its agents, as a YAML file defines them (DESIGN, 'Multi-agent').
+"""Reads the team and its agents from a YAML file (DESIGN, 'Multi-agent').
 
-The file is read to its last fault: each is one sentence with the line and what is accepted there. Values are read as
-text and typed by the field that they are for, so that a name such as `yes` or `2024` needs no quotes. Nothing in the
-file can run: no tag is obeyed, and no alias is followed.
+All faults of the file are reported at once: each is one sentence with the line and what is accepted there. Values are
+read as text and converted to the type of their field, so that a name such as `yes` or `2024` needs no quotes. Tags and
+aliases are refused, so that nothing in the file can run.
 """
 
 import re
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 100_000
 _MOST_FAULTS = 10
-"""That are told of at once."""
+"""Faults that one error message names."""
 
 
 class Pattern(StrEnum):
@@ -55,11 +55,11 @@ class AgentDefinition(_Definition):
     """One agent."""
 
     name: str = Field(pattern=r"^[^\W_]([\w -]*[\w-])?$", max_length=50)
-    """What its messages are signed with, and what other agents call it."""
+    """Author of its messages, and its name for other agents."""
     instructions: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
-    """What it is for and how it should answer, for the model to read."""
+    """Its task and how it should answer, for the model to read."""
     tools: tuple[Literal["search"], ...] = ()
-    """What it can use: `search` finds passages of the documents."""
+    """Tools that it can use: `search` finds passages of the documents."""
     temperature: float | None = Field(default=None, ge=0, le=2)
     """0 to 2; None: the model's default."""
     model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
@@ -94,7 +94,7 @@ _ACCEPTED = {
     "temperature": "a number from 0 to 2",
     "model": "the name of a model, in 1 to 200 characters",
 }
-"""What each key may hold; the end of a sentence."""
+"""Accepted values of each key, as the end of a sentence."""
 
 type _Place = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
@@ -104,32 +104,32 @@ def load_agents(path: Path) -> Agents:
     """Read the team that a file defines.
 
     Raises:
-        NotConfigured: the file cannot be read or is no such definition; a sentence for each fault, which callers read:
-            it names the file, and not where on the machine it is.
+        NotConfigured: the file cannot be read or has faults; one sentence for each. Callers of the app can read them,
+            so they name the file without its folder.
     """
     file = _DefinitionFile(path)
     content = file.read()
-    faults = [*file.faults, *_twins(content, file.lines)]
+    faults = [*file.faults, *_similar_names(content, file.lines)]
     try:
         agents = Agents.model_validate(content)
     except ValidationError as invalid:
         faults += [_fault(error["type"], error["loc"], file.lines) for error in invalid.errors()]
         agents = None
     if faults or agents is None:
-        raise NotConfigured(_told(path, sorted(set(faults))))
+        raise NotConfigured(_message(path, sorted(set(faults))))
     return agents
 
 
 class _DefinitionFile:
-    """A YAML file as plain values that know their lines."""
+    """Reads a YAML file into plain values, and keeps the line of each."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: set[int] = set()
         self.lines: dict[_Place, int] = {(): 1}
-        """Where each value stands; lines count from 1."""
+        """Line of each value; lines count from 1."""
         self.faults: list[tuple[int, str]] = []
-        """The lines of what is YAML and yet not accepted, each with a sentence."""
+        """Line and sentence for each part of the file that is YAML but not accepted."""
 
     def read(self) -> dict[str, Json]:
         """The file's content, all scalars as text.
@@ -175,7 +175,7 @@ class _DefinitionFile:
             raise self._broken(data.count(b"\n", 0, exc.start), "this is not UTF-8; save the file as UTF-8") from exc
 
     def _broken(self, line: int, what: str) -> NotConfigured:
-        return NotConfigured(_told(self._path, [(line + 1, what)]))
+        return NotConfigured(_message(self._path, [(line + 1, what)]))
 
     def _value(self, node: "yaml.Node", place: _Place) -> Json:
         import yaml
@@ -212,11 +212,11 @@ class _DefinitionFile:
 
 
 _PLAIN_TAGS = frozenset({"str", "int", "float", "bool", "null", "timestamp", "seq", "map", "merge", "value"})
-"""What YAML takes unmarked values for."""
+"""Tags that YAML gives to values without a tag of their own."""
 
 
 def _fault(kind: str, place: _Place, lines: dict[_Place, int]) -> tuple[int, str]:
-    """The line and the sentence for what pydantic found at a place."""
+    """Line and sentence for an error that pydantic found at a place."""
     key = next(part for part in reversed(place) if isinstance(part, str))
     if kind == "missing":
         return lines[place[:-1]], f"`{key}` is missing; it should be {_ACCEPTED[key]}"
@@ -226,8 +226,8 @@ def _fault(kind: str, place: _Place, lines: dict[_Place, int]) -> tuple[int, str
     return lines[place], f"`{key}` should be {_ACCEPTED[key]}"
 
 
-def _twins(content: dict[str, Json], lines: dict[_Place, int]) -> Iterator[tuple[int, str]]:
-    """Agents whose names models or readers could take for one another."""
+def _similar_names(content: dict[str, Json], lines: dict[_Place, int]) -> Iterator[tuple[int, str]]:
+    """Find agents whose names are so alike that models or readers could confuse them."""
     agents = content.get("agents")
     seen: set[str] = set()
     for index, agent in enumerate(agents if isinstance(agents, list) else []):
@@ -241,7 +241,7 @@ def _twins(content: dict[str, Json], lines: dict[_Place, int]) -> Iterator[tuple
         seen.add(letters)
 
 
-def _told(path: Path, faults: Sequence[tuple[int, str]]) -> str:
+def _message(path: Path, faults: Sequence[tuple[int, str]]) -> str:
     sentences = [f"{path.name}, line {line}: {what}." for line, what in faults[:_MOST_FAULTS]]
     if more := len(faults) - len(sentences):
         sentences.append(f"{path.name} has {more} more {'fault' if more == 1 else 'faults'}.")

@@ -1,11 +1,11 @@
-"""What an agent is told: its own instructions, and what the team and the request add to them."""
+"""System prompts of agents: their own instructions, and what the team and the request add to them."""
 
 from shared.agents.definitions import AgentDefinition, Agents, Pattern
 from shared.chat_types import ChatRequest
 from shared.core.prompts import FILES_INSTRUCTIONS, LANGUAGE_INSTRUCTIONS, answer_instructions
 
 DONE = "[[DONE]]"
-"""What an agent of a group chat ends its message with when the group is done."""
+"""Marker with which an agent of a group chat ends its message when the group is done."""
 
 SEARCH_INSTRUCTIONS = """\
 Before you state facts, call search to find them in the organization's documents; search again in other words, or for \

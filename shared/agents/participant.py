@@ -1,4 +1,4 @@
-"""One agent of a team: what goes wrong with it stays with it, and becomes its message."""
+"""One agent of a team. An error of the agent becomes its message, and the other agents go on."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,10 +9,8 @@ import agent_framework as af
 import msgspec
 from agent_framework import AgentContext, AgentMiddleware
 
-from shared.agents.chat_client import HANDOFF, AgentChatClient
-from shared.agents.search_tool import cause_of
-from shared.agents.searches import Searches
-from shared.agents.speech import Speech
+from shared.agents.chat_client import HANDOFF, AgentChatClient, AgentOutput
+from shared.agents.searches import Searches, cause_of
 from shared.agents.transcript import Outcome, TeamTranscript
 from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, Unavailable, log_fault
 from shared.events import AgentMessage
@@ -20,9 +18,9 @@ from shared.telemetry import Watch
 
 
 class Participant(AgentMiddleware):
-    """Stands around the framework's agent, and reports each message of it to the discussion when it is done.
+    """Middleware around the framework's agent: adds each finished message of the agent to the transcript.
 
-    The framework is told only what the others may see: the text, or nothing of what failed.
+    The framework gets back only what the other agents may see: the text, or nothing if the agent failed.
     """
 
     def __init__(
@@ -31,7 +29,7 @@ class Participant(AgentMiddleware):
         invocation_id: str,
         client: AgentChatClient,
         searches: Searches,
-        discussion: TeamTranscript,
+        transcript: TeamTranscript,
         put: Callable[[AgentMessage], Awaitable[None]],
         watch: Watch,
     ) -> None:
@@ -39,45 +37,45 @@ class Participant(AgentMiddleware):
         self._invocation_id = invocation_id
         self._client = client
         self._searches = searches
-        self._discussion = discussion
+        self._transcript = transcript
         self._put = put
         self._watch = watch
         self._unheard: list[af.Message] = []
-        """What was said to the agent when it failed, since the framework forgets that."""
+        """Messages that the agent was given when it failed. The framework does not give them to it again."""
 
     async def process(self, context: AgentContext, call_next: Callable[[], Awaitable[None]]) -> None:
-        """Let the agent speak."""
+        """Let the agent make one message, and hand the message over."""
         self._searches.begin()
-        self._client.speech = speech = Speech()
-        self._client.may_hand_over = self._discussion.begin()
+        self._client.output = output = AgentOutput()
+        self._client.may_hand_over = self._transcript.begin()
         context.messages = heard = [*self._unheard, *context.messages]
         with self._watch(self._name) as tell:
-            error = await self._error_of(call_next, speech)
-            tell(speech.usage, error)
+            error = await self._error_of(call_next, output)
+            tell(output.usage, error)
         self._unheard = heard if error else []
-        # A model may call a function that it was not offered.
+        # Checked here as well, since a model may call a function that it was not offered.
         may_hand_over = error is None and self._client.may_hand_over
         handed_to = self._client.name_of(_handed_to(context.result) or "") if may_hand_over else None
-        if error is None and handed_to is None and not speech.text:
-            error = self._silence(speech)
-        message = self._discussion.take(Outcome(self._name, speech, self._searches, error, handed_to))
+        if error is None and handed_to is None and not output.text:
+            error = self._silence(output)
+        message = self._transcript.take(Outcome(self._name, output, self._searches, error, handed_to))
         if message:
             await self._put(message)
         if handed_to is None:
             said = [af.Message("assistant", [message.text], author_name=context.agent.name)] if message else []
             context.result = af.AgentResponse[Any](messages=[] if error else said)
 
-    async def _error_of(self, call_next: Callable[[], Awaitable[None]], speech: Speech) -> SwitchboardError | None:
-        """Run the agent; return what it failed with."""
-        if asyncio.get_running_loop().time() >= self._discussion.deadline:
+    async def _error_of(self, call_next: Callable[[], Awaitable[None]], output: AgentOutput) -> SwitchboardError | None:
+        """Run the agent; return its error, or None."""
+        if asyncio.get_running_loop().time() >= self._transcript.deadline:
             return TooSlow(f"{self._name} had no time left to answer. Ask for less, or try again.")
-        deadline = asyncio.timeout_at(self._discussion.deadline)
+        deadline = asyncio.timeout_at(self._transcript.deadline)
         try:
             async with deadline:
                 await call_next()
         except Exception as error:  # noqa: BLE001 (the edge of one agent: the others go on)
             if deadline.expired():
-                return self._late(speech)
+                return self._late(output)
             cause = cause_of(error)
             if isinstance(cause, SwitchboardError):
                 return cause
@@ -85,14 +83,14 @@ class Participant(AgentMiddleware):
             return InternalError()
         return None
 
-    def _late(self, speech: Speech) -> TooSlow:
-        if speech.is_waiting:
+    def _late(self, output: AgentOutput) -> TooSlow:
+        if output.is_waiting:
             return TooSlow(f"{self._name} had to wait too long for the others' model calls to end. Try again.")
         return TooSlow(f"{self._name} took too long to answer. Ask for less, or try again.")
 
-    def _silence(self, speech: Speech) -> SwitchboardError:
-        if speech.finished and speech.finished.reason == "content_filter":
-            return ContentFiltered(results=speech.finished.content_filter_results)
+    def _silence(self, output: AgentOutput) -> SwitchboardError:
+        if output.finished and output.finished.reason == "content_filter":
+            return ContentFiltered(results=output.finished.content_filter_results)
         return Unavailable(f"{self._name} answered nothing. Try again, or ask in other words.")
 
 
@@ -101,7 +99,10 @@ class _HandoffResult(msgspec.Struct):
 
 
 def _handed_to(response: object) -> str | None:
-    """What the framework calls whom the agent passed the user on to; it ends the run with the result of that call."""
+    """The framework's name of the agent that was handed over to; None if there was no handover.
+
+    After a handover the framework ends the agent's run with the result of that function call.
+    """
     if not (isinstance(response, af.AgentResponse) and response.messages):
         return None
     messages: list[af.Message] = response.messages
@@ -113,6 +114,6 @@ def _handed_to(response: object) -> str | None:
     }
     for content in messages[-1].contents:
         if content.type == "function_result" and content.call_id in handoffs:
-            with suppress(msgspec.DecodeError):  # one that does not exist has an error for its result
+            with suppress(msgspec.DecodeError):  # the result is an error text if the agent does not exist
                 return msgspec.json.decode(str(content.result), type=_HandoffResult).handoff_to
     return None

@@ -1,6 +1,9 @@
-"""An agent's searches: with the same retriever, overrides and rights as single chat."""
+"""An agent's searches, with the same retriever, overrides and rights as single chat, as a tool of Agent Framework."""
 
 from dataclasses import dataclass
+
+import agent_framework as af
+from agent_framework import MiddlewareFailure
 
 from shared.chat_models import Tool
 from shared.chat_types import ChatRequest, Passage, RequestContext
@@ -9,9 +12,9 @@ from shared.events import DataPoint, Thought
 from shared.retrieval import Retriever, SearchQuery, SearchResult
 
 _LONGEST_QUERY = 1_000
-"""Characters; who writes more did not write a query."""
+"""Characters; a longer text is not a query."""
 _MOST_SEARCHES = 20
-"""In one message."""
+"""Searches for one message."""
 
 SEARCH_TOOL = Tool(
     name="search",
@@ -32,7 +35,7 @@ class _Search:
 
 
 class Searches:
-    """What one agent searches for and finds in one turn."""
+    """The searches of one agent in one turn, and what they found."""
 
     def __init__(self, request: ChatRequest, context: RequestContext, retriever: Retriever) -> None:
         self._request = request
@@ -42,28 +45,28 @@ class Searches:
         self._searches: list[_Search] = []
 
     def begin(self) -> None:
-        """A new message begins: what was found for the earlier ones stays, how it was found went with them."""
+        """Begin a new message: keep the passages that were found, forget the queries and steps of earlier messages."""
         self._searches = []
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """All that was found in this turn, each once."""
+        """All passages that were found in this turn, each once."""
         return tuple(self._found.values())
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """What was searched for in this message."""
+        """Queries for this message."""
         return tuple(search.query.text for search in self._searches)
 
     @property
     def thoughts(self) -> tuple[Thought, ...]:
-        """The steps of this message's searches."""
+        """Thoughts that tell of the searches for this message."""
         overrides = self._request.overrides
         steps = [search_thoughts(one.query, one.found, overrides) for one in self._searches if one.found]
         return tuple(thought for step in steps for thought in step)
 
     async def search(self, query: str) -> str:
-        """Search, and return what the model reads of the results, or what is wrong with its query.
+        """Search, and return a text for the model: the results, or what is wrong with its query.
 
         Raises:
             SwitchboardError: the search is not allowed, or the retriever has a fault.
@@ -80,3 +83,23 @@ class Searches:
         search.found = await self._retriever.search(search.query, self._context)
         self._found.update({passage.id: passage for passage in search.found.passages})
         return "\n".join(DataPoint.of(passage).line for passage in search.found.passages) or "(nothing was found)"
+
+
+def search_tool(searches: Searches) -> af.FunctionTool:
+    """Make the function that the model calls. A failed search ends the agent's message, as it ends single chat."""
+
+    async def search(query: str) -> str:
+        try:
+            return await searches.search(query)
+        except Exception as error:
+            # Of any other exception the framework would make a text for the model, and go on.
+            raise MiddlewareFailure("The search failed.") from error
+
+    return af.FunctionTool(
+        name=SEARCH_TOOL.name, description=SEARCH_TOOL.description, func=search, input_model=SEARCH_TOOL.parameters
+    )
+
+
+def cause_of(error: Exception) -> Exception:
+    """The error that an agent failed with, taken out of the exception that carried it through the framework."""
+    return error.__cause__ if isinstance(error, MiddlewareFailure) and isinstance(error.__cause__, Exception) else error

@@ -10,13 +10,11 @@ from typing import assert_never
 import agent_framework as af
 from agent_framework import MiddlewareFailure
 
-from shared.agents import AgentParts
+from shared.agents import AgentParts, run_as_task
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition
 from shared.agents.instructions import single_instructions
-from shared.agents.producing import produced
-from shared.agents.search_tool import cause_of, search_tool
-from shared.agents.searches import Searches
+from shared.agents.searches import Searches, cause_of, search_tool
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import ChatRequest, RequestContext, ToolCall
 from shared.core.answering import answered
@@ -37,10 +35,10 @@ async def run_agent(
         `ThoughtsAdded` if there is reason, `Finished`.
 
     Raises:
-        SwitchboardError: what the model or the retriever could not do.
+        SwitchboardError: the error of the model or the retriever.
     """
     turn = _Turn(request, context, agent, parts)
-    said = produced(turn.run)
+    said = run_as_task(turn.run)
     want_followups = request.overrides.suggest_followup_questions
     async with aclosing(answered(said, want_followups=want_followups, known=turn.known)) as events:
         async for event in events:
@@ -62,21 +60,21 @@ class _Turn:
         self._watch = parts.watch
         self._searches = Searches(request, context, parts.retriever)
         self._started: CompletionStarted | None = None
-        self._told: int | None = None
-        """How many searches the last `Retrieved` told of; None before the first."""
+        self._searches_told: int | None = None
+        """Number of searches that the last `Retrieved` told of; None before the first."""
         self._calls_with_text = 0
         self._is_in_text = False
 
     def known(self) -> set[str]:
-        """What the answer may cite."""
+        """Names of the sources and files that the answer may cite."""
         files = {file.name for message in self._conversation for file in message.files}
         return files | {passage.sourcepage for passage in self._searches.passages}
 
     async def run(self, put: _Put) -> None:
-        """Let the agent answer, and hand over what it says.
+        """Let the agent answer, and hand over its events.
 
         Raises:
-            SwitchboardError: what the model or the retriever could not do.
+            SwitchboardError: the error of the model or the retriever.
         """
         client = AgentChatClient(
             Calls(
@@ -105,10 +103,10 @@ class _Turn:
                 await agent.run(af.Message("user", [self._request.question]))
             except MiddlewareFailure as error:
                 raise cause_of(error) from error
-            tell(client.speech.usage, None)
+            tell(client.output.usage, None)
         await self._open(put)
-        if finished := client.speech.finished:
-            await put(replace(finished, usage=client.speech.usage))
+        if finished := client.output.finished:
+            await put(replace(finished, usage=client.output.usage))
 
     async def _hear(self, put: _Put, event: ModelEvent) -> None:
         match event:
@@ -123,22 +121,22 @@ class _Turn:
                 self._is_in_text = True
                 await put(event)
             case FilterAnnotation():
-                if self._told is not None:
+                if self._searches_told is not None:
                     await put(event)
             case ToolCall() | ModelFinished():
-                pass  # the framework sees to the calls, and only the last end is the answer's
+                pass  # the framework makes the calls; `run` hands over the last `ModelFinished`, which ends the answer
             case _:
                 assert_never(event)
 
     async def _open(self, put: _Put) -> None:
-        """Say where the answer comes from, before its text or when that has changed, and that it has begun."""
+        """Hand over `Retrieved`, before the text and again after more searches; the first time that it started, too."""
         count = len(self._searches.queries)
-        if count == self._told:
+        if count == self._searches_told:
             return
         await put(self._retrieved())
-        if self._told is None and self._started:
+        if self._searches_told is None and self._started:
             await put(self._started)
-        self._told = count
+        self._searches_told = count
 
     def _retrieved(self) -> Retrieved:
         return Retrieved(

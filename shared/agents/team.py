@@ -2,31 +2,36 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import agent_framework as af
+from agent_framework_orchestrations import (
+    ConcurrentBuilder,
+    GroupChatBuilder,
+    GroupChatState,
+    HandoffBuilder,
+    SequentialBuilder,
+)
 
-from shared.agents import AgentParts
+from shared.agents import AgentParts, run_as_task
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
 from shared.agents.instructions import team_instructions
 from shared.agents.participant import Participant
-from shared.agents.producing import produced
-from shared.agents.search_tool import search_tool
-from shared.agents.searches import Searches
+from shared.agents.searches import Searches, search_tool
 from shared.agents.transcript import TeamTranscript
-from shared.agents.workflows import framework_names, workflow_of
 from shared.chat_types import ChatRequest, RequestContext
 from shared.core.context_window import fit_history
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished
 
 _MARGIN_SECONDS = 1.0
 _MARGIN_SHARE = 0.1
-"""How long before the team's deadline the agents have to be done: the smaller of the two."""
+"""The agents have to be done this long before the turn's deadline: the seconds, or this share of the time that is left
+if that is less. So their messages still go out in time."""
 
 
 async def run_team(request: ChatRequest, context: RequestContext, parts: AgentParts) -> AsyncGenerator[ChatEvent]:
@@ -36,21 +41,21 @@ async def run_team(request: ChatRequest, context: RequestContext, parts: AgentPa
         `CompletionStarted`, an `AgentMessage` as soon as an agent is done, `Finished`.
 
     Raises:
-        SwitchboardError: every agent failed; what the first one failed with.
+        SwitchboardError: every agent failed; this is the first one's error.
     """
     yield CompletionStarted(id=f"team-{uuid4().hex}", created=int(time.time()), model="team")
     turn = _Turn(request, context, parts)
     said: list[AgentMessage] = []
-    async with aclosing(produced(turn.run)) as messages:
+    async with aclosing(run_as_task(turn.run)) as messages:
         async for message in messages:
             said.append(message)
             yield message
-            if turn.discussion.is_over and len(said) == len(turn.discussion.said):
+            if turn.transcript.is_over and len(said) == len(turn.transcript.said):
                 break
     errors = [message.error for message in said if message.error]
     if errors and len(errors) == len(said):
         raise errors[0]
-    yield Finished("stop", turn.discussion.usage)
+    yield Finished("stop", turn.transcript.usage)
 
 
 class _Turn:
@@ -64,23 +69,23 @@ class _Turn:
         self._context = replace(context, deadline=context.deadline - margin)
         self._parts = parts
         self._agents = _as_team(parts.agents)
-        self._names = framework_names(self._agents.team.pattern, [agent.name for agent in self._agents.agents])
+        self._names = _framework_names(self._agents.team.pattern, [agent.name for agent in self._agents.agents])
         self._conversation = (*history, request.messages[-1])
         self._slots = asyncio.Semaphore(parts.concurrent_calls)
         files = frozenset(file.name for message in self._conversation for file in message.files)
-        self.discussion = TeamTranscript(self._agents, self._context.deadline, files)
-        """What is said."""
+        self.transcript = TeamTranscript(self._agents, self._context.deadline, files)
+        """The messages of the turn so far."""
 
     async def run(self, put: Callable[[AgentMessage], Awaitable[None]]) -> None:
-        """Let the agents speak, and hand over their messages.
+        """Let the agents answer, and hand over their messages.
 
         Raises:
-            RuntimeError: the framework ended before the agents did.
+            RuntimeError: the framework ended its workflow before the team was done.
         """
         members = [self._member(agent, put) for agent in self._agents.agents]
-        workflow = workflow_of(self._agents.team.pattern, members, lambda: self.discussion.is_over)
+        workflow = _workflow_of(self._agents.team.pattern, members, lambda: self.transcript.is_over)
         await workflow.run(af.Message("user", [self._request.question]))
-        if not self.discussion.is_over:
+        if not self.transcript.is_over:
             raise RuntimeError("the workflow ended, and the team's turn did not")
 
     def _member(self, agent: AgentDefinition, put: Callable[[AgentMessage], Awaitable[None]]) -> af.Agent[Any]:
@@ -105,20 +110,79 @@ class _Turn:
             description=_description(agent),
             tools=[search_tool(searches)] if agent.tools else None,
             middleware=[
-                Participant(agent.name, invocation_id, client, searches, self.discussion, put, self._parts.watch)
+                Participant(agent.name, invocation_id, client, searches, self.transcript, put, self._parts.watch)
             ],
             require_per_service_call_history_persistence=pattern is Pattern.HANDOFF,
         )
 
 
 def _as_team(agents: Agents) -> Agents:
-    """The team as it works: one alone has nobody to talk with or hand over to."""
+    """The team with a pattern that fits its size: a single agent cannot take turns or hand over."""
     if len(agents.agents) > 1:
         return agents
     return agents.model_copy(update={"team": Team(pattern=Pattern.SEQUENTIAL)})
 
 
 def _description(agent: AgentDefinition) -> str:
-    """What the others are told of an agent that they may hand over to: how its instructions begin."""
+    """Description of an agent for others that may hand over to it: the beginning of its instructions."""
     first, _, _ = agent.instructions.partition("\n\n")
     return f"Hand over to {agent.name}, whose instructions begin: {first[:300]}"
+
+
+type _Agent = af.Agent[Any]
+
+
+def _workflow_of(pattern: Pattern, agents: Sequence[_Agent], is_over: Callable[[], bool]) -> af.Workflow:
+    """Build the framework's workflow for a team; it serves one request. `is_over` ends those that have no end."""
+    return _BUILDERS[pattern](agents, is_over)
+
+
+def _framework_names(pattern: Pattern, names: Sequence[str]) -> dict[str, str]:
+    """Names of the agents in the framework's workflow, by their own names.
+
+    They have a prefix, so that none is the name of one of the framework's own executors. In a handoff the names become
+    parts of function names, from which the framework drops all letters but a to z. So if a name has other letters, each
+    agent's number stands in front.
+    """
+    if pattern is not Pattern.HANDOFF:
+        return {name: f"agent {name}" for name in names}
+    if all(name.isascii() for name in names):
+        return {name: name for name in names}
+    return {name: f"{place} {name}" for place, name in enumerate(names, 1)}
+
+
+def _concurrent(agents: Sequence[_Agent], _is_over: Callable[[], bool]) -> af.Workflow:
+    async def nothing_more(_: list[af.AgentExecutorResponse]) -> None:
+        """Ignore the collected messages: each went out as soon as its agent was done."""
+
+    return ConcurrentBuilder(participants=agents).with_aggregator(nothing_more).build()
+
+
+def _sequential(agents: Sequence[_Agent], _is_over: Callable[[], bool]) -> af.Workflow:
+    return SequentialBuilder(participants=agents).build()
+
+
+def _group_chat(agents: Sequence[_Agent], is_over: Callable[[], bool]) -> af.Workflow:
+    def in_turns(state: GroupChatState) -> str:
+        names = [*state.participants]
+        return names[state.current_round % len(names)]
+
+    return GroupChatBuilder(
+        participants=agents, selection_func=in_turns, termination_condition=lambda _: is_over()
+    ).build()
+
+
+def _handoff(agents: Sequence[_Agent], is_over: Callable[[], bool]) -> af.Workflow:
+    return (
+        HandoffBuilder(participants=agents, termination_condition=lambda _: is_over())
+        .with_start_agent(agents[0])
+        .build()
+    )
+
+
+_BUILDERS = {
+    Pattern.CONCURRENT: _concurrent,
+    Pattern.SEQUENTIAL: _sequential,
+    Pattern.GROUP_CHAT: _group_chat,
+    Pattern.HANDOFF: _handoff,
+}

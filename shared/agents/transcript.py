@@ -1,13 +1,13 @@
-"""A team's turn under way: what was said, and whether it is over. It knows who speaks last when that one is done."""
+"""Transcript of a team's turn: makes a message of what each agent said, and decides whether the turn is over."""
 
 import asyncio
 from dataclasses import dataclass
 from typing import assert_never
 
+from shared.agents.chat_client import AgentOutput
 from shared.agents.definitions import Agents, Pattern
 from shared.agents.instructions import DONE
 from shared.agents.searches import Searches
-from shared.agents.speech import Speech
 from shared.chat_types import Passage
 from shared.core.answering import final_reason, unverified
 from shared.errors import SwitchboardError
@@ -19,36 +19,36 @@ _NOTHING_TO_ADD = "(nothing to add)"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one agent's turn to speak."""
+    """Result of letting one agent speak."""
 
     agent: str
-    """Its name."""
-    speech: Speech
-    """What it said, and what that cost."""
+    """The agent's name."""
+    output: AgentOutput
+    """The text, and the tokens that it cost."""
     searches: Searches
-    """What it found."""
+    """The agent's searches."""
     error: SwitchboardError | None = None
-    """Why it has nothing to show."""
+    """Why the agent has no answer."""
     handed_to: str | None = None
-    """Whom it passed the user on to."""
+    """Name of the agent that it handed over to."""
 
 
 class TeamTranscript:
-    """Makes the messages of one turn."""
+    """The messages of one turn, in the order in which the agents were done."""
 
     def __init__(self, agents: Agents, deadline: float, files: frozenset[str]) -> None:
         """Begin a turn.
 
         Args:
             agents: The team.
-            deadline: When each agent has to be done, on the event loop's clock, in seconds.
-            files: The user's files, which may be cited.
+            deadline: Time at which all agents have to be done, in seconds of the event loop's clock.
+            files: Names of the user's files, which may be cited.
         """
         self.deadline = deadline
         self.is_over = False
-        """Whether the last message is there."""
+        """Whether the last message has been made."""
         self.said: list[AgentMessage] = []
-        """The messages so far, as they came."""
+        """The messages so far, in their order."""
         self._team = agents.team
         self._places = {agent.name: place for place, agent in enumerate(agents.agents)}
         self._files = files
@@ -59,17 +59,17 @@ class TeamTranscript:
 
     @property
     def usage(self) -> Usage | None:
-        """What all cost together so far."""
+        """Tokens of all agents together so far."""
         return Usage.total(*self._usages)
 
     def begin(self) -> bool:
-        """An agent is about to speak; returns whether it may pass the user on, or has to answer."""
+        """Count an agent that begins to speak; return whether it may hand over, or has to answer itself."""
         self._begun += 1
         return self._begun < self._team.max_rounds
 
     def take(self, outcome: Outcome) -> AgentMessage | None:
-        """An agent is done: its message, but for one that only passes the user on."""
-        self._usages.append(outcome.speech.usage)
+        """Make the message of an agent that is done; None if it said nothing and only handed over."""
+        self._usages.append(outcome.output.usage)
         self._found.update({passage.id: passage for passage in outcome.searches.passages})
         text, says_done = self._text(outcome)
         handoffs, self._handoffs = self._handoffs, []
@@ -85,7 +85,7 @@ class TeamTranscript:
 
     def _text(self, outcome: Outcome) -> tuple[str, bool]:
         """The message without the marker, and whether the agent says that the group is done."""
-        text = outcome.speech.text
+        text = outcome.output.text
         if outcome.error or self._team.pattern is not Pattern.GROUP_CHAT:
             return text, False
         said = _without_marker(text)
@@ -111,7 +111,7 @@ class TeamTranscript:
         return len(self.said) >= others and all(said.error for said in self.said[len(self.said) - others :])
 
     def _message(self, outcome: Outcome, text: str, handoffs: list[Thought]) -> AgentMessage:
-        error, speech, searches = outcome.error, outcome.speech, outcome.searches
+        error, output, searches = outcome.error, outcome.output, outcome.searches
         in_order = self._team.pattern is Pattern.CONCURRENT
         thoughts = [*handoffs, *searches.thoughts]
         known = {passage.sourcepage for passage in self._found.values()} | self._files
@@ -121,8 +121,8 @@ class TeamTranscript:
             agent=outcome.agent,
             position=self._places[outcome.agent] if in_order else len(self.said),
             text=error.message if error else text,
-            completion=speech.completion,
-            finished=None if error else _finished(speech),
+            completion=output.completion,
+            finished=None if error else _finished(output),
             error=error,
             data_points=() if error else self._data_points(searches, text),
             thoughts=tuple(thoughts),
@@ -131,14 +131,14 @@ class TeamTranscript:
         )
 
     def _data_points(self, searches: Searches, text: str) -> tuple[DataPoint, ...]:
-        """What the agent found, and what it cites of what others found."""
+        """The passages that the agent found, and those of other agents that it cites."""
         own = searches.passages
         cited = (passage for passage in self._found.values() if f"[{passage.sourcepage}]" in text)
         return tuple(DataPoint.of(passage) for passage in {each.id: each for each in (*own, *cited)}.values())
 
 
 def _without_marker(text: str) -> str:
-    """What comes before the marker that ends a message, or a line that is nothing else, however a model dresses it."""
+    """The text before the marker at its end. The marker may also be a line of its own with Markdown around it."""
     while text:
         before, _, last = text.rpartition("\n")
         if last.strip(" *_`.").upper() == DONE:
@@ -150,11 +150,11 @@ def _without_marker(text: str) -> str:
     return text
 
 
-def _finished(speech: Speech) -> Finished | None:
-    if speech.finished is None:
+def _finished(output: AgentOutput) -> Finished | None:
+    if output.finished is None:
         return None
     return Finished(
-        reason=final_reason(speech.finished),
-        usage=speech.usage,
-        content_filter_results=speech.finished.content_filter_results,
+        reason=final_reason(output.finished),
+        usage=output.usage,
+        content_filter_results=output.finished.content_filter_results,
     )

@@ -1,4 +1,4 @@
-"""The turns of agents, by a framework that takes long to import: in a thread, when the first request needs it."""
+"""Begins the turns of agents. Their framework takes long to import: a thread does that at the first request."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -11,7 +11,7 @@ from shared.late_imports import run_import
 
 
 def team_turn(request: ChatRequest, context: RequestContext, parts: AgentParts) -> AsyncGenerator[ChatEvent]:
-    """The team's answer: see `team.run_team`."""
+    """Answer with the team: see `team.run_team`."""
 
     def begin() -> AsyncGenerator[ChatEvent]:
         from shared.agents.team import run_team
@@ -24,7 +24,7 @@ def team_turn(request: ChatRequest, context: RequestContext, parts: AgentParts) 
 def agent_turn(
     request: ChatRequest, context: RequestContext, agent: AgentDefinition, parts: AgentParts
 ) -> AsyncGenerator[ChatEvent]:
-    """One agent's answer: see `single.run_agent`."""
+    """Answer with one agent: see `single.run_agent`."""
 
     def begin() -> AsyncGenerator[ChatEvent]:
         from shared.agents.single import run_agent

@@ -4,7 +4,7 @@ from contextlib import aclosing
 
 import pytest
 
-from shared.agents.producing import produced
+from shared.agents import run_as_task
 
 type Put = Callable[[int], Awaitable[None]]
 
@@ -15,7 +15,7 @@ async def test_results_come_in_order_and_then_what_the_work_failed_with() -> Non
         await put(2)
         raise ZeroDivisionError
 
-    results = produced(work)
+    results = run_as_task(work)
     assert [await anext(results), await anext(results)] == [1, 2]
     with pytest.raises(ZeroDivisionError):
         await anext(results)
@@ -33,7 +33,7 @@ async def test_who_stops_early_stops_the_work_and_awaits_its_end() -> None:
             await asyncio.sleep(0)
             ended = True
 
-    async with aclosing(produced(work)) as results:
+    async with aclosing(run_as_task(work)) as results:
         assert await anext(results) == 1
     assert ended
 
@@ -47,7 +47,7 @@ async def test_work_does_not_run_far_ahead_of_who_takes_its_results() -> None:
             await put(made)
             made += 1
 
-    async with aclosing(produced(work)) as results:
+    async with aclosing(run_as_task(work)) as results:
         await anext(results)
         for _ in range(10):
             await asyncio.sleep(0)
