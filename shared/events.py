@@ -6,6 +6,7 @@ agent is done, then one `Finished`. A turn that fails raises; the outer edge mak
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from shared.chat_types import ImagePart, Json, Passage
 from shared.errors import SwitchboardError
@@ -43,6 +44,8 @@ class Thought:
     """Details of how."""
     quotes: tuple[DataPoint, ...] = ()
     """The sources whose text it shows. The guard withholds it when it withholds one of them."""
+    degraded: Literal["history", "search"] | None = None
+    """The part that the turn had to do without, if this step reports that; `search` means search by vectors."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,6 @@ from shared.history import HistoryStore, StoredMessage, owner_of
 
 _log = logging.getLogger("switchboard.history")
 
-NOT_RECORDED = "History"
-"""The title of the thought that tells it."""
 PATIENCE_SECONDS = 5.0
 """How long the end of an answer may wait for the store."""
 _MARGIN_SECONDS = 0.5
@@ -64,7 +62,7 @@ async def _recording(
                 said = [message for _, message in sorted(agents, key=itemgetter(0))]
                 messages = (question, *(said or [_answered("".join(answer), event.reason)]))
                 if problem := await _recorded(history, context, conversation_id, messages):
-                    yield ThoughtsAdded((Thought(NOT_RECORDED, problem),))
+                    yield ThoughtsAdded((Thought("History", problem, degraded="history"),))
             yield event
 
 

@@ -33,7 +33,12 @@ def search_thoughts(
     asked_for_images = asks_for_more_than_text(overrides)
     ignored = [asked_for_images] if asked_for_images and not images_as_asked else []
     return (
-        Thought("Generated search query", search.text, _props(search, found, ignored)),
+        Thought(
+            "Generated search query",
+            search.text,
+            _props(search, found, ignored),
+            degraded="search" if found.note else None,
+        ),
         Thought(
             "Results",
             [_result(passage) for passage in found.passages],

@@ -7,7 +7,7 @@ by a token, as is usual: to do that for each event would cost as much as all els
 
 import re
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from typing import Any, assert_never
 
@@ -16,7 +16,6 @@ from opentelemetry.context import attach, get_current
 from opentelemetry.trace import Span, Tracer
 
 from shared.chat_types import ChatRequest, RequestContext
-from shared.core.recorder import NOT_RECORDED
 from shared.errors import ContentFiltered
 from shared.events import (
     AgentMessage,
@@ -122,11 +121,11 @@ class _Told:
                     self._text.append(event.text)
             case Retrieved():
                 self._span.set_attribute(names.SOURCES, len(event.data_points))
-                self._degraded |= {part for thought in event.thoughts if (part := _lacking(thought))}
+                self._note_degraded(event.thoughts)
             case CompletionStarted():
                 self._started(event)
             case ThoughtsAdded():
-                self._degraded |= {part for thought in event.thoughts if (part := _lacking(thought))}
+                self._note_degraded(event.thoughts)
             case AgentMessage():
                 self._agent(event)
             case Finished():
@@ -154,6 +153,7 @@ class _Told:
         self._span.set_attribute(names.TIME_TO_FIRST, time.perf_counter() - self._begun)
 
     def _agent(self, message: AgentMessage) -> None:
+        self._note_degraded(message.thoughts)
         if message.error:
             self._degraded.add("agents")
         elif self._is_first:
@@ -175,9 +175,5 @@ class _Told:
     def _answer(self) -> list[Any]:
         return [output_message("".join(self._text), self._reason)] if self._text else []
 
-
-def _lacking(thought: Thought) -> str | None:
-    """The part that a turn had to do without, if a thought tells of one."""
-    if thought.title == NOT_RECORDED:
-        return "history"
-    return "search" if thought.props and "note" in thought.props else None
+    def _note_degraded(self, thoughts: Iterable[Thought]) -> None:
+        self._degraded |= {thought.degraded for thought in thoughts if thought.degraded}

@@ -2,13 +2,22 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from opentelemetry import trace
 
-from shared.chat_types import ChatRequest, Message, RequestContext, Role
-from shared.errors import RateLimited
-from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
+from shared.chat_models.extractive.model import ExtractiveModel
+from shared.chat_types import ChatRequest, Message, Overrides, RequestContext, RetrievalMode, Role
+from shared.core.recorder import record
+from shared.core.source_images import SourceImages
+from shared.core.turn import run_turn
+from shared.documents.file_store import FileStore
+from shared.errors import RateLimited, TooSlow
+from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished, TextDelta, Thought
+from shared.history.sqlite_history import SqliteHistory
+from tests.small_index import small_index
 from tests.telemetry.spans import Spans
 
 ANSWER = (CompletionStarted("id", 0, "gpt"), TextDelta("One"), TextDelta(" two."), Finished("stop"))
@@ -104,11 +113,46 @@ async def test_an_error_is_told_by_its_kind_and_nothing_of_its_message(
     assert "Wolpertinger" not in spans.ended[0].to_json()
 
 
-async def test_what_a_turn_did_without_is_named(spans: Spans) -> None:
-    searched = Thought("Generated search query", "q", {"note": "Searched by text only."})
-    lost = ThoughtsAdded((Thought("History", "This turn was not recorded."),))
-    await turn(spans, Retrieved((), (searched,)), *ANSWER[:3], lost, ANSWER[3])
-    assert spans.last["switchboard.degraded"] == ("history", "search")
+@pytest.mark.parametrize(
+    ("overrides", "degraded"),
+    [
+        (Overrides(), None),
+        (Overrides(retrieval_mode=RetrievalMode.HYBRID), ("search",)),
+        (Overrides(use_gpt4v=True), None),
+        (Overrides(send_text_sources=False, send_image_sources=False), None),
+    ],
+    ids=["as asked", "no vectors", "no images", "no sources wanted"],
+)
+async def test_a_search_without_vectors_is_degraded_and_a_note_on_anything_else_is_not(
+    spans: Spans, tmp_path: Path, overrides: Overrides, degraded: tuple[str, ...] | None
+) -> None:
+    request = replace(asked(), overrides=overrides)
+    no_files = FileStore(tmp_path / "none")
+    async with small_index(tmp_path) as retriever:
+        events = run_turn(
+            request, context(), ExtractiveModel(), retriever, SourceImages(no_files, no_files, refused=None)
+        )
+        async for _ in spans.tracing().turn(events, request, context(), "chat"):
+            pass
+    assert spans.last.get("switchboard.degraded") == degraded
+
+
+async def test_a_turn_that_is_not_recorded_is_degraded(spans: Spans, tmp_path: Path) -> None:
+    request = asked("2601ae54-8e38-4a69-b657-2627d9bdbe75")
+    (tmp_path / "history.sqlite").write_text("This is no database.")
+    events = record(said(*ANSWER), request, context(), SqliteHistory(tmp_path / "history.sqlite"))
+    async for _ in spans.tracing().turn(events, request, context(), "chat"):
+        pass
+    assert spans.last["switchboard.degraded"] == ("history",)
+
+
+async def test_a_team_is_degraded_by_an_agent_that_failed_and_by_one_that_searched_without_vectors(
+    spans: Spans,
+) -> None:
+    failed = AgentMessage("Ada", 0, "Too slow.", error=TooSlow("Too slow."))
+    searched = AgentMessage("Ben", 1, "Well.", thoughts=(Thought("Query", "q", degraded="search"),))
+    await turn(spans, ANSWER[0], failed, searched, ANSWER[3])
+    assert spans.last["switchboard.degraded"] == ("agents", "search")
 
 
 async def test_an_answer_that_the_models_service_filtered_is_filtered(spans: Spans) -> None:
