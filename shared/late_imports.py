@@ -1,7 +1,7 @@
-"""What imports much, and late: in a thread, as it takes long, and one at a time.
+"""Late imports: they take long, so they run in a thread, one at a time.
 
-Of two threads, of which one imports a package and the other a module in it, each may come to wait for the other: Python
-notices, and has one of them fail.
+When one thread imports a package and another a module in that package, each can wait for the other's import lock. Python
+detects such a deadlock and lets one of the imports fail, so two never run at the same time here.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ _importing = threading.Lock()
 
 
 async def run_import[**P, T](work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Do work that imports, and return its result."""
+    """Run a function that imports modules in a thread, and return its result."""
 
-    def alone() -> T:
+    def run_alone() -> T:
         with _importing:
             return work(*arguments, **named)
 
-    return await asyncio.to_thread(alone)
+    return await asyncio.to_thread(run_alone)

@@ -1,4 +1,4 @@
-"""Everything that a request needs, put together: which turn answers it, and what its events pass through."""
+"""The parts of the app, and how a turn is made of them: which turn answers a request, and what wraps its events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -27,49 +27,66 @@ from shared.telemetry import Tracing, unwatched
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Everything that a request needs."""
+    """Parts of the app, built once per process."""
 
     settings: Settings
-    """What it was built from."""
+    """The settings it was built from."""
     model: ChatModel
-    """What answers."""
+    """Answers questions."""
     retriever: Retriever
-    """What finds sources."""
+    """Finds sources."""
     history: HistoryStore
-    """What keeps chats."""
+    """Keeps chats."""
     agents: Agents
-    """The team, and who is in it."""
+    """The team and its members."""
     chat_agent: AgentDefinition | None
-    """The one of them that answers single chat; None: the model itself does."""
+    """The agent that answers single chat (`CHAT_AGENT`); None: the model answers without an agent."""
     safety: SafetyService | None
-    """What checks texts; None where none is configured."""
+    """Checks texts; None if no safety service is configured."""
     identity: Identity
-    """What tells who is calling."""
+    """Identifies the caller."""
     documents: DocumentStore
-    """The documents that answers cite."""
+    """Documents that answers cite."""
     pages: DocumentStore
-    """Images of their pages."""
+    """Images of the documents' pages."""
     tracing: Tracing | None = None
-    """What notes each turn; None where nobody reads that."""
+    """Makes a trace of each turn; None if traces are off."""
 
     def turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
-        """The events of one answer."""
+        """Answer with the model or with the agent of single chat; returns the events of the turn."""
         if self.chat_agent:
             events = agent_turn(request, context, self.chat_agent, self._agent_parts)
         else:
             images = SourceImages(self.pages, self.documents, self._no_images())
             events = run_turn(request, context, self.model, self.retriever, images)
-        return self._watched(events, request, context)
+        return self._wrapped(events, request, context)
 
     def team_turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
-        """The events of a team's answer."""
-        return self._watched(team_turn(request, context, self._agent_parts), request, context, team=True)
+        """Answer with the team of agents; returns the events of the turn."""
+        return self._wrapped(team_turn(request, context, self._agent_parts), request, context, team=True)
 
-    def _watched(
+    def _wrapped(
         self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, *, team: bool = False
     ) -> AsyncGenerator[ChatEvent]:
-        """A turn's events, guarded, recorded and traced."""
-        events = record(self._guarded(events, request, context, team=team), request, context, self.history)
+        """Wrap a turn's events: guard them, record them and trace them.
+
+        An event passes the wrappers from top to bottom. Each is a generator that reads from the one above it:
+
+            turn          run_turn, agent_turn or team_turn makes the events
+              │
+            guard         sees all events; holds back what is not cleared, adds thoughts, or ends the turn with an
+              │           error (only with RAI_MODE)
+            recorder      sees what the guard let out, and nothing else gets into the history; writes it when `Finished`
+              │           comes, and adds a thought first if that fails (only if the request names a conversation)
+            tracing       sees what the caller gets; its span is open before the turn starts and until it has ended, so
+              │           the spans of the model, the search and the guard are its children (only with traces)
+            RunningTurn   is not here: the trigger runs the result in one task, and an exception from any wrapper
+                          becomes one last `Failed` there
+
+        Nothing runs before the trigger asks the last wrapper for an event, and closing the last one closes all.
+        """
+        events = self._guarded(events, request, context, team=team)
+        events = record(events, request, context, self.history)
         return self.tracing.turn(events, request, context, "team" if team else "chat") if self.tracing else events
 
     def _guarded(
@@ -99,10 +116,10 @@ class Service:
         )
 
     async def attach(self, request: ChatRequest, files: Sequence[Attachment]) -> ChatRequest:
-        """The request with its files in it.
+        """Put the files into the request's messages.
 
         Raises:
-            BadRequest, TooLarge: names the file that cannot be taken, and why.
+            BadRequest, TooLarge: a file cannot be read; the message names it and says why.
         """
         return await attach(request, files, no_images=self._no_images()) if files else request
 
@@ -117,7 +134,7 @@ class Service:
         return None
 
     async def check(self) -> dict[str, PartHealth]:
-        """The health of every part, by name."""
+        """Check the health of every part, by the part's name in `GET /health`."""
         checks = {
             "model": self.model.check(),
             "retrieval": self.retriever.check(),
@@ -129,7 +146,7 @@ class Service:
         return dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
 
     async def load(self) -> None:
-        """Import what the settings ask for and requests import late; between two modules a request has its turn."""
+        """Import the modules that requests would import late. Another import can run between two of them."""
         for module in _late_modules(self.settings):
             await run_import(import_module, module)
 
@@ -147,7 +164,7 @@ class Service:
 
 
 def _late_modules(settings: Settings) -> Iterator[str]:
-    """Those that belong to no part, which open what they need themselves."""
+    """Names of modules that the settings ask for and that no part imports when it is built."""
     if settings.rai_mode != "off":
         yield from ("shared.guard.rules", "shared.guard.stream_guard")
     if settings.chat_agent:
