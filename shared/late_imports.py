@@ -1,7 +1,7 @@
 """Late imports: they take long, so they run in a thread, one at a time.
 
-When one thread imports a package and another a module in that package, each can wait for the other's import lock. Python
-detects such a deadlock and lets one of the imports fail, so two never run at the same time here.
+When one thread imports a package and another a module in that package, each can wait for the other's import lock.
+Python detects such a deadlock and lets one of the imports fail, so two never run at the same time here.
 """
 
 import asyncio
