@@ -1,13 +1,15 @@
-"""From what a model says to the events of an answer: what single chat and an agent that answers it share."""
+"""Turns what a model says into the events of an answer, for single chat and for an agent that answers it.
 
+On the way the follow-up questions leave the text, and citations are compared with what was retrieved.
+"""
+
+import re
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import aclosing
 from typing import assert_never
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import Json, ToolCall
-from shared.core.citations import unverified_citations
-from shared.core.followups import FollowupParser
 from shared.errors import Unavailable
 from shared.events import (
     ChatEvent,
@@ -21,6 +23,20 @@ from shared.events import (
     Usage,
 )
 
+_FOLLOWUP = re.compile(r"(?<!\s)\s*<<([^<>\s][^<>\n]{0,399}|[^<>\n]{1,390}\?\s{0,9})>>")
+"""`<<question>>`, with the white space before it.
+
+The question is one line of at most 400 characters without angle brackets. One that begins with a space has to end in a
+question mark: code such as `a << 2 >> b` is text.
+"""
+_UNDECIDED = re.compile(r"(?<!\s)\s*(?:<(?:<[^<>\n]{0,400}>?)?)?\Z")
+"""The end of the text so far, if more text could make it a follow-up question, or the white space before one."""
+
+_BRACKETED = re.compile(r"\[([^\[\]\n]{1,300})\](?!\()")
+"""Text in brackets that is not the label of a Markdown link."""
+_LOOKS_LIKE_A_SOURCE = re.compile(r"\S.*\.[A-Za-z0-9]{1,8}(#page=\d+)?")
+"""A file name, with or without a page: `[1]` and `[sic]` are no citations."""
+
 
 async def answered(
     said: AsyncGenerator[ModelEvent | Retrieved],
@@ -29,16 +45,16 @@ async def answered(
     known: Callable[[], Collection[str]],
     spent: Usage | None = None,
 ) -> AsyncGenerator[ChatEvent]:
-    """Make the answer's events of what a model says.
+    """Make the events of an answer from the events of a model.
 
     Args:
-        said: One answer; `Retrieved` passes as it is.
-        want_followups: Whether the model was asked for follow-up questions, which leave the text.
-        known: What may be cited, asked for when the text is whole.
-        spent: What the question cost before.
+        said: One answer of a model; `Retrieved` passes unchanged.
+        want_followups: Whether the model was asked for follow-up questions, which are taken out of the text.
+        known: Returns the names that may be cited; called when the text is complete.
+        spent: What the model calls before this one used.
 
     Raises:
-        Unavailable: the answer breaks off.
+        Unavailable: the model's answer has no end.
     """
     parser = FollowupParser() if want_followups else None
     answer: list[str] = []
@@ -73,12 +89,58 @@ async def answered(
     )
 
 
+def final_reason(finished: ModelFinished) -> str:
+    """The reason why an answer ended; `stop` for one that ends in tool calls, since nothing is left to call."""
+    return "stop" if finished.reason == "tool_calls" else finished.reason
+
+
 def unverified(text: str, known: Collection[str]) -> Thought | None:
-    """The thought that names what a text cites and nobody found, if there is any."""
+    """Make the thought that names the unverified citations of a text; None if there are none."""
     names = unverified_citations(text, known)
     return Thought("Unverified citations", list[Json](names)) if names else None
 
 
-def final_reason(finished: ModelFinished) -> str:
-    """Why an answer ended: one that ends in calls has nothing left to call."""
-    return "stop" if finished.reason == "tool_calls" else finished.reason
+def unverified_citations(text: str, known: Collection[str]) -> list[str]:
+    """List the sources that a text cites as `[name]` and that are not known, each once, in order.
+
+    Args:
+        text: The whole answer.
+        known: The `sourcepage` of each retrieved passage, and the names of attached files.
+    """
+    cited = dict.fromkeys(_BRACKETED.findall(text))
+    return [name for name in cited if name not in known and _LOOKS_LIKE_A_SOURCE.fullmatch(name)]
+
+
+class FollowupParser:
+    """Splits a stream of text into the text for the user and the follow-up questions, however chunks cut the markers.
+
+    The white space before a marker and after the last one is removed. Only `_UNDECIDED` text is held back.
+    """
+
+    def __init__(self) -> None:
+        self.questions: list[str] = []
+        """The questions found so far, each once."""
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Add the next piece of text; return what can be shown now."""
+        held = self._held + text
+        shown = ""
+        while marker := _FOLLOWUP.search(held):
+            shown += held[: marker.start()]
+            held = held[marker.end() :]
+            if (question := marker[1].strip()) and question not in self.questions:
+                self.questions.append(question)
+        undecided = _UNDECIDED.search(held)
+        cut = undecided.start() if undecided else len(held)
+        self._held = held[cut:]
+        return shown + held[:cut]
+
+    def flush(self) -> str:
+        """End the text; return what was held back and is no marker."""
+        held, self._held = self._held, ""
+        _, opened, question = held.partition("<<")
+        # A marker that is not closed is a question that the model had no room to finish: it is dropped.
+        cut_off = bool(opened) and not question[:1].isspace()
+        is_gap = bool(self.questions) and not held.strip()
+        return "" if cut_off or is_gap else held

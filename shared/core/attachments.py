@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from zipfile import BadZipFile
 
 from shared.chat_types import ChatRequest, FileText, ImagePart, Json, Message, Role
-from shared.core.image_types import IMAGE_TYPES, image_type
+from shared.documents.media_types import IMAGE_TYPES, image_type
 from shared.errors import BadRequest, TooLarge
 from shared.events import Thought
 

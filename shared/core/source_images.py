@@ -15,9 +15,9 @@ from typing import Protocol
 from urllib.parse import unquote
 
 from shared.chat_types import ChatRequest, ImagePart, Json, Passage, RequestContext
-from shared.core.image_types import image_type
 from shared.core.newer_overrides import sources_as
 from shared.documents import StoredDocument, page_image
+from shared.documents.media_types import image_type
 from shared.errors import SwitchboardError
 from shared.events import DataPoint, SourceImage, Thought
 

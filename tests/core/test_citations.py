@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.core.citations import unverified_citations
+from shared.core.answering import unverified_citations
 
 SOURCES = {"plan.pdf#page=3", "leave.md"}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shared.core.followups import FollowupParser
+from shared.core.answering import FollowupParser
 
 MARKED_TEXT = st.lists(st.sampled_from(["<", ">", "<<", ">>", " ", "\n", "Why", "a", "é", "?", "<<Why?>>"])).map(
     "".join
