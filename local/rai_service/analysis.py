@@ -26,25 +26,25 @@ class SessionAnalysis:
         Raises:
             BadRequest: it is no payload of its API.
         """
-        self._last = buffer.source
+        self._last = buffer.side
         for new in self._reader.read(buffer):
             if new.place not in self._texts:
                 self._texts[new.place] = TextAnalysis(new.place, self._policy)
             yield from self._texts[new.place].feed(new.text)
 
     def commit(self) -> Iterator[SafetyEvent]:
-        """Take the texts of the source that was read last as complete; yield the rest about them."""
+        """Take the texts of the side that was read last as complete; yield the rest about them."""
         if self._last:
             yield from self._complete(self._last)
 
     def finish(self) -> Iterator[SafetyEvent]:
         """Take all texts as complete; yield the rest about them."""
-        for source in Side:
-            yield from self._complete(source)
+        for side in Side:
+            yield from self._complete(side)
 
-    def _complete(self, source: Side) -> Iterator[SafetyEvent]:
-        self._reader.commit(source)
-        for place in [place for place in self._texts if place.source is source]:
+    def _complete(self, side: Side) -> Iterator[SafetyEvent]:
+        self._reader.commit(side)
+        for place in [place for place in self._texts if place.side is side]:
             yield from self._texts.pop(place).finish()
 
 
@@ -57,7 +57,7 @@ class TextAnalysis:
     def __init__(self, place: Place, policy: Policy) -> None:
         self._place = place
         self._policy = policy
-        self._tasks = {name: task for name, task in policy.tasks.items() if place.source in task.blocks_from}
+        self._tasks = {name: task for name, task in policy.tasks.items() if place.side in task.blocks_from}
         self._search = Search(policy.patterns)
         self._found: set[str] = set()
         self._behind = bytearray()
@@ -98,7 +98,7 @@ class TextAnalysis:
         name, severity = self._policy.meanings[match.pattern]
         if name in self._tasks:
             self._found.add(name)
-            finding = _something(self._tasks[name], severity, self._place.source)
+            finding = _something(self._tasks[name], severity, self._place.side)
             yield AnalysisResult(self._place, match.start, match.end, (finding,))
 
     def _watermark(self, clear: int) -> Iterator[Watermark]:
@@ -111,8 +111,8 @@ class TextAnalysis:
             yield Watermark(self._place, before + ahead)
 
 
-def _something(task: Task, severity: int, source: Side) -> Finding:
-    blocks_from = task.blocks_from[source]
+def _something(task: Task, severity: int, side: Side) -> Finding:
+    blocks_from = task.blocks_from[side]
     return Finding(
         kind=task.kind,
         category=task.category,

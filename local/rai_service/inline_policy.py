@@ -44,7 +44,7 @@ def _task(setting: Mapping[str, Json], words: Policy, path: str) -> Task:
     criteria = _object(setting.get("blockingCriteria"))
     known = next((task for name, task in words.tasks.items() if _plain(name) == _plain(wanted)), None)
     blocks_from = _blocks_from(criteria, graded=known is None or known.kind == HARM_CATEGORY)
-    sources = _sources(setting, path)
+    sources = _sides(setting, path)
     if known:
         return replace(known, blocks_from=dict.fromkeys(sources, blocks_from))
     name = str(wanted).upper()
@@ -66,11 +66,11 @@ def _blocks_from(criteria: Mapping[str, Json], *, graded: bool) -> int | None:
     return allowed + 1 if isinstance(allowed, int) and allowed < _HIGHEST_SEVERITY else None
 
 
-def _sources(setting: Mapping[str, Json], path: str) -> list[Side]:
+def _sides(setting: Mapping[str, Json], path: str) -> list[Side]:
     """The sources that a task is applied for, whoever speaks; all where it does not say."""
     applied = _objects(setting.get("appliedFor"))
     named = {_plain(each.get("source") or "").removeprefix("source") for each in applied} - {""}
-    found = [source for source in Side if source.lower() in named]
+    found = [side for side in Side if side.lower() in named]
     if len(found) < len(named):
         raise BadRequest(f"{path}.appliedFor has a source that is neither prompt nor completion.")
     return found or list(Side)

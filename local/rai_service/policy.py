@@ -29,7 +29,7 @@ class Task:
     category: str
     """Of harm, such as `HATE`; empty for other kinds."""
     blocks_from: Mapping[Side, int | None]
-    """By source: the severity that blocks, None where none does. A source that is missing is not looked at."""
+    """By side: the severity that blocks, None where none does. A side that is missing is not looked at."""
     known: bool = True
     """Whether there are words to find it by."""
 
@@ -131,7 +131,7 @@ def _policy(file: _File) -> Policy:
     for key, detection in file.detections.items():
         blocks = {Side.PROMPT: detection.block_prompt, Side.COMPLETION: detection.block_completion}
         name = key.upper()
-        tasks[name] = Task(name, "", {source: 0 if does else None for source, does in blocks.items()})
+        tasks[name] = Task(name, "", {side: 0 if does else None for side, does in blocks.items()})
         found += [(pattern, name, 0) for pattern in _compiled(detection, f"detections.{key}")]
     return Policy(
         name=file.name,

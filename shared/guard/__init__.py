@@ -34,7 +34,7 @@ class Api(StrEnum):
 class Buffer:
     """A payload to analyse (rai-aoai-alignment-mode, 'Request Event')."""
 
-    source: Side
+    side: Side
     """Where it comes from."""
     api: Api
     """Whose shape it has."""
@@ -46,7 +46,7 @@ class Buffer:
 class Place:
     """Which text of a conversation is meant (rai-aoai-alignment-mode, '`messageId` and `contentIndex`')."""
 
-    source: Side
+    side: Side
     """Its side."""
     message_id: str
     """A prompt's message, an answer's choice or a realtime item."""

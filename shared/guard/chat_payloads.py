@@ -66,5 +66,5 @@ def _written(message: Message) -> str:
     return "\n\n".join(text for text in (message.text, message.tool_call_id, *calls) if text)
 
 
-def _buffer(source: Side, payload: object) -> Buffer:
-    return Buffer(source, Api.CHAT_COMPLETION, msgspec.json.encode(payload).decode())
+def _buffer(side: Side, payload: object) -> Buffer:
+    return Buffer(side, Api.CHAT_COMPLETION, msgspec.json.encode(payload).decode())

@@ -1,5 +1,6 @@
 """What of a session's texts may be shown, by what the service has said of them so far. Offsets are UTF-8 bytes."""
 
+from collections import deque
 from collections.abc import Mapping
 from typing import assert_never
 
@@ -49,9 +50,9 @@ class Clearance:
         watermark = self._watermarks.get(place, 0)
         return max(0, min(watermark, self._blocked.get(place, watermark)))
 
-    def findings(self, source: Side) -> Mapping[tuple[str, str], Finding]:
+    def findings(self, side: Side) -> Mapping[tuple[str, str], Finding]:
         """The worst finding of each kind and category on one side."""
-        return {key[1:]: finding for key, finding in self._worst.items() if key[0] is source}
+        return {key[1:]: finding for key, finding in self._worst.items() if key[0] is side}
 
     def expect(self, place: Place, text: str) -> None:
         """Count the next piece of a text, which has to be cleared; it may still wait to be sent."""
@@ -85,13 +86,13 @@ class Clearance:
 
     def _see_result(self, event: AnalysisResult) -> None:
         for finding in event.findings:
-            key = (event.place.source, finding.kind, finding.category)
+            key = (event.place.side, finding.kind, finding.category)
             known = self._worst.get(key)
             if finding.result == "OK" and (known is None or _badness(finding) > _badness(known)):
                 self._worst[key] = finding
         if not event.blocking:
             return
-        self._blocking = self._blocking or event.place.source
+        self._blocking = self._blocking or event.place.side
         if event.place in self._sent:
             self._blocked[event.place] = min(event.start, self._blocked.get(event.place, event.start))
         else:
@@ -100,3 +101,57 @@ class Clearance:
 
 def _badness(finding: Finding) -> tuple[bool, bool, int]:
     return finding.blocking, finding.detected, finding.severity
+
+
+class ReleaseQueue[T]:
+    """Holds text and other items; gives the text as far as it is cleared, and each item once the text before it is out.
+
+    Text goes in as strings and is counted in UTF-8 bytes; what comes out never ends within a character.
+    """
+
+    def __init__(self) -> None:
+        self._text = bytearray()
+        self._out = 0
+        self._items: deque[tuple[int, T]] = deque()
+
+    @property
+    def held(self) -> int:
+        """Bytes of text that wait."""
+        return len(self._text)
+
+    @property
+    def empty(self) -> bool:
+        """Whether everything is out."""
+        return not self._text and not self._items
+
+    @property
+    def item(self) -> T | None:
+        """The next item, if all text before it is out."""
+        return self._items[0][1] if self._items and self._items[0][0] == self._out else None
+
+    def hold_text(self, text: str) -> None:
+        """Add text at the end."""
+        self._text += text.encode()
+
+    def hold(self, item: T) -> None:
+        """Add an item behind all text so far."""
+        self._items.append((self._out + len(self._text), item))
+
+    def take_item(self) -> None:
+        """The next item is out."""
+        self._items.popleft()
+
+    def take_text(self, shown: int | None) -> str:
+        """The next text that may go out, up to the next item.
+
+        Args:
+            shown: How many bytes of the whole text may be shown; None: all.
+        """
+        end = self._items[0][0] if self._items else self._out + len(self._text)
+        size = max(0, min(end, end if shown is None else shown) - self._out)
+        while 0 < size < len(self._text) and self._text[size] & 0xC0 == 0x80:  # within a character
+            size -= 1
+        taken = self._text[:size].decode()
+        del self._text[:size]
+        self._out += size
+        return taken

@@ -46,7 +46,7 @@ async def analyse(
 async def _send(buffers: Sequence[Buffer], session: SafetySession) -> None:
     for buffer, following in zip(buffers, [*buffers[1:], None], strict=True):
         await session.send(buffer)
-        if following is None or following.source is not buffer.source:
+        if following is None or following.side is not buffer.side:
             await session.commit()
     await session.finish()
 

@@ -7,6 +7,7 @@ images and sound, names, and the arguments of tool calls, for which there is no 
 Source: rai-aoai-alignment-mode, '`messageId` and `contentIndex` in returned events'.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import cast
@@ -16,10 +17,12 @@ from pydantic_core import from_json
 from shared.chat_types import Json
 from shared.errors import BadRequest
 from shared.guard import Api, Buffer, Place, Side
-from shared.guard.realtime_ids import build_message_id
 
 _LARGEST_INDEX = 2**31 - 1
 """What the service's events can carry."""
+_LONGEST_ID = 9_999
+"""Characters; OpenAI's have fewer than a hundred."""
+_LENGTH = re.compile(r"[1-9][0-9]{0,3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,9 @@ class PayloadReader:
         """
         return [new for found in read_texts(buffer) if (new := self._add(found))]
 
-    def commit(self, source: Side) -> None:
-        """All texts of a source are complete: what comes after begins new ones."""
-        self._texts = {place: pieces for place, pieces in self._texts.items() if place.source is not source}
+    def commit(self, side: Side) -> None:
+        """All texts of a side are complete: what comes after begins new ones."""
+        self._texts = {place: pieces for place, pieces in self._texts.items() if place.side is not side}
 
     def _add(self, found: PlacedText) -> PlacedText | None:
         pieces = self._texts.setdefault(found.place, [])
@@ -76,9 +79,9 @@ def read_texts(buffer: Buffer) -> list[PlacedText]:
         BadRequest: it is no payload of its API; says which key is wrong, and quotes nothing.
     """
     payload = _parse(buffer.payload)
-    found = _READERS[buffer.api, buffer.source](payload)
+    found = _READERS[buffer.api, buffer.side](payload)
     return [
-        PlacedText(Place(buffer.source, each.message_id, each.content_index), each.text, each.whole)
+        PlacedText(Place(buffer.side, each.message_id, each.content_index), each.text, each.whole)
         for each in found
         if each.text
     ]
@@ -272,3 +275,46 @@ def _index(value: Json, path: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LARGEST_INDEX:
         raise BadRequest(f"{path} should be a whole number from 0.")
     return value
+
+
+def build_message_id(response_id: str, item_id: str) -> str:
+    """Make the message id of an item of a response.
+
+    Raises:
+        BadRequest: an id is empty or too long, or nobody could tell from the result where the ids begin.
+    """
+    if not 0 < len(response_id) <= _LONGEST_ID or not 0 < len(item_id) <= _LONGEST_ID:
+        raise BadRequest(f"A realtime answer needs a response_id and an item_id of 1 to {_LONGEST_ID:,} characters.")
+    message_id = f"{len(response_id)}{response_id}{len(item_id)}{item_id}"
+    read_message_id(message_id)
+    return message_id
+
+
+def read_message_id(message_id: str) -> tuple[str, str]:
+    """Take the response's and the item's id out of a message id.
+
+    Raises:
+        BadRequest: it is none, or reads in more than one way.
+    """
+    readings = [
+        (response_id, item_id)
+        for response_id, rest in _cut_id(message_id)
+        for item_id, nothing in _cut_id(rest)
+        if not nothing
+    ]
+    match readings:
+        case [reading]:
+            return reading
+        case []:
+            raise BadRequest("This is no message id of a realtime answer: it is made like 6res_017item_02.")
+        case _:
+            raise BadRequest("This message id of a realtime answer reads in more than one way.")
+
+
+def _cut_id(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each id that `text` can begin with, its length before it, and what comes after it."""
+    digits = _LENGTH.match(text)
+    for end in range(1, digits.end() + 1 if digits else 1):
+        stop = end + int(text[:end])
+        if stop <= len(text):
+            yield text[end:stop], text[stop:]

@@ -1,21 +1,29 @@
 """How turns are guarded."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from shared.chat_types import Json, RequestContext
 from shared.errors import BadRequest, SwitchboardError, TooLarge
 from shared.events import Thought
-from shared.guard import SafetyService, Side
+from shared.guard import Finding, SafetyService, Side
 from shared.guard.check import Check
-from shared.guard.filter_results import Results, filter_results
 
 REFUSED = {
     Side.PROMPT: "The safety check refused what was asked. Please rephrase it.",
     Side.COMPLETION: "The safety check stopped this answer. Please rephrase the question.",
 }
 """What the caller is told, by what was refused."""
+
+_SEVERITIES = ("safe", "low", "medium", "high")
+"""Azure's words, each for two of the eight severities."""
+_HARMS = {"hate": "hate", "selfharm": "self_harm", "sexual": "sexual", "violence": "violence"}
+"""The categories that have a severity, by their names without separators."""
+
+type Results = dict[str, Json]
+"""Findings by category, in the shape of Azure OpenAI's content filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +67,9 @@ class Rules:
             return False
         return check.complete or (check.fault is not None and self.forgives(check.fault))
 
-    def results(self, source: Side, *checks: Check) -> Results:
+    def results(self, side: Side, *checks: Check) -> Results:
         """What was found on one side, in the shape of `content_filter_results`."""
-        findings = [finding for check in checks for finding in check.clearance.findings(source).values()]
+        findings = [finding for check in checks for finding in check.clearance.findings(side).values()]
         return filter_results(findings, enforced=self.enforced)
 
     def thought(self, prompt: Results, answer: Results, *checks: Check) -> Thought:
@@ -76,3 +84,63 @@ class Rules:
             told = "The question and the answer are checked, and nothing was found that the policy forbids."
         props: dict[str, Json] = {"mode": self.mode, "service": self.kind}
         return Thought("Safety", told, {**props, "prompt_filter_results": prompt, "content_filter_results": answer})
+
+
+def filter_results(findings: Iterable[Finding], *, enforced: bool) -> Results:
+    """`content_filter_results` of these findings.
+
+    Args:
+        findings: In any order; of several in one category the worst counts.
+        enforced: Whether what the policy forbids was held back, not just reported.
+    """
+    results: Results = {}
+    for finding in findings:
+        name = _name(finding)
+        result: Results = {"filtered": finding.blocking and enforced}
+        if name in _HARMS.values():
+            result["severity"] = _SEVERITIES[min(max(finding.severity, 0), 7) // 2]
+        else:
+            result["detected"] = finding.detected
+        results = merged(results, {name: result})
+    return results
+
+
+def merged(ours: Results, theirs: Json) -> Results:
+    """Both results by category; in a category that both have, the worse counts."""
+    results = dict(theirs) if isinstance(theirs, dict) else {}
+    for name, result in ours.items():
+        other = results.get(name)
+        if isinstance(result, dict) and isinstance(other, dict):
+            results[name] = {**other, **result, **_worse(result, other)}
+        else:
+            results[name] = result
+    return results
+
+
+def merged_prompt(ours: Results, theirs: Json) -> Json:
+    """`prompt_filter_results`: theirs, with ours in the first prompt, which is the conversation."""
+    rest = list(theirs) if isinstance(theirs, list) else []
+    if not ours:
+        return theirs
+    for place, entry in enumerate(rest):
+        if isinstance(entry, dict) and entry.get("prompt_index") == 0:
+            rest[place] = {**entry, "content_filter_results": merged(ours, entry.get("content_filter_results"))}
+            return rest
+    return [{"prompt_index": 0, "content_filter_results": ours}, *rest]
+
+
+def _worse(one: Results, other: Results) -> Results:
+    worse: Results = {}
+    for key in ("filtered", "detected"):
+        if key in one or key in other:
+            worse[key] = bool(one.get(key)) or bool(other.get(key))
+    words = [cast("str", word) for result in (one, other) if (word := result.get("severity")) in _SEVERITIES]
+    if words:
+        worse["severity"] = max(words, key=_SEVERITIES.index)
+    return worse
+
+
+def _name(finding: Finding) -> str:
+    """Azure's name of what was looked for, such as `self_harm` or `jailbreak`."""
+    name = (finding.category or finding.kind).lower().replace("-", "_").replace(" ", "_")
+    return _HARMS.get(name.replace("_", ""), name)

@@ -30,9 +30,8 @@ from shared.events import (
 from shared.guard import Side
 from shared.guard.chat_payloads import ANSWER, MORE, prompt_texts
 from shared.guard.check import Check
-from shared.guard.filter_results import Results, merged, merged_prompt
-from shared.guard.release import Line
-from shared.guard.rules import REFUSED, Rules
+from shared.guard.clearance import ReleaseQueue
+from shared.guard.rules import REFUSED, Results, Rules, merged, merged_prompt
 from shared.guard.source_guard import GuardedSources
 from shared.guard.team_guard import GuardedMessages
 
@@ -87,7 +86,7 @@ class _GuardedTurn:
         self._is_team = team
         self._changed = asyncio.Event()
         self._taken = asyncio.Event()
-        self._line: Line[_Held] = Line()
+        self._queue: ReleaseQueue[_Held] = ReleaseQueue()
         self._prompt = prompt_texts(request)
         self._main = rules.check(context, self._changed)
         self._checks = [self._main]
@@ -111,7 +110,7 @@ class _GuardedTurn:
                 self._refuse()
                 if pulling.done() and not self._messages.waiting:
                     pulling.result()  # raises what the turn failed with
-                    if self._line.empty:
+                    if self._queue.empty:
                         return
                 await self._changed.wait()
         finally:
@@ -125,7 +124,7 @@ class _GuardedTurn:
             async for event in turn:
                 self._take_in(event)
                 self._changed.set()
-                while self._line.held > LONGEST_HELD:
+                while self._queue.held > LONGEST_HELD:
                     self._main.expect()
                     self._taken.clear()
                     await self._taken.wait()
@@ -133,21 +132,21 @@ class _GuardedTurn:
     def _take_in(self, event: ChatEvent) -> None:
         match event:
             case TextDelta():
-                self._line.hold_text(event.text)
+                self._queue.hold_text(event.text)
                 self._main.add(ANSWER, event.text)
             case AgentMessage():
                 self._messages.take_in(event)
             case Retrieved():
                 self._sources.take_in(event)
                 query = event.generated_query
-                self._line.hold(_Held(event, self._check_alone(query) if query else None))
+                self._queue.hold(_Held(event, self._check_alone(query) if query else None))
             case Finished():
                 self._main.add(MORE, "\n".join(event.followup_questions or ()))
                 if not self._is_team:
                     self._main.finish()
-                self._line.hold(_Held(event))
+                self._queue.hold(_Held(event))
             case CompletionStarted() | FilterAnnotation() | ThoughtsAdded() | Failed():
-                self._line.hold(_Held(event))
+                self._queue.hold(_Held(event))
             case _:
                 assert_never(event)
 
@@ -162,10 +161,10 @@ class _GuardedTurn:
     def _ready(self) -> Iterator[ChatEvent]:
         """What may go out now; looks at what is known anew before each event."""
         while self._is_open() or self._prompt_is_clear():
-            if text := self._line.take_text(None if self._is_open() else self._main.clearance.shown(ANSWER)):
+            if text := self._queue.take_text(None if self._is_open() else self._main.clearance.shown(ANSWER)):
                 yield TextDelta(text)
-            elif (held := self._line.item) and self._may_go(held):
-                self._line.take_item()
+            elif (held := self._queue.item) and self._may_go(held):
+                self._queue.take_item()
                 yield from self._told(held.event)
             elif message := self._messages.take():
                 yield message
@@ -199,7 +198,7 @@ class _GuardedTurn:
     def _refuse(self) -> None:
         """Raise why the turn cannot go on, if it cannot."""
         side = self._blocking()
-        if side is Side.COMPLETION and self._waits_for_sources(self._line.item):
+        if side is Side.COMPLETION and self._waits_for_sources(self._queue.item):
             return  # what is cleared of the answer goes out behind them
         if side:
             raise ContentFiltered(REFUSED[side], results=dict(self._rules.results(side, *self._checks)))

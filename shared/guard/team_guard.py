@@ -8,8 +8,7 @@ from shared.events import AgentMessage, Thought, Usage
 from shared.guard import Side
 from shared.guard.chat_payloads import ANSWER, MORE
 from shared.guard.check import Check
-from shared.guard.filter_results import merged
-from shared.guard.rules import REFUSED, Rules
+from shared.guard.rules import REFUSED, Rules, merged
 from shared.guard.source_guard import GuardedSources
 
 

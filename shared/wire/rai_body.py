@@ -124,7 +124,7 @@ def _refuse_second_text(items: list[Json], buffers: list[Buffer]) -> None:
     """Two plain texts would be the same message of the same conversation."""
     plain = [isinstance(item, dict) and item.get("text") not in (None, "") for item in items]
     for number in range(1, len(items)):
-        if plain[number - 1] and plain[number] and buffers[number - 1].source is buffers[number].source:
+        if plain[number - 1] and plain[number] and buffers[number - 1].side is buffers[number].side:
             raise BadRequest(
                 f"Event {number + 1} of the list: two texts of one side follow each other. Send each in a request of "
                 "its own, or both as the messages of one payload."
@@ -145,17 +145,17 @@ def _parse_event(body: dict[str, Json]) -> Buffer:
     return Buffer(Side(event.source_type), Api(event.api_name), payload)
 
 
-def _chat_buffer(source: Side, text: str) -> Buffer:
+def _chat_buffer(side: Side, text: str) -> Buffer:
     """A text as the only message of a conversation, or as the only choice of an answer."""
-    if source is Side.PROMPT:
+    if side is Side.PROMPT:
         payload: Json = {"messages": [{"role": "user", "content": text}]}
     else:
         payload = {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}
-    return Buffer(source, Api.CHAT_COMPLETION, encode_json(payload).decode())
+    return Buffer(side, Api.CHAT_COMPLETION, encode_json(payload).decode())
 
 
 def _place(place: Place) -> dict[str, Json]:
-    return {"sourceType": place.source.value, "messageId": place.message_id, "contentIndex": place.content_index}
+    return {"sourceType": place.side.value, "messageId": place.message_id, "contentIndex": place.content_index}
 
 
 def _finding(finding: Finding) -> Json:

@@ -59,7 +59,7 @@ async def analyze(service: SafetyService, *buffers: Buffer) -> list[SafetyEvent]
     async with service.session(CONTEXT) as session:
         for buffer, following in zip(buffers, [*buffers[1:], None], strict=True):
             await session.send(buffer)
-            if following is None or following.source is not buffer.source:
+            if following is None or following.side is not buffer.side:
                 await session.commit()
         await session.finish()
         return [event async for event in session.events()]

@@ -140,7 +140,7 @@ def fixed(after: int, *events: SafetyEvent, source: Side = Side.COMPLETION) -> S
             if step == "commit" and not seen:
                 for event in cleared(session.texts):
                     yield event
-            if isinstance(step, Buffer) and step.source is source:
+            if isinstance(step, Buffer) and step.side is source:
                 seen += 1
                 if seen == after:
                     for event in events:

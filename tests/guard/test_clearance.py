@@ -38,7 +38,7 @@ def test_what_may_be_shown_ends_at_the_highest_watermark_and_before_the_first_bl
         shown = clearance.shown(ANSWER)
         assert 0 <= shown <= highest
         assert all(shown <= max(0, block.start) for block in blocked if block.place == ANSWER)
-        if any(block.place.source is Side.PROMPT for block in blocked):  # none was sent
+        if any(block.place.side is Side.PROMPT for block in blocked):  # none was sent
             assert shown == 0
         elif not [block for block in blocked if block.place == ANSWER]:
             assert shown == highest

@@ -2,7 +2,7 @@ import pytest
 
 from shared.chat_types import Json
 from shared.guard import Finding
-from shared.guard.filter_results import filter_results, merged, merged_prompt
+from shared.guard.rules import filter_results, merged, merged_prompt
 
 
 def found(category: str, severity: int = 0, *, kind: str = "HARM_CATEGORY", blocking: bool = False) -> Finding:

@@ -33,7 +33,7 @@ def answer(api: Api, payload: Json) -> list[tuple[str, int, str, bool]]:
 
 def _read(api: Api, source: str, payload: Json) -> list[PlacedText]:
     found = read_texts(buffer(api, Side(source), payload))
-    assert {each.place.source for each in found} <= {Side(source)}
+    assert {each.place.side for each in found} <= {Side(source)}
     return found
 
 
@@ -317,4 +317,4 @@ def test_any_json_is_read_or_refused_in_words(api: Api, source: Side, payload: J
     found: list[PlacedText] = []
     with suppress(BadRequest):
         found = read_texts(buffer(api, source, payload))
-    assert all(each.text and each.place.source is source for each in found)
+    assert all(each.text and each.place.side is source for each in found)

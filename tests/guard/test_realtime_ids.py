@@ -7,7 +7,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from shared.errors import BadRequest
-from shared.guard.realtime_ids import build_message_id, read_message_id
+from shared.guard.payloads import build_message_id, read_message_id
 
 IDS = st.text(min_size=1, max_size=30) | st.text("0123456789a", min_size=1, max_size=15)
 

@@ -77,7 +77,7 @@ async def test_everything_that_the_caller_wrote_is_asked_about() -> None:
     )
     service = ScriptedSafety(honest())
     assert (await watched(answer("Yes."), rules(service), asked)).error is None
-    texts = {place.message_id: text for place, text in service.sessions[0].texts.items() if place.source == "PROMPT"}
+    texts = {place.message_id: text for place, text in service.sessions[0].texts.items() if place.side == "PROMPT"}
     assert texts["0"] == "Be nice."
     assert texts["1"] == 'c-1 search {"q":"x"}'
     assert texts["2"] == "Found.\n\nc-1"

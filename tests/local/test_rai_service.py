@@ -99,7 +99,7 @@ async def test_a_turn_is_analyzed_from_its_prompt_to_the_end_of_its_answer() -> 
     async with called() as call:
         events = await say(call, DEFAULT, prompt("How are you?"), Commit(), piece("Fine, "), piece("thanks."), Commit())
         assert dict(await call.initial_metadata() or ())["x-rai-service"] == "reference stand-in"
-    assert [(event.place.source, event.offset) for event in events if isinstance(event, Watermark)] == [
+    assert [(event.place.side, event.offset) for event in events if isinstance(event, Watermark)] == [
         (Side.PROMPT, 12),
         (Side.COMPLETION, 13),
     ]

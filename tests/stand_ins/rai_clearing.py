@@ -30,20 +30,20 @@ class Clearing:
         self._lag = lag
         self._reader = PayloadReader()
         self._texts: dict[Place, _Text] = {}
-        self.source = Side.PROMPT
+        self.side = Side.PROMPT
         """The side of what was sent last."""
 
     def answer(self, message: ClientMessage) -> Iterator[SafetyEvent]:
         """Yield what can be said after this message."""
         if isinstance(message, Buffer):
-            self.source = message.source
+            self.side = message.side
             for piece in self._reader.read(message):
                 text = self._texts.setdefault(piece.place, _Text(piece.place))
                 text.said += piece.text.encode()
                 yield from self._results(text)
                 yield from self._mark(text, len(text.said) - max(self._lag, self._begun_word(text)))
         elif isinstance(message, Commit):
-            yield from self._end(self.source)
+            yield from self._end(self.side)
 
     def end(self) -> Iterator[SafetyEvent]:
         """Yield what is left to say when nothing more comes."""
@@ -52,7 +52,7 @@ class Clearing:
 
     def _end(self, source: Side) -> Iterator[SafetyEvent]:
         for text in self._texts.values():
-            if text.place.source is source:
+            if text.place.side is source:
                 yield from self._mark(text, len(text.said))
 
     def _results(self, text: _Text) -> Iterator[SafetyEvent]:

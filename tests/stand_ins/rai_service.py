@@ -105,7 +105,7 @@ class Session:
         last = Side.PROMPT
         for message in self.messages:
             if isinstance(message, Buffer):
-                last = message.source
+                last = message.side
             elif isinstance(message, Commit):
                 sources.append(last)
         return sources
@@ -264,7 +264,7 @@ class RaiStandIn:
         clearing = Clearing(self.words, self.lag)
         async for message in session.as_they_come():
             await self._send(clearing.answer(message), context)
-            if isinstance(message, Commit) and clearing.source is until:
+            if isinstance(message, Commit) and clearing.side is until:
                 return
         await self._send(clearing.end(), context)
 

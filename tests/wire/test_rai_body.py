@@ -35,7 +35,7 @@ def test_a_payload_that_is_an_object_is_written_compactly_with_its_keys_in_order
 def test_words_count_in_any_case(api: Api, source: Side) -> None:
     for change in (str.lower, str.upper, str.title):
         [buffer] = parse_analysis(EVENT | {"apiName": change(api.value), "sourceType": change(source.value)})
-        assert (buffer.api, buffer.source) == (api, source)
+        assert (buffer.api, buffer.side) == (api, source)
 
 
 @pytest.mark.parametrize("source", Side)
@@ -46,7 +46,7 @@ def test_a_plain_text_is_a_message_or_an_answer_of_its_own(source: Side) -> None
 
 def test_a_plain_text_is_a_prompt_unless_told() -> None:
     [buffer] = parse_analysis({"text": "Hello", "unknown": 1})
-    assert (buffer.source, json.loads(buffer.payload)) == (
+    assert (buffer.side, json.loads(buffer.payload)) == (
         Side.PROMPT,
         {"messages": [{"role": "user", "content": "Hello"}]},
     )
@@ -60,7 +60,7 @@ def test_what_a_designer_leaves_blank_is_left_out() -> None:
 
 def test_a_list_is_one_conversation_in_its_order() -> None:
     buffers = parse_analysis({"events": [EVENT, {"text": "Hi", "sourceType": "COMPLETION"}]})
-    assert [buffer.source for buffer in buffers] == [Side.PROMPT, Side.COMPLETION]
+    assert [buffer.side for buffer in buffers] == [Side.PROMPT, Side.COMPLETION]
 
 
 @pytest.mark.parametrize(

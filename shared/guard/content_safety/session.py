@@ -54,7 +54,7 @@ class _Text:
     @property
     def is_due(self) -> bool:
         """Whether it may be analysed now."""
-        return not self.blocked and (self.complete or self.place.source is Side.COMPLETION)
+        return not self.blocked and (self.complete or self.place.side is Side.COMPLETION)
 
     @property
     def is_over(self) -> bool:
@@ -81,7 +81,7 @@ class ContentSafetySession:
         self._context = context
         self._payloads = PayloadReader()
         self._texts: list[_Text] = []
-        self._source: Side | None = None
+        self._side: Side | None = None
         self._finished = False
         self._tasks: set[asyncio.Task[tuple[Finding, ...]]] = set()
         self._found: asyncio.Queue[SafetyEvent | BaseException] = asyncio.Queue()
@@ -94,14 +94,14 @@ class ContentSafetySession:
         """
         for piece in self._payloads.read(buffer):
             self._text(piece.place).growing.add(piece.text)
-        self._source = buffer.source
+        self._side = buffer.side
         self._go_on()
 
     async def commit(self) -> None:
-        """Say that the source which was sent last is complete."""
-        if self._source:
-            self._payloads.commit(self._source)
-        self._complete([text for text in self._texts if text.place.source is self._source])
+        """Say that the side which was sent last is complete."""
+        if self._side:
+            self._payloads.commit(self._side)
+        self._complete([text for text in self._texts if text.place.side is self._side])
 
     async def finish(self) -> None:
         """Say that nothing more will be sent."""
@@ -162,7 +162,7 @@ class ContentSafetySession:
             analysis = _Analysis(chunk)
             text.under_way.append(analysis)
             if chunk.text.strip():
-                task = asyncio.create_task(self._analyse(text.place.source, chunk))
+                task = asyncio.create_task(self._analyse(text.place.side, chunk))
                 self._tasks.add(task)
                 task.add_done_callback(lambda task, analysis=analysis: self._done(task, text, analysis))
             else:  # the service refuses a text that says nothing
@@ -180,7 +180,7 @@ class ContentSafetySession:
         self._tell(text)
         self._go_on()
 
-    async def _analyse(self, source: Side, chunk: Chunk) -> tuple[Finding, ...]:
+    async def _analyse(self, side: Side, chunk: Chunk) -> tuple[Finding, ...]:
         deadline = min(asyncio.get_running_loop().time() + self._timeout, self._context.deadline)
         severities = await self._analyser.severities(
             chunk.window, deadline=deadline, invocation_id=self._context.invocation_id
@@ -192,7 +192,7 @@ class ContentSafetySession:
                 detected=severity > 0,
                 severity=severity,
                 risk_level=_risk(severity),
-                blocking=self._policy.blocks(source, category, severity),
+                blocking=self._policy.blocks(side, category, severity),
             )
             for category, severity in severities.items()
         )

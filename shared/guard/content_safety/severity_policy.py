@@ -25,7 +25,7 @@ CATEGORIES = ("HATE", "SELF_HARM", "SEXUAL", "VIOLENCE")
 DEFAULT_ALLOWED = 3
 """The highest severity that `default` lets pass: what Azure calls safe and low."""
 _BY_NAME = {category.replace("_", "").lower(): category for category in CATEGORIES}
-_SOURCES = {source.value.lower(): source for source in Side}
+_SIDES = {side.value.lower(): side for side in Side}
 _MOST_BYTES = 1_000_000
 
 
@@ -36,12 +36,12 @@ class SeverityPolicy:
     allowed: Mapping[tuple[Side, str], int]
     """By side and category; one that is missing never blocks."""
 
-    def blocks(self, source: Side, category: str, severity: int) -> bool:
+    def blocks(self, side: Side, category: str, severity: int) -> bool:
         """Whether a text with this must not be shown."""
-        return severity > self.allowed.get((source, category), 7)
+        return severity > self.allowed.get((side, category), 7)
 
 
-DEFAULT_POLICY = SeverityPolicy({(source, category): DEFAULT_ALLOWED for source in Side for category in CATEGORIES})
+DEFAULT_POLICY = SeverityPolicy({(side, category): DEFAULT_ALLOWED for side in Side for category in CATEGORIES})
 
 
 class _Model(BaseModel):
@@ -104,9 +104,9 @@ def read_severity_policy(name: str) -> SeverityPolicy:
         category = _category(task, place)
         criteria = task.blocking_criteria
         if task.setting_enabled and criteria and criteria.enabled:
-            for source in _sources(task, place):
-                before = allowed.get((source, category), 7)
-                allowed[source, category] = min(before, criteria.allowed_severity)
+            for side in _sides(task, place):
+                before = allowed.get((side, category), 7)
+                allowed[side, category] = min(before, criteria.allowed_severity)
     return SeverityPolicy(allowed)
 
 
@@ -125,8 +125,8 @@ def _category(task: _TaskSetting, place: str) -> str:
         ) from None
 
 
-def _sources(task: _TaskSetting, place: str) -> list[Side]:
+def _sides(task: _TaskSetting, place: str) -> list[Side]:
     try:
-        return [_SOURCES[entry.source.lower().removeprefix("source_")] for entry in task.applied_for] or [*Side]
+        return [_SIDES[entry.source.lower().removeprefix("source_")] for entry in task.applied_for] or [*Side]
     except KeyError:
-        raise NotConfigured(f"{place}.appliedFor: source should be one of {', '.join(_SOURCES)}.") from None
+        raise NotConfigured(f"{place}.appliedFor: source should be one of {', '.join(_SIDES)}.") from None

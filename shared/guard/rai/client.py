@@ -6,17 +6,19 @@ Source: rai-aoai-alignment-mode.
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+import grpc
 import grpc.aio
 
 from shared.chat_types import Json, PartHealth, RequestContext
 from shared.errors import BadRequest, NotConfigured, RateLimited, SwitchboardError
 from shared.guard import SafetySession
-from shared.guard.rai.channel import RaiAddress, open_channel
-from shared.guard.rai.session import RaiCall, RaiSession
+from shared.guard.rai.session import LARGEST_MESSAGE, RaiCall, RaiSession
 from shared.guard.rai.wire import PATH, InlinePolicy, MalformedPolicy, PolicyName, read_policy
 from shared.outbound.cached_health import CachedHealth
 from shared.settings import Settings
@@ -32,6 +34,51 @@ STAND_IN = "reference stand-in"
 _KIND = "rai"
 _CHECK_PATIENCE = 3.0
 """Seconds that one waits for a connection, and as long again for an answer."""
+_HTTPS_PORT = 443
+
+_OPTIONS: list[tuple[str, int]] = [
+    ("grpc.max_send_message_length", LARGEST_MESSAGE),
+    ("grpc.max_receive_message_length", LARGEST_MESSAGE),
+    # While a session is open, find out that the other side is gone; a server may take offence at more pings.
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    # Azure's load balancers forget connections that were idle for four minutes, and tell nobody.
+    ("grpc.client_idle_timeout_ms", 180_000),
+    # A service that is back is found again within the time that a session waits for it.
+    ("grpc.initial_reconnect_backoff_ms", 250),
+    ("grpc.min_reconnect_backoff_ms", 2_000),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+    # What was said must not be sent twice.
+    ("grpc.enable_retries", 0),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """Where the RAI service is."""
+
+    host: str
+    """Host and port, as gRPC and people read them."""
+    secure: bool
+    """Whether it is spoken to over TLS, with the app's token."""
+
+    @classmethod
+    def read(cls, endpoint: str) -> "_Address":
+        """Read `https://host[:port]` or `host:port`.
+
+        Raises:
+            NotConfigured: it is neither.
+        """
+        try:
+            address = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}")
+            port = address.port or (_HTTPS_PORT if address.scheme == "https" else 0)
+        except ValueError:
+            port, address = 0, urlsplit("")
+        more = address.path.strip("/") or address.query or address.fragment or "@" in address.netloc
+        if not port or not address.hostname or more or address.scheme not in ("", "https"):
+            raise NotConfigured("RAI_ENDPOINT should be https://host, https://host:port or host:port, with no path.")
+        host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
+        return cls(f"{host}:{port}", secure=bool(address.scheme))
 
 
 class RaiService:
@@ -57,7 +104,7 @@ class RaiService:
         credential: "AsyncTokenCredential | None" = None,
         root_certificates: bytes | None = None,
     ) -> None:
-        self._address = RaiAddress.read(endpoint)
+        self._address = _Address.read(endpoint)
         self._policy = _policy(policy)
         self._policy_name = policy if isinstance(self._policy, PolicyName) else Path(policy).name
         self._timeout = timeout
@@ -112,7 +159,7 @@ class RaiService:
     async def _call(self, context: RequestContext, patience: float) -> RaiCall:
         token = await self._tokens.token(patience) if self._tokens else None
         if self._channel is None:
-            self._channel = open_channel(self._address, self._root_certificates)
+            self._channel = _open_channel(self._address, self._root_certificates)
         remaining = context.deadline - asyncio.get_running_loop().time()
         analyze = self._channel.stream_stream(PATH, _as_it_is, _as_it_is)
         return analyze(
@@ -163,3 +210,17 @@ def _tokens(credential: "AsyncTokenCredential | None") -> "RaiTokens":
 def _as_it_is(message: bytes) -> bytes:
     """Leave reading and writing to the session: gRPC logs what a serializer raises, and goes on with nothing."""
     return message
+
+
+def _open_channel(address: _Address, root_certificates: bytes | None) -> grpc.aio.Channel:
+    """Make a channel in the running loop; it connects when it is first used, and again whenever it has to.
+
+    Args:
+        address: Where to.
+        root_certificates: PEM. None: those that gRPC comes with, or of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
+    """
+    if address.secure:
+        credentials = grpc.ssl_channel_credentials(root_certificates)
+        return grpc.aio.secure_channel(address.host, credentials, options=_OPTIONS)
+    # A plaintext service is on this machine or in its network: a proxy has no business in between.
+    return grpc.aio.insecure_channel(address.host, options=[*_OPTIONS, ("grpc.enable_http_proxy", 0)])

@@ -12,12 +12,13 @@ import grpc.aio
 from shared.chat_types import RequestContext
 from shared.errors import BadRequest, SwitchboardError, TooLarge
 from shared.guard import Buffer, Completion, SafetyEvent
-from shared.guard.rai.channel import LARGEST_MESSAGE
 from shared.guard.rai.errors import ENDED, ERRORS, NONSENSE, TOO_SLOW, UNREACHABLE, Telling
 from shared.guard.rai.wire import ClientMessage, Commit, MalformedMessage, decode_response, encode_request
 
 _log = logging.getLogger("switchboard.rai")
 
+LARGEST_MESSAGE = 4 * 1024 * 1024
+"""Bytes; what a gRPC server takes when nobody has set it otherwise."""
 _STATUS_PATIENCE = 0.5
 """Seconds to wait for the status of a stream that has ended."""
 

@@ -75,8 +75,8 @@ def encode_request(message: ClientMessage) -> bytes:
             case InlinePolicy(policy):
                 inline = json_format.ParseDict(policy, pb.SafetyPolicy())
                 request = pb.AnalyzeBySafetyPolicyRequest(safety_policy_inline=inline)
-            case Buffer(source, api, payload):
-                raw = pb.AOAIRawBuffer(api_name=_API_NUMBERS[api], source=_SOURCE_NUMBERS[source], payload=payload)
+            case Buffer(side, api, payload):
+                raw = pb.AOAIRawBuffer(api_name=_API_NUMBERS[api], source=_SOURCE_NUMBERS[side], payload=payload)
                 request = pb.AnalyzeBySafetyPolicyRequest(aoaiRawBuffer=raw)
             case Commit():
                 request = pb.AnalyzeBySafetyPolicyRequest(commitBuffer=True)
@@ -128,7 +128,7 @@ def encode_response(event: SafetyEvent) -> bytes:
                 response = pb.AnalyzeBySafetyPolicyResponse(analysisResult=_result_message(event))
             case Watermark(place, offset):
                 watermark = pb.Watermark(
-                    sourceType=_SOURCE_NUMBERS[place.source],
+                    sourceType=_SOURCE_NUMBERS[place.side],
                     messageId=place.message_id,
                     contentIndex=place.content_index,
                     offset=offset,
@@ -248,7 +248,7 @@ def _offset(number: int) -> int:
 
 def _result_message(event: AnalysisResult) -> pb.AnalysisResult:
     offset = pb.ContentOffset(
-        sourceType=_SOURCE_NUMBERS[event.place.source],
+        sourceType=_SOURCE_NUMBERS[event.place.side],
         messageId=event.place.message_id,
         contentIndex=event.place.content_index,
         startOffset=event.start,

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.guard.release import Line
+from shared.guard.clearance import ReleaseQueue
 
 
 @st.composite
@@ -11,13 +11,13 @@ def answers(draw: st.DrawFn) -> list[str | int]:
     return [place if part is None else part for place, part in enumerate(parts)]
 
 
-def taken(line: Line[int], shown: int | None) -> list[str | int]:
+def taken(queue: ReleaseQueue[int], shown: int | None) -> list[str | int]:
     out: list[str | int] = []
     while True:
-        if text := line.take_text(shown):
+        if text := queue.take_text(shown):
             out.append(text)
-        elif (item := line.item) is not None:
-            line.take_item()
+        elif (item := queue.item) is not None:
+            queue.take_item()
             out.append(item)
         else:
             return out
@@ -42,41 +42,41 @@ def text_of(parts: list[str | int]) -> str:
 def test_what_goes_out_is_a_prefix_in_order_that_ends_at_or_before_the_highest_mark(
     parts: list[str | int], marks: list[int]
 ) -> None:
-    line: Line[int] = Line()
+    queue: ReleaseQueue[int] = ReleaseQueue()
     out: list[str | int] = []
     highest = 0
     for place, part in enumerate(parts):
         if isinstance(part, str):
-            line.hold_text(part)
+            queue.hold_text(part)
         else:
-            line.hold(part)
+            queue.hold(part)
         highest = max(highest, marks[place]) if place < len(marks) else highest
-        out += taken(line, highest)
+        out += taken(queue, highest)
     whole = text_of(parts)
     released = text_of(out)
     assert whole.startswith(released)
     assert len(released.encode()) <= highest
     following = whole[len(released) : len(released) + 1]
     assert not following or len((released + following).encode()) > highest  # nor is anything cleared kept back
-    assert joined(out + taken(line, None)) == joined(parts)
-    assert line.empty
+    assert joined(out + taken(queue, None)) == joined(parts)
+    assert queue.empty
 
 
 def test_no_character_is_split() -> None:
-    line: Line[int] = Line()
-    line.hold_text("aé€😀")
-    assert [line.take_text(shown) for shown in range(11)] == ["", "a", "", "é", "", "", "€", "", "", "", "😀"]
+    queue: ReleaseQueue[int] = ReleaseQueue()
+    queue.hold_text("aé€😀")
+    assert [queue.take_text(shown) for shown in range(11)] == ["", "a", "", "é", "", "", "€", "", "", "", "😀"]
 
 
 def test_an_event_waits_for_the_text_before_it_and_keeps_the_text_after_it_waiting() -> None:
-    line: Line[int] = Line()
-    line.hold_text("ab")
-    line.hold(1)
-    line.hold_text("cd")
-    assert line.take_text(1) == "a"
-    assert line.item is None
-    assert line.take_text(4) == "b"
-    assert line.take_text(4) == ""
-    assert line.item == 1
-    line.take_item()
-    assert line.take_text(4) == "cd"
+    queue: ReleaseQueue[int] = ReleaseQueue()
+    queue.hold_text("ab")
+    queue.hold(1)
+    queue.hold_text("cd")
+    assert queue.take_text(1) == "a"
+    assert queue.item is None
+    assert queue.take_text(4) == "b"
+    assert queue.take_text(4) == ""
+    assert queue.item == 1
+    queue.take_item()
+    assert queue.take_text(4) == "cd"
