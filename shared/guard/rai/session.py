@@ -135,8 +135,9 @@ class RaiSession:
             return grpc.StatusCode.OK
 
     async def _put(self, data: bytes) -> None:
-        """Send a message as `call.write` does, which would replace the stream's status by INTERNAL if it has ended."""
+        """Send a message as `call.write` does, but keep the stream's status, which tells why a service refused us."""
         await self._call.wait_for_connection()
+        # `call.write` would replace the status by INTERNAL if the stream has ended (docs/decisions/0009).
         core = cast("_CallInside", self._call)._cython_call  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         try:
             await core.send_serialized_message(data)
