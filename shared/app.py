@@ -133,11 +133,12 @@ async def get_target() -> "Target":
 
 
 def _azure_search_index(settings: Settings) -> PassageIndex:
-    from shared.retrieval.azure_search.connection import PATIENT, SearchConnection
+    from shared.retrieval.azure_search.connection import INGESTION_RETRIES, SearchConnection
     from shared.retrieval.azure_search.index import AzureSearchIndex
     from shared.retrieval.azure_search.schema import IndexPlan
 
-    return AzureSearchIndex(SearchConnection.from_settings(settings, PATIENT), IndexPlan.from_settings(settings))
+    connection = SearchConnection.from_settings(settings, INGESTION_RETRIES)
+    return AzureSearchIndex(connection, IndexPlan.from_settings(settings))
 
 
 def _sqlite_index(settings: Settings) -> PassageIndex:

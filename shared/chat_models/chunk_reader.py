@@ -15,7 +15,8 @@ from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.sse_reader import EventTooLong, SseReader
 from shared.chat_types import Json, ToolCall
 from shared.events import CompletionStarted, FilterAnnotation, Usage
-from shared.outbound.openai_service.reasons import Fault, Reason, ServiceFault, read_fault
+from shared.outbound.faults import Fault, Reason, ServiceFault
+from shared.outbound.openai_service.reasons import read_fault
 
 
 class _Function(msgspec.Struct):

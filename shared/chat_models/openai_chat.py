@@ -12,8 +12,8 @@ from shared.chat_models.chunk_reader import ChunkReader
 from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
 from shared.outbound.cached_health import CachedHealth
+from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import ServedModel
-from shared.outbound.openai_service.reasons import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.service import OpenAIService
 from shared.reusable_timeout import ReusableTimeout
 
@@ -43,16 +43,16 @@ class OpenAIChatModel:
         """Yield the answer as it comes: all that one network read brought without suspending in between.
 
         Raises:
-            RateLimited, ContentFiltered, BadRequest, Unavailable, TooSlow: see `outbound.openai_service.reasons`.
+            RateLimited, ContentFiltered, BadRequest, Unavailable, TooSlow: see `outbound.faults`.
         """
         await self._service.opened()
-        from shared.outbound.openai_service.errors import translated
+        from shared.outbound.openai_service.errors import service_errors
 
         begun = asyncio.get_running_loop().time()
         model = ServedModel(request.model, _SETTING_OF_OTHERS) if request.model else self._model
-        with translated(self._connection, model, context.invocation_id):
+        with service_errors(self._connection, model, context.invocation_id):
             body = self._body(request, model.name)
-            response = await self._request(body, model, min(begun + self._service.patience.first, context.deadline))
+            response = await self._request(body, model, min(begun + self._service.timeouts.first, context.deadline))
             try:
                 reader = ChunkReader(model.name, framing=_framing(response))
                 async with aclosing(_unpacked(response)) as received:
@@ -118,11 +118,11 @@ class OpenAIChatModel:
 
     def _limit(self, reader: ChunkReader, begun: float, context: RequestContext) -> float:
         """Until when to wait for the next bytes, as is fair at this point of the answer."""
-        now, patience = asyncio.get_running_loop().time(), self._service.patience
+        now, timeouts = asyncio.get_running_loop().time(), self._service.timeouts
         if reader.is_complete:
-            limit = now + patience.ending
+            limit = now + timeouts.ending
         else:
-            limit = now + patience.between if reader.has_content else begun + patience.first
+            limit = now + timeouts.between if reader.has_content else begun + timeouts.first
         return min(limit, context.deadline)
 
     async def _read(
@@ -144,19 +144,16 @@ class OpenAIChatModel:
         import httpx2
 
         try:
-            async with asyncio.timeout(self._service.patience.ending):
+            async with asyncio.timeout(self._service.timeouts.ending):
                 async for _ in received:
                     pass
         except (httpx2.HTTPError, TimeoutError):
             return
 
     async def _ask_health(self) -> PartHealth:
-        await self._service.opened()
-        from shared.outbound.openai_service.errors import service_is_there
-
         facts: dict[str, Json] = {"host": self._connection.host, "model": self._model.name}
         try:
-            await service_is_there(self._service)
+            await self._service.check()
         except SwitchboardError as error:
             return PartHealth(self._connection.kind, ok=False, detail=error.message, facts=facts)
         detail = f"{self._model.name} at {self._connection.host}"

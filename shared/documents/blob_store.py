@@ -24,11 +24,11 @@ from azure.storage.blob.aio import BlobClient, ContainerClient, LinearRetry
 
 from shared.chat_types import PartHealth
 from shared.documents import Rights, StoredDocument, md5_of
-from shared.documents.blob_errors import translated
 from shared.documents.media_types import media_type
 from shared.documents.names import is_name
 from shared.errors import NotConfigured, SwitchboardError, Unavailable
 from shared.outbound.azure_service.signing_in import app_identity
+from shared.outbound.azure_service.storage import BLOBS, storage_errors
 from shared.outbound.cached_health import CachedHealth
 
 _KIND = "azure-blob"
@@ -107,7 +107,7 @@ class BlobStore:
         size = document.size - start if length is None else length
         if not size:
             return
-        with translated():
+        with storage_errors(BLOBS):
             download = await self._container.get_blob_client(document.name).download_blob(
                 start, size, etag=document.etag, match_condition=MatchConditions.IfNotModified
             )
@@ -123,7 +123,7 @@ class BlobStore:
         if not is_name(name):
             raise ValueError("no document can have this name")
         blob = self._container.get_blob_client(name)
-        with translated():
+        with storage_errors(BLOBS):
             try:
                 await self._upload(blob, file, rights)
             except ResourceNotFoundError:
@@ -138,7 +138,7 @@ class BlobStore:
         if not is_name(name):
             return True
         condition: dict[str, Any] = {"etag": etag, "match_condition": MatchConditions.IfNotModified} if etag else {}
-        with translated(), suppress(ResourceNotFoundError):
+        with storage_errors(BLOBS), suppress(ResourceNotFoundError):
             try:
                 await self._container.delete_blob(name, delete_snapshots="include", **condition)
             except ResourceModifiedError:  # the service may say so of none as well
@@ -147,7 +147,7 @@ class BlobStore:
 
     async def names(self, prefix: str = "") -> AsyncGenerator[str]:
         """Yield the names that begin so."""
-        with translated(), suppress(ResourceNotFoundError):  # a container that is not there has none
+        with storage_errors(BLOBS), suppress(ResourceNotFoundError):  # a container that is not there has none
             async for name in self._container.list_blob_names(name_starts_with=prefix):
                 yield name
 
@@ -157,7 +157,7 @@ class BlobStore:
         Raises:
             NotConfigured: there is no such container.
         """
-        with translated():
+        with storage_errors(BLOBS):
             try:
                 async for found in self._container.list_blobs(include=["metadata"]):
                     if not _is_folder(found):
@@ -178,7 +178,7 @@ class BlobStore:
     async def _properties(self, name: str) -> BlobProperties | None:
         if not is_name(name):
             return None
-        with translated():
+        with storage_errors(BLOBS):
             try:
                 found = await self._container.get_blob_client(name).get_blob_properties()
             except HttpResponseError as exc:
@@ -210,12 +210,13 @@ class BlobStore:
     async def _ask(self) -> PartHealth:
         facts = {"container": self._container.container_name}
         try:
-            with translated():
-                await self._container.get_container_properties()
+            with storage_errors(BLOBS):
+                try:
+                    await self._container.get_container_properties()
+                except ResourceNotFoundError:
+                    raise NotConfigured(_NO_CONTAINER) from None
         except SwitchboardError as error:
-            missing = isinstance(error.__cause__, ResourceNotFoundError)
-            detail = _NO_CONTAINER if missing else error.message
-            return PartHealth(_KIND, ok=False, detail=detail, facts=facts, needed=False)
+            return PartHealth(_KIND, ok=False, detail=error.message, facts=facts, needed=False)
         return PartHealth(_KIND, ok=True, detail="Azure Blob Storage", facts=facts, needed=False)
 
 

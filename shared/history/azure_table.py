@@ -1,22 +1,16 @@
-"""The connection to the history's table, and what Azure's errors mean. Imports `azure.data.tables`: import it late."""
+"""The connection to the history's table. Imports `azure.data.tables`: import it late."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from azure.core.credentials_async import AsyncTokenCredential
-from azure.core.exceptions import (
-    AzureError,
-    ClientAuthenticationError,
-    HttpResponseError,
-    ResourceExistsError,
-    ServiceRequestError,
-    ServiceResponseError,
-)
+from azure.core.exceptions import AzureError, HttpResponseError, ResourceExistsError
 from azure.data.tables.aio import TableClient
 
-from shared.errors import NotConfigured, Unavailable
+from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
+from shared.outbound.azure_service.storage import TABLES, storage_errors
 
 TABLE = "SwitchboardHistory"
 """The table's name; it is made at the first use."""
@@ -28,20 +22,6 @@ _PATIENCE: dict[str, Any] = {
     "read_timeout": 10,
 }
 """Seconds, but for the number of tries."""
-
-_NOT_ALLOWED = (
-    "The app may not use the history's table. Give it the role 'Storage Table Data Contributor', or the right key."
-)
-_MESSAGES: tuple[tuple[type[AzureError], str], ...] = (
-    (ClientAuthenticationError, _NOT_ALLOWED),
-    (
-        ServiceRequestError,
-        "The table of the chat history cannot be reached. Check HISTORY_TABLE_ENDPOINT or AzureWebJobsStorage.",
-    ),
-    (ServiceResponseError, "The table of the chat history does not answer. Try again in a moment."),
-    (AzureError, "The table of the chat history failed. Try again in a moment."),
-)
-"""The first that fits counts; the last fits all."""
 
 
 class HistoryTable:
@@ -83,17 +63,18 @@ class HistoryTable:
         """The table, for the use inside.
 
         Raises:
-            Unavailable: it cannot be used; says why.
+            Unavailable, RateLimited, TooSlow: it cannot be used; says why.
         """
-        try:
-            if not self._made:
-                await _make(self._client)
-                self._made = True
-            yield self._client
-        except AzureError as exc:
-            if is_without_table(exc):
-                self._made = False  # somebody removed it: the next use makes it again
-            raise Unavailable(_sentence(exc)) from exc
+        with storage_errors(TABLES):
+            try:
+                if not self._made:
+                    await _make(self._client)
+                    self._made = True
+                yield self._client
+            except AzureError as exc:
+                if is_without_table(exc):
+                    self._made = False  # somebody removed it: the next use makes it again
+                raise
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -105,12 +86,6 @@ class HistoryTable:
 def is_without_table(error: AzureError) -> bool:
     """Whether it is the table that is missing, and not an entity in it."""
     return isinstance(error, HttpResponseError) and getattr(error, "error_code", None) == "TableNotFound"
-
-
-def _sentence(error: AzureError) -> str:
-    if isinstance(error, HttpResponseError) and error.status_code in (401, 403):
-        return _NOT_ALLOWED
-    return next(message for kind, message in _MESSAGES if isinstance(error, kind))
 
 
 async def _make(client: TableClient) -> None:

@@ -18,8 +18,9 @@ from azure.core.exceptions import HttpResponseError
 from azure.core.polling.async_base_polling import AsyncLROBasePolling
 from pydantic import SecretStr
 
+from shared.outbound.asking import RetryPolicy
 from shared.outbound.azure_service.ai_service import AIService
-from shared.outbound.azure_service.asking import OPTIONS, RetryPolicy
+from shared.outbound.azure_service.asking import OPTIONS
 from shared.outbound.azure_service.signing_in import close, credential_of
 from shared.reading.markup import html_to_markdown
 from shared.reading.pages import Page, UnreadableError

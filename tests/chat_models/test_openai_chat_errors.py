@@ -29,6 +29,8 @@ ERRORS: list[tuple[int, dict[str, Any], type[SwitchboardError], str]] = [
     (400, {"param": "temperature", "code": "unsupported_value"}, BadRequest, "`temperature`"),
     (422, {"param": "seed"}, BadRequest, "`seed`"),
     (400, {"param": "messages"}, Unavailable, "OPENAI_CHAT_MODEL"),
+    (400, {"param": {"a": 1}, "code": "unsupported_value"}, Unavailable, "OPENAI_CHAT_MODEL"),
+    (422, {"param": ["seed"], "code": ["unsupported_value"]}, Unavailable, "OPENAI_CHAT_MODEL"),
     (418, {}, Unavailable, "OPENAI_CHAT_MODEL"),
     (504, {}, TooSlow, "too long"),
 ]
@@ -62,6 +64,35 @@ async def test_a_refusal_of_any_shape_has_its_status(
 ) -> None:
     service.fail(401, raw=body)
     assert "OPENAI_API_KEY" in (await error_of(model, Unavailable)).message
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+NOT_HTTP = {
+    "garbage": b"\x00\x01 secret \r\n\r\n",
+    "TLS": b"\x15\x03\x01\x00\x02\x02\x46",
+    "no status line": b"<html>secret</html>",
+    "a bad status": b"HTTP/1.1 abc OK\r\n\r\n",
+    "a long header": HEAD + b"X: " + b"a" * 200_000 + b"\r\n\r\n",
+    "a bad chunk size": HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+    "two lengths": HEAD + b"Content-Length: 5\r\nContent-Length: 7\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("sent", NOT_HTTP.values(), ids=NOT_HTTP.keys())
+async def test_a_service_that_does_not_speak_http_is_unavailable(
+    service: OpenAIStandIn, caplog: pytest.LogCaptureFixture, sent: bytes
+) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(sent)
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        async with model_of(replace(connection_to(service), base_url=address), retries=0) as model:
+            raised = await error_of(model, Unavailable)
+    assert "OPENAI_BASE_URL" in raised.message
+    assert "secret" not in "".join(traceback.format_exception(raised)) + caplog.text
 
 
 async def test_neither_key_nor_prompt_show_in_errors_logs_or_reprs(

@@ -9,7 +9,7 @@ from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.chunk_reader import ChunkReader
 from shared.chat_types import Json, ToolCall
 from shared.events import CompletionStarted, FilterAnnotation, Usage
-from shared.outbound.openai_service.reasons import Reason, ServiceFault
+from shared.outbound.faults import Reason, ServiceFault
 
 
 def chunk(

@@ -17,8 +17,9 @@ from shared.core.turn import run_turn
 from shared.documents.file_store import FileStore
 from shared.errors import RateLimited, Unavailable
 from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Usage
+from shared.outbound.asking import RetryPolicy
 from shared.outbound.openai_service.connection import OpenAIConnection
-from shared.outbound.openai_service.service import OpenAIService, RetryPolicy
+from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from shared.settings import Settings
 from tests.small_index import small_index
@@ -45,7 +46,7 @@ async def service() -> AsyncGenerator[OpenAIStandIn]:
 async def chat_model(service: OpenAIStandIn) -> AsyncGenerator[OpenAIChatModel]:
     connection = OpenAIConnection.from_settings(Settings.read(service.settings))
     assert connection
-    client = OpenAIService(connection, RetryPolicy(retries=0))
+    client = OpenAIService(connection, retries=RetryPolicy(retries=0))
     try:
         yield OpenAIChatModel(client)
     finally:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -13,8 +12,9 @@ from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.chat_types import Message, RequestContext, Role
 from shared.errors import SwitchboardError
 from shared.events import CompletionStarted
-from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
-from shared.outbound.openai_service.service import OpenAIService, RetryPolicy
+from shared.outbound.asking import RetryPolicy
+from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection, ServedModel
+from shared.outbound.openai_service.service import OpenAIService
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 QUESTION = ModelRequest(messages=(Message(Role.USER, "What is covered?"),), question="What is covered?")
@@ -33,9 +33,11 @@ def connection_to(service: OpenAIStandIn) -> OpenAIConnection:
 
 @asynccontextmanager
 async def model_of(
-    connection: OpenAIConnection, *, reasoning_effort: str | None = None, **patience: Any
+    connection: OpenAIConnection, *, reasoning_effort: str | None = None, retries: int = 2, **timeouts: float
 ) -> AsyncGenerator[OpenAIChatModel]:
-    model = OpenAIChatModel(OpenAIService(connection, RetryPolicy(**patience)), reasoning_effort)
+    model = OpenAIChatModel(
+        OpenAIService(connection, AnswerTimeouts(**timeouts), RetryPolicy(retries)), reasoning_effort
+    )
     try:
         yield model
     finally:

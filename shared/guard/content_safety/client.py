@@ -13,9 +13,9 @@ from pydantic import SecretStr
 
 from shared.chat_types import Json
 from shared.outbound.azure_service.ai_service import AIService
-from shared.outbound.azure_service.asking import OPTIONS
-from shared.outbound.azure_service.faults import Reason, fault_of
+from shared.outbound.azure_service.asking import OPTIONS, fault_of
 from shared.outbound.azure_service.signing_in import close, credential_of
+from shared.outbound.faults import Reason
 
 _SERVICE = AIService("Azure AI Content Safety", "CONTENT_SAFETY", "a text of this conversation: ask in other words")
 _CATEGORIES = {"Hate": "HATE", "SelfHarm": "SELF_HARM", "Sexual": "SEXUAL", "Violence": "VIOLENCE"}

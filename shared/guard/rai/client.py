@@ -18,15 +18,17 @@ import grpc.aio
 from shared.chat_types import Json, PartHealth, RequestContext
 from shared.errors import BadRequest, NotConfigured, RateLimited, SwitchboardError
 from shared.guard import SafetySession
+from shared.guard.rai.errors import ERRORS
 from shared.guard.rai.session import LARGEST_MESSAGE, RaiCall, RaiSession
 from shared.guard.rai.wire import PATH, InlinePolicy, MalformedPolicy, PolicyName, read_policy
 from shared.outbound.cached_health import CachedHealth
+from shared.outbound.faults import ServiceFault
 from shared.settings import Settings
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
-    from shared.guard.rai.tokens import RaiTokens
+    from shared.outbound.azure_service.signing_in import IdentityTokens
 
 STAND_IN = "reference stand-in"
 """What the reference service calls itself in its answers' metadata, under `x-rai-service`."""
@@ -129,7 +131,7 @@ class RaiService:
         """Open a stream and send the policy; leaving it early ends the analysis at the service.
 
         Raises:
-            SwitchboardError: by the table in `rai_errors`.
+            SwitchboardError: by the table in `rai.errors`.
         """
         async with self._opened(context, self._timeout) as session:
             yield session
@@ -157,7 +159,10 @@ class RaiService:
             call.cancel()
 
     async def _call(self, context: RequestContext, patience: float) -> RaiCall:
-        token = await self._tokens.token(patience) if self._tokens else None
+        try:
+            token = await self._tokens.token(patience) if self._tokens else None
+        except ServiceFault as exc:
+            raise ERRORS.error(exc.fault) from None
         if self._channel is None:
             self._channel = _open_channel(self._address, self._root_certificates)
         remaining = context.deadline - asyncio.get_running_loop().time()
@@ -201,10 +206,10 @@ def _policy(setting: str) -> PolicyName | InlinePolicy:
         raise NotConfigured(f"RAI_POLICY names {file.name}, which is no policy: {malformed}.") from None
 
 
-def _tokens(credential: "AsyncTokenCredential | None") -> "RaiTokens":
-    from shared.guard.rai.tokens import RaiTokens
+def _tokens(credential: "AsyncTokenCredential | None") -> "IdentityTokens":
+    from shared.outbound.azure_service.signing_in import IdentityTokens
 
-    return RaiTokens(credential)
+    return IdentityTokens(credential)
 
 
 def _as_it_is(message: bytes) -> bytes:

@@ -1,70 +1,60 @@
-"""What goes wrong with the RAI service, and what the caller is told: the one table. Imports `grpc`: import it late.
+"""Errors of the RAI service, by the status that ends a stream of gRPC. Imports `grpc`: import it late.
 
 The service's own text goes nowhere: it may quote what was analysed.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from grpc import StatusCode
 
-from shared.errors import BadRequest, NotConfigured, RateLimited, SwitchboardError, TooSlow, Unavailable
+from shared.errors import BadRequest, NotConfigured
+from shared.outbound.faults import ErrorTable, Reason
 
-
-@dataclass(frozen=True, slots=True)
-class Telling:
-    """How one kind of fault is told."""
-
-    kind: type[SwitchboardError]
-    """As which error."""
-    sentence: str
-    """In which words."""
-
-    def error(self) -> SwitchboardError:
-        """The error."""
-        return self.kind(self.sentence)
-
-
-UNREACHABLE = Telling(
-    Unavailable,
-    "The safety service cannot be reached. Try again later; if it stays, check RAI_ENDPOINT and the network.",
+ERRORS = ErrorTable(
+    "The safety service",
+    "RAI_ENDPOINT and the network",
+    {
+        Reason.TOO_SLOW: "{name} took too long. Try again later.",
+        Reason.CUT_OFF: "{name} ended the analysis early. Try again later.",
+        Reason.NOT_AN_ANSWER: (
+            "{name} sent something that is no result of an analysis. If it stays, check RAI_ENDPOINT."
+        ),
+        Reason.NO_IDENTITY: (
+            "The app cannot sign in to the safety service: give it a managed identity, or sign in with `az login` "
+            "locally."
+        ),
+        Reason.CREDENTIALS: (
+            "{name} refused this app: check that the app's identity has the role 'Cognitive Services User' on the "
+            "resource of RAI_ENDPOINT."
+        ),
+        Reason.NOT_ACCEPTED: (
+            "{name} does not accept what it was sent: check the payload, and the policy that RAI_POLICY names."
+        ),
+        Reason.NOT_THERE: "{name} knows no such policy: check RAI_POLICY.",
+        Reason.WRONG_SERVICE: "What answers at RAI_ENDPOINT is not the RAI service: check RAI_ENDPOINT.",
+    },
+    {Reason.NOT_ACCEPTED: BadRequest, Reason.NOT_THERE: NotConfigured},
 )
-TOO_SLOW = Telling(TooSlow, "The safety service took too long. Try again later.")
-ENDED = Telling(Unavailable, "The safety service ended the analysis early. Try again later.")
-NONSENSE = Telling(
-    Unavailable,
-    "The safety service sent something that is no result of an analysis. If it stays, check RAI_ENDPOINT.",
-)
-_BROKEN = Telling(Unavailable, "The safety service has a fault of its own. Try again later.")
-_REFUSED = Telling(
-    Unavailable,
-    "The safety service refused this app: check that the app's identity has the role 'Cognitive Services User' on the "
-    "resource of RAI_ENDPOINT.",
-)
-_NOT_ACCEPTED = Telling(
-    BadRequest,
-    "The safety service does not accept what it was sent: check the payload, and the policy that RAI_POLICY names.",
-)
+"""What differs from `outbound.faults.DEFAULTS`."""
 
-ERRORS: dict[StatusCode, Telling] = {
+REASONS: Mapping[StatusCode, Reason] = {
     # All went well, says the service, where an answer was still due.
-    StatusCode.OK: ENDED,
-    StatusCode.CANCELLED: ENDED,
-    StatusCode.UNKNOWN: _BROKEN,
-    StatusCode.INVALID_ARGUMENT: _NOT_ACCEPTED,
-    StatusCode.DEADLINE_EXCEEDED: TOO_SLOW,
-    StatusCode.NOT_FOUND: Telling(NotConfigured, "The safety service knows no such policy: check RAI_POLICY."),
-    StatusCode.ALREADY_EXISTS: _BROKEN,
-    StatusCode.PERMISSION_DENIED: _REFUSED,
-    StatusCode.RESOURCE_EXHAUSTED: Telling(RateLimited, "The safety service is busy. Try again in 10 seconds."),
-    StatusCode.FAILED_PRECONDITION: _NOT_ACCEPTED,
-    StatusCode.ABORTED: ENDED,
-    StatusCode.OUT_OF_RANGE: _NOT_ACCEPTED,
-    StatusCode.UNIMPLEMENTED: Telling(
-        NotConfigured, "What answers at RAI_ENDPOINT is not the RAI service: check RAI_ENDPOINT."
-    ),
-    StatusCode.INTERNAL: _BROKEN,
-    StatusCode.UNAVAILABLE: UNREACHABLE,
-    StatusCode.DATA_LOSS: _BROKEN,
-    StatusCode.UNAUTHENTICATED: _REFUSED,
+    StatusCode.OK: Reason.CUT_OFF,
+    StatusCode.CANCELLED: Reason.CUT_OFF,
+    StatusCode.UNKNOWN: Reason.BROKEN,
+    StatusCode.INVALID_ARGUMENT: Reason.NOT_ACCEPTED,
+    StatusCode.DEADLINE_EXCEEDED: Reason.TOO_SLOW,
+    StatusCode.NOT_FOUND: Reason.NOT_THERE,
+    StatusCode.ALREADY_EXISTS: Reason.BROKEN,
+    StatusCode.PERMISSION_DENIED: Reason.CREDENTIALS,
+    StatusCode.RESOURCE_EXHAUSTED: Reason.RATE,
+    StatusCode.FAILED_PRECONDITION: Reason.NOT_ACCEPTED,
+    StatusCode.ABORTED: Reason.CUT_OFF,
+    StatusCode.OUT_OF_RANGE: Reason.NOT_ACCEPTED,
+    StatusCode.UNIMPLEMENTED: Reason.WRONG_SERVICE,
+    StatusCode.INTERNAL: Reason.BROKEN,
+    StatusCode.UNAVAILABLE: Reason.UNREACHABLE,
+    StatusCode.DATA_LOSS: Reason.BROKEN,
+    StatusCode.UNAUTHENTICATED: Reason.CREDENTIALS,
 }
-"""By the status that ends a stream."""
+"""The reason of each status."""

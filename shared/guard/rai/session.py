@@ -12,8 +12,9 @@ import grpc.aio
 from shared.chat_types import RequestContext
 from shared.errors import BadRequest, SwitchboardError, TooLarge
 from shared.guard import Buffer, Completion, SafetyEvent
-from shared.guard.rai.errors import ENDED, ERRORS, NONSENSE, TOO_SLOW, UNREACHABLE, Telling
+from shared.guard.rai.errors import ERRORS, REASONS
 from shared.guard.rai.wire import ClientMessage, Commit, MalformedMessage, decode_response, encode_request
+from shared.outbound.faults import Fault, Reason
 
 _log = logging.getLogger("switchboard.rai")
 
@@ -55,16 +56,16 @@ class RaiSession:
         """Wait for the connection, and send the policy.
 
         Raises:
-            SwitchboardError: by the table in `rai_errors`.
+            SwitchboardError: by the table in `rai.errors`.
         """
-        await self._write(encode_request(policy), late=UNREACHABLE)
+        await self._write(encode_request(policy), late=Reason.UNREACHABLE)
 
     async def send(self, buffer: Buffer) -> None:
         """Hand over a payload, unmodified.
 
         Raises:
             BadRequest, TooLarge: it cannot be sent; the session goes on.
-            SwitchboardError: by the table in `rai_errors`.
+            SwitchboardError: by the table in `rai.errors`.
         """
         try:
             data = encode_request(buffer)
@@ -82,7 +83,7 @@ class RaiSession:
         """Say that the source which was sent last is complete.
 
         Raises:
-            SwitchboardError: by the table in `rai_errors`.
+            SwitchboardError: by the table in `rai.errors`.
         """
         await self._write(encode_request(Commit()))
 
@@ -90,7 +91,7 @@ class RaiSession:
         """Say that nothing more will be sent; of no interest to a service that has ended the stream already.
 
         Raises:
-            SwitchboardError: by the table in `rai_errors`.
+            SwitchboardError: by the table in `rai.errors`.
         """
         async with self._sending:
             with suppress(grpc.aio.InternalError):
@@ -100,7 +101,7 @@ class RaiSession:
         """Yield the results as they come; what had come before a fault comes before its error.
 
         Raises:
-            SwitchboardError: by the table in `rai_errors`.
+            SwitchboardError: by the table in `rai.errors`.
         """
         # Not `call.read`, which gives nothing more once the status is there, though results may be waiting.
         async with aclosing(cast("AsyncGenerator[bytes]", aiter(self._call))) as responses:
@@ -108,7 +109,7 @@ class RaiSession:
                 try:
                     event = decode_response(data)
                 except MalformedMessage:
-                    raise self._failed(NONSENSE.error()) from None
+                    raise self._failed(Reason.NOT_AN_ANSWER) from None
                 yield event
                 if isinstance(event, Completion):
                     return
@@ -118,13 +119,13 @@ class RaiSession:
         name = dict(await self._call.initial_metadata()).get("x-rai-service", "")
         return name if isinstance(name, str) else ""
 
-    async def _write(self, data: bytes, late: Telling = TOO_SLOW) -> None:
+    async def _write(self, data: bytes, late: Reason = Reason.TOO_SLOW) -> None:
         async with self._sending:
             try:
                 await self._bounded(self._put(data), late)
             except grpc.aio.InternalError:
                 status = await self._status()
-                raise self._failed(ERRORS[status].error(), status) from None
+                raise self._failed(REASONS[status], status) from None
 
     async def _status(self) -> grpc.StatusCode:
         """Why the stream has ended. That is known only when all results are read, and nobody may be reading them."""
@@ -145,12 +146,12 @@ class RaiSession:
             self._call.cancel()
             raise
 
-    async def _bounded(self, waiting: Awaitable[None], late: Telling = TOO_SLOW) -> None:
+    async def _bounded(self, waiting: Awaitable[None], late: Reason = Reason.TOO_SLOW) -> None:
         try:
             async with asyncio.timeout(self._timeout):
                 await self._translated(waiting)
         except TimeoutError:
-            raise self._failed(late.error()) from None
+            raise self._failed(late) from None
 
     async def _translated[T](self, waiting: Awaitable[T]) -> T:
         """Wait for the call, and turn what gRPC raises into our errors."""
@@ -158,21 +159,21 @@ class RaiSession:
             return await waiting
         except grpc.aio.AioRpcError as exc:
             # Without the cause: its text is the service's and may quote what was said.
-            raise self._failed(ERRORS[exc.code()].error(), exc.code()) from None
+            raise self._failed(REASONS[exc.code()], exc.code()) from None
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task and task.cancelling():
                 raise
             # Another wait of this session was cancelled, and the call with it; this task was not.
-            raise self._failed(ENDED.error()) from None
+            raise self._failed(Reason.CUT_OFF) from None
 
-    def _failed(self, error: SwitchboardError, status: grpc.StatusCode | None = None) -> SwitchboardError:
+    def _failed(self, reason: Reason, status: grpc.StatusCode | None = None) -> SwitchboardError:
         """Keep the first fault, which is why the others came, and log it."""
         if self._fault is None:
-            self._fault = error
+            self._fault = ERRORS.error(Fault(reason))
             _log.warning(
                 "The RAI service failed: %s (%s), invocation %s",
-                type(error).__name__,
+                reason.name,
                 status.name if status else "no status",
                 self._context.invocation_id,
             )

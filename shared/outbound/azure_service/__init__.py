@@ -1,4 +1,4 @@
-"""What all services of Azure asked through `azure.core` have in common: signing in, retries, time limits, faults."""
+"""Services of Azure that are asked through `azure.core`: signing in, asking, and the reasons of its exceptions."""
 
 import logging
 

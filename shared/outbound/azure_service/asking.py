@@ -1,18 +1,24 @@
-"""Asks a service of Azure, and again where that may help, within a deadline. Imports `azure.core`: import it late."""
+"""Asking services of Azure through `azure.core`, and the reasons of its exceptions. Imports it: import it late."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from azure.core.exceptions import AzureError
+from azure.core.exceptions import (
+    AzureError,
+    ClientAuthenticationError,
+    DecodeError,
+    HttpResponseError,
+    IncompleteReadError,
+    ServiceRequestError,
+    ServiceResponseError,
+    ServiceResponseTimeoutError,
+)
 
 from shared.errors import SwitchboardError
-from shared.outbound.azure_service.faults import MAY_PASS, Fault, fault_of
-from shared.outbound.retry_after import wait_before_retry
-
-_log = logging.getLogger("switchboard.azure")
+from shared.outbound.asking import RetryPolicy, Sdk, translated, with_retries
+from shared.outbound.faults import Fault, Reason, reason_of_status, retry_after_of
 
 # Of an error that is none of the service's the SDKs log a trace, which may quote it.
 for _sdk in ("azure.ai", "azure.search"):
@@ -24,62 +30,68 @@ OPTIONS: Mapping[str, Any] = {
     "retry_total": 0,
     "permit_redirects": False,
 }
-"""For the SDKs' clients; times in seconds."""
+"""Options for the SDKs' clients; times in seconds."""
 
-_WRONG = (AzureError, TimeoutError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What the SDKs raise; see `faults.BY_CLASS`."""
+BY_CLASS: dict[type[BaseException], Reason] = {
+    ClientAuthenticationError: Reason.NO_IDENTITY,
+    ServiceRequestError: Reason.UNREACHABLE,
+    ServiceResponseError: Reason.CUT_OFF,
+    ServiceResponseTimeoutError: Reason.TOO_SLOW,
+    IncompleteReadError: Reason.CUT_OFF,
+    DecodeError: Reason.NOT_AN_ANSWER,
+    AzureError: Reason.BROKEN,
+    TimeoutError: Reason.TOO_SLOW,
+    # The SDKs raise these for an answer that is no object, not of the kind that they expect, or nested too deep.
+    AttributeError: Reason.NOT_AN_ANSWER,
+    LookupError: Reason.NOT_AN_ANSWER,
+    RecursionError: Reason.NOT_AN_ANSWER,
+    TypeError: Reason.NOT_AN_ANSWER,
+    ValueError: Reason.NOT_AN_ANSWER,
+}
+"""The reason of an exception without a status; the nearest class counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How long to wait for a service, in seconds."""
+def fault_of(exc: BaseException) -> Fault:
+    """Find what went wrong: from the status where there is one, else from the nearest class."""
+    status = exc.status_code if isinstance(exc, HttpResponseError) else None
+    # Where the app could not sign in, the status is that of the directory.
+    elsewhere = isinstance(exc, ClientAuthenticationError) and status != 401
+    if status is None or status < 300 or elsewhere:
+        return Fault(next(BY_CLASS[kind] for kind in type(exc).__mro__ if kind in BY_CLASS))
+    headers = getattr(getattr(exc, "response", None), "headers", {})
+    return Fault(reason_of_status(status), status, retry_after_of(headers))
 
-    retries: int = 2
-    """How often a request is sent again."""
-    first_backoff: float = 0.5
-    """Before the first retry where the service names no time; doubled for each further one."""
-    longest_wait: float = 20.0
-    """The longest `Retry-After` to sit out; the caller decides about longer ones."""
 
-    def wait(self, fault: Fault, attempt: int) -> float | None:
-        """Seconds to wait before the next try; None where there should be none."""
-        if fault.reason not in MAY_PASS or attempt >= self.retries:
-            return None
-        backoff = self.first_backoff * 2**attempt
-        return wait_before_retry(fault.retry_after, backoff=backoff, longest=self.longest_wait)
+_ANY = Sdk(
+    (AzureError, TimeoutError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
+    fault_of,
+    logging.getLogger("switchboard.azure"),
+)
+STORAGE = replace(_ANY, raises=(AzureError,))
+"""The SDKs of blobs and tables: what else is raised while they are used is not theirs."""
 
 
 async def ask[Answer](
     call: Callable[[], Awaitable[Answer]],
+    to_error: Callable[[Fault], SwitchboardError],
+    policy: RetryPolicy,
     *,
     deadline: float,
-    patience: RetryPolicy,
-    told: Callable[[Fault], SwitchboardError],
     service: str,
+    invocation_id: str | None = None,
 ) -> Answer:
-    """Make a call of an SDK, again where a second try may help.
+    """Make a call of an SDK, again where a second try may help: all that is asked here can be asked twice.
 
     Args:
-        call: Begins it.
+        call: Makes the request.
+        to_error: Makes the caller's error of a fault.
+        policy: How often to try, and after which waits.
         deadline: When the answer must be there, on the event loop's clock, in seconds.
-        patience: How long to wait for the service.
-        told: Makes what is raised of a fault.
-        service: What is asked, for the log.
+        service: The service's name, for the log.
+        invocation_id: The request's id, for the log.
 
     Raises:
         SwitchboardError: there is no answer.
     """
-    attempt = 0
-    while True:
-        try:
-            async with asyncio.timeout_at(deadline):
-                return await call()
-        except _WRONG as exc:
-            fault = fault_of(exc)
-            _log.warning("%s: %s (%s), status %s", service, fault.reason.name, type(exc).__name__, fault.status)
-            wait = patience.wait(fault, attempt)
-            if wait is None or asyncio.get_running_loop().time() + wait >= deadline:
-                # The service's own words may quote what was sent: a logged trace must not show them.
-                raise told(fault) from None
-        await asyncio.sleep(wait)
-        attempt += 1
+    with translated(_ANY, to_error, service, invocation_id):
+        return await with_retries(call, _ANY, policy, deadline=deadline, service=service)

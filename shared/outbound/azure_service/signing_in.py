@@ -1,8 +1,13 @@
-"""What signs the app in to a service of Azure. Imports `azure.core`: import it late."""
+"""Signing the app in to services of Azure: with a key, or with its identity. Imports `azure.core`: import it late."""
+
+import asyncio
 
 from azure.core.credentials import AzureKeyCredential
 from azure.core.credentials_async import AsyncTokenCredential
+from azure.core.exceptions import AzureError
 from pydantic import SecretStr
+
+from shared.outbound.faults import Fault, Reason, ServiceFault
 
 AI_SERVICES = "https://cognitiveservices.azure.com/.default"
 """The scope of tokens for Azure's AI services, Azure OpenAI among them."""
@@ -11,7 +16,7 @@ type Credential = AzureKeyCredential | AsyncTokenCredential
 
 
 def app_identity() -> AsyncTokenCredential:
-    """The managed identity, or who is signed in on a laptop; to be closed."""
+    """The managed identity, or on a laptop the person who is signed in; to be closed."""
     from azure.identity.aio import DefaultAzureCredential
 
     return DefaultAzureCredential()
@@ -26,3 +31,38 @@ async def close(credential: Credential) -> None:
     """Close the connections that tokens come by; a key has none."""
     if isinstance(credential, AsyncTokenCredential):
         await credential.close()
+
+
+class IdentityTokens:
+    """Tokens of the app's identity for the AI services, renewed before they expire.
+
+    Args:
+        credential: Another identity, which its owner closes; None: the app's.
+    """
+
+    def __init__(self, credential: AsyncTokenCredential | None = None) -> None:
+        from azure.identity.aio import get_bearer_token_provider
+
+        self._credential = credential or app_identity()
+        self._is_ours = credential is None
+        self._provider = get_bearer_token_provider(self._credential, AI_SERVICES)
+
+    async def token(self, seconds: float | None = None) -> str:
+        """A token that is valid now.
+
+        Args:
+            seconds: How long to wait for it; None: as long as the identity's own limits allow.
+
+        Raises:
+            ServiceFault: there is no identity, or its directory does not answer in time.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._provider()
+        except (AzureError, TimeoutError):
+            raise ServiceFault(Fault(Reason.NO_IDENTITY)) from None
+
+    async def aclose(self) -> None:
+        """Close the identity's connections, unless it was given."""
+        if self._is_ours:
+            await self._credential.close()

@@ -1,5 +1,5 @@
-"""One OpenAI-compatible service: how to reach it, one client for chat and embeddings, and what its errors mean.
+"""One OpenAI-compatible service: how to reach it, one client for chat and embeddings, and the reasons of its errors.
 
-`connection` says which service the settings name, `service` sends requests to it and `reasons` holds the one table
-of what goes wrong. `openai` itself is imported at the first request, by `service`.
+`connection` says which service the settings name, `service` sends requests to it, `reasons` reads its error bodies.
+`openai` itself is imported at the first request, by `sender` and `errors`.
 """

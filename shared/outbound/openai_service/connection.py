@@ -1,4 +1,4 @@
-"""Which OpenAI-compatible service the settings name, and what to tell a person who must look after it."""
+"""The OpenAI-compatible service that the settings name, which of them to check when it fails, and its time limits."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -20,6 +20,22 @@ class ServedModel:
     """The service's name for it; in Azure the deployment's."""
     setting: str
     """The setting that the name came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTimeouts:
+    """How long to wait for a model's service, in seconds."""
+
+    connect: float = 5.0
+    """For a connection."""
+    first: float = 120.0
+    """For the first piece of an answer: some models are loaded first, others think first."""
+    between: float = 30.0
+    """For each further piece."""
+    ending: float = 5.0
+    """For what may follow the finish reason: the usage."""
+    check: float = 3.0
+    """For the answer to a health check."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,71 +1,47 @@
-"""What goes wrong with an OpenAI-compatible service, and what the caller is told: the one table.
-
-A fault has a reason, found by its code, its status or the class of its exception (`errors`). A reason has an error
-class and a sentence of ours. The service's own text goes nowhere: it may quote the prompt or the key.
+"""Faults of an OpenAI-compatible service, as its error bodies tell them, and their sentences. Knows no SDK.
 
 Source: OpenAI API reference, error codes; Azure OpenAI, content filtering; what compatible services send.
 """
 
 import re
-from dataclasses import dataclass
-from enum import Enum, auto
+from collections.abc import Mapping
 
 from shared.chat_types import Json
-from shared.errors import BadRequest, ContentFiltered, RateLimited, SwitchboardError, TooSlow, Unavailable
+from shared.errors import SwitchboardError
+from shared.outbound.faults import BY_STATUS, ErrorTable, Fault, Reason
 from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
-from shared.outbound.retry_after import seconds_to_tell
 
+ERRORS = ErrorTable(
+    "The model's service",
+    "the address",
+    {
+        Reason.CUT_OFF: "The model's answer was cut off. Try again.",
+        Reason.NOT_AN_ANSWER: "{name} sent something that is no answer of a model. If it stays, check {setting}.",
+        Reason.TOO_SLOW: "The model took too long to answer. Try again, perhaps with a shorter question.",
+        Reason.NO_IDENTITY: (
+            "The app cannot sign in to Azure OpenAI: give it a managed identity, sign in with `az login` locally, or "
+            "set AZURE_OPENAI_API_KEY."
+        ),
+        Reason.CREDENTIALS: "{name} refused this app's credentials: check {credential_advice}.",
+        Reason.NOT_THERE: "{name} knows no such model: check {model_setting}, and {setting}.",
+        Reason.NOT_ACCEPTED: (
+            "{name} does not accept this kind of request: check that {model_setting} names a fitting model."
+        ),
+    },
+)
+"""What differs from `faults.DEFAULTS`."""
 
-class Reason(Enum):
-    """Why there is no answer."""
-
-    UNREACHABLE = auto()
-    CUT_OFF = auto()
-    NOT_AN_ANSWER = auto()
-    TOO_SLOW = auto()
-    CREDENTIALS = auto()
-    NO_SUCH_MODEL = auto()
-    TOO_LONG = auto()
-    FILTERED = auto()
-    RATE = auto()
-    QUOTA = auto()
-    OVERRIDE = auto()
-    NOT_ACCEPTED = auto()
-    BROKEN = auto()
-
-
-SENTENCES: dict[Reason, tuple[type[SwitchboardError], str]] = {
-    Reason.UNREACHABLE: (
-        Unavailable,
-        "The model's service cannot be reached. Try again later; if it stays, check {address_setting} and the network.",
-    ),
-    Reason.CUT_OFF: (Unavailable, "The model's answer was cut off. Try again."),
-    Reason.NOT_AN_ANSWER: (
-        Unavailable,
-        "The model's service sent something that is no answer of a model. If it stays, check {address_setting}.",
-    ),
-    Reason.TOO_SLOW: (TooSlow, "The model took too long to answer. Try again, perhaps with a shorter question."),
-    Reason.CREDENTIALS: (Unavailable, "The model's service refused this app's credentials: check {credential_advice}."),
-    Reason.NO_SUCH_MODEL: (
-        Unavailable,
-        "The model's service knows no such model: check {model_setting}, and {address_setting}.",
-    ),
-    Reason.TOO_LONG: (BadRequest, "The conversation is too long for the model. Shorten it or start a new one."),
-    Reason.FILTERED: (ContentFiltered, ContentFiltered().message),
-    Reason.RATE: (RateLimited, "The model's service is busy. Try again in {retry_after} seconds."),
-    Reason.QUOTA: (
-        RateLimited,
-        "The quota of the model's service is used up. Try again later; whoever runs the app can raise it.",
-    ),
-    Reason.OVERRIDE: (BadRequest, "The model does not accept this `{param}`: leave it out, or choose another value."),
-    Reason.NOT_ACCEPTED: (
-        Unavailable,
-        "The model's service does not accept this kind of request: check that {model_setting} names a fitting model.",
-    ),
-    Reason.BROKEN: (Unavailable, "The model's service has a fault of its own. Try again later."),
+STATUSES: Mapping[int, Reason] = {
+    **BY_STATUS,
+    409: Reason.BROKEN,
+    413: Reason.TOO_LONG,
+    412: Reason.NOT_ACCEPTED,
+    422: Reason.NOT_ACCEPTED,
+    503: Reason.BROKEN,
 }
+"""By the HTTP status; some mean something else here than in `faults.BY_STATUS`."""
 
-BY_CODE: dict[str, Reason] = {
+BY_CODE: Mapping[str, Reason] = {
     "content_filter": Reason.FILTERED,
     "ResponsibleAIPolicyViolation": Reason.FILTERED,
     "content_policy_violation": Reason.FILTERED,
@@ -74,27 +50,11 @@ BY_CODE: dict[str, Reason] = {
     "string_above_max_length": Reason.TOO_LONG,
     "insufficient_quota": Reason.QUOTA,
     "rate_limit_exceeded": Reason.RATE,
-    "model_not_found": Reason.NO_SUCH_MODEL,
-    "DeploymentNotFound": Reason.NO_SUCH_MODEL,
+    "model_not_found": Reason.NOT_THERE,
+    "DeploymentNotFound": Reason.NOT_THERE,
     "invalid_api_key": Reason.CREDENTIALS,
 }
 """By an error's `code`, its inner error's, or its `type`; looked up before the status."""
-
-BY_STATUS: dict[int, Reason] = {
-    400: Reason.NOT_ACCEPTED,
-    401: Reason.CREDENTIALS,
-    403: Reason.CREDENTIALS,
-    404: Reason.NO_SUCH_MODEL,
-    405: Reason.NOT_AN_ANSWER,
-    408: Reason.TOO_SLOW,
-    409: Reason.BROKEN,
-    413: Reason.TOO_LONG,
-    422: Reason.NOT_ACCEPTED,
-    429: Reason.RATE,
-    504: Reason.TOO_SLOW,
-    524: Reason.TOO_SLOW,
-}
-"""Others below 400 are no answer, others below 500 refuse the request, and the rest are faults of the service."""
 
 _OVERRIDES = frozenset({"temperature", "seed"})
 """Parameters whose values come from the caller."""
@@ -103,58 +63,30 @@ _TOO_LONG = re.compile(r"maximum context length|context window|context size", re
 """vLLM and others say it in words only."""
 
 _PLAIN = re.compile(r"[\w.:-]{1,80}")
-"""What a code or a request id looks like: anything else may be somebody's text."""
+"""The form of a code or a request id: anything else may be somebody's text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One thing that went wrong."""
-
-    reason: Reason
-    """Why there is no answer."""
-    status: int | None = None
-    """The HTTP status, where there was one."""
-    code: str | None = None
-    """The service's code, if it is a plain word."""
-    request_id: str | None = None
-    """Finds the request in the service's own logs."""
-    param: str | None = None
-    """The override that was not accepted."""
-    retry_after: float | None = None
-    """Seconds that the service asks to wait."""
-
-    def to_error(self, connection: OpenAIConnection, model: ServedModel) -> SwitchboardError:
-        """Make the error that the caller is told of it."""
-        kind, sentence = SENTENCES[self.reason]
-        retry_after = seconds_to_tell(self.retry_after)
-        message = sentence.format(
-            address_setting=connection.address_setting,
-            credential_advice=connection.credential_advice,
-            model_setting=model.setting,
-            param=self.param,
-            retry_after=retry_after,
-        )
-        return RateLimited(message, retry_after=retry_after) if kind is RateLimited else kind(message)
-
-
-class ServiceFault(Exception):
-    """Raised inside the plug-in where an answer itself tells of a fault; never leaves it."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.reason.name)
-        self.fault = fault
+def error_of(fault: Fault, connection: OpenAIConnection, model: ServedModel) -> SwitchboardError:
+    """Make the error that the caller gets, with the settings that this service and model come from."""
+    return ERRORS.error(
+        fault,
+        address=f"{connection.address_setting} and the network",
+        setting=connection.address_setting,
+        credential_advice=connection.credential_advice,
+        model_setting=model.setting,
+    )
 
 
 def read_fault(
     error: Json, *, status: int | None = None, request_id: str | None = None, retry_after: float | None = None
 ) -> Fault:
-    """Find the reason of an `error` object as it came in a body or a stream, of any shape.
+    """Find the reason in an `error` object of a body or a stream, of any shape.
 
     Args:
-        error: the value of the `error` key, or the whole body where there is none.
-        status: the HTTP status; None inside a stream, where `code` may hold one.
-        request_id: the service's id of the request.
-        retry_after: seconds that the service asks to wait.
+        error: The value of the `error` key, or the whole body where there is none.
+        status: The HTTP status; None inside a stream, where `code` may hold one.
+        request_id: The service's id of the request.
+        retry_after: Seconds that the service asks to wait.
     """
     fields = error if isinstance(error, dict) else {}
     inner = fields.get("innererror") or fields.get("inner_error")
@@ -164,22 +96,25 @@ def read_fault(
         status = next((int(word) for word in words if word.isdecimal() and len(word) == 3), None)
     reason = next((BY_CODE[word] for word in words if word in BY_CODE), None) or _by_status(status)
     param = fields.get("param")
+    override = param if isinstance(param, str) and param in _OVERRIDES else None
     if reason is Reason.NOT_ACCEPTED:
         if _TOO_LONG.search(str(fields.get("message", ""))):
             reason = Reason.TOO_LONG
-        elif param in _OVERRIDES:
+        elif override:
             reason = Reason.OVERRIDE
     return Fault(
         reason,
         status=status,
         code=next((word for word in words if _PLAIN.fullmatch(word)), None),
         request_id=request_id if request_id and _PLAIN.fullmatch(request_id) else None,
-        param=str(param) if reason is Reason.OVERRIDE else None,
+        param=override if reason is Reason.OVERRIDE else None,
         retry_after=retry_after,
     )
 
 
 def _by_status(status: int | None) -> Reason:
-    if status is None or status >= 500:
-        return BY_STATUS.get(status or 500, Reason.BROKEN)
-    return BY_STATUS.get(status, Reason.NOT_AN_ANSWER if status < 400 else Reason.NOT_ACCEPTED)
+    """The reason of a status. Others below 400 are no answer, others below 500 refuse the request."""
+    if status is None:
+        return Reason.BROKEN
+    other = Reason.NOT_AN_ANSWER if status < 400 else Reason.NOT_ACCEPTED if status < 500 else Reason.BROKEN
+    return STATUSES.get(status, other)

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared.chat_types import Json
 from shared.late_imports import run_import
-from shared.outbound.openai_service.connection import OpenAIConnection
+from shared.outbound.asking import RetryPolicy
+from shared.outbound.faults import Reason
+from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection
 
 if TYPE_CHECKING:
     import httpx2
@@ -15,32 +16,24 @@ if TYPE_CHECKING:
     from shared.outbound.openai_service.sender import Sender
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How long to wait for a service, in seconds."""
-
-    connect: float = 5.0
-    """For a connection."""
-    first: float = 120.0
-    """For the first piece of an answer: some models are loaded first, others think first."""
-    between: float = 30.0
-    """For each further piece."""
-    ending: float = 5.0
-    """For what may follow the finish reason: the usage."""
-    retries: int = 2
-    """How often a request is sent again."""
-    longest_wait: float = 20.0
-    """The longest `Retry-After` to sit out; the caller decides about longer ones."""
-    check: float = 3.0
-    """For the answer to a health check."""
-
-
 class OpenAIService:
-    """A client of one service, which chat and embeddings share: closing either closes it for both, at the end."""
+    """A client of one service, which chat and embeddings share.
 
-    def __init__(self, connection: OpenAIConnection, patience: RetryPolicy | None = None) -> None:
+    Args:
+        connection: Which service.
+        timeouts: How long to wait for it.
+        retries: How often to try again.
+    """
+
+    def __init__(
+        self,
+        connection: OpenAIConnection,
+        timeouts: AnswerTimeouts | None = None,
+        retries: RetryPolicy | None = None,
+    ) -> None:
         self.connection = connection
-        self.patience = patience or RetryPolicy()
+        self.timeouts = timeouts or AnswerTimeouts()
+        self._retries = retries or RetryPolicy()
         self._opening = asyncio.Lock()
         self._sender: Sender | None = None
 
@@ -50,41 +43,51 @@ class OpenAIService:
         Faults that may pass by themselves are retried after as long as the service asks for, never past the deadline.
 
         Args:
-            path: below the base URL.
-            body: what to send, as JSON.
-            deadline: on the event loop's clock, in seconds.
+            path: Below the base URL.
+            body: What to send, as JSON.
+            deadline: On the event loop's clock, in seconds.
 
         Raises:
-            openai.OpenAIError, TimeoutError: for `errors.translated` to translate.
+            openai.OpenAIError, TimeoutError: for `errors.service_errors` to translate.
         """
         async with asyncio.timeout_at(deadline):
             return await (await self.opened()).post(path, body, deadline=deadline)
 
-    async def list_models(self) -> None:
-        """Ask for the models, once and with little patience: is the service there, does it know our credentials?
+    async def check(self) -> None:
+        """Whether the service answers and takes our credentials: it is asked for its models, once.
 
         Raises:
-            openai.OpenAIError, TimeoutError: for `errors.translated` to translate.
+            Unavailable, TooSlow: it does not; the message says what to check.
         """
         sender = await self.opened()
-        async with asyncio.timeout(self.patience.check):
-            await sender.get("/models")
+        import openai
+
+        from shared.outbound.openai_service.errors import fault_of, service_errors
+
+        with service_errors(self.connection, self.connection.chat_model):
+            try:
+                async with asyncio.timeout(self.timeouts.check):
+                    await sender.get("/models")
+            except openai.APIStatusError as exc:
+                # What else it says about its models does not matter: not every service lists them.
+                if fault_of(exc).reason in {Reason.CREDENTIALS, Reason.BROKEN, Reason.TOO_SLOW}:
+                    raise
 
     async def opened(self) -> "Sender":
         """Make the client, at the first call. Importing the SDK takes most of a second, so a thread does that."""
         async with self._opening:
             if self._sender is None:
-                self._sender = await run_import(_make_sender, self.connection, self.patience)
+                self._sender = await run_import(_make_sender, self.connection, self.timeouts, self._retries)
             return self._sender
 
     async def aclose(self) -> None:
-        """Close the connections, once; a later request would open new ones."""
+        """Close the connections; a later request would open new ones."""
         sender, self._sender = self._sender, None
         if sender is not None:
             await sender.aclose()
 
 
-def _make_sender(connection: OpenAIConnection, patience: RetryPolicy) -> "Sender":
+def _make_sender(connection: OpenAIConnection, timeouts: AnswerTimeouts, retries: RetryPolicy) -> "Sender":
     from shared.outbound.openai_service.sender import Sender
 
-    return Sender(connection, patience)
+    return Sender(connection, timeouts, retries)

@@ -9,13 +9,14 @@ from azure.search.documents.knowledgebases.aio import KnowledgeBaseRetrievalClie
 from pydantic import SecretStr
 
 from shared.errors import SwitchboardError
-from shared.outbound.azure_service.asking import OPTIONS, RetryPolicy, ask
-from shared.outbound.azure_service.faults import Fault
+from shared.outbound.asking import RetryPolicy
+from shared.outbound.azure_service.asking import OPTIONS, ask
 from shared.outbound.azure_service.signing_in import close, credential_of
-from shared.retrieval.azure_search.faults import LOOK, READ, Right, told
+from shared.outbound.faults import Fault
+from shared.retrieval.azure_search.faults import LOOK, READ, Right, error_of
 from shared.settings import Settings
 
-PATIENT = RetryPolicy(retries=5, longest_wait=60.0)
+INGESTION_RETRIES = RetryPolicy(retries=5, longest_wait=60.0)
 """For ingestion, which nobody waits for at a screen."""
 
 
@@ -26,7 +27,7 @@ class SearchConnection:
         endpoint: The service's URL.
         index: The index.
         key: The service's key; None: the app's identity.
-        patience: How long to wait.
+        policy: How often to try, and after which waits.
         knowledge_base: The knowledge base; empty: none is asked.
         options: More for the SDK's clients.
     """
@@ -36,13 +37,13 @@ class SearchConnection:
         endpoint: str,
         index: str,
         key: SecretStr | None,
-        patience: RetryPolicy | None = None,
+        policy: RetryPolicy | None = None,
         knowledge_base: str = "",
         **options: Any,  # noqa: ANN401 (the SDK's own)
     ) -> None:
         self.index = index
         self.knowledge_base = knowledge_base
-        self.patience = patience or RetryPolicy()
+        self.policy = policy or RetryPolicy()
         options = {**OPTIONS, **options}
         self._has_key = key is not None
         self._credential = credential_of(key)
@@ -53,13 +54,13 @@ class SearchConnection:
         )
 
     @classmethod
-    def from_settings(cls, settings: Settings, patience: RetryPolicy | None = None) -> "SearchConnection":
+    def from_settings(cls, settings: Settings, policy: RetryPolicy | None = None) -> "SearchConnection":
         """What the settings name; they have been checked to be complete."""
         return cls(
             (settings.azure_search_endpoint or "").rstrip("/"),
             settings.azure_search_index or "",
             settings.azure_search_api_key,
-            patience,
+            policy,
             settings.azure_search_knowledge_base or "",
         )
 
@@ -105,7 +106,7 @@ class SearchConnection:
     async def _asked[Answer](
         self, call: Callable[[], Awaitable[Answer]], deadline: float, right: Right, thing: str
     ) -> Answer:
-        def error(fault: Fault) -> SwitchboardError:
-            return told(fault, right, thing, has_key=self._has_key)
+        def to_error(fault: Fault) -> SwitchboardError:
+            return error_of(fault, right, thing, has_key=self._has_key)
 
-        return await ask(call, deadline=deadline, patience=self.patience, told=error, service="Azure AI Search")
+        return await ask(call, to_error, self.policy, deadline=deadline, service="Azure AI Search")

@@ -17,7 +17,7 @@ from azure.search.documents.aio import SearchClient
 
 from shared.chat_types import Json
 from shared.errors import Unavailable
-from shared.outbound.azure_service.faults import MAY_PASS, reason_of
+from shared.outbound.faults import RETRIED, reason_of_status
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.faults import WRITE
 
@@ -105,13 +105,13 @@ class DocumentWriter:
         """Write a batch, and again what the service did not take of it, as long as that may help."""
         for attempt in range(_TRIES):
             if attempt:
-                await asyncio.sleep(self._connection.patience.first_backoff * 2**attempt)
+                await asyncio.sleep(self._connection.policy.first_backoff * 2**attempt)
             results = await self._send(batch)
             refused = {result.key: result.status_code for result in results if not result.status}
             if not refused:
                 return
             _log.warning("%s documents of %s were not taken: %s", len(refused), len(batch), {*refused.values()})
-            if not all(reason_of(status) in MAY_PASS for status in refused.values()):
+            if not all(reason_of_status(status) in RETRIED for status in refused.values()):
                 break
             batch = {key: batch[key] for key in refused}
         raise Unavailable(

@@ -27,8 +27,8 @@ MOST_WORDS = 70
 
 _API_VERSION = "2024-02-01"
 _MODEL_VERSION = "2023-04-15"
-_SECONDS = 20.0
-"""How long one vector may take, retries included."""
+_VECTOR_TIMEOUT_SECONDS = 20.0
+"""For one vector, retries included."""
 _AT_ONCE = 4
 """Requests at the same time."""
 
@@ -114,7 +114,7 @@ class VisionEmbedder:
             return vector
 
         async with self._turns:
-            return await _SERVICE.ask(post, deadline=asyncio.get_running_loop().time() + _SECONDS)
+            return await _SERVICE.ask(post, deadline=asyncio.get_running_loop().time() + _VECTOR_TIMEOUT_SECONDS)
 
 
 def _policies(credential: Credential) -> list[Any]:

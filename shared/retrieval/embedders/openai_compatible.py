@@ -7,8 +7,8 @@ from itertools import batched
 import msgspec
 
 from shared.chat_types import Json
+from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import ServedModel
-from shared.outbound.openai_service.reasons import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.service import OpenAIService
 
 _BATCH = 128
@@ -46,7 +46,7 @@ class OpenAIEmbedder:
         """One vector a text, in order; no request for no texts.
 
         Raises:
-            RateLimited, BadRequest, Unavailable, TooSlow: see `outbound.openai_service.reasons`.
+            RateLimited, BadRequest, Unavailable, TooSlow: see `outbound.faults`.
         """
         vectors: list[list[float]] = []
         for batch in batched(texts, _BATCH, strict=False):
@@ -59,13 +59,13 @@ class OpenAIEmbedder:
 
     async def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
         await self._service.opened()
-        from shared.outbound.openai_service.errors import translated
+        from shared.outbound.openai_service.errors import service_errors
 
         # Services refuse an empty text, which has no meaning, as a space has none.
         inputs: list[Json] = [text or " " for text in texts]
         body: dict[str, Json] = {"model": self._model.name, "input": inputs, "encoding_format": "float"}
         deadline = asyncio.get_running_loop().time() + _BATCH_SECONDS
-        with translated(self._service.connection, self._model):
+        with service_errors(self._service.connection, self._model):
             response = await self._service.post("/embeddings", body, deadline=deadline)
             try:
                 async with asyncio.timeout_at(deadline):

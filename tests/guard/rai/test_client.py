@@ -14,8 +14,9 @@ from shared.chat_types import RequestContext
 from shared.errors import BadRequest, NotConfigured, RateLimited, SwitchboardError, TooLarge, TooSlow, Unavailable
 from shared.guard import Api, Buffer, SafetyEvent, SafetySession, Side, Watermark
 from shared.guard.rai.client import RaiService
-from shared.guard.rai.errors import ERRORS
+from shared.guard.rai.errors import ERRORS, REASONS
 from shared.guard.rai.wire import Commit, InlinePolicy, PolicyName
+from shared.outbound.faults import Fault
 from shared.settings import Settings
 from tests.clock import Clock
 from tests.guard.safety_contract import CONTEXT, chunk, prompt, said
@@ -184,11 +185,15 @@ async def test_what_cannot_be_sent_is_refused_and_the_session_goes_on(rai: RaiSt
 
 
 def test_every_status_of_grpc_has_its_error() -> None:
-    assert set(ERRORS) == set(grpc.StatusCode)
-    assert ERRORS[grpc.StatusCode.RESOURCE_EXHAUSTED].kind is RateLimited
-    assert ERRORS[grpc.StatusCode.DEADLINE_EXCEEDED].kind is TooSlow
-    assert ERRORS[grpc.StatusCode.NOT_FOUND].kind is NotConfigured
-    assert "identity has the role" in ERRORS[grpc.StatusCode.PERMISSION_DENIED].sentence
+    assert set(REASONS) == set(grpc.StatusCode)
+    assert type(error_of(grpc.StatusCode.RESOURCE_EXHAUSTED)) is RateLimited
+    assert type(error_of(grpc.StatusCode.DEADLINE_EXCEEDED)) is TooSlow
+    assert type(error_of(grpc.StatusCode.NOT_FOUND)) is NotConfigured
+    assert "identity has the role" in error_of(grpc.StatusCode.PERMISSION_DENIED).message
+
+
+def error_of(status: grpc.StatusCode) -> SwitchboardError:
+    return ERRORS.error(Fault(REASONS[status]))
 
 
 @pytest.mark.parametrize("status", [status for status in grpc.StatusCode if status is not grpc.StatusCode.OK])
@@ -205,7 +210,8 @@ async def test_a_status_becomes_its_error_after_what_came_before_and_its_details
         with pytest.raises(type(raised.value)):
             await session.commit()
     assert seen == [Watermark(said(0), 1), Watermark(said(0), 2)]
-    assert (type(raised.value), raised.value.message) == (ERRORS[status].kind, ERRORS[status].sentence)
+    expected = error_of(status)
+    assert (type(raised.value), raised.value.message) == (type(expected), expected.message)
     assert raised.value.__cause__ is None
     assert status.name in caplog.text
     assert DETAILS not in f"{raised.value!r} {caplog.text}"
@@ -381,7 +387,7 @@ async def test_health_says_what_to_check(
     rai.script(status)
     health = await service.check()
     assert health.ok == ok
-    assert ok or health.detail == ERRORS[status].sentence
+    assert ok or health.detail == error_of(status).message
 
 
 async def test_a_service_of_another_kind_is_told() -> None:

@@ -1,14 +1,16 @@
 import importlib
 from collections.abc import Iterator
 
+import aiohttp
 import httpx2
 import openai
 import pytest
 
 from shared.errors import RateLimited, SwitchboardError
+from shared.outbound.faults import DEFAULTS, Fault, Reason
 from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
-from shared.outbound.openai_service.errors import REASONS, fault_of, translated
-from shared.outbound.openai_service.reasons import BY_CODE, BY_STATUS, SENTENCES, Fault, Reason, read_fault
+from shared.outbound.openai_service.errors import BY_CLASS, SDK, fault_of, service_errors
+from shared.outbound.openai_service.reasons import error_of, read_fault
 
 REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions")
 MODEL = ServedModel("gpt", "OPENAI_CHAT_MODEL")
@@ -41,7 +43,7 @@ BY_THEIR_STATUS = {
     "BadRequestError": Reason.NOT_ACCEPTED,
     "AuthenticationError": Reason.CREDENTIALS,
     "PermissionDeniedError": Reason.CREDENTIALS,
-    "NotFoundError": Reason.NO_SUCH_MODEL,
+    "NotFoundError": Reason.NOT_THERE,
     "ConflictError": Reason.BROKEN,
     "UnprocessableEntityError": Reason.NOT_ACCEPTED,
     "RateLimitError": Reason.RATE,
@@ -59,8 +61,64 @@ def test_every_exception_class_of_the_sdk_is_known_here() -> None:
     for module in ("_exceptions", "_response", "_legacy_response", "auth", "lib.azure", "resources"):
         importlib.import_module(f"openai.{module}")
     of_status = {*BY_THEIR_STATUS, "APIStatusError", "APIError", "InternalServerError"}
-    known = {kind.__name__ for kind in REASONS} | of_status | OF_PARTS_WE_DO_NOT_USE
+    known = {kind.__name__ for kind in BY_CLASS} | of_status | OF_PARTS_WE_DO_NOT_USE
     assert {kind.__name__ for kind in exceptions_of_the_sdk()} <= known
+
+
+AIOHTTP = {
+    Reason.NOT_AN_ANSWER: {
+        "ClientResponseError",
+        "ContentTypeError",
+        "WSServerHandshakeError",
+        "ClientHttpProxyError",
+        "TooManyRedirects",
+        "InvalidURL",
+        "InvalidUrlClientError",
+        "InvalidUrlRedirectClientError",
+    },
+    Reason.UNREACHABLE: {
+        "ClientConnectionError",
+        "ClientConnectionResetError",
+        "ClientOSError",
+        "ClientConnectorError",
+        "ClientConnectorDNSError",
+        "ClientProxyConnectionError",
+        "UnixClientConnectorError",
+        "ClientSSLError",
+        "ClientConnectorSSLError",
+        "ClientConnectorCertificateError",
+        "ServerConnectionError",
+        "ServerDisconnectedError",
+        "ServerFingerprintMismatch",
+        "ConnectionTimeoutError",
+    },
+    Reason.TOO_SLOW: {"ServerTimeoutError", "SocketTimeoutError"},
+    Reason.CUT_OFF: {
+        "ClientError",
+        "ClientPayloadError",
+        "UploadAbortedError",
+        "RedirectClientError",
+        "NonHttpUrlClientError",
+        "NonHttpUrlRedirectClientError",
+    },
+}
+"""What the transport is made of; its own exceptions come through where it does not translate them."""
+
+
+def exceptions_of_aiohttp(kind: type[Exception] = aiohttp.ClientError) -> Iterator[type[Exception]]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from exceptions_of_aiohttp(each)
+
+
+def test_every_exception_class_of_the_transport_has_its_reason() -> None:
+    found: dict[Reason, set[str]] = {}
+    for kind in exceptions_of_aiohttp():
+        if kind.__module__.partition(".")[0] == "aiohttp":
+            exc = kind.__new__(kind)  # each is made of other parts, and only its class counts
+            found.setdefault(fault_of(exc).reason, set()).add(kind.__name__)
+            assert isinstance(exc, SDK.raises)
+    assert found == AIOHTTP
 
 
 @pytest.mark.parametrize(("name", "reason"), [*BY_THEIR_STATUS.items(), ("InternalServerError", Reason.BROKEN)])
@@ -87,7 +145,7 @@ def test_a_status_class_has_the_reason_of_its_status(name: str, reason: Reason) 
 )
 def test_each_exception_has_the_reason_of_its_nearest_class(exc: Exception, reason: Reason) -> None:
     assert fault_of(exc).reason is reason
-    with pytest.raises(SENTENCES[reason][0]), translated(CONNECTION, MODEL):
+    with pytest.raises(DEFAULTS[reason][0]), service_errors(CONNECTION, MODEL):
         raise exc
 
 
@@ -99,29 +157,18 @@ def test_a_connection_that_timed_out_tells_so_by_its_cause() -> None:
 
 def test_what_is_not_the_services_passes_through() -> None:
     for exc in (ValueError("a fault of ours"), KeyboardInterrupt(), RateLimited("ours")):
-        with pytest.raises(type(exc)) as caught, translated(CONNECTION, MODEL):
+        with pytest.raises(type(exc)) as caught, service_errors(CONNECTION, MODEL):
             raise exc
         assert caught.value is exc
 
 
 @pytest.mark.parametrize("reason", Reason)
 def test_each_reason_has_an_error_and_a_whole_sentence(reason: Reason) -> None:
-    error = Fault(reason, param="seed", retry_after=2.1).to_error(CONNECTION, MODEL)
+    error = error_of(Fault(reason, param="seed", retry_after=2.1), CONNECTION, MODEL)
     assert isinstance(error, SwitchboardError)
     assert error.message.endswith(".")
     assert "{" not in error.message
     assert "None" not in error.message
-
-
-def test_the_tables_name_only_reasons_with_a_sentence() -> None:
-    assert {*BY_CODE.values(), *BY_STATUS.values(), *REASONS.values()} <= set(SENTENCES) == set(Reason)
-
-
-@pytest.mark.parametrize(("seconds", "told"), [(None, 10), (0, 1), (0.2, 1), (1, 1), (1.01, 2), (59.5, 60)])
-def test_the_wait_is_told_in_whole_seconds_of_at_least_one(seconds: float | None, told: int) -> None:
-    error = Fault(Reason.RATE, retry_after=seconds).to_error(CONNECTION, MODEL)
-    assert isinstance(error, RateLimited)
-    assert error.retry_after == told
 
 
 def test_codes_that_are_somebodys_text_are_not_kept() -> None:

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Mapping
 import pytest
 
 from shared.errors import SwitchboardError
-from shared.retrieval.azure_search.connection import RetryPolicy, SearchConnection
+from shared.outbound.asking import RetryPolicy
+from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.index import AzureSearchIndex
 from shared.retrieval.azure_search.schema import IndexPlan
 from shared.retrieval.azure_search.writer import Bounds

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from shared.chat_types import Json, Passage
-from shared.outbound.azure_service.asking import RetryPolicy
+from shared.outbound.asking import RetryPolicy
 from shared.retrieval import Embedder
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.fields import IndexFields

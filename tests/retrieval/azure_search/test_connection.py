@@ -10,10 +10,10 @@ from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
 
 from shared.errors import NotConfigured, TooSlow, Unavailable
-from shared.outbound.azure_service.asking import RetryPolicy
-from shared.outbound.azure_service.faults import Fault, Reason
+from shared.outbound.asking import RetryPolicy
+from shared.outbound.faults import Fault, Reason
 from shared.retrieval.azure_search.connection import SearchConnection
-from shared.retrieval.azure_search.faults import READ, SENTENCES, WRITE, Right, told
+from shared.retrieval.azure_search.faults import READ, WRITE, Right, error_of
 from shared.retrieval.azure_search.index import AzureSearchIndex
 from shared.retrieval.azure_search.schema import IndexPlan
 from shared.settings import Settings
@@ -28,8 +28,7 @@ from tests.stand_ins.identity_endpoint import identity_endpoint
 @pytest.mark.parametrize("reason", Reason)
 @pytest.mark.parametrize("has_key", [True, False])
 def test_each_reason_has_an_error_and_a_whole_sentence(reason: Reason, has_key: bool) -> None:
-    error = told(Fault(reason, retry_after=1.2), READ, "index 'x'", has_key=has_key)
-    assert type(error) is SENTENCES[reason][0]
+    error = error_of(Fault(reason, retry_after=1.2), READ, "index 'x'", has_key=has_key)
     assert error.message.endswith(".")
     assert "{" not in error.message
 
@@ -75,9 +74,9 @@ def plan(service: AISearchStandIn) -> IndexPlan:
 
 
 def connection_to(service: AISearchStandIn, folder: Path) -> SearchConnection:
-    patience = RetryPolicy(first_backoff=0.001)
+    policy = RetryPolicy(first_backoff=0.001)
     return SearchConnection(
-        service.endpoint, service.index_name, None, patience, connection_verify=str(folder / "trusted.pem")
+        service.endpoint, service.index_name, None, policy, connection_verify=str(folder / "trusted.pem")
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from shared.chat_types import Access, Json, Passage, RequestContext, RetrievalMode
 from shared.errors import NotConfigured, RateLimited, SwitchboardError, TooSlow, Unavailable
-from shared.outbound.azure_service.asking import RetryPolicy
+from shared.outbound.asking import RetryPolicy
 from shared.retrieval import Retriever, SearchQuery
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.fields import IndexFields

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError
 
-from shared.outbound.azure_service.faults import BY_CLASS, BY_STATUS, Fault, Reason, fault_of
+from shared.outbound.azure_service.asking import BY_CLASS, fault_of
+from shared.outbound.faults import BY_STATUS, Fault, Reason
 
 OF_A_STATUS = {
     "HttpResponseError",

@@ -1,0 +1,205 @@
+"""The failure table: what a fault of any outside service becomes for the caller.
+
+Each service's plug-in finds the `Reason` of a fault: by HTTP status here, by the classes of `azure.core` in
+`azure_service/asking.py`, by the classes and codes of `openai` in `openai_service/`, by gRPC status in
+`guard/rai/errors.py`. From there on one table holds for all: `DEFAULTS` gives each reason its error class and sentence,
+and a service's `ErrorTable` names only what differs for it.
+
+A service's own text never gets into an error: it may quote the question, a document or the key.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from enum import Enum, auto
+from time import time
+
+from shared.errors import (
+    BadRequest,
+    ContentFiltered,
+    NotConfigured,
+    RateLimited,
+    SwitchboardError,
+    TooSlow,
+    Unavailable,
+)
+
+
+class Reason(Enum):
+    """Why a service gave no result."""
+
+    UNREACHABLE = auto()
+    """No connection, or one that was closed without an answer."""
+    CUT_OFF = auto()
+    """The connection ended in the middle of the answer."""
+    TOO_SLOW = auto()
+    NO_IDENTITY = auto()
+    """The app has no identity to sign in with, or its directory does not answer."""
+    CREDENTIALS = auto()
+    """The service refuses the app's key or identity."""
+    NOT_THERE = auto()
+    """No such index, model, policy or document."""
+    CHANGED = auto()
+    """The thing has another version by now."""
+    NOT_AN_ANSWER = auto()
+    """Something answered, but not as this service answers."""
+    WRONG_SERVICE = auto()
+    """Another service answered."""
+    NOT_ACCEPTED = auto()
+    """The service does not accept what it was sent."""
+    OVERRIDE = auto()
+    """The model does not accept a value that the caller chose."""
+    TOO_LONG = auto()
+    """The conversation is longer than the model takes."""
+    FILTERED = auto()
+    """The service's content filter refused it."""
+    RATE = auto()
+    """Too many requests (HTTP 429)."""
+    QUOTA = auto()
+    """The quota is used up."""
+    BUSY = auto()
+    """The service has too much to do (HTTP 503), or somebody else changes the same thing."""
+    BROKEN = auto()
+    """A fault of the service itself."""
+
+
+DEFAULTS: Mapping[Reason, tuple[type[SwitchboardError], str]] = {
+    Reason.UNREACHABLE: (Unavailable, "{name} cannot be reached. Try again later; if it stays, check {address}."),
+    Reason.CUT_OFF: (Unavailable, "{name} broke off. Try again."),
+    Reason.TOO_SLOW: (TooSlow, "{name} took too long. Try again."),
+    Reason.NO_IDENTITY: (
+        Unavailable,
+        "The app cannot sign in to {name}: give it a managed identity, or sign in with `az login` locally.",
+    ),
+    Reason.CREDENTIALS: (Unavailable, "{name} refused this app: check its credentials."),
+    Reason.NOT_THERE: (Unavailable, "There is no {name} at {address}: check it."),
+    Reason.CHANGED: (Unavailable, "{name} has another version of this by now. Try again."),
+    Reason.NOT_AN_ANSWER: (Unavailable, "What is at {address} sent something that is no answer of {name}: check it."),
+    Reason.WRONG_SERVICE: (NotConfigured, "What answers at {address} is not {name}: check {address}."),
+    Reason.NOT_ACCEPTED: (Unavailable, "{name} does not accept what it was sent."),
+    Reason.OVERRIDE: (
+        BadRequest,
+        "The model does not accept this `{param}`: leave it out, or choose another value.",
+    ),
+    Reason.TOO_LONG: (BadRequest, "The conversation is too long for the model. Shorten it or start a new one."),
+    Reason.FILTERED: (ContentFiltered, ContentFiltered().message),
+    Reason.RATE: (RateLimited, "{name} is busy. Try again in {retry_after} seconds."),
+    Reason.QUOTA: (
+        RateLimited,
+        "The quota of the model's service is used up. Try again later; whoever runs the app can raise it.",
+    ),
+    Reason.BUSY: (Unavailable, "{name} has too much to do. Try again later."),
+    Reason.BROKEN: (Unavailable, "{name} has a fault of its own. Try again later."),
+}
+"""The error and the sentence for each reason; the words in braces come from `ErrorTable`."""
+
+RETRIED = frozenset({Reason.UNREACHABLE, Reason.CUT_OFF, Reason.RATE, Reason.BUSY, Reason.BROKEN})
+"""Faults that a second try may mend. A service that is too slow would only get slower."""
+
+BY_STATUS: Mapping[int, Reason] = {
+    400: Reason.NOT_ACCEPTED,
+    401: Reason.CREDENTIALS,
+    403: Reason.CREDENTIALS,
+    404: Reason.NOT_THERE,
+    405: Reason.NOT_AN_ANSWER,
+    408: Reason.TOO_SLOW,
+    409: Reason.BUSY,
+    412: Reason.CHANGED,
+    413: Reason.NOT_ACCEPTED,
+    415: Reason.NOT_ACCEPTED,
+    422: Reason.BUSY,
+    429: Reason.RATE,
+    503: Reason.BUSY,
+    504: Reason.TOO_SLOW,
+    524: Reason.TOO_SLOW,
+}
+"""The reason of an HTTP status.
+
+Others below 500 are no answer, and the rest are faults of the service.
+
+Source: Search Service REST API 2026-04-01, 'HTTP status codes (Azure AI Search)'; the other services have no more of
+their own, and 524 is a proxy's time-out.
+"""
+
+
+def reason_of_status(status: int) -> Reason:
+    """Find the reason of an HTTP status of 300 and up."""
+    return BY_STATUS.get(status, Reason.BROKEN if status >= 500 else Reason.NOT_AN_ANSWER)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One failed request."""
+
+    reason: Reason
+    """Why there is no result."""
+    status: int | None = None
+    """The HTTP status; None where there was none."""
+    retry_after: float | None = None
+    """Seconds that the service asks to wait; None where it does not say."""
+    code: str | None = None
+    """The service's error code, if it is a plain word."""
+    request_id: str | None = None
+    """The service's id of the request, which finds it in the service's own logs."""
+    param: str | None = None
+    """The override that was not accepted."""
+
+
+class ServiceFault(Exception):
+    """A fault that is found in an answer's content; raised and translated inside a plug-in, never seen outside it."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.reason.name)
+        self.fault = fault
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorTable:
+    """The errors of one service: `DEFAULTS`, but for what is named here."""
+
+    name: str
+    """The service's name, as a sentence begins with it."""
+    address: str
+    """The settings to check when it cannot be reached."""
+    sentences: Mapping[Reason, str] = field(default_factory=dict[Reason, str])
+    """Sentences that differ from the defaults. They may have placeholders, for which `error` gets the words."""
+    kinds: Mapping[Reason, type[SwitchboardError]] = field(default_factory=dict[Reason, type[SwitchboardError]])
+    """Error classes that differ from the defaults."""
+
+    def error(self, fault: Fault, **words: str) -> SwitchboardError:
+        """Make the error that the caller gets.
+
+        Args:
+            fault: What went wrong.
+            words: The words for the sentences' own placeholders.
+        """
+        kind, sentence = DEFAULTS[fault.reason]
+        kind = self.kinds.get(fault.reason, kind)
+        retry_after = 10 if fault.retry_after is None else max(1, math.ceil(fault.retry_after))
+        given: dict[str, object] = {"name": self.name, "address": self.address, **words}
+        message = self.sentences.get(fault.reason, sentence).format(**given, param=fault.param, retry_after=retry_after)
+        return RateLimited(message, retry_after=retry_after) if kind is RateLimited else kind(message)
+
+
+_RETRY_HEADERS = (("retry-after-ms", 1000), ("x-ms-retry-after-ms", 1000), ("retry-after", 1))
+"""Headers that hold a number, Azure's more exact ones first, with what divides it to give seconds."""
+
+
+def retry_after_of(headers: Mapping[str, str]) -> float | None:
+    """Read how many seconds a service asks to wait, 0 or more; None where the headers do not say.
+
+    Args:
+        headers: The answer's headers; names in any case. `Retry-After` may hold a date (RFC 9110, 10.2.3).
+    """
+    for name, divisor in _RETRY_HEADERS:
+        try:
+            seconds = float(headers[name]) / divisor
+        except (KeyError, ValueError):
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time())
+    except (KeyError, ValueError, OverflowError):
+        return None
