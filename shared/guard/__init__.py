@@ -1,8 +1,11 @@
-"""The boundary to safety services, and the guard that lets out only what they clear.
+"""Safety checks: the interface to safety services, and the guard that lets out only text that they clear.
 
-A `SafetyService` opens a `SafetySession` for each conversation that is checked. Two implementations: `rai/` for
-the RAI service over gRPC, and `content_safety` for Azure AI Content Safety. What goes in and what comes back has the
-shapes and words of rai-aoai-alignment-mode. All offsets are UTF-8 bytes.
+A `SafetyService` opens a `SafetySession` for each conversation that is checked. There are two: `rai/` for the RAI
+service over gRPC, and `content_safety/` for Azure AI Content Safety. Payloads and events have the shapes and names of
+rai-aoai-alignment-mode. All offsets are UTF-8 bytes.
+
+`stream_guard` is the guard of a turn; how its parts work together is drawn there. `companion` analyses payloads without
+a turn.
 """
 
 from collections.abc import AsyncGenerator
@@ -15,14 +18,14 @@ from shared.chat_types import PartHealth, RequestContext
 
 
 class Side(StrEnum):
-    """Which side of a model a text is on."""
+    """Side of a model that a text is on: what it is asked, or what it answers."""
 
     PROMPT = "PROMPT"
     COMPLETION = "COMPLETION"
 
 
 class Api(StrEnum):
-    """Whose shape a payload has."""
+    """OpenAI's API whose shape a payload has."""
 
     CHAT_COMPLETION = "Chatcompletion"
     REALTIME = "Realtime"
@@ -35,57 +38,57 @@ class Buffer:
     """A payload to analyse (rai-aoai-alignment-mode, 'Request Event')."""
 
     side: Side
-    """Where it comes from."""
+    """Side of the texts in it."""
     api: Api
-    """Whose shape it has."""
+    """API whose shape it has."""
     payload: str
-    """JSON, forwarded as it is."""
+    """JSON, forwarded unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which text of a conversation is meant (rai-aoai-alignment-mode, '`messageId` and `contentIndex`')."""
+    """Address of one text in a conversation (rai-aoai-alignment-mode, '`messageId` and `contentIndex`')."""
 
     side: Side
-    """Its side."""
+    """Side of the text."""
     message_id: str
-    """A prompt's message, an answer's choice or a realtime item."""
+    """Id of a message of the prompt, a choice of the answer or a realtime item."""
     content_index: int
-    """Which of its contents."""
+    """Index of the content in it, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one task found in a range of text."""
+    """Result of one task of the policy for a range of text."""
 
     kind: str
-    """The task's kind, such as `HARM_CATEGORY`."""
+    """Kind of the task, such as `HARM_CATEGORY`."""
     category: str
-    """What was looked for, such as `HATE`; empty for a task without categories."""
+    """Category of harm, such as `HATE`; empty for a task without categories."""
     detected: bool
-    """Whether it is there."""
+    """Whether the range has it."""
     severity: int
     """0 to 7."""
     risk_level: str
-    """`LOW`, `MEDIUM` or `HIGH`; empty where there is none."""
+    """`LOW`, `MEDIUM` or `HIGH`; empty for a task without severities."""
     blocking: bool
     """Whether the policy forbids it."""
     result: str = "OK"
-    """`OK`, or `NoModel` where nothing looked."""
+    """`OK`, or `NoModel` if the service has no model for the task and did not look."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnalysisResult:
-    """What was found in a range of one text."""
+    """Findings for a range of one text."""
 
     place: Place
     """The text."""
     start: int
-    """Where the range begins."""
+    """Offset at which the range begins."""
     end: int
-    """Where it ends, exclusive."""
+    """Offset at which it ends, exclusive."""
     findings: tuple[Finding, ...]
-    """One a task."""
+    """One for each task."""
 
     @property
     def blocking(self) -> bool:
@@ -95,22 +98,22 @@ class AnalysisResult:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """One text is analysed and safe up to here."""
+    """A text is analysed and safe up to this offset."""
 
     place: Place
     """The text."""
     offset: int
-    """How far, from the text's beginning."""
+    """Bytes from the beginning of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The analysis is over."""
+    """End of the analysis."""
 
     end_reason: str
     """`END_REASON_END_OF_STREAM` when all was analysed."""
     error_description: str = ""
-    """What went wrong; empty if nothing did."""
+    """Error of the service; empty if there was none."""
 
     @property
     def whole(self) -> bool:
@@ -122,18 +125,18 @@ type SafetyEvent = AnalysisResult | Watermark | Completion
 
 
 class SafetySession(Protocol):
-    """One conversation turn under analysis.
+    """Analysis of one turn of a conversation.
 
-    Every method raises a `SwitchboardError` of any kind: Unavailable, TooSlow, RateLimited, TooLarge, and BadRequest
-    for what the service does not accept. What had come in before a fault can still be read from `events`.
+    Every method may raise a `SwitchboardError`: Unavailable, TooSlow, RateLimited, TooLarge, or BadRequest if the
+    service does not accept a payload. Events that came before an error can still be read from `events`.
     """
 
     async def send(self, buffer: Buffer) -> None:
-        """Hand over a payload: a whole one, or the next chunk of an answer. Returns once it is on its way."""
+        """Send a payload: a whole one, or the next chunk of an answer. Returns when it is handed to the connection."""
         ...
 
     async def commit(self) -> None:
-        """Say that the source which was sent last is complete, so that nothing of it waits for more."""
+        """Say that the side which was sent last is complete, so that the service analyses it to its end."""
         ...
 
     async def finish(self) -> None:
@@ -141,22 +144,22 @@ class SafetySession(Protocol):
         ...
 
     def events(self) -> AsyncGenerator[SafetyEvent]:
-        """Yield the results as they come; called once. Ends after `Completion`, or when the service ends the stream.
+        """Yield the results as they come; may be called once. Ends after `Completion`, or when the service ends.
 
-        ReusableTimeout as long as the service is silent: only who sent something knows how long an answer may take.
+        Has no timeout of its own: only the caller knows whether the service has all it needs for a result.
         """
         ...
 
 
 class SafetyService(Protocol):
-    """Analyses texts for harm."""
+    """A service that analyses texts for harm."""
 
     def session(self, context: RequestContext) -> AbstractAsyncContextManager[SafetySession]:
         """Open a session; leaving it early ends the analysis at the service."""
         ...
 
     async def check(self) -> PartHealth:
-        """Whether the service can be used now."""
+        """Health of the service: whether it can be used now."""
         ...
 
     async def aclose(self) -> None:

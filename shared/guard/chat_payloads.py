@@ -1,4 +1,4 @@
-"""The payloads that a turn sends: OpenAI's chat request of what was asked, and its chunks of what is answered."""
+"""Payloads that a turn sends to a safety service: the question as OpenAI's chat request, the answer as its chunks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,26 +11,26 @@ from shared.guard import Api, Buffer, Place, Side
 ANSWER = Place(Side.COMPLETION, "0", 0)
 """The answer's text."""
 MORE = Place(Side.COMPLETION, "1", 0)
-"""What else a model wrote for the answer: follow-up questions, search queries."""
+"""Other texts that a model wrote for the answer: follow-up questions and search queries."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """A message of the chat request that is checked."""
+    """A message of the chat request that is sent to the safety service."""
 
     place: Place
-    """Where results find it."""
+    """Its address in the service's results."""
     role: Role
-    """Whose it is."""
+    """Role of its author."""
     text: str
-    """What it says; empty if it is nothing but images."""
+    """Its text; empty if it has only images."""
 
 
 def prompt_texts(request: ChatRequest) -> list[PromptText]:
-    """What the caller wrote that may reach a model, message by message.
+    """All texts of the caller that may reach a model, message by message.
 
     These are the messages with the texts of their files and all of their tool calls, and after them the prompt template
-    and the language as a system message. Images have no text.
+    and the language as a system message. Images are left out.
     """
     messages = request.messages[-1:] if request.single_turn else request.messages
     said = [(message.role, _written(message)) for message in messages]
@@ -52,9 +52,9 @@ def answer_buffer(place: Place, text: str, answer_id: str, model: str, created: 
     Args:
         place: The text.
         text: The piece.
-        answer_id: What all chunks of the answer share.
-        model: Who answers.
-        created: When the answer began, in Unix seconds.
+        answer_id: Id of the answer, the same in all of its chunks.
+        model: Name of the model.
+        created: Time at which the answer began, in Unix seconds.
     """
     choice = {"index": int(place.message_id), "delta": {"content": text}, "finish_reason": None}
     chunk = {"id": answer_id, "object": "chat.completion.chunk", "created": created, "model": model}

@@ -1,4 +1,11 @@
-"""One session with the safety service under way: it sends what it is given, and keeps what comes back."""
+"""A check: one session with the safety service, which sends the texts it is given and keeps the results.
+
+    owner ──ask, add, finish──▶ outbox ──sender task──▶ service ──reader task──▶ clearance, fault, complete
+                                                                                    └─▶ sets `changed`
+
+The owner never waits for the service: it adds steps to the outbox, and reads `clearance`, `fault` and `complete` when
+`changed` is set.
+"""
 
 import asyncio
 import time
@@ -15,24 +22,24 @@ from shared.guard.chat_payloads import PromptText, answer_buffer, prompt_buffer
 from shared.guard.clearance import Clearance
 
 LONGEST_WAITING = 1_000_000
-"""Characters of answers that may wait for a service that takes nothing, before the check is given up."""
+"""Characters of answers that may wait in the outbox. With more, the service accepts too little: the check fails."""
 LAST_WORDS_SECONDS = 1.0
-"""How long a session that takes nothing more may still say something, and why."""
+"""Time in which results are still read after sending has failed: they may say why it failed, or block the text."""
 _MARGIN_SECONDS = 0.5
-"""A check is given up this long before the turn's deadline, or a twentieth of the time that was left if that is less,
-so that what becomes of it still goes out in time."""
+"""A check fails this long before the turn's deadline, or a twentieth of the time that was left if that is less. So the
+outcome still goes out in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """What the caller wrote."""
+    """Send all messages that the caller wrote."""
 
     texts: Sequence[PromptText]
 
 
 @dataclass(frozen=True, slots=True)
 class _Pieces:
-    """What is to be added to one text of an answer; more may join it as long as it waits."""
+    """Send pieces of one text of an answer. Pieces that arrive while this waits are added, to make one message."""
 
     place: Place
     pieces: list[str]
@@ -40,24 +47,24 @@ class _Pieces:
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
-    """These texts are complete."""
+    """Tell the service that these texts are complete."""
 
     places: frozenset[Place]
 
 
 @dataclass(frozen=True, slots=True)
 class _Finish:
-    """Nothing more comes."""
+    """Tell the service that nothing more comes."""
 
 
 type _Step = _Prompt | _Pieces | _Commit | _Finish
 
 
 class Check:
-    """A session in a task of its own. Whatever goes wrong becomes its `fault`; nothing here raises.
+    """A session with the safety service in a task of its own. Every error becomes `fault`; no method raises.
 
-    An answer of the service is due when a text is committed and not cleared, and at the end: then it may be silent for
-    `timeout` seconds. Before that it may wait for more text, as long as the model takes.
+    The service's answer is due when a text is committed and not cleared yet, and at the end. Then the service may be
+    silent for `timeout` seconds. Before that it may be silent for as long as the model takes: it may need more text.
     """
 
     def __init__(
@@ -65,9 +72,9 @@ class Check:
     ) -> None:
         self.clearance = Clearance()
         self.fault: SwitchboardError | None = None
-        """Why the service's word cannot be had."""
+        """Why the check failed; None if it has not."""
         self.complete = False
-        """Whether the service has analysed everything and said so."""
+        """Whether the service has said that it analysed everything."""
         self._service = service
         self._context = context
         self._model = model
@@ -83,17 +90,17 @@ class Check:
         loop = asyncio.get_running_loop()
         left = context.deadline - loop.time()
         self._end = context.deadline - min(_MARGIN_SECONDS, left / 20)
-        # the service has its own limit for opening a session, and its own words for what is wrong
+        # Twice the timeout, since the service limits the opening of a session itself, and its error says more.
         self._clock: asyncio.TimerHandle | None = self._give_up_after(2 * timeout)
         self._task = asyncio.create_task(self._guarded(self._run))
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more will be known."""
+        """Whether the outcome is final."""
         return self.complete or self.fault is not None
 
     def ask(self, texts: Sequence[PromptText]) -> None:
-        """Send what the caller wrote, all of it."""
+        """Send all messages that the caller wrote."""
         for said in texts:
             if said.text:
                 self.clearance.expect(said.place, said.text)
@@ -117,13 +124,13 @@ class Check:
             self._put(_Pieces(place, [text]))
 
     def finish(self) -> None:
-        """Nothing more will be sent."""
+        """Send what is left, and tell the service that nothing more comes."""
         if self._uncommitted:
             self._put(_Commit(self.clearance.places))
         self._put(_Finish())
 
     def expect(self) -> None:
-        """Nothing more can be sent until something that was sent is cleared."""
+        """Expect an answer for all texts now: the queue is full, and the owner sends no more before some is cleared."""
         self._due = self.clearance.places
         if self._clock is None:
             self._watch()
@@ -143,28 +150,31 @@ class Check:
     async def _run(self) -> None:
         async with self._service.session(self._context) as session:
             self._watch()
-            sending = asyncio.create_task(self._guarded(partial(self._deliver, session)))
+            # Sending and reading go on at the same time: the service may answer while a message is being sent, and may
+            # take no more messages until its results are read.
+            sending = asyncio.create_task(self._guarded(partial(self._send, session)))
             try:
-                await self._guarded(partial(self._hear, session))
+                await self._guarded(partial(self._read, session))
             finally:
                 sending.cancel()
                 await asyncio.gather(sending, return_exceptions=True)
 
-    async def _hear(self, session: SafetySession) -> None:
+    async def _read(self, session: SafetySession) -> None:
         async with aclosing(session.events()) as events:
             async for event in events:
-                self._see(event)
+                self._take_in(event)
                 if self.settled:
                     return
         raise Unavailable("The safety service ended its check early. Try again.")
 
-    async def _deliver(self, session: SafetySession) -> None:
-        """Send what there is. A session that fails may have said something before, which is heard out."""
+    async def _send(self, session: SafetySession) -> None:
+        """Send the steps of the outbox. If that fails, results that came before the failure are still read."""
         try:
             await self._send_all(session)
         except (BadRequest, TooLarge):
             raise
         except SwitchboardError as error:
+            # The reader may get the real reason a moment later, or a blocking result: give it time to be first.
             asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, self._fail, error)
 
     async def _send_all(self, session: SafetySession) -> None:
@@ -175,7 +185,7 @@ class Check:
             match self._outbox.popleft():
                 case _Prompt() as asked:
                     for said in asked.texts:
-                        if said.text:
+                        if said.text:  # an empty text needs no clearance, and gets no watermark
                             self.clearance.send(said.place, said.text)
                     await session.send(prompt_buffer(asked.texts, self._model))
                 case _Pieces() as added:
@@ -193,22 +203,24 @@ class Check:
                     await session.finish()
                     self._watch()
 
-    def _see(self, event: SafetyEvent) -> None:
+    def _take_in(self, event: SafetyEvent) -> None:
         if isinstance(event, Completion):
             self._conclude(event)
         else:
-            self.clearance.see(event)
+            self.clearance.take_in(event)
         self._watch()
         self._changed.set()
 
     def _conclude(self, event: Completion) -> None:
+        # A service that ends in good order has still not checked everything if some text is neither cleared nor
+        # blocked, or if it ends before it was told that nothing more comes.
         decided = self.clearance.blocking or self.clearance.whole
         if not (event.whole and self._finishing and decided):
             raise Unavailable("The safety service could not check everything. Try again.")
         self.complete = True
 
     def _watch(self) -> None:
-        """Start the clock anew, if an answer is due."""
+        """Restart the clock if an answer of the service is due; else stop it."""
         if self._clock:
             self._clock.cancel()
             self._clock = None
@@ -226,12 +238,12 @@ class Check:
         self._changed.set()
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do the work; make a fault of whatever it raises."""
+        """Do the work, and turn every error into a fault."""
         try:
             await work()
         except SwitchboardError as error:
             self._fail(error)
-        except Exception as error:  # noqa: BLE001 (a guard that fails must not let the text out: it is a fault like others)
+        except Exception as error:  # noqa: BLE001 (an unknown error must be a fault too, else the text would go out)
             log_fault(error, self._context.invocation_id)
             self._fail(Unavailable("The safety check failed on our side. Try again, and report it if it stays."))
 

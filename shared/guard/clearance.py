@@ -1,4 +1,4 @@
-"""What of a session's texts may be shown, by what the service has said of them so far. Offsets are UTF-8 bytes."""
+"""How much of a text may go out: `Clearance` counts it, `ReleaseQueue` holds the rest back. Offsets are UTF-8 bytes."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -9,10 +9,12 @@ from shared.guard import AnalysisResult, Finding, Place, Side, Watermark
 
 
 class Clearance:
-    """Counts what was sent against watermarks and results.
+    """How much of each text of a session may be shown, by the service's events so far.
 
-    A watermark that goes back counts as the highest before it, and one for a text that was never sent counts as
-    nothing. What blocks a text ends at its first blocked byte; what blocks a text that was never sent blocks all.
+    Three numbers are kept for each text: bytes expected (that the caller wants to show), bytes sent (that the service
+    has), and the watermark. A watermark that goes back is ignored, and so is one for a text that was never sent. A
+    blocked text is shown up to its first blocked byte. If the service blocks a text that was never sent, it is unclear
+    what it means, and nothing is shown.
     """
 
     def __init__(self) -> None:
@@ -26,47 +28,47 @@ class Clearance:
 
     @property
     def places(self) -> frozenset[Place]:
-        """The texts that have to be cleared."""
+        """All texts that have to be cleared."""
         return frozenset(self._expected)
 
     @property
     def blocking(self) -> Side | None:
-        """The side that was blocked first; None while nothing is."""
+        """The side of the first blocking result; None while there is none."""
         return self._blocking
 
     @property
     def whole(self) -> bool:
-        """Whether everything may be shown."""
+        """Whether all texts may be shown to their ends."""
         return all(self.is_clear(place) for place in self._expected)
 
     def is_clear(self, place: Place) -> bool:
-        """Whether everything that is there of a text may be shown; never of one that is not known."""
+        """Whether a text may be shown as far as it is known; False for an unknown text."""
         return place in self._expected and self.shown(place) >= self._expected[place]
 
     def shown(self, place: Place) -> int:
-        """How many bytes of a text may be shown."""
+        """Number of bytes of a text that may be shown."""
         if self._stray_block:
             return 0
         watermark = self._watermarks.get(place, 0)
         return max(0, min(watermark, self._blocked.get(place, watermark)))
 
     def findings(self, side: Side) -> Mapping[tuple[str, str], Finding]:
-        """The worst finding of each kind and category on one side."""
+        """The worst finding on one side, by kind and category."""
         return {key[1:]: finding for key, finding in self._worst.items() if key[0] is side}
 
     def expect(self, place: Place, text: str) -> None:
-        """Count the next piece of a text, which has to be cleared; it may still wait to be sent."""
+        """Count the next piece of a text that has to be cleared, when it arrives; it may be sent later."""
         self._expected[place] = self._expected.get(place, 0) + len(text.encode())
 
     def send(self, place: Place, text: str) -> None:
-        """Count what is sent of a text; before it is sent, since the answer may be quick."""
+        """Count the next piece of a text that is sent. Call this before sending: the answer may come at once."""
         self._sent[place] = self._sent.get(place, 0) + len(text.encode())
 
-    def see(self, event: AnalysisResult | Watermark) -> None:
-        """Take in what the service says.
+    def take_in(self, event: AnalysisResult | Watermark) -> None:
+        """Take in an event of the service.
 
         Raises:
-            Unavailable: the service clears what it was never sent.
+            Unavailable: the service clears more bytes than it was sent.
         """
         match event:
             case Watermark():
@@ -104,9 +106,10 @@ def _badness(finding: Finding) -> tuple[bool, bool, int]:
 
 
 class ReleaseQueue[T]:
-    """Holds text and other items; gives the text as far as it is cleared, and each item once the text before it is out.
+    """Queue of an answer that waits to go out: its text, and other items between pieces of the text, in their order.
 
-    Text goes in as strings and is counted in UTF-8 bytes; what comes out never ends within a character.
+    Text comes out as far as it is cleared, and an item when all text before it is out. Text is counted in UTF-8 bytes,
+    since the service counts them, and is cut only between characters.
     """
 
     def __init__(self) -> None:
@@ -116,12 +119,12 @@ class ReleaseQueue[T]:
 
     @property
     def held(self) -> int:
-        """Bytes of text that wait."""
+        """Number of bytes of text that wait."""
         return len(self._text)
 
     @property
     def empty(self) -> bool:
-        """Whether everything is out."""
+        """Whether nothing waits."""
         return not self._text and not self._items
 
     @property
@@ -134,22 +137,23 @@ class ReleaseQueue[T]:
         self._text += text.encode()
 
     def hold(self, item: T) -> None:
-        """Add an item behind all text so far."""
+        """Add an item at the end, behind all text so far."""
         self._items.append((self._out + len(self._text), item))
 
     def take_item(self) -> None:
-        """The next item is out."""
+        """Remove the next item."""
         self._items.popleft()
 
     def take_text(self, shown: int | None) -> str:
-        """The next text that may go out, up to the next item.
+        """Remove and return the next text that may go out, up to the next item.
 
         Args:
-            shown: How many bytes of the whole text may be shown; None: all.
+            shown: Number of bytes of the whole text that may be shown, counted from its beginning; None: all.
         """
         end = self._items[0][0] if self._items else self._out + len(self._text)
         size = max(0, min(end, end if shown is None else shown) - self._out)
-        while 0 < size < len(self._text) and self._text[size] & 0xC0 == 0x80:  # within a character
+        # Bytes 10xxxxxx continue a character, so a cut in front of one would be in the middle of it.
+        while 0 < size < len(self._text) and self._text[size] & 0xC0 == 0x80:
             size -= 1
         taken = self._text[:size].decode()
         del self._text[:size]

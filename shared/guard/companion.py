@@ -1,4 +1,4 @@
-"""The companion function: payloads that a caller has, forwarded to the safety service, and what it says of them."""
+"""The companion function: forwards a caller's payloads to the safety service, and yields the service's events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -9,23 +9,23 @@ from shared.errors import RateLimited, TooSlow, Unavailable
 from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent, SafetyService, SafetySession
 
 _SESSION_OVER = (RateLimited, TooSlow, Unavailable)
-"""Whoever sends may be the first to see these; the session's events end with them too, after what came before."""
+"""Errors that end a session. Sending may raise them first; reading raises them too, after the earlier events."""
 
 
 async def analyse(
     buffers: Sequence[Buffer], service: SafetyService, context: RequestContext, silence: float
 ) -> AsyncGenerator[SafetyEvent]:
-    """Have one conversation analysed, in one session, and yield the service's events as they come.
+    """Have one conversation analysed in one session, and yield the service's events as they come.
 
     Args:
-        buffers: The payloads in their order. A source is complete when the other begins, and at the end.
-        service: What analyses.
-        context: The request's.
+        buffers: The payloads in their order. A side is complete when the other begins, and at the end.
+        service: The service that analyses.
+        context: The request's context.
         silence: Seconds that the service may be silent.
 
     Raises:
-        SwitchboardError: what the session raises; TooSlow if the service is silent; Unavailable if it stops without
-            having blocked anything or analysed everything, for nobody may take that for harmless.
+        SwitchboardError: an error of the session; TooSlow if the service is silent; Unavailable if it ends without
+            having blocked anything or analysed everything: otherwise callers would take the text for harmless.
     """
     blocked = whole = False
     async with service.session(context) as session:
@@ -52,7 +52,7 @@ async def _send(buffers: Sequence[Buffer], session: SafetySession) -> None:
 
 
 async def _next(events: AsyncGenerator[SafetyEvent], sending: asyncio.Task[None], silence: float) -> SafetyEvent | None:
-    """Wait for the next event, or for what went wrong with sending; None at the end."""
+    """Wait for the next event; return None at the end. Raises the error of sending if that fails first."""
     waiting = asyncio.ensure_future(anext(events, None))
     try:
         async with asyncio.timeout(silence):

@@ -1,9 +1,9 @@
-"""The texts in the payloads of the four APIs, each with its place. Sans-I/O.
+"""Finds the texts in payloads of four APIs, each with its place. Sans-I/O.
 
-Whoever analyses payloads itself reads them with this: the reference RAI service and Azure AI Content Safety's session.
+Used where we analyse payloads ourselves: in the reference RAI service and in the session of Azure AI Content Safety.
 
-Read are texts that people or models write: the contents of messages, prompts, choices and realtime items. Not read are
-images and sound, names, and the arguments of tool calls, for which there is no place.
+Texts are what people or models write: the contents of messages, prompts, choices and realtime items. Images, sound,
+names and the arguments of tool calls are not read: no place is defined for them.
 Source: rai-aoai-alignment-mode, '`messageId` and `contentIndex` in returned events'.
 """
 
@@ -30,29 +30,29 @@ class PlacedText:
     """A text of a payload."""
 
     place: Place
-    """Where it is."""
+    """Address of the text."""
     text: str
-    """What it says; never empty."""
+    """The text; never empty."""
     whole: bool = True
-    """Whether it is all of the place's text, not the next piece of it."""
+    """True: the whole text of the place. False: the next piece of it."""
 
 
 class PayloadReader:
-    """Reads the payloads of one session, and says what each adds to what came before."""
+    """Reads the payloads of one session, and returns what each adds to the texts before."""
 
     def __init__(self) -> None:
         self._texts: dict[Place, list[str]] = {}
 
     def read(self, buffer: Buffer) -> list[PlacedText]:
-        """Return what is new: a text that repeats one, as a realtime `….done` event does, adds only what it has more.
+        """Return the new texts. If a text repeats an earlier one, as a realtime `….done` event does, the rest is new.
 
         Raises:
-            BadRequest: the payload cannot be read, or holds another text for a place that has one.
+            BadRequest: the payload cannot be read, or its text for a place does not continue the earlier one.
         """
         return [new for found in read_texts(buffer) if (new := self._add(found))]
 
     def commit(self, side: Side) -> None:
-        """All texts of a side are complete: what comes after begins new ones."""
+        """Take all texts of a side as complete: later pieces begin new texts."""
         self._texts = {place: pieces for place, pieces in self._texts.items() if place.side is not side}
 
     def _add(self, found: PlacedText) -> PlacedText | None:
@@ -73,10 +73,10 @@ def _rest(text: str, before: str) -> str:
 
 
 def read_texts(buffer: Buffer) -> list[PlacedText]:
-    """Find the texts in one payload; a usage chunk, say, has none.
+    """Find the texts in one payload. Some have none, such as a chunk that only has usage.
 
     Raises:
-        BadRequest: it is no payload of its API; says which key is wrong, and quotes nothing.
+        BadRequest: it is no payload of its API; names the key that is wrong, and quotes nothing.
     """
     payload = _parse(buffer.payload)
     found = _READERS[buffer.api, buffer.side](payload)
@@ -138,7 +138,7 @@ def _image_prompt(payload: _Object) -> Iterator[_Text]:
 
 
 def _image_completion(payload: _Object) -> Iterator[_Text]:
-    """The prompt as the model has rewritten it is all the text that an image comes with."""
+    """Yield the rewritten prompts, which are the only texts that come with images."""
     for index, item in enumerate(_list(payload.get("data") or [], "data")):
         path = f"data[{index}]"
         yield _Text(str(index), 0, _string(_object(item, path).get("revised_prompt") or "", f"{path}.revised_prompt"))
@@ -177,11 +177,11 @@ def _prompt_item(value: Json, path: str) -> Iterator[_Text]:
 
 _REALTIME_TEXTS = {
     f"response.{output}{kind}.{end}": (key if end == "done" else "delta", end == "done")
-    for output in ("output_", "")  # the second is what the API said before its general availability
+    for output in ("output_", "")  # "" for the names that the API had before its general availability
     for kind, key in (("text", "text"), ("audio_transcript", "transcript"))
     for end in ("delta", "done")
 }
-"""By event type: the key of its text, and whether that is the whole."""
+"""By event type: the key of its text, and whether that is the whole text."""
 
 
 def _realtime_completion(event: _Object) -> Iterator[_Text]:
@@ -233,7 +233,7 @@ def _choices(payload: _Object) -> Iterator[tuple[_Object, int, str]]:
 
 
 def _contents(message_id: str, content: Json, path: str, *, whole: bool = True) -> Iterator[_Text]:
-    """Yield a content's texts: the string that it is, or those of its parts."""
+    """Yield the texts of a content, which is a string or a list of parts."""
     if isinstance(content, list):
         for index, part in enumerate(content):
             yield _Text(message_id, index, _part(part, f"{path}[{index}]"), whole)
@@ -278,10 +278,14 @@ def _index(value: Json, path: str) -> int:
 
 
 def build_message_id(response_id: str, item_id: str) -> str:
-    """Make the message id of an item of a response.
+    """Make the message id of a realtime answer: `6res_017item_02` is item `item_02` of response `res_01`.
+
+    Each id has its number of characters in front. Ids that begin with digits can give a message id that can be read in
+    two ways, which is refused.
+    Source: rai-aoai-alignment-mode, 'Real-Time API Multi-Turn Conversations'.
 
     Raises:
-        BadRequest: an id is empty or too long, or nobody could tell from the result where the ids begin.
+        BadRequest: an id is empty or too long, or the message id could be read in two ways.
     """
     if not 0 < len(response_id) <= _LONGEST_ID or not 0 < len(item_id) <= _LONGEST_ID:
         raise BadRequest(f"A realtime answer needs a response_id and an item_id of 1 to {_LONGEST_ID:,} characters.")
@@ -291,10 +295,10 @@ def build_message_id(response_id: str, item_id: str) -> str:
 
 
 def read_message_id(message_id: str) -> tuple[str, str]:
-    """Take the response's and the item's id out of a message id.
+    """Split a message id into the response's id and the item's id.
 
     Raises:
-        BadRequest: it is none, or reads in more than one way.
+        BadRequest: it is no message id, or can be read in two ways.
     """
     readings = [
         (response_id, item_id)
@@ -312,7 +316,7 @@ def read_message_id(message_id: str) -> tuple[str, str]:
 
 
 def _cut_id(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each id that `text` can begin with, its length before it, and what comes after it."""
+    """Yield each id that `text` can begin with (its length stands before it), and the rest of the text."""
     digits = _LENGTH.match(text)
     for end in range(1, digits.end() + 1 if digits else 1):
         stop = end + int(text[:end])

@@ -1,4 +1,8 @@
-"""How turns are guarded."""
+"""How turns are guarded: what a check's result means for a text, and how results are reported.
+
+Results have the shape of Azure OpenAI's content filter, and are merged with those of that filter itself.
+Source: Azure OpenAI REST API reference, `contentFilterResults` and `promptFilterResults`.
+"""
 
 import asyncio
 from collections.abc import Iterable
@@ -15,12 +19,12 @@ REFUSED = {
     Side.PROMPT: "The safety check refused what was asked. Please rephrase it.",
     Side.COMPLETION: "The safety check stopped this answer. Please rephrase the question.",
 }
-"""What the caller is told, by what was refused."""
+"""Error message for the caller, by the side that was refused."""
 
 _SEVERITIES = ("safe", "low", "medium", "high")
-"""Azure's words, each for two of the eight severities."""
+"""Azure's names of severities; each stands for two of the eight numbers."""
 _HARMS = {"hate": "hate", "selfharm": "self_harm", "sexual": "sexual", "violence": "violence"}
-"""The categories that have a severity, by their names without separators."""
+"""Azure's names of the categories that have a severity, by the names in lower case without separators."""
 
 type Results = dict[str, Json]
 """Findings by category, in the shape of Azure OpenAI's content filter."""
@@ -28,70 +32,70 @@ type Results = dict[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What checks, and what becomes of its word."""
+    """The safety service, and what its results mean for a text."""
 
     service: SafetyService
-    """What checks."""
+    """The service that checks."""
     kind: str
-    """Which service that is, by its setting's word."""
+    """Name of the service, as in RAI_BACKEND."""
     model: str
-    """What payloads call the model."""
+    """Name of the model in the payloads."""
     mode: Literal["annotate", "enforce"]
-    """Whether results are only reported, or nothing goes out that was not cleared."""
+    """`annotate`: results are only reported. `enforce`: only cleared text goes out."""
     on_error: Literal["block", "allow"]
-    """With `enforce`: what becomes of a text when the service's word cannot be had."""
+    """With `enforce`: whether a text goes out when the service has a fault."""
     timeout: float
-    """Seconds that the service may be silent when an answer of it is due."""
+    """Seconds that the service may be silent when its answer is due."""
 
     @property
     def enforced(self) -> bool:
-        """Whether what the policy forbids is held back."""
+        """Whether forbidden text is held back."""
         return self.mode == "enforce"
 
     def forgives(self, fault: SwitchboardError) -> bool:
-        """Whether a text may pass without the service's word.
+        """Whether a text may go out although its check failed with this fault.
 
-        Never with `enforce` if the service was there and did not take the text: a caller could bring that about.
+        With `enforce` never if the service refused the text itself: a caller could cause that to avoid the check.
         """
         if not self.enforced:
             return True
         return self.on_error == "allow" and not isinstance(fault, BadRequest | TooLarge)
 
     def check(self, context: RequestContext, changed: asyncio.Event) -> Check:
-        """Begin a check; `changed` is set whenever there is news of it."""
+        """Begin a check, which sets `changed` whenever something about it changes."""
         return Check(self.service, context, model=self.model, timeout=self.timeout, changed=changed)
 
     def passes(self, check: Check) -> bool:
-        """Whether what a check is of may go out now, whole."""
+        """Whether all texts of a check may go out now, to their ends."""
         if self.enforced and check.clearance.blocking:
             return False
         return check.complete or (check.fault is not None and self.forgives(check.fault))
 
     def results(self, side: Side, *checks: Check) -> Results:
-        """What was found on one side, in the shape of `content_filter_results`."""
+        """The findings of these checks on one side, in the shape of `content_filter_results`."""
         findings = [finding for check in checks for finding in check.clearance.findings(side).values()]
         return filter_results(findings, enforced=self.enforced)
 
     def thought(self, prompt: Results, answer: Results, *checks: Check) -> Thought:
-        """What the caller may know of the checks."""
+        """Make the thought 'Safety', which tells the caller the outcome of the checks."""
         fault = next((check.fault for check in checks if check.fault), None)
         if any(check.clearance.blocking for check in checks):
-            told = "Something was found that the policy forbids: "
-            told += "it is not shown." if self.enforced else "nothing is held back (RAI_MODE)."
+            text = "Something was found that the policy forbids: "
+            text += "it is not shown." if self.enforced else "nothing is held back (RAI_MODE)."
         elif fault:
-            told = f"Not everything was checked. {fault.message}"
+            text = f"Not everything was checked. {fault.message}"
         else:
-            told = "The question and the answer are checked, and nothing was found that the policy forbids."
+            text = "The question and the answer are checked, and nothing was found that the policy forbids."
         props: dict[str, Json] = {"mode": self.mode, "service": self.kind}
-        return Thought("Safety", told, {**props, "prompt_filter_results": prompt, "content_filter_results": answer})
+        return Thought("Safety", text, {**props, "prompt_filter_results": prompt, "content_filter_results": answer})
 
 
 def filter_results(findings: Iterable[Finding], *, enforced: bool) -> Results:
-    """`content_filter_results` of these findings.
+    """Make `content_filter_results` of findings.
 
     Args:
-        findings: In any order; of several in one category the worst counts.
-        enforced: Whether what the policy forbids was held back, not just reported.
+        findings: In any order; if a category has several, the worst counts.
+        enforced: Whether forbidden text was held back, not just reported.
     """
     results: Results = {}
     for finding in findings:
@@ -106,7 +110,7 @@ def filter_results(findings: Iterable[Finding], *, enforced: bool) -> Results:
 
 
 def merged(ours: Results, theirs: Json) -> Results:
-    """Both results by category; in a category that both have, the worse counts."""
+    """Merge our results with those of Azure OpenAI's filter; in a category that both have, the worse counts."""
     results = dict(theirs) if isinstance(theirs, dict) else {}
     for name, result in ours.items():
         other = results.get(name)
@@ -118,7 +122,7 @@ def merged(ours: Results, theirs: Json) -> Results:
 
 
 def merged_prompt(ours: Results, theirs: Json) -> Json:
-    """`prompt_filter_results`: theirs, with ours in the first prompt, which is the conversation."""
+    """Put our results into Azure OpenAI's `prompt_filter_results`, at the first prompt, which is the conversation."""
     rest = list(theirs) if isinstance(theirs, list) else []
     if not ours:
         return theirs
@@ -141,6 +145,6 @@ def _worse(one: Results, other: Results) -> Results:
 
 
 def _name(finding: Finding) -> str:
-    """Azure's name of what was looked for, such as `self_harm` or `jailbreak`."""
+    """Azure's name of a finding's category or kind, such as `self_harm` or `jailbreak`."""
     name = (finding.category or finding.kind).lower().replace("-", "_").replace(" ", "_")
     return _HARMS.get(name.replace("_", ""), name)

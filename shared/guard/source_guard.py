@@ -1,6 +1,7 @@
-"""Sources pass the guard too: one that the policy forbids is withheld, with the steps that quote it.
+"""Guards the sources that are shown: a forbidden source is withheld, and so are the thoughts that quote it.
 
-The turn goes on, since what is made of the sources is checked by itself. With `annotate` no source is checked.
+The turn goes on, since the answer that the model makes of the sources has its own check. With `annotate` no source is
+checked.
 """
 
 from collections.abc import Callable
@@ -15,22 +16,22 @@ from shared.guard.rules import Rules
 
 
 class GuardedSources:
-    """The sources of a turn, or of one message: each is checked once, as a text of its own."""
+    """The sources of a turn, or of one message of a team. Each is checked once, as a text of its own."""
 
     def __init__(self, rules: Rules, new_check: Callable[[], Check]) -> None:
         self._rules = rules
         self._new_check = new_check
         self._checked: dict[DataPoint, tuple[Check, Place]] = {}
         self.checks: list[Check] = []
-        """All that were begun."""
+        """All checks so far; the owner of this object closes them."""
 
     @property
     def fault(self) -> SwitchboardError | None:
-        """Why the service's word of some cannot be had."""
+        """Error of the first check that failed, if one has."""
         return next((check.fault for check in self.checks if check.fault), None)
 
     def take_in(self, found: Retrieved | AgentMessage) -> None:
-        """Have the sources checked that are new."""
+        """Start a check of the sources that are new."""
         new = [source for source in _sources(found) if source not in self._checked]
         if not (new and self._rules.enforced):
             return
@@ -43,11 +44,11 @@ class GuardedSources:
         check.finish()
 
     def decided(self, found: Retrieved | AgentMessage) -> bool:
-        """Whether it is known which of its sources may be shown."""
+        """Whether the checks of all its sources have ended, so that `shown` can be called."""
         return not self._rules.enforced or all(self._checked[source][0].settled for source in _sources(found))
 
     def shown[Found: (Retrieved, AgentMessage)](self, found: Found) -> Found:
-        """The event with those of its sources that may be shown, and a thought that tells of the others."""
+        """Copy the event with only the sources that may be shown, and with a thought that counts the others."""
         if not self._rules.enforced:
             return found
         sources = _sources(found)
@@ -65,21 +66,22 @@ class GuardedSources:
         check, place = self._checked[source]
         if check.fault and not self._rules.forgives(check.fault):
             return False
+        # One session checks several sources. After a block of one, another is shown only if it was cleared to its end.
         return not check.clearance.blocking or check.clearance.is_clear(place)
 
     def _thought(self, withheld: int, of: int) -> Thought:
-        told: list[str] = []
+        sentences: list[str] = []
         if withheld:
             are = "is" if withheld == 1 else "are"
-            told.append(f"{withheld} of {of} sources {are} withheld, with the steps that quote them.")
+            sentences.append(f"{withheld} of {of} sources {are} withheld, with the steps that quote them.")
         if self.fault:
-            told.append(f"Not all sources were checked. {self.fault.message}")
+            sentences.append(f"Not all sources were checked. {self.fault.message}")
         results = self._rules.results(Side.COMPLETION, *self.checks)
         props: dict[str, Json] = {"mode": self._rules.mode, "service": self._rules.kind}
-        return Thought("Safety", " ".join(told), {**props, "content_filter_results": results})
+        return Thought("Safety", " ".join(sentences), {**props, "content_filter_results": results})
 
 
 def _sources(found: Retrieved | AgentMessage) -> list[DataPoint]:
-    """What it shows of sources, each once."""
+    """All sources that an event shows or quotes, each once."""
     quoted = (source for thought in found.thoughts for source in thought.quotes)
     return list(dict.fromkeys((*found.data_points, *quoted)))

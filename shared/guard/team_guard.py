@@ -1,4 +1,4 @@
-"""What the guard does with the messages of a team: each is checked on its own, whole, and none waits for another."""
+"""Guards the messages of a team: each is checked as a whole in a session of its own, and none waits for another."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,17 +14,22 @@ from shared.guard.source_guard import GuardedSources
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A message whose check is not over."""
+    """A message that waits for its checks."""
 
     message: AgentMessage
+    """The message, without the total of the turn."""
     check: Check | None
-    """None where no model wrote anything of it."""
+    """Check of its text and queries; None if no model wrote any of it."""
     sources: GuardedSources
-    """What it shows of sources."""
+    """Checks of the sources that it shows."""
 
 
 class GuardedMessages:
-    """Messages go out in the order in which their checks end. What all cost together goes out on the last one."""
+    """The messages of a team's turn. They go out in the order in which their checks end.
+
+    The turn puts the tokens of all agents on the message that it makes last. Here another may go out last, so the total
+    is taken off when a message comes in, and put on the one that goes out last.
+    """
 
     def __init__(self, rules: Rules, asked: Check, new_check: Callable[[], Check]) -> None:
         self._rules = rules
@@ -35,46 +40,46 @@ class GuardedMessages:
         self._answered = False
         self._error: SwitchboardError | None = None
         self.checks: list[Check] = []
-        """All that were begun."""
+        """All checks of messages so far, and of their sources; the owner of this object closes them."""
 
     @property
     def waiting(self) -> bool:
-        """Whether a message is not out yet."""
+        """Whether a message still waits."""
         return bool(self._waiting)
 
     @property
     def failure(self) -> SwitchboardError | None:
-        """Why no agent has answered, once all messages are out; None if one has, or none was asked."""
+        """Error of the turn if no message that went out has an answer: the first message's. None otherwise."""
         return None if self._answered else self._error
 
     def take_in(self, message: AgentMessage) -> None:
-        """Have a message checked: its text, what its model searched for, and its sources."""
+        """Start the checks of a message: of its text, its model's search queries, and its sources."""
         self._total = message.total_usage or self._total
         text = "" if message.error else message.text
         queries = "\n".join(message.generated_queries)
         check = None
         if text or queries:
-            check = self._begun()
+            check = self._start_check()
             check.add(ANSWER, text)
             check.add(MORE, queries)
             check.finish()
-        sources = GuardedSources(self._rules, self._begun)
+        sources = GuardedSources(self._rules, self._start_check)
         sources.take_in(message)
         self._waiting.append(_Waiting(replace(message, total_usage=None), check, sources))
 
     def take(self) -> AgentMessage | None:
-        """The next message that may go out, as it may; None if each has to wait."""
+        """Remove the next message that may go out, and return it as the caller may see it; None if all have to wait."""
         found = next((waiting for waiting in self._waiting if self._is_decided(waiting)), None)
         if found is None:
             return None
         self._waiting.remove(found)
-        message = self._judged(found)
+        message = self._checked(found)
         self._answered = self._answered or message.error is None
         self._error = self._error or message.error
-        # the one that brought the total was the last of the turn, so nothing comes after those that wait with it
+        # Once the total is known, no more messages come in. So if none waits, this is the last one that goes out.
         return message if self._waiting else replace(message, total_usage=self._total)
 
-    def _begun(self) -> Check:
+    def _start_check(self) -> Check:
         self.checks.append(self._new_check())
         return self.checks[-1]
 
@@ -82,11 +87,12 @@ class GuardedMessages:
         check = waiting.check
         if check and self._rules.enforced and check.clearance.blocking:
             return True
-        # with `enforce` nothing is shown before the question is cleared; else its results are told with the message's
+        # With `enforce` the guard asks for messages only after the question is cleared. With `annotate` the message
+        # waits for the question's results, since its thought reports them.
         asked = self._rules.enforced or self._asked.settled
         return asked and (check is None or check.settled) and waiting.sources.decided(waiting.message)
 
-    def _judged(self, waiting: _Waiting) -> AgentMessage:
+    def _checked(self, waiting: _Waiting) -> AgentMessage:
         message, check = waiting.message, waiting.check
         if check is None:
             return waiting.sources.shown(message)
@@ -106,5 +112,5 @@ class GuardedMessages:
 
 
 def _replaced(message: AgentMessage, error: SwitchboardError, thought: Thought) -> AgentMessage:
-    """The message of an agent that failed, with nothing of what it said or found."""
+    """Make the message of an agent that failed, without its text, sources and thoughts."""
     return AgentMessage(message.agent, message.position, error.message, error=error, thoughts=(thought,))

@@ -30,7 +30,7 @@ def test_what_may_be_shown_ends_at_the_highest_watermark_and_before_the_first_bl
     blocked: list[AnalysisResult] = []
     highest = 0
     for event in said:
-        clearance.see(event)
+        clearance.take_in(event)
         if isinstance(event, AnalysisResult) and event.blocking:
             blocked.append(event)
         if isinstance(event, Watermark) and event.place == ANSWER:
@@ -49,11 +49,11 @@ def test_a_watermark_beyond_what_was_sent_makes_no_sense() -> None:
     clearance = Clearance()
     clearance.expect(ANSWER, "é€ and more")
     clearance.send(ANSWER, "é€")
-    clearance.see(Watermark(ANSWER, 5))
+    clearance.take_in(Watermark(ANSWER, 5))
     assert clearance.shown(ANSWER) == 5
     assert not clearance.is_clear(ANSWER)
     with pytest.raises(Unavailable):
-        clearance.see(Watermark(ANSWER, 6))
+        clearance.take_in(Watermark(ANSWER, 6))
 
 
 def test_the_worst_finding_of_a_category_is_kept_and_what_nothing_looked_at_is_none() -> None:
@@ -63,7 +63,7 @@ def test_the_worst_finding_of_a_category_is_kept_and_what_nothing_looked_at_is_n
 
     clearance = Clearance()
     for said in (result(1), result(4), result(2), result(7, result="NoModel")):
-        clearance.see(said)
+        clearance.take_in(said)
     assert [finding.severity for finding in clearance.findings(Side.COMPLETION).values()] == [4]
     assert not clearance.findings(Side.PROMPT)
 
