@@ -4,7 +4,7 @@ DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
 export PORT
 
-.PHONY: run index sync test bench check format requirements docs proto setup
+.PHONY: run index sync test bench check format requirements docs goldens proto setup
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
 run: setup
@@ -38,7 +38,7 @@ check: setup
 	@$(PYTHON) tools/requirements.py --check
 	@$(PYTHON) tools/bicep.py
 	@$(PYTHON) -m pytest tests/infra
-	@$(PYTHON) tools/settings_page.py --check
+	@$(PYTHON) tools/derived_docs.py --check
 
 format: setup
 	@.venv/bin/ruff check --fix .
@@ -48,7 +48,12 @@ requirements: setup
 	@$(PYTHON) tools/requirements.py
 
 docs: setup
-	@$(PYTHON) tools/settings_page.py
+	@$(PYTHON) tools/derived_docs.py
+
+# Rewrites the expected bytes of every protocol, and the documentation's tables of protocols; review them with git diff.
+goldens: setup
+	@$(PYTHON) -m tests.wire
+	@$(PYTHON) tools/derived_docs.py
 
 proto: setup
 	@$(PYTHON) tools/proto.py

@@ -4,10 +4,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from pydantic.json_schema import models_json_schema
-
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
-from shared.description.protocol_shape import SHARED, Shape
+from shared.description.protocol_schemas import error_schema, prefix_of, protocol_schemas
 from shared.description.rai_routes import RAI_ROUTES, RAI_SCHEMAS
 from shared.description.routes import (
     ABOUT_THE_APP,
@@ -19,13 +17,10 @@ from shared.description.routes import (
     PlainRoute,
     Route,
 )
-from shared.description.schemas import STRING, Schema, any_of, record, ref, untitled
-from shared.description.shapes import SHAPES
+from shared.description.schemas import STRING, Schema, any_of, record, ref
 from shared.errors import NotSignedIn, RateLimited, SwitchboardError
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.chat_body import ChatBody
 from shared.wire.framing import SSE
-from shared.wire.history_body import MessagesBody, NewChatBody
 from shared.wire.multipart import FILE_PART
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
@@ -148,7 +143,6 @@ def _plain_answer(answer: Answer) -> Schema:
 
 
 def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
-    shapes = [SHAPES[protocol.name] for protocol in protocols]
     pinned = protocols[0] if route.pinned else None
     about = _about(
         route,
@@ -156,7 +150,7 @@ def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
         pinned.name if pinned else route.tag,
         route.summary.format(title=pinned.title) if pinned else route.summary,
     )
-    body: Schema = {JSON_TYPE: {"schema": any_of(ref(f"{shape.name}Request") for shape in shapes)}}
+    body: Schema = {JSON_TYPE: {"schema": any_of(ref(f"{prefix_of(protocol)}Request") for protocol in protocols)}}
     for protocol in protocols:
         if protocol.takes_files:
             body[FORM_TYPE] = _form(protocol)
@@ -170,7 +164,7 @@ def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
 def _form(protocol: Protocol) -> Schema:
     """A request with files, as a media type object."""
     file: Schema = {"type": "string", "contentMediaType": "application/octet-stream"}
-    body = record({"json": ref(f"{SHAPES[protocol.name].name}Request")}, description="The request, and its files.")
+    body = record({"json": ref(f"{prefix_of(protocol)}Request")}, description="The request, and its files.")
     return {
         "schema": body | {"patternProperties": {f"^{FILE_PART.pattern}$": file}, "additionalProperties": False},
         "encoding": {"json": {"contentType": JSON_TYPE}},
@@ -181,14 +175,14 @@ def _chat_content(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
     content: Schema = {}
     whose = "Team" if route.team else ""
     if not route.streams:
-        answers = any_of(ref(f"{SHAPES[protocol.name].name}{whose}Answer") for protocol in protocols)
+        answers = any_of(ref(f"{prefix_of(protocol)}{whose}Answer") for protocol in protocols)
         content[JSON_TYPE] = {"schema": answers}
     on_demand = not route.team
     streaming = [
-        protocol for protocol in protocols if route.streams or (on_demand and SHAPES[protocol.name].streams_on_demand)
+        protocol for protocol in protocols if route.streams or (on_demand and protocol.shape.streams_on_demand)
     ]
     for media_type in dict.fromkeys(protocol.framing.content_type for protocol in streaming):
-        names = [SHAPES[spoken.name].name for spoken in streaming if spoken.framing.content_type == media_type]
+        names = [prefix_of(spoken) for spoken in streaming if spoken.framing.content_type == media_type]
         content[media_type] = _stream(media_type, any_of(ref(f"{name}{whose}Record") for name in names))
     return content
 
@@ -210,7 +204,7 @@ def _about(route: Route, operation: str, tag: str, summary: str) -> Schema:
 
 def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) -> Schema:
     """One response a status: what it means, by code, in the shape of these protocols."""
-    schema = any_of(ref(SHAPES[protocol.name].error) for protocol in protocols)
+    schema = any_of(error_schema(protocol) for protocol in protocols)
     responses: Schema = {}
     for kind in kinds:
         meaning = f"`{kind.code}`: {_meaning(kind)}"
@@ -228,30 +222,6 @@ def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) 
 
 
 def _schemas() -> Schema:
-    parsed = _parsed_models()
-    chat = parsed.pop(ChatBody.__name__)
     codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
-    schemas = parsed | SHARED | OWN_SCHEMAS | HISTORY_SCHEMAS | RAI_SCHEMAS | {"ErrorCode": codes}
-    for name in PROTOCOLS:
-        shape = SHAPES[name]
-        schemas |= {f"{shape.name}Request": _request(chat, shape)} | shape.schemas()
-    return schemas
-
-
-def _parsed_models() -> dict[str, Schema]:
-    """The schemas of the models that parse requests."""
-    _, models = models_json_schema(
-        [(model, "validation") for model in (ChatBody, NewChatBody, MessagesBody)],
-        ref_template="#/components/schemas/{model}",
-    )
-    return {name: untitled(schema) for name, schema in models["$defs"].items()}
-
-
-def _request(chat: Schema, shape: Shape) -> Schema:
-    """The body that all protocols share, and what this one reads beyond it."""
-    properties: Schema = chat["properties"] | shape.reads
-    if shape.message:
-        messages = properties["messages"]
-        properties["messages"] = messages | {"items": any_of([messages["items"], shape.message])}
-    required = {name: properties.pop(name) for name in chat["required"]}
-    return record(required, properties, chat["description"]) | {"examples": [shape.example]}
+    schemas = protocol_schemas(PROTOCOLS.values()) | OWN_SCHEMAS | HISTORY_SCHEMAS | RAI_SCHEMAS
+    return schemas | {"ErrorCode": codes}

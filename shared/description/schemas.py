@@ -56,9 +56,11 @@ def described(schema: Schema, description: str) -> Schema:
 
 
 def untitled(schema: Schema) -> Schema:
-    """A schema that pydantic made, without its titles, which only repeat the names."""
-    properties = {name: _without_title(value) for name, value in schema["properties"].items()}
-    return _without_title(schema) | {"properties": properties}
+    """A schema made by pydantic, without its titles, which only repeat the names."""
+    bare = _without_title(schema)
+    if "properties" not in bare:
+        return bare
+    return bare | {"properties": {name: _without_title(value) for name, value in bare["properties"].items()}}
 
 
 def _without_title(schema: Schema) -> Schema:

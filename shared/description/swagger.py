@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import reduce
 from itertools import chain
 
+from shared.chat_types import Json
 from shared.description.schemas import NULL, Schema, any_of
 
 _KEPT = frozenset(
@@ -32,6 +33,10 @@ def to_swagger(openapi: Schema, hostname: str | None = None) -> Schema:
     schemas: dict[str, Schema] = openapi["components"]["schemas"]
     converter = _Converter(schemas)
     address: Schema = {"host": hostname, "schemes": [_scheme(hostname)]} if hostname else {}
+    paths = {
+        path: {method: converter.operation(operation) for method, operation in methods.items()}
+        for path, methods in openapi["paths"].items()
+    }
     return {
         "swagger": "2.0",
         "info": openapi["info"],
@@ -39,12 +44,27 @@ def to_swagger(openapi: Schema, hostname: str | None = None) -> Schema:
         "basePath": openapi["servers"][0]["url"],
         **_security(openapi),
         "tags": openapi["tags"],
-        "paths": {
-            path: {method: converter.operation(operation) for method, operation in methods.items()}
-            for path, methods in openapi["paths"].items()
-        },
-        "definitions": {name: converter.schema(schema) for name, schema in schemas.items()},
+        "paths": paths,
+        "definitions": _referred(paths, {name: converter.schema(schema) for name, schema in schemas.items()}),
     }
+
+
+def _referred(paths: Schema, definitions: dict[str, Schema]) -> dict[str, Schema]:
+    """The definitions that the paths refer to, and those that these refer to: joined alternatives leave some unused."""
+    wanted: list[Json] = [paths]
+    seen = set[str]()
+    while wanted:
+        match wanted.pop():
+            case {"$ref": str(reference)} if (name := reference.rpartition("/")[2]) not in seen:
+                seen.add(name)
+                wanted.append(definitions[name])
+            case dict() as found:
+                wanted.extend(found.values())
+            case list() as found:
+                wanted.extend(found)
+            case _:
+                pass
+    return {name: schema for name, schema in definitions.items() if name in seen}
 
 
 def _security(openapi: Schema) -> Schema:

@@ -4,13 +4,37 @@ Source: ai-chat-protocol.
 """
 
 from collections.abc import Mapping
+from typing import NotRequired, TypedDict
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.wire.ai_chat_records import DeltaEncoder, answer_document
+from shared.wire.ai_chat_records import AssistantMessage, DeltaEncoder, TextPiece, answer_document
 from shared.wire.chat_body import parse_chat
+from shared.wire.context import Context, SessionState
 from shared.wire.framing import NDJSON
-from shared.wire.protocol import Protocol, Record, error_record
+from shared.wire.protocol import Protocol, Record, Shape, error_record
+
+
+class AiChatAnswer(TypedDict):
+    """A whole answer."""
+
+    message: AssistantMessage
+    context: Context
+    session_state: SessionState
+
+
+class AiChatDelta(TypedDict):
+    """A record of a streamed answer. Join the texts; merge the contexts key by key."""
+
+    delta: TextPiece
+    context: NotRequired[Context]
+    session_state: NotRequired[SessionState]
+
+
+class AiChatExtras(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    session_state: SessionState
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -29,8 +53,13 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
 AI_CHAT = Protocol(
     name="ai-chat",
     title="AI Chat Protocol",
+    used_by="azure-search-openai-demo's newer front ends, with "
+    "[their own server beside it](docs/protocols.md#which-protocol-a-request-speaks)",
+    answers_with="`{message, context, session_state}`",
+    streams="`{delta, context, session_state}` as NDJSON, `application/json-lines`",
     parse=_parse,
     answer=_answer,
     encoder=lambda request: DeltaEncoder(_state(request), error_record),
     framing=NDJSON,
+    shape=Shape(answer=AiChatAnswer, record=AiChatDelta, reads=AiChatExtras),
 )

@@ -6,7 +6,9 @@ Source: ai-chat-http-protocol-2024-01-28 and rag-chat-http-protocol, which agree
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import assert_never
+from typing import Annotated, Literal, NotRequired, TypedDict, assert_never
+
+from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
@@ -26,6 +28,11 @@ from shared.events import (
 )
 from shared.wire.chat_body import parse_chat
 from shared.wire.context import (
+    Context,
+    FilterOffsets,
+    FilterResults,
+    SessionState,
+    Usage,
     agent_context,
     answer_context,
     finished_context,
@@ -34,9 +41,97 @@ from shared.wire.context import (
     usage_json,
 )
 from shared.wire.framing import NDJSON
-from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, error_text
+from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape, error_text
 
 _CHUNK = "chat.completion.chunk"
+
+
+class ChoiceMessage(TypedDict):
+    """The answer's text, in OpenAI's shape, with its context."""
+
+    content: str
+    function_call: None
+    role: Literal["assistant"]
+    tool_calls: None
+    context: Context
+
+
+class ChoiceDelta(TypedDict, total=False):
+    """A piece of the answer, in OpenAI's shape."""
+
+    content: Annotated[str | None, Field(description="The next piece of the text.")]
+    function_call: None
+    role: Literal["assistant"]
+    tool_calls: None
+    context: Context
+
+
+class Choice(TypedDict):
+    """The answer. There is one choice."""
+
+    message: ChoiceMessage
+    finish_reason: str | None
+    index: int
+    content_filter_results: NotRequired[FilterResults]
+    context: Context
+    session_state: SessionState
+
+
+class ChunkChoice(TypedDict):
+    """The part of the answer in one record."""
+
+    delta: ChoiceDelta
+    finish_reason: str | None
+    index: int
+    context: NotRequired[Context]
+    session_state: NotRequired[SessionState]
+    content_filter_results: NotRequired[FilterResults]
+    content_filter_offsets: NotRequired[FilterOffsets]
+
+
+_Created = Annotated[int, Field(description="When the model began, in Unix seconds.")]
+
+
+class AiChat20240128Answer(TypedDict):
+    """A whole answer."""
+
+    choices: list[Choice]
+    created: _Created
+    id: str
+    model: str
+    system_fingerprint: str | None
+    object: Literal["chat.completion"]
+    prompt_filter_results: NotRequired[FilterResults]
+    usage: Usage | None
+    total_usage: NotRequired[Usage]
+
+
+class AiChat20240128Chunk(TypedDict):
+    """A record of a streamed answer. The model's keys are in those after its start."""
+
+    choices: list[ChunkChoice]
+    created: NotRequired[_Created]
+    id: NotRequired[str]
+    model: NotRequired[str]
+    system_fingerprint: NotRequired[str | None]
+    object: Literal["chat.completion.chunk"]
+    prompt_filter_results: NotRequired[FilterResults]
+    usage: NotRequired[Usage]
+
+
+class AiChat20240128Extras(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    session_state: SessionState
+    stream: Annotated[bool | None, Field(description="Whether to stream the answer.")]
+
+
+class ErrorWithStatus(TypedDict):
+    """An error, twice, and its status."""
+
+    error: str
+    message: str
+    statusCode: int
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -187,10 +282,21 @@ AI_CHAT_2024_01_28 = Protocol(
     name="ai-chat-2024-01-28",
     aliases=("rag-chat",),
     title="AI Chat Protocol 2024-01-28, RAG Chat Protocol",
+    used_by="OpenAI-style `choices`: azure-search-openai-javascript's web component, older front ends",
+    answers_with="OpenAI-style `choices[0].message`",
+    streams="`choices[0].delta` as NDJSON, `application/json-lines`",
     parse=_parse,
     answer=_answer,
     encoder=_Encoder,
     error=_error,
     framing=replace(NDJSON, keep_alive=_KEEP_ALIVE),
+    shape=Shape(
+        answer=AiChat20240128Answer,
+        record=AiChat20240128Chunk,
+        error=ErrorWithStatus,
+        reads=AiChat20240128Extras,
+        streams_on_demand=True,
+        example=QUESTION | {"stream": False},
+    ),
     infer=lambda body: isinstance(body.get("stream"), bool),
 )

@@ -5,14 +5,53 @@ not at all, and throws the value of `error`, which has to be an object with a co
 """
 
 from collections.abc import Mapping
+from typing import Annotated, NotRequired, TypedDict
+
+from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.errors import SwitchboardError
-from shared.wire.ai_chat_records import DeltaEncoder, answer_document
+from shared.wire.ai_chat_records import AssistantMessage, DeltaEncoder, TextPiece, answer_document
 from shared.wire.chat_body import parse_chat
+from shared.wire.context import Context, ErrorCode, SessionState
 from shared.wire.framing import JSON_LINES
-from shared.wire.protocol import Protocol, Record, error_text
+from shared.wire.protocol import QUESTION, Protocol, Record, Shape, error_text
+
+
+class AiChat20240529Answer(TypedDict):
+    """A whole answer."""
+
+    message: AssistantMessage
+    context: Context
+    sessionState: NotRequired[SessionState]
+
+
+class AiChat20240529Delta(TypedDict):
+    """A record of a streamed answer. Join the texts; merge the contexts key by key."""
+
+    delta: TextPiece
+    context: NotRequired[Context]
+    sessionState: NotRequired[SessionState]
+
+
+class AiChat20240529Extras(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    sessionState: SessionState
+
+
+class CodedError(TypedDict):
+    """What went wrong."""
+
+    code: ErrorCode
+    message: Annotated[str, Field(description="What the caller can do.")]
+
+
+class ErrorObject(TypedDict):
+    """An error, which the client throws."""
+
+    error: CodedError
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -34,11 +73,21 @@ def _error(error: SwitchboardError, invocation_id: str) -> Record:
 AI_CHAT_2024_05_29 = Protocol(
     name="ai-chat-2024-05-29",
     title="AI Chat Protocol 2024-05-29",
+    used_by="Microsoft's client `@microsoft/ai-chat-protocol`, with files: images and the text of documents",
+    answers_with="`{message, context, sessionState}`",
+    streams="`{delta, context, sessionState}` as JSON Lines, `application/jsonl`",
     parse=_parse,
     answer=_answer,
     encoder=lambda request: DeltaEncoder(_state(request), _error),
     error=_error,
     framing=JSON_LINES,
+    shape=Shape(
+        answer=AiChat20240529Answer,
+        record=AiChat20240529Delta,
+        error=ErrorObject,
+        reads=AiChat20240529Extras,
+        example=QUESTION | {"sessionState": None},
+    ),
     infer=lambda body: "sessionState" in body,
     takes_files=True,
 )

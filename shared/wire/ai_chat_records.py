@@ -4,7 +4,9 @@ Source: ai-chat-protocol, 'Response'. What it leaves open is decided in `docs/pr
 """
 
 from collections.abc import Callable, Iterable
-from typing import assert_never
+from typing import Annotated, Literal, TypedDict, assert_never
+
+from pydantic import Field
 
 from shared.chat_types import Json
 from shared.core.fold import Answer, agent_answer
@@ -32,6 +34,21 @@ from shared.wire.context import (
     usage_json,
 )
 from shared.wire.protocol import BETWEEN_MESSAGES, Record
+
+
+class AssistantMessage(TypedDict):
+    """The answer's text."""
+
+    role: Literal["assistant"]
+    content: str
+
+
+class TextPiece(TypedDict, total=False):
+    """A piece of the answer's text."""
+
+    role: Literal["assistant"]
+    content: Annotated[str, Field(description="The next piece of the text.")]
+
 
 type ErrorRecord = Callable[[SwitchboardError, str], Record]
 

@@ -1,14 +1,79 @@
 """The answer's `context` object, which several protocols share (rag-chat-http-protocol, ai-chat-protocol)."""
 
 from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from pydantic import Field
+
+from shared import events
 from shared.chat_types import Json
 from shared.core.fold import Answer
-from shared.events import AgentMessage, DataPoint, Finished, SourceImage, Thought, Usage
+from shared.events import AgentMessage, DataPoint, Finished
+
+type ErrorCode = Annotated[str, Field(description="The error's code.")]
+
+FilterResults = Annotated[Any, Field(description="What a content filter found, in the shape of Azure OpenAI's.")]
+FilterOffsets = Annotated[
+    Any, Field(description="In a stream: which part of the text a filter found it in, as Azure OpenAI says.")
+]
+SessionState = Annotated[Any, Field(description="The client's own memory, as it sent it.")]
+
+
+class SourceImage(TypedDict):
+    """A page of a source as the model was shown it."""
+
+    detail: Literal["auto"]
+    url: Annotated[str, Field(description="The image, as a data URL.")]
+
+
+class DataPoints(TypedDict):
+    """What the answer is made from."""
+
+    text: list[Annotated[str, Field(description="A source, as 'sourcepage: text'.")]]
+    citations: list[Annotated[str, Field(description="A source's name, as the answer cites it.")]]
+    images: NotRequired[list[SourceImage]]
+
+
+class Thought(TypedDict):
+    """A step on the way to the answer."""
+
+    title: Annotated[str, Field(description="The step's name.")]
+    description: Annotated[Any, Field(description="Its input or output.")]
+    props: Annotated[dict[str, Any] | None, Field(description="Its details.")]
+
+
+class Usage(TypedDict):
+    """Tokens that the model counted."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class RetrievedContext(TypedDict, total=False):
+    """The part of the context that protocols with metadata of their own use too."""
+
+    data_points: DataPoints
+    thoughts: list[Thought]
+    followup_questions: Annotated[list[str], Field(description="What to ask next, if the request asks for it.")]
+    agent: Annotated[str, Field(description="In a team's answer: the agent whose message this is.")]
+    error: ErrorCode
+
+
+class Context(RetrievedContext, total=False):
+    """Where the answer comes from. In a stream its keys come in several records; a later one replaces an earlier."""
+
+    finish_reason: Annotated[str, Field(description="Why the answer ended: stop, length or content_filter.")]
+    model: Annotated[str, Field(description="The model that answered.")]
+    usage: Usage
+    total_usage: Usage
+    prompt_filter_results: FilterResults
+    content_filter_results: FilterResults
+    content_filter_offsets: FilterOffsets
 
 
 def retrieved_context(
-    data_points: Sequence[DataPoint], thoughts: Iterable[Thought], images: Sequence[SourceImage] = ()
+    data_points: Sequence[DataPoint], thoughts: Iterable[events.Thought], images: Sequence[events.SourceImage] = ()
 ) -> dict[str, Json]:
     """Where the answer comes from: `data_points`, with `images` if the model was shown some, and `thoughts`.
 
@@ -22,7 +87,7 @@ def retrieved_context(
 
 
 def answer_context(answer: Answer) -> dict[str, Json]:
-    """The same of a whole answer, with `followup_questions` if they were asked for, and whose it is in a team."""
+    """The context of a whole answer, with `followup_questions` if requested, and the agent in a team's answer."""
     context = retrieved_context(answer.data_points, answer.thoughts, answer.images)
     if answer.message:
         context |= agent_context(answer.message)
@@ -32,13 +97,13 @@ def answer_context(answer: Answer) -> dict[str, Json]:
 
 
 def agent_context(message: AgentMessage) -> dict[str, Json]:
-    """Which agent said it; if it failed, `error` has the code and the text says why."""
+    """The agent of a message; if it failed, `error` has the code, and the text says why."""
     context: dict[str, Json] = {"agent": message.agent}
     return context | {"error": message.error.code} if message.error else context
 
 
-def thoughts_json(thoughts: Iterable[Thought]) -> list[Json]:
-    """The steps of the turn."""
+def thoughts_json(thoughts: Iterable[events.Thought]) -> list[Json]:
+    """The steps of the turn, in order."""
     return [
         {"title": thought.title, "description": thought.description, "props": thought.props} for thought in thoughts
     ]
@@ -56,19 +121,19 @@ def finished_context(model: str, finished: Finished) -> dict[str, Json]:
 
 
 def filtered_context(prompt: Json = None, answer: Json = None, offsets: Json = None) -> dict[str, Json]:
-    """What Azure's content filter found, as far as it tells.
+    """The results of Azure's content filter, without those that it did not give.
 
     Args:
-        prompt: In the prompt.
-        answer: In the answer, or a part of it.
+        prompt: Results for the prompt.
+        answer: Results for the answer, or a part of it.
         offsets: Which part.
     """
     found = {"prompt_filter_results": prompt, "content_filter_results": answer, "content_filter_offsets": offsets}
     return {key: value for key, value in found.items() if value}
 
 
-def usage_json(usage: Usage) -> dict[str, Json]:
-    """The tokens, as OpenAI's answers have them."""
+def usage_json(usage: events.Usage) -> dict[str, Json]:
+    """The token counts, as in OpenAI's answers."""
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,

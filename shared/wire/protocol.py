@@ -1,8 +1,11 @@
-"""The boundary to protocols: what one file in this package has to give."""
+"""The interface of a protocol: what one file in this package defines, and the table lists."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, TypedDict
 from typing import Protocol as TypingProtocol
+
+from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
@@ -13,56 +16,99 @@ from shared.wire.framing import Framing
 type Record = dict[str, Json]
 """One JSON object of a stream."""
 
-
 BETWEEN_MESSAGES = "\n\n"
-"""What parts a team's messages where clients join all texts of a stream into one."""
+"""Separates a team's messages for clients that join all texts of a stream into one."""
+QUESTION: dict[str, Json] = {
+    "messages": [{"role": "user", "content": "What does the Standard plan pay for dental care?"}]
+}
+"""An example request."""
+
+
+class ErrorText(TypedDict):
+    """An error."""
+
+    error: Annotated[str, Field(description="What the caller can do, and the invocation id for the logs.")]
 
 
 class Encoder(TypingProtocol):
-    """Turns the events of one answer into the records of its stream. Sans-I/O; keeps what it has to remember."""
+    """Turns the events of one answer into the records of its stream. Sans-I/O; one object per answer, with state."""
 
     def encode(self, event: ChatEvent) -> Iterable[Record]:
-        """The records that this event makes, none or more."""
+        """Return the records of this event, none or more."""
         ...
 
 
 def error_text(error: SwitchboardError, invocation_id: str) -> str:
-    """What the caller reads: the sentence, and the id that finds the log entry."""
+    """The error message for the caller: the sentence, and the id that finds the log entry."""
     return f"{error.message} (invocation {invocation_id})"
 
 
 def error_record(error: SwitchboardError, invocation_id: str) -> Record:
-    """What most protocols say of an error: front ends show `error` as it is, so it is a string."""
+    """The error of most protocols. Front ends show `error` as it is, so it is a string."""
     return {"error": error_text(error, invocation_id)}
 
 
 @dataclass(frozen=True, slots=True)
+class Shape:
+    """The types of the JSON that a protocol reads and writes. The OpenAPI document is derived from them.
+
+    They are what pydantic makes schemas of: TypedDicts with descriptions in their annotations. Encoders build plain
+    dicts, since a stream makes one per token; a test validates every golden file against these types.
+    """
+
+    answer: Any
+    """A whole answer."""
+    record: Any
+    """A record of a stream, other than the error."""
+    agent: Any = None
+    """One agent's message in a team's answer, whole and streamed; None: as a whole answer, and as records."""
+    error: Any = ErrorText
+    """The error, as a document or the last record of a stream."""
+    reads: Any = None
+    """Keys of a request beyond those that all protocols share, as a TypedDict."""
+    message: Any = None
+    """A second form of a message in a request."""
+    streams_on_demand: bool = False
+    """Whether `stream` in a request asks for a stream."""
+    example: dict[str, Json] = field(default_factory=lambda: QUESTION)
+    """A request. If a body on a bare route can select the protocol, this one does."""
+
+
+@dataclass(frozen=True, slots=True)
 class Protocol:
-    """A protocol: two pure halves and how they are framed."""
+    """A protocol: how it reads a request, how it writes an answer, and what the documentation says about it."""
 
     name: str
-    """Its name in pinned routes and in `CHAT_DEFAULT_PROTOCOL`."""
+    """Its name in routes and in `CHAT_DEFAULT_PROTOCOL`."""
     title: str
     """Its name for people."""
+    used_by: str
+    """For the README: its clients, in Markdown."""
+    answers_with: str
+    """For docs/protocols.md: the form of one answer."""
+    streams: str
+    """For docs/protocols.md: the form of a stream."""
     parse: Callable[[Mapping[str, Json]], ChatRequest]
-    """A JSON body to a request; raises BadRequest."""
+    """Turns a JSON body into a request; raises BadRequest."""
     answer: Callable[[ChatRequest, Answer], Json]
-    """A whole answer, or one agent's part of a team's, as one JSON document."""
+    """Turns a whole answer, or one agent's part of a team's, into a JSON document."""
     encoder: Callable[[ChatRequest], Encoder]
-    """The encoder for a streamed answer."""
+    """Makes the encoder of one streamed answer."""
     framing: Framing
-    """How a stream's records are told apart."""
+    """How a stream separates its records."""
+    shape: Shape
+    """The types of its JSON."""
     error: Callable[[SwitchboardError, str], Record] = error_record
-    """An error and its invocation id, as a document or the last record of a stream."""
+    """Turns an error and its invocation id into a document, or the last record of a stream."""
     infer: Callable[[Mapping[str, Json]], bool] = lambda _body: False
     """Whether a body on a bare route can only be this protocol's."""
     aliases: tuple[str, ...] = ()
-    """Other names that it goes by."""
+    """Other names in routes."""
     takes_files: bool = False
     """Whether it has a form of request that carries files."""
 
     def team_answer(self, request: ChatRequest, answer: Answer) -> list[Json]:
-        """A team's whole answer: one array with the document of each agent's part, or what that is an array of."""
+        """A team's whole answer: one array with each agent's document, or with the items of those that are arrays."""
         turn, late = answer.completion, answer.finished.prompt_filter_results
         turn = replace(turn, prompt_filter_results=turn.prompt_filter_results or late)
         asked = replace(request, conversation_id=request.conversation_id or turn.id)
@@ -73,7 +119,10 @@ class Protocol:
 async def stream_bytes(
     protocol: Protocol, request: ChatRequest, batches: AsyncIterable[Sequence[ChatEvent]]
 ) -> AsyncGenerator[bytes]:
-    """Yield one piece of bytes a batch that says something, for one write each; an empty batch is a keep-alive."""
+    """Encode a turn's events as they come: one piece of bytes, for one write, per batch that makes records.
+
+    An empty batch makes a keep-alive.
+    """
     encoder, framing = protocol.encoder(request), protocol.framing
     async for batch in batches:
         records = [framing.frame(record) for event in batch for record in encoder.encode(event)]

@@ -5,30 +5,116 @@ the flat ones of the Java SDK (`authorRole`, `content`, `metadata`). Both are se
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import assert_never
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
-from shared.core.fold import Answer, agent_answer
-from shared.errors import ContentFiltered
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    Retrieved,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-    Usage,
-)
-from shared.wire.context import answer_context, retrieved_context, thoughts_json
+from shared.core.fold import Answer
+from shared.events import ChatEvent, CompletionStarted, FilterAnnotation, Finished, Usage
+from shared.wire.context import Context, ErrorCode, FilterOffsets, FilterResults, SessionState, answer_context
 from shared.wire.framing import SSE
-from shared.wire.kernel_body import parse_kernel_chat
-from shared.wire.protocol import Protocol, Record, error_record
+from shared.wire.kernel import KernelEncoder, parse_kernel_chat
+from shared.wire.protocol import Protocol, Record, Shape
+
+_ConversationId = Annotated[str, Field(description="The conversation that this belongs to.")]
+TextContent = TypedDict("TextContent", {"$type": Literal["TextContent"], "Text": str})
+
+
+class AssistantLabel(TypedDict):
+    """The role of an answer."""
+
+    Label: Literal["Assistant"]
+
+
+class TokenCounts(TypedDict):
+    """Tokens that the model counted."""
+
+    InputTokenCount: int
+    OutputTokenCount: int
+    TotalTokenCount: int
+
+
+class SemanticKernelMetadata(TypedDict, total=False):
+    """What the model's service said of the answer, and where the answer comes from."""
+
+    Id: str
+    CreatedAt: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+    SystemFingerprint: str | None
+    FinishReason: str
+    Usage: TokenCounts
+    Context: Context
+    authorName: Annotated[str, Field(description="In a team's answer: the agent whose message this is.")]
+    error: ErrorCode
+    TotalUsage: TokenCounts
+    PromptFilterResults: FilterResults
+    ContentFilterResults: FilterResults
+    ContentFilterOffsets: FilterOffsets
+
+
+class SemanticKernelContent(TypedDict):
+    """The keys of every message, C#'s and the flat ones."""
+
+    Role: AssistantLabel
+    Content: str
+    authorRole: Literal["ASSISTANT"]
+    content: str
+    toolCall: None
+
+
+class SemanticKernelMessage(SemanticKernelContent):
+    """A whole message."""
+
+    Metadata: SemanticKernelMetadata
+    metadata: SemanticKernelMetadata
+    Items: list[TextContent]
+    ModelId: str
+    ConversationId: _ConversationId
+
+
+class SemanticKernelAgentMessage(SemanticKernelMessage):
+    """A whole message of an agent, with its name."""
+
+    AuthorName: str
+    authorName: str
+
+
+class SemanticKernelPiece(SemanticKernelContent):
+    """A record of a streamed message: its `Content` is a piece of the text."""
+
+    ChoiceIndex: int
+    Metadata: NotRequired[SemanticKernelMetadata]
+    metadata: NotRequired[SemanticKernelMetadata]
+    ModelId: NotRequired[str]
+    ConversationId: NotRequired[_ConversationId]
+
+
+class EchoedRole(TypedDict):
+    """A role as Semantic Kernel for .NET writes it."""
+
+    Label: str
+
+
+class EchoedText(TypedDict, total=False):
+    """An item with a text."""
+
+    Text: str
+
+
+class EchoedMessage(TypedDict):
+    """A message as Semantic Kernel for .NET writes it."""
+
+    Role: str | EchoedRole
+    Content: NotRequired[str]
+    Items: NotRequired[list[EchoedText]]
+
+
+class SemanticKernelExtras(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    session_state: SessionState
+    ConversationId: _ConversationId | None
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -76,72 +162,43 @@ def _whole(request: ChatRequest, answer: Answer) -> Record:
     }
 
 
-class _Encoder:
-    """Events to `StreamingChatMessageContent`s: each record's `Content` is a piece of the text.
-
-    What an agent of a team says is a whole message, and its stream has nothing else: ChatUI shows each record.
-    """
+class _Encoder(KernelEncoder):
+    """Events to `StreamingChatMessageContent`s: each record's `Content` is a piece of the text."""
 
     def __init__(self, request: ChatRequest) -> None:
-        self._request = request
-        self._turn = CompletionStarted("", 0, "")
-        self._is_team = False
+        super().__init__(request)
         self._common: Record = {"ChoiceIndex": 0}
         if request.conversation_id:
             self._common["ConversationId"] = request.conversation_id
-        self._metadata: Record = {}
-        self._thoughts: tuple[Thought, ...] = ()
 
     def encode(self, event: ChatEvent) -> Iterable[Record]:
-        match event:
-            case TextDelta():
-                return (self._record(event.text),)
-            case Retrieved():
-                self._thoughts = event.thoughts
-                return (
-                    self._record("", {"Context": retrieved_context(event.data_points, event.thoughts, event.images)}),
-                )
-            case CompletionStarted():
-                self._turn = event
-                self._common |= {"ModelId": event.model}
-                self._common.setdefault("ConversationId", event.id)
-                self._metadata = _completion(event)
-                return ()
-            case AgentMessage():
-                self._is_team = True
-                asked = replace(self._request, conversation_id=self._request.conversation_id or self._turn.id)
-                return (_whole(asked, agent_answer(event, self._turn)),)
-            case ThoughtsAdded():
-                self._thoughts += event.thoughts
-                late = self._record("", {"Context": {"thoughts": thoughts_json(self._thoughts)}})
-                return () if self._is_team else (late,)
-            case Finished():
-                return () if self._is_team else self._last(event)
-            case FilterAnnotation():
-                found: Record = {
-                    "ContentFilterResults": event.content_filter_results,
-                    "ContentFilterOffsets": event.content_filter_offsets,
-                }
-                return (self._record("", found),)
-            case Failed():
-                return self._failed(event)
-            case _:
-                assert_never(event)
+        if isinstance(event, CompletionStarted):
+            self._common |= {"ModelId": event.model}
+            self._common.setdefault("ConversationId", event.id)
+        return super().encode(event)
 
-    def _last(self, event: Finished) -> Iterable[Record]:
-        yield self._record("", self._metadata | _end(event))
-        if event.followup_questions is not None:
-            questions = list[Json](event.followup_questions)
-            yield self._record("", {"Context": {"followup_questions": questions}})
+    def _piece(self, text: str) -> Record:
+        return _message(text) | self._common
 
-    def _failed(self, event: Failed) -> Iterable[Record]:
-        if isinstance(event.error, ContentFiltered) and not self._is_team:
-            end = Finished(event.error.code, content_filter_results=event.error.results)
-            yield self._record("", self._metadata | _end(end))
-        yield error_record(event.error, event.invocation_id)
+    def _context(self, context: Record) -> Record:
+        return self._record({"Context": context})
 
-    def _record(self, text: str, metadata: Record | None = None) -> Record:
-        return _message(text, metadata) | self._common
+    def _annotation(self, event: FilterAnnotation) -> Record:
+        return self._record(
+            {
+                "ContentFilterResults": event.content_filter_results,
+                "ContentFilterOffsets": event.content_filter_offsets,
+            }
+        )
+
+    def _end(self, finished: Finished) -> Record:
+        return self._record((_completion(self._turn) if self._has_begun else {}) | _end(finished))
+
+    def _whole(self, request: ChatRequest, answer: Answer) -> Record:
+        return _whole(request, answer)
+
+    def _record(self, metadata: Record) -> Record:
+        return _message("", metadata) | self._common
 
 
 def _message(text: str, metadata: Record | None = None) -> Record:
@@ -189,8 +246,18 @@ def _usage(usage: Usage) -> Record:
 SEMANTIC_KERNEL = Protocol(
     name="semantic-kernel",
     title="Semantic Kernel's ChatMessageContent, for ChatUI",
+    used_by="ChatUI, with several agents as it reads them; Semantic Kernel for C# and Java",
+    answers_with="`[ChatMessageContent]`, C#'s keys and the flat ones",
+    streams="server-sent events, one `StreamingChatMessageContent` each",
     parse=_parse,
     answer=_answer,
     encoder=_Encoder,
     framing=SSE,
+    shape=Shape(
+        answer=list[SemanticKernelMessage],
+        agent=SemanticKernelAgentMessage,
+        record=SemanticKernelPiece,
+        reads=SemanticKernelExtras,
+        message=EchoedMessage,
+    ),
 )

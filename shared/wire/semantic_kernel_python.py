@@ -4,32 +4,120 @@ Source: the package's `ChatMessageContent.model_dump_json()` and `StreamingChatM
 `items` alone: the package would read a `content` beside it as a second item and double the text.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import assert_never
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
-from shared.core.fold import Answer, agent_answer
-from shared.errors import ContentFiltered
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    Retrieved,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-    Usage,
+from shared.core.fold import Answer
+from shared.events import CompletionStarted, FilterAnnotation, Finished, Usage
+from shared.wire.context import (
+    FilterOffsets,
+    FilterResults,
+    RetrievedContext,
+    SessionState,
+    answer_context,
+    filtered_context,
 )
-from shared.wire.context import answer_context, filtered_context, retrieved_context, thoughts_json
 from shared.wire.framing import SSE
-from shared.wire.kernel_body import parse_kernel_chat
-from shared.wire.protocol import Protocol, Record, error_record
+from shared.wire.kernel import KernelEncoder, parse_kernel_chat
+from shared.wire.protocol import Protocol, Record, Shape
 
 _REASONS = ("stop", "length", "content_filter", "tool_calls", "function_call")
+"""The reasons that the package knows."""
+
+_ConversationId = Annotated[str, Field(description="The conversation that this belongs to.")]
+
+
+class PythonText(TypedDict):
+    """An item of a message."""
+
+    ai_model_id: None
+    metadata: dict[str, Any]
+    content_type: Literal["text"]
+    text: str
+    encoding: None
+
+
+class PythonUsage(TypedDict):
+    """Tokens that the model counted."""
+
+    prompt_tokens: int
+    prompt_tokens_details: None
+    completion_tokens: int
+    completion_tokens_details: None
+
+
+class SemanticKernelPythonMetadata(RetrievedContext, total=False):
+    """What the model's service said of the answer, and where the answer comes from."""
+
+    id: str
+    created: int
+    model: Annotated[str, Field(description="In a stream; a whole answer has it in ai_model_id.")]
+    system_fingerprint: str | None
+    conversation_id: _ConversationId
+    usage: PythonUsage
+    prompt_filter_results: FilterResults
+    content_filter_results: FilterResults
+    content_filter_offsets: FilterOffsets
+    total_usage: PythonUsage
+
+
+class SemanticKernelPythonContent(TypedDict):
+    """The keys of every message but the model and the name."""
+
+    metadata: SemanticKernelPythonMetadata
+    content_type: Literal["message"]
+    role: Literal["assistant"]
+    items: list[PythonText]
+    encoding: None
+    finish_reason: str | None
+    status: None
+
+
+class SemanticKernelPythonMessage(SemanticKernelPythonContent):
+    """A whole message."""
+
+    ai_model_id: str
+    name: None
+
+
+class SemanticKernelPythonAgentMessage(SemanticKernelPythonContent):
+    """A whole message of an agent, with its name."""
+
+    ai_model_id: str
+    name: str
+
+
+class SemanticKernelPythonPiece(SemanticKernelPythonContent):
+    """A record of a streamed message."""
+
+    choice_index: int
+    ai_model_id: None
+    name: None
+    function_invoke_attempt: int
+
+
+class EchoedPythonText(TypedDict):
+    """An item of a message."""
+
+    content_type: str
+    text: NotRequired[str]
+
+
+class EchoedPythonMessage(TypedDict):
+    """A message as Semantic Kernel for Python writes it."""
+
+    role: str
+    items: list[EchoedPythonText]
+
+
+class SemanticKernelPythonExtras(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    session_state: SessionState
+    conversation_id: _ConversationId | None
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -63,61 +151,30 @@ def _whole(request: ChatRequest, answer: Answer) -> Record:
     return message | {"name": answer.message.agent}
 
 
-class _Encoder:
+class _Encoder(KernelEncoder):
     """Events to `StreamingChatMessageContent`s, which the package adds up to the whole message.
 
-    It adds only those with the same `ai_model_id`, and the first one is there before the model has a name: so none
-    has one, and the metadata of the end tells it. Metadata is merged key by key.
-
-    What an agent of a team says is a whole `ChatMessageContent`, and its stream has nothing else.
+    It adds only those with the same `ai_model_id`, and the first record comes before the model has a name. So no
+    record has one, and the metadata of the last has the model. The package merges metadata key by key.
     """
 
-    def __init__(self, request: ChatRequest) -> None:
-        self._request = request
-        self._turn = CompletionStarted("", 0, "")
-        self._is_team = False
-        self._metadata: Record = {}
-        self._thoughts: tuple[Thought, ...] = ()
+    def _piece(self, text: str) -> Record:
+        return _streamed(text, {})
 
-    def encode(self, event: ChatEvent) -> Iterable[Record]:
-        match event:
-            case TextDelta():
-                return (_streamed(event.text, {}),)
-            case Retrieved():
-                self._thoughts = event.thoughts
-                return (_streamed("", retrieved_context(event.data_points, event.thoughts, event.images)),)
-            case CompletionStarted():
-                self._turn = event
-                self._metadata = {**_completion(self._request, event), "model": event.model}
-                return ()
-            case AgentMessage():
-                self._is_team = True
-                asked = replace(self._request, conversation_id=self._request.conversation_id or self._turn.id)
-                return (_whole(asked, agent_answer(event, self._turn)),)
-            case ThoughtsAdded():
-                self._thoughts += event.thoughts
-                late = _streamed("", {"thoughts": thoughts_json(self._thoughts)})
-                return () if self._is_team else (late,)
-            case Finished():
-                return () if self._is_team else self._last(event)
-            case FilterAnnotation():
-                found = filtered_context(answer=event.content_filter_results, offsets=event.content_filter_offsets)
-                return (_streamed("", found),)
-            case Failed():
-                return self._failed(event)
-            case _:
-                assert_never(event)
+    def _context(self, context: Record) -> Record:
+        return _streamed("", context)
 
-    def _last(self, event: Finished) -> Iterable[Record]:
-        yield _streamed("", {**self._metadata, **_end(event)}, event.reason)
-        if event.followup_questions is not None:
-            yield _streamed("", {"followup_questions": list[Json](event.followup_questions)})
+    def _annotation(self, event: FilterAnnotation) -> Record:
+        return _streamed("", filtered_context(None, event.content_filter_results, event.content_filter_offsets))
 
-    def _failed(self, event: Failed) -> Iterable[Record]:
-        if isinstance(event.error, ContentFiltered) and not self._is_team:
-            end = Finished(event.error.code, content_filter_results=event.error.results)
-            yield _streamed("", {**self._metadata, **_end(end)}, end.reason)
-        yield error_record(event.error, event.invocation_id)
+    def _end(self, finished: Finished) -> Record:
+        metadata: Record = {}
+        if self._has_begun:
+            metadata = _completion(self._request, self._turn) | {"model": self._turn.model}
+        return _streamed("", metadata | _end(finished), finished.reason)
+
+    def _whole(self, request: ChatRequest, answer: Answer) -> Record:
+        return _whole(request, answer)
 
 
 def _streamed(text: str, metadata: Record, reason: str | None = None) -> Record:
@@ -175,8 +232,18 @@ def _usage(usage: Usage) -> Record:
 SEMANTIC_KERNEL_PYTHON = Protocol(
     name="semantic-kernel-python",
     title="Semantic Kernel for Python's ChatMessageContent",
+    used_by="Semantic Kernel for Python",
+    answers_with="`[ChatMessageContent]`",
+    streams="server-sent events, one `StreamingChatMessageContent` each",
     parse=_parse,
     answer=_answer,
     encoder=_Encoder,
     framing=SSE,
+    shape=Shape(
+        answer=list[SemanticKernelPythonMessage],
+        agent=SemanticKernelPythonAgentMessage,
+        record=SemanticKernelPythonPiece,
+        reads=SemanticKernelPythonExtras,
+        message=EchoedPythonMessage,
+    ),
 )

@@ -9,11 +9,11 @@ import pytest
 
 from shared.chat_types import Json
 from shared.description.openapi import build_openapi
-from shared.description.shapes import SHAPES
 from shared.description.swagger import to_swagger
 from shared.wire.framing import Framing
 from shared.wire.table import PROTOCOLS
 from tests.app.conftest import hosted
+from tests.description.schemas import closed_schema
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -31,19 +31,6 @@ CONVERSATION = {
     ]
 }
 PINNED = pytest.mark.parametrize("name", PROTOCOLS)
-
-
-def closed(value: Json) -> Json:
-    """The same schemas, whose objects have no key beyond those that are told."""
-    if isinstance(value, list):
-        return [closed(item) for item in value]
-    return closed_schema(value) if isinstance(value, dict) else value
-
-
-def closed_schema(schema: dict[str, Json]) -> dict[str, Json]:
-    inner = {key: closed(item) for key, item in schema.items()}
-    told = schema.get("type") == "object" and "properties" in schema
-    return {"additionalProperties": False} | inner if told else inner
 
 
 def problems(response: dict[str, Any], media_type: str, sent: Any, key: str = "schema") -> list[str]:
@@ -114,7 +101,7 @@ async def test_a_failure_inside_a_stream_is_a_record_as_described(
     app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, name: str
 ) -> None:
     openai.reply_raw(f"data: {json.dumps(openai.chunk({'content': 'Half'}))}\n\n".encode(), cut=True)
-    async with http.post(f"{app.url}/{name}/chat/stream", json=SHAPES[name].example) as response:
+    async with http.post(f"{app.url}/{name}/chat/stream", json=PROTOCOLS[name].shape.example) as response:
         stream = await response.read()
     described = responses(f"/{name}/chat/stream")["200"]
     last = records(PROTOCOLS[name].framing, stream)[-1]
@@ -136,7 +123,7 @@ async def test_a_stream_that_the_body_asks_for_is_as_described(
     built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
     for path in ("/chat", "/ask", "/ai-chat-2024-01-28/chat"):
-        asked = SHAPES["ai-chat-2024-01-28"].example | {"stream": True}
+        asked = PROTOCOLS["ai-chat-2024-01-28"].shape.example | {"stream": True}
         async with http.post(built_in.url + path, json=asked) as response:
             stream = await response.read()
         described = responses(path)["200"]
@@ -150,7 +137,7 @@ async def test_the_example_is_answered_as_described_with_nothing_configured(
     built_in: RunningHost, http: aiohttp.ClientSession, name: str, route: str
 ) -> None:
     path = f"/{name}/{route}"
-    async with http.post(built_in.url + path, json=SHAPES[name].example) as response:
+    async with http.post(built_in.url + path, json=PROTOCOLS[name].shape.example) as response:
         answer = await response.read()
     assert response.status == 200
     assert not undescribed(path, response.content_type, PROTOCOLS[name].framing, answer)
@@ -170,7 +157,7 @@ async def test_what_agents_say_and_what_they_fail_with_is_as_described(
     with openai.to("You are Beta"):
         openai.fail(400, code="content_filter")
     path = f"/{name}/{route}"
-    async with http.post(team.url + path, json=SHAPES[name].example) as response:
+    async with http.post(team.url + path, json=PROTOCOLS[name].shape.example) as response:
         answer = await response.read()
     assert response.status == 200
     assert not undescribed(path, response.content_type, PROTOCOLS[name].framing, answer)
@@ -181,7 +168,7 @@ async def test_what_agents_say_and_what_they_fail_with_is_as_described(
 async def test_what_agents_say_on_the_bare_routes_is_as_described(
     built_in: RunningHost, http: aiohttp.ClientSession, path: str
 ) -> None:
-    async with http.post(built_in.url + path, json=SHAPES["semantic-kernel"].example) as response:
+    async with http.post(built_in.url + path, json=PROTOCOLS["semantic-kernel"].shape.example) as response:
         answer = await response.read()
     assert not undescribed(path, response.content_type, PROTOCOLS["semantic-kernel"].framing, answer)
 
@@ -193,7 +180,7 @@ async def test_an_error_is_as_described(
 ) -> None:
     if status != 400:
         openai.fail({429: 429, 503: 401}[status], headers={"Retry-After": "120"})
-    sent: dict[str, Json] = {"messages": []} if status == 400 else SHAPES[name].example
+    sent: dict[str, Json] = {"messages": []} if status == 400 else PROTOCOLS[name].shape.example
     async with http.post(f"{app.url}/{name}/chat", json=sent) as response:
         error = await response.json()
     described = responses(f"/{name}/chat")[str(status)]

@@ -3,7 +3,7 @@
 import json
 import runpy
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ from openapi_spec_validator import validate
 
 from shared.chat_types import Json
 from shared.description.openapi import VERSION, all_errors, build_openapi
+from shared.description.protocol_schemas import prefix_of
 from shared.description.routes import ROUTES
-from shared.description.shapes import SHAPES
 from shared.description.swagger import to_swagger
 from shared.wire.framing import encode_json
 from shared.wire.request_body import read_json_object
@@ -87,24 +87,28 @@ def test_every_reference_leads_somewhere_and_every_schema_is_used(document: dict
     assert references == {base + name for name in schemas_of(document)}
 
 
+def speaks(body: Mapping[str, Json]) -> str:
+    """The protocol that a body on a bare route selects."""
+    return resolve(None, "", "ai-chat").of(body).name
+
+
 @DOCUMENTS
 def test_the_example_of_each_protocol_is_a_request_that_it_reads(document: dict[str, Any]) -> None:
-    for name, shape in SHAPES.items():
-        body = read_json_object(encode_json(shape.example))
-        assert PROTOCOLS[name].parse(body).question
-        assert resolve(None, "", "ai-chat").of(body).name in (name, "ai-chat")
-        request = schemas_of(document)[f"{shape.name}Request"]
-        assert shape.example == (request.get("example") or request["examples"][0])
+    for name, protocol in PROTOCOLS.items():
+        body = read_json_object(encode_json(protocol.shape.example))
+        assert protocol.parse(body).question
+        assert speaks(body) in (name, "ai-chat")
+        request = schemas_of(document)[f"{prefix_of(protocol)}Request"]
+        assert protocol.shape.example == (request.get("example") or request["examples"][0])
 
 
-def test_every_protocol_has_a_shape_and_a_tag() -> None:
-    assert set(SHAPES) == set(PROTOCOLS)
+def test_every_protocol_has_a_tag() -> None:
     assert set(PROTOCOLS) <= {tag["name"] for tag in OPENAPI["tags"]}
 
 
-def test_an_example_that_shows_how_a_protocol_is_told_is_inferred_to_be_it() -> None:
-    told = [name for name, shape in SHAPES.items() if resolve(None, "", "ai-chat").of(shape.example).name == name]
-    assert told == ["ai-chat", "ai-chat-2024-05-29", "ai-chat-2024-01-28"]
+@pytest.mark.parametrize("name", ["ai-chat-2024-05-29", "ai-chat-2024-01-28"])
+def test_the_example_of_a_protocol_that_a_body_can_select_selects_it(name: str) -> None:
+    assert speaks(PROTOCOLS[name].shape.example) == name
 
 
 def test_every_error_is_described_with_its_status_and_code() -> None:

@@ -7,11 +7,12 @@ from shared.description.swagger import to_swagger
 
 
 def converted(schema: Schema, **others: Schema) -> Schema:
+    answer: Schema = {"description": "d", "content": {"application/json": {"schema": ref("Given")}}}
     document: Schema = {
         "info": {"title": "t", "version": "1"},
         "servers": [{"url": "/"}],
         "tags": [],
-        "paths": {},
+        "paths": {"/": {"get": {"responses": {"200": answer}}}},
         "components": {"schemas": {"Given": schema, **others}},
     }
     return to_swagger(document)["definitions"]["Given"]

@@ -1,23 +1,48 @@
-"""The exact bytes of each protocol, for each scenario; `goldens/` holds them, reviewed like code."""
+"""The exact bytes of each protocol, for each scenario; `goldens/` holds them, reviewed like code.
+
+`make goldens` writes them anew, for a review of what changed, with those of a protocol that is new in the table.
+"""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
+import jsonschema_rs
+import msgspec
 import pytest
 
 from shared.chat_types import ChatRequest, Message, Role
 from shared.core.fold import fold
+from shared.description.openapi import build_openapi
+from shared.description.protocol_schemas import prefix_of
 from shared.errors import SwitchboardError
 from shared.events import ChatEvent
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
+from tests.description.schemas import closed
 from tests.wire.scenarios import SCENARIOS, TEAM_SCENARIOS
 
 GOLDENS = Path(__file__).parent / "goldens"
+ALL_SCENARIOS = SCENARIOS | TEAM_SCENARIOS
+SCHEMAS = closed(build_openapi()["components"]["schemas"])
 REQUEST = ChatRequest(
     (Message(Role.USER, "What does it pay?"),), session_state={"n": 1.0, "s": None}, has_session_state=True
 )
+
+
+def problems(schema: str, value: Any) -> list[str]:
+    """Where a JSON value differs from a schema of the OpenAPI document; a key that the schema lacks is one."""
+    validator = jsonschema_rs.Draft202012Validator(
+        {"$ref": f"#/components/schemas/{schema}", "components": {"schemas": SCHEMAS}}, validate_formats=True
+    )
+    return [f"{error.instance_path}: {error.message}" for error in validator.iter_errors(value)]
+
+
+def records_of(stream: bytes) -> list[Any]:
+    """The JSON of each line or event."""
+    lines = [line.removeprefix(b"data: ") for line in stream.split(b"\n") if line]
+    return [msgspec.json.decode(line) for line in lines]
 
 
 async def one_by_one(events: tuple[ChatEvent, ...]) -> AsyncGenerator[ChatEvent]:
@@ -39,10 +64,36 @@ async def document_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> byte
         return encode_json(protocol.error(error, "id-1")) + b"\n"
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS | TEAM_SCENARIOS)
+async def bytes_of(name: str, scenario: str) -> dict[Path, bytes]:
+    """The golden files of one protocol and scenario, and what is in them: the stream and the document."""
+    protocol, events = PROTOCOLS[name], ALL_SCENARIOS[scenario]
+    golden = GOLDENS / name / scenario
+    return {
+        golden.with_suffix(".jsonl"): stream_of(protocol, events),
+        golden.with_suffix(".json"): await document_of(protocol, events),
+    }
+
+
+@pytest.mark.parametrize("scenario", ALL_SCENARIOS)
 @pytest.mark.parametrize("name", PROTOCOLS)
 async def test_the_bytes_are_those_that_were_reviewed(name: str, scenario: str) -> None:
-    protocol, events = PROTOCOLS[name], (SCENARIOS | TEAM_SCENARIOS)[scenario]
-    golden = GOLDENS / name / scenario
-    assert stream_of(protocol, events) == golden.with_suffix(".jsonl").read_bytes()
-    assert await document_of(protocol, events) == golden.with_suffix(".json").read_bytes()
+    for file, written in (await bytes_of(name, scenario)).items():
+        assert written == file.read_bytes()
+
+
+def test_every_golden_file_is_of_a_protocol_and_a_scenario() -> None:
+    files = {path.relative_to(GOLDENS).with_suffix("").as_posix() for path in GOLDENS.rglob("*.json*")}
+    assert files == {f"{name}/{scenario}" for name in PROTOCOLS for scenario in ALL_SCENARIOS}
+
+
+@pytest.mark.parametrize("scenario", ALL_SCENARIOS)
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_the_bytes_are_of_the_types_that_the_openapi_document_is_made_of(name: str, scenario: str) -> None:
+    prefix, golden = prefix_of(PROTOCOLS[name]), GOLDENS / name / scenario
+    kind = f"{prefix}Team" if scenario in TEAM_SCENARIOS else prefix
+    document = msgspec.json.decode(golden.with_suffix(".json").read_bytes())
+    failed = isinstance(document, dict) and "error" in document
+    schema = PROTOCOLS[name].shape.error.__name__ if failed else f"{kind}Answer"
+    assert not problems(schema, document)
+    for record in records_of(golden.with_suffix(".jsonl").read_bytes()):
+        assert not problems(f"{kind}Record", record)

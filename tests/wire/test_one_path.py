@@ -7,18 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from shared.events import Finished
+from shared.events import Finished, TextDelta
 from shared.wire.table import PROTOCOLS
 from tests.wire.scenarios import PROMPT_FOUND, RESEARCHER, SCENARIOS, STARTED, TEAM, TEAM_SCENARIOS
-from tests.wire.test_goldens import document_of, stream_of
+from tests.wire.test_goldens import document_of, records_of, stream_of
 
 type Read = dict[str, Any]
-
-
-def records_of(stream: bytes) -> list[Any]:
-    """The JSON of each line or event."""
-    lines = [line.removeprefix(b"data: ") for line in stream.split(b"\n") if line]
-    return [msgspec.json.decode(line) for line in lines]
 
 
 def without_place(found: Read) -> Read:
@@ -105,10 +99,17 @@ READERS: dict[str, tuple[Callable[[list[Any]], Read], Callable[[Any], Read]]] = 
     "semantic-kernel": (read_csharp, whole_csharp),
     "semantic-kernel-python": (read_python, whole_python),
 }
+"""How the clients of a protocol put a stream together, and the same of its document; by the protocol's name."""
 
 
-def test_every_protocol_has_its_reader() -> None:
-    assert set(READERS) == set(PROTOCOLS)
+@pytest.mark.parametrize("name", PROTOCOLS)
+async def test_the_text_is_in_the_document_and_each_piece_of_it_in_the_stream(name: str) -> None:
+    """For every protocol in the table; those with a reader are held to more below."""
+    protocol, events = PROTOCOLS[name], SCENARIOS["answer"]
+    pieces = [event.text for event in events if isinstance(event, TextDelta)]
+    stream = stream_of(protocol, events)
+    assert msgspec.json.encode("".join(pieces)) in await document_of(protocol, events)
+    assert [piece for piece in pieces if msgspec.json.encode(piece) in stream] == pieces
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -218,15 +219,16 @@ def test_a_record_is_one_line_whatever_the_text_holds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_a_keep_alive_adds_nothing(name: str) -> None:
+def test_a_keep_alive_of_server_sent_events_is_a_comment(name: str) -> None:
     framing = PROTOCOLS[name].framing
     if framing.before:
         assert framing.keep_alive.startswith(b":")
         assert framing.keep_alive.endswith(b"\n\n")
-        return
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if not PROTOCOLS[name].framing.before])
+def test_a_keep_alive_of_lines_adds_nothing(name: str) -> None:
     read, _ = READERS[name]
-    records = records_of(stream_of(PROTOCOLS[name], SCENARIOS["answer"]))
-    silence = records_of(framing.keep_alive)
-    assert read([*records[:2], *silence, *records_of(b"\n".join(map(msgspec.json.encode, records[2:])))]) == read(
-        records_of(stream_of(PROTOCOLS[name], SCENARIOS["answer"]))
-    )
+    first, second, *rest = stream_of(PROTOCOLS[name], SCENARIOS["answer"]).splitlines(keepends=True)
+    silent = b"".join([first, second, PROTOCOLS[name].framing.keep_alive, *rest])
+    assert read(records_of(silent)) == read(records_of(first + second + b"".join(rest)))

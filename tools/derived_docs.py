@@ -1,4 +1,8 @@
-"""Write `docs/settings.md` from the descriptions in `shared/settings.py`, or with `--check` tell whether it is so."""
+"""Write the parts of the documentation that derive from code, or with `--check` fail if they are not up to date.
+
+These are `docs/settings.md`, from the descriptions in `shared/settings.py`, and the tables of protocols in `README.md`
+and `docs/protocols.md`, from `shared/wire/table.py`.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -11,9 +15,13 @@ from setup import ROOT
 
 sys.path.insert(0, str(ROOT))
 from shared.settings import Settings, variable
-from shared.wire.table import NAMES
+from shared.wire.protocol import Protocol
+from shared.wire.table import NAMES, PROTOCOLS
 
 PAGE = ROOT / "docs" / "settings.md"
+
+TABLE_BEGINS = "<!-- Made of shared/wire/table.py by `make docs`. -->\n"
+TABLE_ENDS = "<!-- End of the table. -->\n"
 
 HEAD = """\
 # Settings
@@ -70,12 +78,39 @@ These are for `make run`, not for the app.
 
 
 def main() -> None:
-    """Write the page, or check it."""
-    page = "".join(_page())
-    if sys.argv[1:] != ["--check"]:
-        PAGE.write_text(page, encoding="utf-8")
-    elif PAGE.read_text(encoding="utf-8") != page:
-        sys.exit("docs/settings.md is not what shared/settings.py says: run 'make docs'.")
+    """Write the files, or check them."""
+    check = sys.argv[1:] == ["--check"]
+    for path, text in _files():
+        if not check:
+            path.write_text(text, encoding="utf-8")
+        elif path.read_text(encoding="utf-8") != text:
+            sys.exit(f"{path.relative_to(ROOT)} is not up to date with the code: run 'make docs'.")
+
+
+def _files() -> Iterator[tuple[Path, str]]:
+    yield PAGE, "".join(_page())
+    protocols = PROTOCOLS.values()
+    yield _with_table(ROOT / "README.md", ["protocol", "for"], [[_names(each), each.used_by] for each in protocols])
+    yield _with_table(
+        ROOT / "docs" / "protocols.md",
+        ["name", "document", "one answer", "stream"],
+        [[_names(each), each.title, each.answers_with, each.streams] for each in protocols],
+    )
+
+
+def _with_table(path: Path, header: list[str], rows: list[list[str]]) -> tuple[Path, str]:
+    """A page whose table of protocols is replaced; two comments mark its place."""
+    before, begin, rest = path.read_text(encoding="utf-8").partition(TABLE_BEGINS)
+    _, end, after = rest.partition(TABLE_ENDS)
+    if not end:
+        sys.exit(f"{path.relative_to(ROOT)} has no place for the table of protocols, between two comments.")
+    lines = [header, ["---"] * len(header), *rows]
+    table = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    return path, f"{before}{begin}{table}{end}{after}"
+
+
+def _names(protocol: Protocol) -> str:
+    return ", alias ".join(f"`{name}`" for name in (protocol.name, *protocol.aliases))
 
 
 def _page() -> Iterator[str]:

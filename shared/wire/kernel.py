@@ -1,0 +1,125 @@
+"""The common part of Semantic Kernel's protocols: how a request is read, and the order of a stream's records.
+
+The protocols differ in the JSON of a message, which each defines in its own file.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from shared.chat_types import ChatRequest, Json
+from shared.core.fold import Answer, agent_answer
+from shared.errors import BadRequest, ContentFiltered
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    Failed,
+    FilterAnnotation,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+)
+from shared.wire.chat_body import parse_chat
+from shared.wire.context import retrieved_context, thoughts_json
+from shared.wire.protocol import Record, error_record
+
+
+def parse_kernel_chat(
+    body: Mapping[str, Json], flat: Callable[[dict[str, Json]], Json], conversation_keys: Sequence[str]
+) -> ChatRequest:
+    """Validate a body and turn it into a request.
+
+    Args:
+        body: The JSON object.
+        flat: Turns a message in the SDK's own shape into one of the other protocols' shape.
+        conversation_keys: The SDK's names for the conversation's id; the first in the body is used.
+
+    Raises:
+        BadRequest: names each key that is wrong and what it accepts.
+    """
+    if isinstance(messages := body.get("messages"), list):
+        body = dict(body) | {
+            "messages": [flat(message) if isinstance(message, dict) else message for message in messages]
+        }
+    request = parse_chat(body, state_key="session_state")
+    for key in conversation_keys:
+        if (named := body.get(key)) is not None:
+            if not isinstance(named, str):
+                raise BadRequest(f"{key}: should be a string.")
+            return replace(request, conversation_id=named or request.conversation_id)
+    return request
+
+
+class KernelEncoder(ABC):
+    """Events to streaming message contents.
+
+    In a team's stream each agent's message is a whole one, and there is no other record but an error.
+    """
+
+    def __init__(self, request: ChatRequest) -> None:
+        self._request = request
+        self._turn = CompletionStarted("", 0, "")
+        self._has_begun = False
+        self._is_team = False
+        self._thoughts: tuple[Thought, ...] = ()
+
+    def encode(self, event: ChatEvent) -> Iterable[Record]:
+        """Return the records of one event."""
+        match event:
+            case TextDelta():
+                return (self._piece(event.text),)
+            case Retrieved():
+                self._thoughts = event.thoughts
+                return (self._context(retrieved_context(event.data_points, event.thoughts, event.images)),)
+            case CompletionStarted():
+                self._turn, self._has_begun = event, True
+                return ()
+            case AgentMessage():
+                self._is_team = True
+                asked = replace(self._request, conversation_id=self._request.conversation_id or self._turn.id)
+                return (self._whole(asked, agent_answer(event, self._turn)),)
+            case ThoughtsAdded():
+                self._thoughts += event.thoughts
+                return () if self._is_team else (self._context({"thoughts": thoughts_json(self._thoughts)}),)
+            case Finished():
+                return () if self._is_team else self._last(event)
+            case FilterAnnotation():
+                return (self._annotation(event),)
+            case Failed():
+                return self._failed(event)
+            case _:
+                assert_never(event)
+
+    def _last(self, event: Finished) -> Iterable[Record]:
+        yield self._end(event)
+        if event.followup_questions is not None:
+            yield self._context({"followup_questions": list[Json](event.followup_questions)})
+
+    def _failed(self, event: Failed) -> Iterable[Record]:
+        if isinstance(event.error, ContentFiltered) and not self._is_team:
+            yield self._end(Finished(event.error.code, content_filter_results=event.error.results))
+        yield error_record(event.error, event.invocation_id)
+
+    @abstractmethod
+    def _piece(self, text: str) -> Record:
+        """A record with a piece of the text."""
+
+    @abstractmethod
+    def _context(self, context: Record) -> Record:
+        """A record with a part of the answer's context."""
+
+    @abstractmethod
+    def _annotation(self, event: FilterAnnotation) -> Record:
+        """A record with the results of a content filter."""
+
+    @abstractmethod
+    def _end(self, finished: Finished) -> Record:
+        """The record that says how the answer ended."""
+
+    @abstractmethod
+    def _whole(self, request: ChatRequest, answer: Answer) -> Record:
+        """A whole message, of a team's agent."""
