@@ -176,7 +176,7 @@ class Overrides:
     vector_fields: tuple[str, ...] = ()
     """The vector fields to search; empty means all that the index has."""
     search_text_embeddings: bool | None = None
-    """Search the vectors of texts; with the next, another spelling of `vector_fields`, see `core.newer_overrides`."""
+    """Search the vectors of texts; with the next, another spelling of `vector_fields`, see `core.searching`."""
     search_image_embeddings: bool | None = None
     """Search the vectors of images."""
     use_gpt4v: bool | None = None
@@ -184,7 +184,7 @@ class Overrides:
     gpt4v_input: str | None = None
     """What it is shown: `text`, `textAndImages` or `images`."""
     send_text_sources: bool | None = None
-    """Give the model the sources' text; with the next, another spelling of those two, see `core.newer_overrides`."""
+    """Give the model the sources' text; with the next, another spelling of those two, see `core.source_images`."""
     send_image_sources: bool | None = None
     """Show the sources' images to a model that sees."""
     suggest_followup_questions: bool = False

@@ -1,13 +1,67 @@
-"""A search of a turn: what it may look among, and what the debug display shows of it."""
+"""The search of a turn: the query, which a model may rewrite, its options, and the thoughts that show the search."""
 
-from shared.chat_types import ChatRequest, Json, Overrides, Passage, RequestContext, RetrievalMode
-from shared.core.newer_overrides import asks_for_more_than_text, vectors_searched
-from shared.events import DataPoint, Thought
+from collections.abc import Sequence
+from contextlib import aclosing
+
+import msgspec
+
+from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
+from shared.chat_types import ChatRequest, Json, Message, Overrides, Passage, RequestContext, RetrievalMode, ToolCall
+from shared.core.prompts import SEARCH_TOOL, rewrite_prompt
+from shared.core.source_images import asks_for_more_than_text
+from shared.events import CompletionStarted, DataPoint, FilterAnnotation, Thought, Usage
 from shared.retrieval import SearchQuery, SearchResult
+
+_LONGEST_QUERY = 1_000
+"""Characters of a rewritten query; a longer one is no query, and the question is searched for instead."""
+_REWRITE_TOKENS = 4_000
+"""Most tokens of the model call that rewrites the query. It takes a few dozen, but a reasoning model thinks first."""
+
+
+class _SearchArguments(msgspec.Struct):
+    search_query: str
+
+
+async def rewrite_query(
+    model: ChatModel, request: ChatRequest, history: Sequence[Message], context: RequestContext
+) -> tuple[str, Usage | None]:
+    """Ask the model, by a tool call, for a search query that can be understood without the conversation.
+
+    Returns:
+        The query, and the tokens that the call used. If the model returns no usable query, the query is the question.
+    """
+    call = ModelRequest(
+        messages=rewrite_prompt(request, history),
+        question=request.question,
+        tools=(SEARCH_TOOL,),
+        temperature=0,
+        seed=request.overrides.seed,
+        max_tokens=_REWRITE_TOKENS,
+    )
+    query, usage = "", None
+    async with aclosing(model.stream(call, context)) as events:
+        async for event in events:
+            match event:
+                case ToolCall():
+                    query = query or _query_in(event)
+                case ModelFinished():
+                    usage = event.usage
+                case CompletionStarted() | FilterAnnotation() | ModelText():
+                    pass  # text in place of a tool call is no query
+    return query or request.question, usage
+
+
+def _query_in(call: ToolCall) -> str:
+    """Read the query from a tool call; empty if it has none that can be used."""
+    try:
+        query = msgspec.json.decode(call.arguments, type=_SearchArguments).search_query.strip()
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return ""
+    return query if len(query) <= _LONGEST_QUERY else ""
 
 
 def search_query(request: ChatRequest, context: RequestContext, query: str) -> SearchQuery:
-    """The search for a text, as the request's overrides have it and among what its caller may see."""
+    """Make the search for a text, with the request's overrides and the caller's rights."""
     overrides = request.overrides
     mode, vector_fields = vectors_searched(overrides)
     return SearchQuery(
@@ -26,10 +80,40 @@ def search_query(request: ChatRequest, context: RequestContext, query: str) -> S
     )
 
 
+def vectors_searched(overrides: Overrides) -> tuple[RetrievalMode | None, tuple[str, ...]]:
+    """Return the retrieval mode and the vector fields to search; no field means all that the index has.
+
+    The documents' override is `vector_fields`. The newest front end of azure-search-openai-demo sends
+    `search_text_embeddings` and `search_image_embeddings` instead; with both off it wants a search by text.
+    `vector_fields` takes precedence.
+    """
+    if overrides.vector_fields:
+        return overrides.retrieval_mode, overrides.vector_fields
+    match overrides.search_text_embeddings, overrides.search_image_embeddings:
+        case False, False:
+            return RetrievalMode.TEXT, ()
+        case False, _:
+            fields = ("imageEmbedding",)
+        case _, True:
+            fields = ("embedding", "imageEmbedding")
+        case _, False:
+            fields = ("embedding",)
+        case _:
+            fields = ()
+    return overrides.retrieval_mode, fields
+
+
 def search_thoughts(
     search: SearchQuery, found: SearchResult, overrides: Overrides, *, images_as_asked: bool = False
 ) -> tuple[Thought, ...]:
-    """What was searched for, and what was found; and whether images were shown as asked."""
+    """Make the thoughts of one search: the query with its options, and the results.
+
+    Args:
+        search: The query.
+        found: The results.
+        overrides: The request's.
+        images_as_asked: Whether the images that the overrides ask for, if any, are shown to the model.
+    """
     asked_for_images = asks_for_more_than_text(overrides)
     ignored = [asked_for_images] if asked_for_images and not images_as_asked else []
     return (
@@ -67,7 +151,7 @@ def _props(search: SearchQuery, found: SearchResult, more_ignored: list[str]) ->
 
 
 def _result(passage: Passage) -> dict[str, Json]:
-    """A passage with the keys of the documents' examples (rag-chat-http-protocol, 'Results')."""
+    """Make the record of a passage, with the keys of the example in rag-chat-http-protocol, 'Results'."""
     return {
         "id": passage.id,
         "content": passage.content,

@@ -1,7 +1,7 @@
-"""Images of the sources of a turn, for a model that sees (`use_gpt4v`, `send_image_sources`).
+"""Images of a turn's sources, for a model that takes images (`use_gpt4v`, `send_image_sources`).
 
-The image of a PDF's page is what ingestion keeps in the store of page images; where a source is an image itself, as in
-the index of azure-search-openai-demo, it is that document. A missing or broken image is none: the turn goes on.
+For a page of a PDF it is the image that ingestion made of the page. A source can also be an image itself, as in the
+index of azure-search-openai-demo; then it is that document. The turn goes on without an image that is missing or broken.
 """
 
 import asyncio
@@ -14,8 +14,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 from urllib.parse import unquote
 
-from shared.chat_types import ChatRequest, ImagePart, Json, Passage, RequestContext
-from shared.core.newer_overrides import sources_as
+from shared.chat_types import ChatRequest, ImagePart, Json, Overrides, Passage, RequestContext
 from shared.documents import StoredDocument, page_image
 from shared.documents.media_types import image_type
 from shared.errors import SwitchboardError
@@ -24,13 +23,13 @@ from shared.events import DataPoint, SourceImage, Thought
 _log = logging.getLogger("switchboard.images")
 
 MOST_IMAGES = 10
-"""Images in a prompt, those that the user sent included. Source: Azure OpenAI, 'Use vision-enabled chat models'."""
+"""Images in a prompt, including those that the user sent. Source: Azure OpenAI, 'Use vision-enabled chat models'."""
 MOST_BYTES = 3 * 1024 * 1024
-"""Bytes of all of them: they go out with the answer too, a third longer, and twice in some protocols."""
-PATIENCE_SECONDS = 5.0
+"""Bytes of all of them together. They go out with the answer too: a third longer, and twice in some protocols."""
+LOAD_TIMEOUT_SECONDS = 5.0
 """How long the answer waits for images."""
-_MARGIN_SECONDS = 1.0
-"""What is left of the deadline, at least, to answer without."""
+_ANSWER_SECONDS = 1.0
+"""Loading stops this long before the turn's deadline, so that the model can still answer without images."""
 
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
 _NONE_FOUND = (
@@ -39,35 +38,60 @@ _NONE_FOUND = (
 _NONE_WANTED = "The request has send_text_sources and send_image_sources off: the model is given none of the sources."
 
 
+def sources_as(overrides: Overrides) -> str:
+    """Return how the model gets its sources: as `text`, `textAndImages`, `images`, or `none`.
+
+    The documents' overrides are `use_gpt4v` and `gpt4v_input`. The newest front end of azure-search-openai-demo sends
+    `send_text_sources` and `send_image_sources` instead, with each question; only these can ask for none. `use_gpt4v`
+    takes precedence.
+    """
+    if overrides.use_gpt4v is not None:
+        return (overrides.gpt4v_input or "textAndImages") if overrides.use_gpt4v else "text"
+    text = overrides.send_text_sources is not False
+    images = (not text) if overrides.send_image_sources is None else overrides.send_image_sources
+    if text:
+        return "textAndImages" if images else "text"
+    return "images" if images else "none"
+
+
+def asks_for_more_than_text(overrides: Overrides) -> str | None:
+    """Return the name of the override that asks for anything but the sources' text; None if none does."""
+    if sources_as(overrides) == "text":
+        return None
+    if overrides.use_gpt4v:
+        return "use_gpt4v"
+    return "send_image_sources" if overrides.send_image_sources else "send_text_sources"
+
+
 class Store(Protocol):
-    """As much of a `DocumentStore` as is needed here."""
+    """The part of a `DocumentStore` that is used here."""
 
     async def find(self, name: str) -> StoredDocument | None:
-        """The document, or None where there is none."""
+        """Return the document; None if there is none."""
         ...
 
     def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
-        """Yield its bytes."""
+        """Yield the document's bytes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ImagesShown:
-    """What the model is shown."""
+    """The images for the model, and how the prompt presents the sources beside them."""
 
     images: tuple[SourceImage, ...] = ()
-    """Best source first, each named as its `sourcepage`."""
+    """Best source first; each image is named by its `sourcepage`."""
     as_asked: bool = True
-    """Whether the request got what it asked for, be it nothing."""
+    """Whether the images that the request asks for are there; true if it asks for none."""
     thoughts: tuple[Thought, ...] = ()
-    """What was asked for and what came of it; none where nothing was."""
+    """The thought about images; none if the request does not ask for images."""
     without_text: bool = False
-    """Whether a source that has an image is not given as text too."""
+    """Whether the prompt leaves out the text of a source that has an image."""
     without_sources: bool = False
-    """Whether the sources are given in no way at all."""
+    """Whether the model gets no sources, neither text nor images."""
 
     def lines(self, passages: Sequence[Passage]) -> tuple[str, ...]:
-        """The sources as the prompt has them."""
+        """Return the lines of the prompt that hold the sources."""
         if self.without_sources:
             return ()
         if not self.without_text:
@@ -84,9 +108,9 @@ class SourceImages:
     """Finds the images of sources.
 
     Args:
-        pages: Where ingestion keeps images of pages.
-        documents: Where the documents are kept.
-        refused: Why the model cannot be shown any, as a sentence; None if it can.
+        pages: Holds the images of pages.
+        documents: Holds the documents.
+        refused: A sentence that says why the model gets no images; None if it takes them.
     """
 
     def __init__(self, pages: Store, documents: Store, refused: str | None) -> None:
@@ -95,7 +119,7 @@ class SourceImages:
         self._refused = refused
 
     async def shown(self, request: ChatRequest, passages: Sequence[Passage], context: RequestContext) -> ImagesShown:
-        """What the model is shown of these passages, as the request's overrides have it."""
+        """Load the images of these passages that the request's overrides ask for."""
         wanted = sources_as(request.overrides)
         if wanted == "text":
             return ImagesShown()
@@ -109,7 +133,7 @@ class SourceImages:
             on_page.setdefault(passage.sourcepage, []).append(DataPoint.of(passage))
             if place := self._place(passage):
                 places[passage.sourcepage] = place
-        limit = min(asyncio.get_running_loop().time() + PATIENCE_SECONDS, context.deadline - _MARGIN_SECONDS)
+        limit = min(asyncio.get_running_loop().time() + LOAD_TIMEOUT_SECONDS, context.deadline - _ANSWER_SECONDS)
         sent = sum(len(message.images) for message in request.messages)
         loading = _Loading(MOST_IMAGES - sent, limit, context)
         parts = await loading.images(places)
@@ -118,21 +142,22 @@ class SourceImages:
         return ImagesShown(images, as_asked=bool(images), thoughts=(thought,), without_text=wanted == "images")
 
     def _place(self, passage: Passage) -> "_Place | None":
-        """Where the image of a passage would be."""
+        """Return where the image of a passage is, if there is one."""
         if page := passage.page:
             return self._pages, page_image(passage.sourcefile, page)
-        # Ours are escaped. In another's index a name may look so: unescaped it would be another document, and whose?
-        ours = unquote(passage.sourcepage) == passage.sourcefile
-        name = passage.sourcefile if ours else passage.sourcepage
+        # Our ingestion escapes some characters in `sourcepage`. A name in a foreign index can look escaped and not be:
+        # unescaped it would name another document, perhaps one that the caller may not see.
+        is_ours = unquote(passage.sourcepage) == passage.sourcefile
+        name = passage.sourcefile if is_ours else passage.sourcepage
         return (self._documents, name) if PurePosixPath(name).suffix.lower() in _SUFFIXES else None
 
 
 type _Place = tuple[Store, str]
-"""A name in a store."""
+"""A store, and the name of a document in it."""
 
 
 class _Loading:
-    """The images of one turn: found all at once, then read all at once; each may fail by itself."""
+    """Loads the images of one turn: finds all at once, then reads all at once. One that fails stops no other."""
 
     def __init__(self, most: int, limit: float, context: RequestContext) -> None:
         self._most = most
@@ -144,7 +169,7 @@ class _Loading:
         self._failed = 0
 
     async def images(self, places: Mapping[str, _Place]) -> list[ImagePart]:
-        """The images, each named by its key, in this order, as far as the limits let them through."""
+        """Load the images within the limits, in this order; each is named by its key."""
         found = await self._all(partial(self._find, name, place) for name, place in places.items())
         chosen: list[_Found] = []
         room = MOST_BYTES
@@ -156,26 +181,26 @@ class _Loading:
         return await self._all(partial(self._read, one) for one in chosen)
 
     def note(self) -> str | None:
-        """What did not come, if anything."""
-        said: list[str] = []
+        """Return sentences about the images that are missing; None if none is."""
+        sentences: list[str] = []
         if not (self._found or self._failed):
-            said.append(_NONE_FOUND)
+            sentences.append(_NONE_FOUND)
         if self._left_out:
-            said.append(f"Left out, as there would be too many or too much: {self._left_out}.")
+            sentences.append(f"Left out, as there would be too many or too much: {self._left_out}.")
         if self._failed:
-            said.append(f"Cannot be read now: {self._failed}.")
-        return " ".join(said) or None
+            sentences.append(f"Cannot be read now: {self._failed}.")
+        return " ".join(sentences) or None
 
-    async def _all[Got](self, asked: Iterable[Callable[[], Awaitable[Got | None]]]) -> list[Got]:
-        got = await asyncio.gather(*map(self._tried, asked))
-        return [one for one in got if one is not None]
+    async def _all[T](self, calls: Iterable[Callable[[], Awaitable[T | None]]]) -> list[T]:
+        results = await asyncio.gather(*map(self._tried, calls))
+        return [result for result in results if result is not None]
 
-    async def _tried[Got](self, ask: Callable[[], Awaitable[Got | None]]) -> Got | None:
+    async def _tried[T](self, call: Callable[[], Awaitable[T | None]]) -> T | None:
         try:
             async with asyncio.timeout_at(self._limit):
-                return await ask()  # not before: who leaves now has begun nothing that is never awaited
-        except (SwitchboardError, TimeoutError) as fault:
-            _log.warning("invocation %s: an image of a source: %s", self._invocation_id, type(fault).__name__)
+                return await call()  # called here: a coroutine made earlier is never awaited if the turn is cancelled
+        except (SwitchboardError, TimeoutError) as error:
+            _log.warning("invocation %s: an image of a source: %s", self._invocation_id, type(error).__name__)
             self._failed += 1
             return None
 
@@ -198,7 +223,7 @@ class _Loading:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """An image that is there."""
+    """A document that is an image, and the name it gets in the prompt."""
 
     shown_as: str
     store: Store

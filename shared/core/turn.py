@@ -9,8 +9,7 @@ from shared.core.answering import answered
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
 from shared.core.prompts import answer_prompt
-from shared.core.query_rewrite import rewrite_query
-from shared.core.searching import search_query, search_thoughts
+from shared.core.searching import rewrite_query, search_query, search_thoughts
 from shared.core.source_images import SourceImages
 from shared.events import ChatEvent, DataPoint, Retrieved, Thought
 from shared.retrieval import Retriever
@@ -23,20 +22,20 @@ async def run_turn(
     retriever: Retriever,
     images: SourceImages,
 ) -> AsyncGenerator[ChatEvent]:
-    """Answer the request from the retriever's sources with the model's words.
+    """Answer the request: search for sources, then let the model answer from them.
 
     Args:
-        request: What is asked.
-        context: For whom, and until when.
-        model: What answers.
-        retriever: What finds sources.
-        images: What finds their images.
+        request: The question, with its conversation.
+        context: The request's, with its caller and its deadline.
+        model: Answers, and rewrites the search query.
+        retriever: Finds sources.
+        images: Loads the images of sources.
 
     Yields:
         `Retrieved`, `CompletionStarted`, `TextDelta`s, `ThoughtsAdded` if there is reason, `Finished`.
 
     Raises:
-        SwitchboardError: what the model or the retriever could not do.
+        SwitchboardError: the model or the retriever failed.
     """
     history = () if request.single_turn else fit_history(request.messages[:-1])
     query, rewriting = request.question, None
@@ -78,7 +77,7 @@ async def run_turn(
 
 
 def _prompt_thought(prompt: Sequence[Message], data_points: tuple[DataPoint, ...]) -> Thought:
-    """The prompt for people to read: an image is named, not spelled out."""
+    """Make the thought that shows the prompt, with the name and the size of each image in place of its bytes."""
     shown: list[Json] = [
         {"role": message.role.value, "content": "\n".join([*map(str, message.images), message.text])}
         for message in prompt

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from shared.chat_types import Overrides, RetrievalMode
-from shared.core.newer_overrides import asks_for_more_than_text, sources_as, vectors_searched
+from shared.core.searching import vectors_searched
+from shared.core.source_images import asks_for_more_than_text, sources_as
 
 BOTH = ("embedding", "imageEmbedding")
 
