@@ -15,7 +15,7 @@ from shared.chat_models import ChatModel
 from shared.documents import DocumentStore
 from shared.errors import NotConfigured
 from shared.guard import SafetyService
-from shared.history import HistoryStore
+from shared.history import HistoryStore, NoHistory
 from shared.identity import Identity
 from shared.late_imports import run_import
 from shared.outbound.openai_service.connection import OpenAIConnection
@@ -231,8 +231,6 @@ def _azure_table_history(settings: Settings) -> HistoryStore:
 
 
 def _no_history(_settings: Settings) -> HistoryStore:
-    from shared.history.off import NoHistory
-
     return NoHistory()
 
 

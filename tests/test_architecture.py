@@ -32,7 +32,6 @@ PLUG_INS = {
     "shared.guard.content_safety.service",
     "shared.guard.rai.client",
     "shared.history.azure_table_history",
-    "shared.history.off",
     "shared.history.sqlite_history",
     "shared.identity.bearer",
     "shared.identity.easy_auth",

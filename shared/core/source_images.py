@@ -1,7 +1,7 @@
 """Images of a turn's sources, for a model that takes images (`use_gpt4v`, `send_image_sources`).
 
 For a page of a PDF it is the image that ingestion made of the page. A source can also be an image itself, as in the
-index of azure-search-openai-demo; then it is that document. The turn goes on without an image that is missing or broken.
+index of azure-search-openai-demo; then it is that document. The turn goes on without images that are missing or broken.
 """
 
 import asyncio

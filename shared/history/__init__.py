@@ -1,22 +1,23 @@
 """The boundary to chat history: conversations that belong to an owner, and the messages in them.
 
-Everything is per owner, and nobody learns that another's conversation exists: it is not found, as if it were not there.
-A message is known by its id within its conversation, so writing is the same for those who send a whole conversation
-again (ChatUI's `updateChat`, 'the messages to add or update') and for those who add to it, and writers at the same time
-lose nothing of each other.
+Every method takes the owner. A conversation of another owner is not found, as if it did not exist. A message has an id
+that is unique in its conversation: a write replaces the message with that id or adds it. So clients can send a whole
+conversation again (ChatUI's `updateChat`, 'the messages to add or update') or only new messages, and concurrent writers
+do not lose each other's messages.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from shared.chat_types import Caller, Json, PartHealth, Role
+from shared.errors import NotFound
 
 
 class Mode(StrEnum):
-    """What kind of chat a conversation is, by ChatUI's words."""
+    """The kind of a conversation, with ChatUI's values."""
 
     STANDARD = "standard"
     MULTI_AGENT = "multiAgent"
@@ -24,59 +25,59 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation as a list shows it."""
+    """A conversation without its messages, as lists show it."""
 
     id: str
-    """Given by the store: a UUID."""
+    """A UUID, made by the store."""
     title: str
-    """What its owner sees."""
+    """The title that its owner sees."""
     mode: Mode
-    """What kind it is; never changes."""
+    """The kind; it never changes."""
     last_message: str
-    """How the last message starts; empty when there is none."""
+    """The start of the last message; empty if there is none."""
     last_updated: datetime
-    """When it was made or written to, in UTC."""
+    """Time of the last write, or of its creation, in UTC."""
     message_count: int
-    """How many messages are in it."""
+    """Number of messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A message that is kept."""
+    """A message in the history."""
 
     id: str
-    """Its writer's, unique in the conversation."""
+    """Made by the writer; unique in the conversation."""
     role: Role
-    """Who said it."""
+    """The role of the author."""
     content: str
-    """What was said."""
+    """The text."""
     timestamp: str
-    """When, in its writer's words: ChatUI writes a time of day such as `02:15 PM`, others ISO 8601."""
+    """The time in the writer's format: ChatUI writes a time of day such as `02:15 PM`, others ISO 8601."""
     agent_name: str | None = None
-    """Which agent said it."""
+    """Name of the agent, if an agent wrote it."""
     agent_identifier: str | None = None
-    """The same for programs."""
+    """Identifier of that agent, for programs."""
     tool_call: Json = None
-    """What an agent called, in its writer's shape."""
+    """A tool call of an agent, in the writer's format."""
     tool_call_id: str | None = None
-    """The call that this is the result of."""
+    """The id of the tool call that this message answers."""
     finish_reason: str | None = None
-    """How the model's answer ended where that was not `stop`: such an answer is not whole."""
+    """Why the model's answer ended, unless it was `stop`; such an answer is incomplete."""
 
 
 class HistoryStore(Protocol):
-    """Keeps conversations. Every method raises Unavailable when the store cannot be used."""
+    """Keeps conversations. Every method raises Unavailable if the store cannot be used."""
 
     async def create(self, owner: str, mode: Mode, title: str) -> Conversation:
         """Start an empty conversation."""
         ...
 
     async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:
-        """Those of the owner, newest first; of one mode, or of all."""
+        """List the owner's conversations, of one mode or of all, newest first."""
         ...
 
     async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:
-        """What was said, oldest first.
+        """Return the messages, oldest first.
 
         Raises:
             NotFound: the owner has no such conversation.
@@ -84,11 +85,11 @@ class HistoryStore(Protocol):
         ...
 
     async def write(self, owner: str, conversation_id: str, messages: Sequence[StoredMessage]) -> Conversation:
-        """Put each message in the place of the one with its id, or else at the end: all of them, or none.
+        """Replace the message with the same id, or add at the end, for each message: all of them, or none.
 
         Raises:
             NotFound: the owner has no such conversation.
-            TooLarge: it would have too many messages, or too long ones.
+            TooLarge: the conversation would have too many messages, or too many bytes.
         """
         ...
 
@@ -101,10 +102,47 @@ class HistoryStore(Protocol):
         ...
 
     async def check(self) -> PartHealth:
-        """Whether it can be used."""
+        """Check whether the store can be used."""
         ...
 
 
 def owner_of(caller: Caller) -> str:
-    """Whose conversations a caller sees; those who are not signed in share theirs."""
+    """Return the owner of a caller's conversations. Callers who are not signed in share one owner."""
     return f"user:{caller.tenant or ''}/{caller.oid}" if caller.oid else "anonymous"
+
+
+class NoHistory:
+    """The `HistoryStore` of `HISTORY_BACKEND=off`: every request for a conversation is a NotFound."""
+
+    async def create(self, owner: str, mode: Mode, title: str) -> Conversation:
+        """Raise NotFound."""
+        del owner, mode, title
+        _refuse()
+
+    async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:
+        """Raise NotFound."""
+        del owner, mode
+        _refuse()
+
+    async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:
+        """Raise NotFound."""
+        del owner, conversation_id
+        _refuse()
+
+    async def write(self, owner: str, conversation_id: str, messages: Sequence[StoredMessage]) -> Conversation:
+        """Raise NotFound."""
+        del owner, conversation_id, messages
+        _refuse()
+
+    async def delete(self, owner: str, conversation_id: str) -> None:
+        """Raise NotFound."""
+        del owner, conversation_id
+        _refuse()
+
+    async def check(self) -> PartHealth:
+        """Report that history is off, which is no fault."""
+        return PartHealth("off", ok=True, detail="No chats are kept (HISTORY_BACKEND).", needed=False)
+
+
+def _refuse() -> NoReturn:
+    raise NotFound("This app keeps no chats: HISTORY_BACKEND is 'off'.")

@@ -15,21 +15,21 @@ from shared.outbound.azure_service.storage import TABLES, storage_errors
 TABLE = "SwitchboardHistory"
 """The table's name; it is made at the first use."""
 
-_PATIENCE: dict[str, Any] = {
+_OPTIONS: dict[str, Any] = {
     "retry_total": 3,
     "retry_backoff_factor": 0.2,
     "connection_timeout": 5,
     "read_timeout": 10,
 }
-"""Seconds, but for the number of tries."""
+"""Options of the client; times in seconds."""
 
 
 class HistoryTable:
-    """The table, made when it is first needed.
+    """The table, which is made at the first use.
 
     Args:
-        client: Knows the account, and how to sign in.
-        credential: What signs the client in, if it is to be closed with it.
+        client: The client of the account.
+        credential: The client's credential, if it has to be closed with the client.
     """
 
     def __init__(self, client: TableClient, credential: AsyncTokenCredential | None = None) -> None:
@@ -39,19 +39,19 @@ class HistoryTable:
 
     @classmethod
     def at(cls, endpoint: str) -> "HistoryTable":
-        """The table of an account, by its address, with the app's identity."""
+        """Open the table of an account by its address, with the app's identity."""
         credential = app_identity()
-        return cls(TableClient(endpoint, TABLE, credential=credential, **_PATIENCE), credential)
+        return cls(TableClient(endpoint, TABLE, credential=credential, **_OPTIONS), credential)
 
     @classmethod
     def of(cls, connection_string: str) -> "HistoryTable":
-        """The table of an account, by its connection string.
+        """Open the table of an account by its connection string.
 
         Raises:
-            NotConfigured: it is none.
+            NotConfigured: it is no connection string.
         """
         try:
-            return cls(TableClient.from_connection_string(connection_string, TABLE, **_PATIENCE))
+            return cls(TableClient.from_connection_string(connection_string, TABLE, **_OPTIONS))
         except ValueError as exc:
             raise NotConfigured(
                 "AzureWebJobsStorage: should be the connection string of a storage account, or "
@@ -60,10 +60,10 @@ class HistoryTable:
 
     @asynccontextmanager
     async def ready(self) -> AsyncGenerator[TableClient]:
-        """The table, for the use inside.
+        """Give the table to the block, and make it first if need be.
 
         Raises:
-            Unavailable, RateLimited, TooSlow: it cannot be used; says why.
+            Unavailable, RateLimited, TooSlow: the table cannot be used; the message says why.
         """
         with storage_errors(TABLES):
             try:
@@ -73,7 +73,7 @@ class HistoryTable:
                 yield self._client
             except AzureError as exc:
                 if is_without_table(exc):
-                    self._made = False  # somebody removed it: the next use makes it again
+                    self._made = False  # deleted meanwhile: the next use makes it again
                 raise
 
     async def aclose(self) -> None:
@@ -84,10 +84,10 @@ class HistoryTable:
 
 
 def is_without_table(error: AzureError) -> bool:
-    """Whether it is the table that is missing, and not an entity in it."""
+    """Whether an error says that the table is missing, not an entity in it."""
     return isinstance(error, HttpResponseError) and getattr(error, "error_code", None) == "TableNotFound"
 
 
 async def _make(client: TableClient) -> None:
-    with suppress(ResourceExistsError):  # as it does every time but the first
+    with suppress(ResourceExistsError):  # it exists, except at the first use
         await client.create_table()

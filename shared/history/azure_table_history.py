@@ -1,14 +1,14 @@
 """History in Azure Table Storage. Imports `azure.data.tables`: import it late.
 
-An owner's entities are one partition, and there are two kinds of them:
+An owner's entities are one partition with two kinds of rows:
 
-    RowKey c-{id}                     the head of a conversation: what a list shows, and its generation
-    RowKey m-{id}-{generation}-{row}  its messages: JSON, cut into binary properties and rows
+    RowKey c-{id}                     the head of a conversation: what lists show, and its current generation
+    RowKey m-{id}-{generation}-{row}  the messages of a generation: JSON, cut into binary properties and rows
 
-A write puts all messages into rows of a new generation and then turns the head to it, if the head is still as it was
-read (by its ETag); else it starts again from what is there now. So a reader sees a write whole or not at all, writers
-at the same time lose nothing, and a write that breaks off has changed nothing. Binary properties hold 64 KiB of
-whatever the text is made of, where a string property is counted in UTF-16.
+A write puts all messages into rows of a new generation. Then it sets this generation in the head, on condition that the
+head has not changed since it was read (by its ETag); if it has, the write starts again. So readers see all of a write
+or nothing of it, concurrent writers lose no messages, and a write that is interrupted changes nothing. The properties
+are binary because these hold 64 KiB of UTF-8, while the limit of a string property counts UTF-16.
 """
 
 import asyncio
@@ -40,13 +40,13 @@ from shared.history.contents import (
 )
 
 _PROPERTY_BYTES = 64 * 1024
-"""Of a binary property at most."""
+"""Limit of a binary property."""
 _ROW_BYTES = 11 * _PROPERTY_BYTES
-"""Of messages in an entity: it may have 1 MiB, and as base64 in JSON its request stays below that too."""
+"""Bytes of messages in an entity. An entity may have 1 MiB; as base64 in JSON the request stays below that too."""
 _TRIES = 60
-"""How often a write or a read starts again because another writer was faster."""
-_LONGEST_PAUSE = 0.1
-"""Seconds before it does; less at first."""
+"""How often a read or a write starts again because another writer was faster."""
+_LONGEST_PAUSE_SECONDS = 0.1
+"""Longest wait before it starts again; the first waits are shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class _Head:
     partition: str
     conversation: Conversation
     generation: str = ""
-    """Which of its rows count."""
+    """The current generation of rows."""
     rows: int = 0
-    """How many they are."""
+    """Number of rows in it."""
     deleted: bool = False
-    """Being deleted: nobody sees it, and what is left of it goes with the next try to delete it."""
+    """Being deleted: it is no longer found, and the next attempt to delete it removes the rest."""
     etag: str = ""
-    """Of the entity as it was read."""
+    """The ETag of the entity when it was read."""
 
 
 class AzureTableHistory:
@@ -79,7 +79,7 @@ class AzureTableHistory:
         return made
 
     async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:
-        """Those of the owner, newest first."""
+        """List the owner's conversations, newest first."""
         found: list[Conversation] = []
         async with self._table.ready() as table:
             async for entity in _range(table, _partition(owner), "c-"):
@@ -89,7 +89,7 @@ class AzureTableHistory:
         return sorted(found, key=lambda conversation: (-conversation.last_updated.timestamp(), conversation.id))
 
     async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:
-        """What was said, oldest first."""
+        """Return the messages, oldest first."""
         async with self._table.ready() as table:
             for attempt in range(_TRIES):
                 kept = await _read(table, await _find(table, owner, conversation_id))
@@ -99,7 +99,7 @@ class AzureTableHistory:
         raise _too_busy()
 
     async def write(self, owner: str, conversation_id: str, messages: Sequence[StoredMessage]) -> Conversation:
-        """Put each message in the place of the one with its id, or else at the end."""
+        """Replace the message with the same id, or add at the end, for each message."""
         async with self._table.ready() as table:
             for attempt in range(_TRIES):
                 head = await _find(table, owner, conversation_id)
@@ -114,7 +114,7 @@ class AzureTableHistory:
         async with self._table.ready() as table:
             head = await _find(table, owner, conversation_id, even_deleted=True)
             keys = _keys(head.partition, f"c-{conversation_id}")
-            with suppress(ResourceNotFoundError):  # another one was faster
+            with suppress(ResourceNotFoundError):  # another request deleted it
                 await table.update_entity({**keys, "deleted": True}, UpdateMode.MERGE)
             async for entity in _range(
                 table, head.partition, f"m-{conversation_id}-", select=["RowKey", "PartitionKey"]
@@ -123,7 +123,7 @@ class AzureTableHistory:
             await table.delete_entity(keys)
 
     async def check(self) -> PartHealth:
-        """Whether the table can be used."""
+        """Check that the table can be used."""
         try:
             async with self._table.ready() as table:
                 async for _ in _range(table, "health", "c-"):
@@ -138,7 +138,7 @@ class AzureTableHistory:
 
 
 async def _find(table: TableClient, owner: str, conversation_id: str, *, even_deleted: bool = False) -> _Head:
-    """The head of the owner's conversation.
+    """Read the head of the owner's conversation.
 
     Raises:
         NotFound: there is none.
@@ -156,7 +156,7 @@ async def _find(table: TableClient, owner: str, conversation_id: str, *, even_de
 
 
 async def _read(table: TableClient, head: _Head) -> tuple[StoredMessage, ...] | None:
-    """The messages of a head; None when a writer has replaced them meanwhile."""
+    """Read the messages of a head; None if another writer has replaced them meanwhile."""
     try:
         rows = await asyncio.gather(*(table.get_entity(head.partition, key) for key in _row_keys(head)))
     except ResourceNotFoundError:
@@ -167,10 +167,10 @@ async def _read(table: TableClient, head: _Head) -> tuple[StoredMessage, ...] | 
 
 
 async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMessage]) -> Conversation | None:
-    """Give a head these messages; None when it has changed since it was read.
+    """Write the messages as a new generation; None if the head has changed since it was read.
 
     Raises:
-        TooLarge: they are too many, or too long.
+        TooLarge: there are too many, or too many bytes of them.
         NotFound: the conversation has been deleted meanwhile.
     """
     body = encode_messages(messages)
@@ -185,15 +185,15 @@ async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMes
     new = replace(head, conversation=conversation, generation=uuid4().hex[:16], rows=len(pieces))
     for key, piece in zip(_row_keys(new), pieces, strict=True):
         await table.upsert_entity(_row(new.partition, key, piece))
-    if await _turn(table, new):
+    if await _switch(table, new):
         await _remove(table, head)
         return conversation
     await _remove(table, new)
     return None
 
 
-async def _turn(table: TableClient, new: _Head) -> bool:
-    """Write the head if it is still as it was read, and say whether it is the new one now."""
+async def _switch(table: TableClient, new: _Head) -> bool:
+    """Write the head if it has not changed since it was read; return whether the new generation is the current one."""
     try:
         await table.update_entity(
             _entity(new), UpdateMode.REPLACE, etag=new.etag, match_condition=MatchConditions.IfNotModified
@@ -201,7 +201,7 @@ async def _turn(table: TableClient, new: _Head) -> bool:
     except (ResourceModifiedError, ResourceNotFoundError) as error:
         if is_without_table(error):
             raise
-        # Not necessarily another's change: the answer to a first try may have been lost, and this be its repetition.
+        # The SDK repeats a request whose answer was lost: then it was our own first try that changed the head.
         with suppress(ResourceNotFoundError):
             found = _head(await table.get_entity(new.partition, f"c-{new.conversation.id}"))
             return found.generation == new.generation
@@ -210,19 +210,19 @@ async def _turn(table: TableClient, new: _Head) -> bool:
 
 
 async def _remove(table: TableClient, head: _Head) -> None:
-    """Remove the rows of a generation that does not count; what stays goes with the conversation."""
+    """Delete the rows of an old generation; rows that cannot be deleted now go when the conversation is deleted."""
     with suppress(AzureError):
         await asyncio.gather(*(table.delete_entity(_keys(head.partition, key)) for key in _row_keys(head)))
 
 
 async def _pause(attempt: int) -> None:
-    await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, 0.01 * 2**attempt)))  # noqa: S311 (no secret)
+    await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE_SECONDS, 0.01 * 2**attempt)))  # noqa: S311 (no secret)
 
 
 async def _range(
     table: TableClient, partition: str, prefix: str, select: list[str] | None = None
 ) -> AsyncGenerator[TableEntity]:
-    """The entities of a partition whose row keys start so, page after page."""
+    """Yield the entities of a partition whose row keys have a prefix, page by page."""
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     keys = {"partition": partition, "first": prefix, "after": after}
     condition = "PartitionKey eq @partition and RowKey ge @first and RowKey lt @after"
@@ -231,7 +231,7 @@ async def _range(
 
 
 def _partition(owner: str) -> str:
-    """A key that any owner can have: whatever characters, whatever length."""
+    """Hash the owner, since a key allows only some characters and a limited length."""
     return sha256(owner.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What both stores agree on: the limits, the form in which messages are kept, and how a preview of one looks."""
+"""Rules that both stores share: limits, the JSON of messages, and previews."""
 
 import re
 import unicodedata
@@ -10,11 +10,11 @@ from shared.errors import NotFound, TooLarge
 from shared.history import StoredMessage
 
 MOST_MESSAGES = 1_000
-"""In one conversation; as many as a chat request may have."""
+"""Messages in one conversation; a chat request may have as many."""
 MOST_BYTES = 8 * 1024 * 1024
-"""Of one conversation's messages in the form in which they are kept."""
+"""Bytes of one conversation's messages as JSON."""
 PREVIEW_LENGTH = 200
-"""Characters of the last message that a list shows."""
+"""Characters of the last message that lists show."""
 
 _MESSAGE = TypeAdapter(StoredMessage)
 _MESSAGES = TypeAdapter(tuple[StoredMessage, ...])
@@ -27,50 +27,50 @@ _REGIONAL = range(0x1F1E6, 0x1F200)
 
 
 def no_such_chat() -> NotFound:
-    """One sentence for what is not there, what is gone, and what is somebody else's."""
+    """Make the error for a conversation that never was, is deleted, or belongs to another: always the same sentence."""
     return NotFound("There is no such chat. It may have been deleted: start a new one, or choose one from the list.")
 
 
 def require_id(conversation_id: str) -> None:
-    """Refuse an id that no store gives, before it gets into a query.
+    """Check that an id has the form that stores give, before it gets into a query.
 
     Raises:
-        NotFound: there can be no such conversation.
+        NotFound: it has another form, so no conversation has this id.
     """
     if not _ID.fullmatch(conversation_id):
         raise no_such_chat()
 
 
 def encode_message(message: StoredMessage) -> bytes:
-    """One message as JSON."""
+    """Encode a message as JSON."""
     return _MESSAGE.dump_json(message, exclude_none=True)
 
 
 def encode_messages(messages: Sequence[StoredMessage]) -> bytes:
-    """Messages as JSON."""
+    """Encode messages as a JSON array."""
     return _MESSAGES.dump_json(tuple(messages), exclude_none=True)
 
 
 def decode_message(kept: bytes) -> StoredMessage:
-    """Read what `encode_message` wrote."""
+    """Decode the JSON of `encode_message`, also of older versions."""
     return _MESSAGE.validate_json(kept)
 
 
 def decode_messages(kept: bytes) -> tuple[StoredMessage, ...]:
-    """Read what `encode_messages` wrote."""
+    """Decode the JSON of `encode_messages`, also of older versions."""
     return _MESSAGES.validate_json(kept)
 
 
 def merged(kept: Iterable[StoredMessage], written: Iterable[StoredMessage]) -> tuple[StoredMessage, ...]:
-    """The messages after a write: each in the place of the one with its id, or else at the end."""
+    """Return the messages after a write: each replaces the one with its id, or is added at the end."""
     return tuple(({message.id: message for message in kept} | {message.id: message for message in written}).values())
 
 
 def require_room(count: int, size: int) -> None:
-    """Check a conversation as it would be after a write.
+    """Check the number of messages and of bytes that a conversation would have after a write.
 
     Raises:
-        TooLarge: it has too many messages, or too many bytes of them.
+        TooLarge: a limit is exceeded.
     """
     if count > MOST_MESSAGES:
         raise TooLarge(f"A chat holds at most {MOST_MESSAGES:,} messages. Start a new one.")
@@ -79,17 +79,17 @@ def require_room(count: int, size: int) -> None:
 
 
 def preview(text: str) -> str:
-    """The start of a message, cut where no emoji and no accented letter falls apart."""
+    """Return the start of a message; the cut divides no emoji and no accented letter."""
     end = PREVIEW_LENGTH
     if len(text) <= end:
         return text
-    while end and _belongs_to_the_one_before(text, end):
+    while end and _joins_the_one_before(text, end):
         end -= 1
     return text[: end or PREVIEW_LENGTH] + "…"
 
 
-def _belongs_to_the_one_before(text: str, index: int) -> bool:
-    """Whether the character at an index is drawn as one with what stands before it (Unicode TR 29, simplified)."""
+def _joins_the_one_before(text: str, index: int) -> bool:
+    """Whether the character at an index and the one before it are drawn as one (Unicode TR 29, simplified)."""
     character, before = text[index], text[index - 1]
     return (
         _JOINER in (character, before)

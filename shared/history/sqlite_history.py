@@ -1,7 +1,7 @@
 """The built-in history: conversations and messages in one SQLite file.
 
-Each call opens the file anew and uses SQLite's rollback journal: that costs little, works where the file lies on a
-network share, and a file that is deleted or restored while the app runs is simply used from then on.
+Each call opens the file again and uses SQLite's rollback journal. That costs little, works on a network share, and the
+app goes on with a file that is deleted or restored while it runs.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from shared.history.contents import (
 from shared.outbound.sqlite_file import SqliteFile
 
 _SCHEMA_VERSION = 1
-"""Kept in the file's `user_version`; 0 is a file without a schema."""
+"""The file's `user_version`; 0 means that it has no schema yet."""
 
 _SCHEMA = f"""
 CREATE TABLE conversations (
@@ -59,7 +59,7 @@ _FIND = """
 SELECT id, title, mode, last_message, last_updated, message_count FROM conversations WHERE owner = :owner AND id = :id
 """
 _BUSY_MILLISECONDS = 10_000
-"""How long to wait for another process that writes; each write takes far less."""
+"""How long to wait for another process that writes; a write takes far less."""
 
 _FILE = SqliteFile("chat history", "Restore `history.sqlite` in DATA_DIR, or delete it to start anew.")
 
@@ -68,12 +68,12 @@ class SqliteHistory:
     """A `HistoryStore` in one file.
 
     Args:
-        path: The file; made, with its folder, at the first use.
+        path: The file; it is made, with its folder, at the first use.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._one_at_a_time = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def create(self, owner: str, mode: Mode, title: str) -> Conversation:
         """Start an empty conversation."""
@@ -89,7 +89,7 @@ class SqliteHistory:
         return await self._run(work)
 
     async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:
-        """Those of the owner, newest first."""
+        """List the owner's conversations, newest first."""
 
         def work(db: apsw.Connection) -> list[Conversation]:
             rows = db.execute(_LIST, {"owner": owner, "mode": mode})
@@ -98,7 +98,7 @@ class SqliteHistory:
         return await self._run(work)
 
     async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:
-        """What was said, oldest first."""
+        """Return the messages, oldest first."""
 
         def work(db: apsw.Connection) -> list[StoredMessage]:
             _find(db, owner, conversation_id)
@@ -110,7 +110,7 @@ class SqliteHistory:
         return await self._run(work)
 
     async def write(self, owner: str, conversation_id: str, messages: Sequence[StoredMessage]) -> Conversation:
-        """Put each message in the place of the one with its id, or else at the end."""
+        """Replace the message with the same id, or add at the end, for each message."""
 
         def work(db: apsw.Connection) -> Conversation:
             _find(db, owner, conversation_id)
@@ -138,7 +138,7 @@ class SqliteHistory:
         await self._run(work)
 
     async def check(self) -> PartHealth:
-        """Whether the file can be used, and how much is in it."""
+        """Check that the file can be used, and count its conversations."""
 
         def work(db: apsw.Connection) -> int:
             return msgspec.convert(db.execute("SELECT count(*) FROM conversations").get, int)
@@ -150,7 +150,7 @@ class SqliteHistory:
         return PartHealth("embedded", ok=True, detail="SQLite file", facts={"conversations": count}, needed=False)
 
     async def _run[T](self, work: Callable[[apsw.Connection], T]) -> T:
-        async with self._one_at_a_time:  # those who would wait for the file anyway do not wait in threads
+        async with self._lock:  # calls wait for the file here, not each in a thread
             return await asyncio.to_thread(self._transact, work)
 
     def _transact[T](self, work: Callable[[apsw.Connection], T]) -> T:
@@ -166,7 +166,7 @@ class SqliteHistory:
 
 
 def _prepare(db: apsw.Connection) -> None:
-    """Make the schema where there is none.
+    """Make the schema if the file has none.
 
     Raises:
         Unavailable: the file was written by another version of this app.
@@ -182,10 +182,10 @@ def _prepare(db: apsw.Connection) -> None:
 
 
 def _find(db: apsw.Connection, owner: str, conversation_id: str) -> Conversation:
-    """The owner's conversation of that id.
+    """Return the owner's conversation with that id.
 
     Raises:
-        NotFound: there is none, or it is another's.
+        NotFound: there is none, or it belongs to another owner.
     """
     require_id(conversation_id)
     found = db.execute(_FIND, {"owner": owner, "id": conversation_id}).fetchone()
@@ -195,10 +195,10 @@ def _find(db: apsw.Connection, owner: str, conversation_id: str) -> Conversation
 
 
 def _measure(db: apsw.Connection, conversation_id: str) -> tuple[int, str]:
-    """How many messages a conversation has, and a preview of the last.
+    """Return the number of messages in a conversation, and a preview of the last one.
 
     Raises:
-        TooLarge: they are too many, or too long.
+        TooLarge: there are too many, or too many bytes of them.
     """
     totals = db.execute(
         "SELECT count(*), ifnull(sum(length(message)), 0), max(position) FROM messages WHERE conversation = ?",
@@ -220,5 +220,5 @@ def _conversation(row: tuple[object, ...]) -> Conversation:
 
 
 def _time(moment: datetime) -> str:
-    """A time that sorts as text."""
+    """Format a time so that it sorts as text."""
     return moment.isoformat(timespec="microseconds")

@@ -28,6 +28,11 @@ def test_what_is_kept_comes_back_as_it_was(messages: list[StoredMessage]) -> Non
     assert decode_messages(encode_messages(messages)) == tuple(messages)
 
 
+def test_messages_of_the_first_version_still_read() -> None:
+    stored = b'[{"id":"1","role":"user","content":"Why?","timestamp":"02:15 PM"}]'
+    assert decode_messages(stored) == (StoredMessage("1", Role.USER, "Why?", "02:15 PM"),)
+
+
 @given(st.lists(MESSAGES, unique_by=lambda message: message.id), st.lists(MESSAGES))
 def test_a_merge_keeps_the_order_loses_nothing_and_takes_the_newer(
     kept: list[StoredMessage], written: list[StoredMessage]
