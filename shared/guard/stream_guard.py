@@ -1,9 +1,28 @@
-"""The guard: a turn's events in, the same events out as far as they may be shown.
+"""The guard of a turn: takes in the turn's events, and yields those that may be shown.
 
-With `enforce` nothing at all goes out before everything that the caller wrote is cleared, text goes out up to the
-service's watermark, and what stands behind text waits for it; search queries and follow-up questions, which are a
-model's words too, wait until they are cleared, and of the sources only those go out that are. With `annotate` nothing
-waits but the end, for the results.
+With `enforce` nothing goes out before all that the caller wrote is cleared. Then text goes out up to the service's
+watermark, and an event behind text waits for that text. Search queries and follow-up questions are a model's words too,
+so they wait until they are cleared. Of the sources only the cleared ones go out. With `annotate` only the end waits,
+for the results. docs/decisions/0006 says why.
+
+The parts, and where events go:
+
+    turn ─▶ _pull, a task ─▶ ReleaseQueue: text and events in order ─▶ events() ─▶ caller
+              ├─ text, follow-up questions ─▶ the main Check, which also has the question
+              ├─ search query ──────────────▶ a Check of its own
+              ├─ sources ───────────────────▶ GuardedSources ──▶ a Check
+              └─ message of a team ─────────▶ GuardedMessages ─▶ a Check, and one for its sources
+
+Only `events()` decides what goes out. It asks each `Check` (its `Clearance` counts how much of a text is cleared) and
+`Rules` (what mode and faults mean). `_pull` and every `Check` set `_changed` when something is new, and then `events()`
+looks at everything anew. It sets `_taken` when the queue has room, so that `_pull` goes on.
+
+The states of a turn with `enforce`:
+
+    question not cleared ──cleared──▶ cleared text and events go out ──all Checks complete──▶ last event, end
+         │       │                        │       │
+         │       └────── fault ───────────┴───────│──▶ `block`: the fault is raised; `allow`: its texts go out unchecked
+         └────────────── blocking result ─────────┴──▶ ContentFiltered, after what was cleared of the answer
 """
 
 import asyncio
@@ -38,7 +57,7 @@ from shared.guard.team_guard import GuardedMessages
 _log = logging.getLogger("switchboard.safety")
 
 LONGEST_HELD = 256 * 1024
-"""UTF-8 bytes of an answer that wait to be cleared before the model has to wait too."""
+"""UTF-8 bytes of an answer that may wait to be cleared. With more, the model has to wait too."""
 
 
 async def guard(
@@ -49,18 +68,18 @@ async def guard(
     *,
     team: bool = False,
 ) -> AsyncGenerator[ChatEvent]:
-    """Watch over a turn, which begins at once, beside the check of what was asked.
+    """Guard a turn. The turn begins at once, beside the check of the question.
 
     Args:
-        events: The turn.
-        request: What was asked.
-        context: Whose turn it is, and until when.
-        rules: How it is guarded.
-        team: Whether whole messages come, and no text in pieces.
+        events: The events of the turn.
+        request: The request, whose texts are checked.
+        context: The request's context, with its deadline.
+        rules: The safety service, and what its results mean.
+        team: Whether the turn has whole messages of a team, and no pieces of text.
 
     Raises:
-        ContentFiltered: what was asked or answered is forbidden; with `enforce`.
-        SwitchboardError: what the turn raises; with `enforce` and `block`, why the service's word cannot be had.
+        ContentFiltered: the question or the answer is forbidden; with `enforce`.
+        SwitchboardError: an error of the turn; with `enforce` and `block` also the fault of a check.
     """
     async with aclosing(_GuardedTurn(request, context, rules, team=team).events(events)) as shown:
         async for event in shown:
@@ -69,23 +88,25 @@ async def guard(
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """An event in the line."""
+    """An event that waits in the queue."""
 
     event: ChatEvent
-    """What waits."""
+    """The event."""
     check: Check | None = None
-    """What has to clear it, beside the text before it."""
+    """Check that has to clear it; None if it only waits for the text before it."""
 
 
 class _GuardedTurn:
-    """A turn under way: one task pulls its events, each check has one to talk to the service."""
+    """One turn under guard. A task pulls the turn's events, and each check has a task that talks to the service."""
 
     def __init__(self, request: ChatRequest, context: RequestContext, rules: Rules, *, team: bool) -> None:
         self._rules = rules
         self._context = context
         self._is_team = team
         self._changed = asyncio.Event()
+        """Set by the puller and by every check when there is something new."""
         self._taken = asyncio.Event()
+        """Set when text has left the queue, so that the puller may go on."""
         self._queue: ReleaseQueue[_Held] = ReleaseQueue()
         self._prompt = prompt_texts(request)
         self._main = rules.check(context, self._changed)
@@ -93,10 +114,10 @@ class _GuardedTurn:
         new_check = partial(rules.check, context, self._changed)
         self._sources = GuardedSources(rules, new_check)
         self._messages = GuardedMessages(rules, self._main, new_check)
-        self._told_of_prompt: Results = {}
+        self._prompt_results_shown: Results = {}
 
     async def events(self, turn: AsyncGenerator[ChatEvent]) -> AsyncGenerator[ChatEvent]:
-        """The events that may be shown."""
+        """Yield the events that may be shown."""
         self._main.ask(self._prompt)
         if self._is_team:
             self._main.finish()
@@ -104,12 +125,14 @@ class _GuardedTurn:
         pulling.add_done_callback(lambda _: self._changed.set())
         try:
             while True:
+                # Cleared before looking, not after: what changes while this looks or yields sets it again.
                 self._changed.clear()
                 for event in self._ready():
                     yield event
-                self._refuse()
+                # After yielding: what was cleared before a block goes out first, however quick the block came.
+                self._raise_refusal()
                 if pulling.done() and not self._messages.waiting:
-                    pulling.result()  # raises what the turn failed with
+                    pulling.result()  # raises the turn's error
                     if self._queue.empty:
                         return
                 await self._changed.wait()
@@ -119,11 +142,13 @@ class _GuardedTurn:
             await asyncio.gather(pulling, *(check.aclose() for check in checks), return_exceptions=True)
 
     async def _pull(self, turn: AsyncGenerator[ChatEvent]) -> None:
-        """Put the turn's events in line, and what a model wrote before the service."""
+        """Put the turn's events into the queue, and send what a model wrote to the service."""
         async with aclosing(turn):
             async for event in turn:
                 self._take_in(event)
                 self._changed.set()
+                # A full queue makes the model wait. From now on the service's answer is due, since no more text comes
+                # that it could be waiting for.
                 while self._queue.held > LONGEST_HELD:
                     self._main.expect()
                     self._taken.clear()
@@ -142,6 +167,7 @@ class _GuardedTurn:
                 self._queue.hold(_Held(event, self._check_alone(query) if query else None))
             case Finished():
                 self._main.add(MORE, "\n".join(event.followup_questions or ()))
+                # In a team's turn `main` only has the question, and was finished when the turn began.
                 if not self._is_team:
                     self._main.finish()
                 self._queue.hold(_Held(event))
@@ -151,7 +177,10 @@ class _GuardedTurn:
                 assert_never(event)
 
     def _check_alone(self, text: str) -> Check:
-        """Check a text in a session of its own, since it has to be cleared before the answer is complete."""
+        """Check a text in a session of its own.
+
+        In the answer's session it would be cleared to its end only when the answer is complete, which is too late.
+        """
         check = self._rules.check(self._context, self._changed)
         self._checks.append(check)
         check.add(ANSWER, text)
@@ -159,13 +188,13 @@ class _GuardedTurn:
         return check
 
     def _ready(self) -> Iterator[ChatEvent]:
-        """What may go out now; looks at what is known anew before each event."""
+        """Yield what may go out now. Looks anew before each event, since the caller may take long for one."""
         while self._is_open() or self._prompt_is_clear():
             if text := self._queue.take_text(None if self._is_open() else self._main.clearance.shown(ANSWER)):
                 yield TextDelta(text)
             elif (held := self._queue.item) and self._may_go(held):
                 self._queue.take_item()
-                yield from self._told(held.event)
+                yield from self._with_results(held.event)
             elif message := self._messages.take():
                 yield message
             else:
@@ -173,7 +202,7 @@ class _GuardedTurn:
         self._taken.set()
 
     def _is_open(self) -> bool:
-        """Whether text goes out unseen."""
+        """Whether all text goes out: with `annotate`, and after a forgiven fault if nothing is blocked."""
         fault = self._main.fault
         return not self._rules.enforced or bool(fault and self._rules.forgives(fault) and not self._blocking())
 
@@ -191,36 +220,39 @@ class _GuardedTurn:
         return held is not None and isinstance(held.event, Retrieved) and not self._sources.decided(held.event)
 
     def _blocking(self) -> Side | None:
-        """The side on which something was found that ends the turn."""
+        """The side with a blocking result that ends the turn; None if there is none."""
         sides = (check.clearance.blocking for check in self._checks if self._rules.enforced)
         return next(filter(None, sides), None)
 
-    def _refuse(self) -> None:
-        """Raise why the turn cannot go on, if it cannot."""
+    def _raise_refusal(self) -> None:
+        """Raise an error if the turn has to end: for a blocking result, or for a fault that is not forgiven."""
         side = self._blocking()
+        # A blocked answer waits for its sources, and its cleared beginning goes out behind them. Otherwise it would
+        # depend on which check is quicker whether that beginning is shown.
         if side is Side.COMPLETION and self._waits_for_sources(self._queue.item):
-            return  # what is cleared of the answer goes out behind them
+            return
         if side:
             raise ContentFiltered(REFUSED[side], results=dict(self._rules.results(side, *self._checks)))
         for check in self._checks:
             if check.fault and not self._rules.forgives(check.fault):
                 raise check.fault
 
-    def _told(self, event: ChatEvent) -> Iterator[ChatEvent]:
-        """The event with what was found."""
+    def _with_results(self, event: ChatEvent) -> Iterator[ChatEvent]:
+        """Yield the event with the results of its checks."""
         match event:
             case CompletionStarted() if self._rules.enforced:
-                self._told_of_prompt = self._rules.results(Side.PROMPT, self._main)
-                results = merged_prompt(self._told_of_prompt, event.prompt_filter_results)
+                self._prompt_results_shown = self._rules.results(Side.PROMPT, self._main)
+                results = merged_prompt(self._prompt_results_shown, event.prompt_filter_results)
                 yield replace(event, prompt_filter_results=results)
             case Retrieved():
                 yield self._sources.shown(event)
             case Finished():
-                yield from self._told_at_end(event)
+                yield from self._end(event)
             case _:
                 yield event
 
-    def _told_at_end(self, event: Finished) -> Iterator[ChatEvent]:
+    def _end(self, event: Finished) -> Iterator[ChatEvent]:
+        """Yield the thought 'Safety' and the last event, with all results."""
         if failure := self._messages.failure:
             raise failure
         prompt = self._rules.results(Side.PROMPT, self._main)
@@ -230,6 +262,6 @@ class _GuardedTurn:
             _log.warning("invocation %s: not everything was checked: %s", self._context.invocation_id, fault.message)
         if not self._is_team:
             yield ThoughtsAdded((self._rules.thought(prompt, answer, *self._checks),))
-        if prompt != self._told_of_prompt:
+        if prompt != self._prompt_results_shown:
             event = replace(event, prompt_filter_results=merged_prompt(prompt, event.prompt_filter_results))
         yield replace(event, content_filter_results=merged(answer, event.content_filter_results) or None)
