@@ -111,9 +111,7 @@ class Service:
     @property
     def _agent_parts(self) -> AgentParts:
         watch = self.tracing.agent if self.tracing else unwatched
-        return AgentParts(
-            self.agents, self.model, self.retriever, watch, concurrent_calls=self.settings.agents_concurrent_calls
-        )
+        return AgentParts(self.agents, self.model, self.retriever, watch)
 
     async def attach(self, request: ChatRequest, files: Sequence[Attachment]) -> ChatRequest:
         """Put the files into the request's messages.

@@ -88,9 +88,6 @@ class Settings(BaseModel):
         le=1800,
         description="How long a team's answer may take. ChatUI gives up after 30 seconds.",
     )
-    agents_concurrent_calls: int = Field(
-        default=8, ge=1, le=100, description="How many model calls of one team run at the same time, at most."
-    )
     rai_mode: Literal["off", "annotate", "enforce"] = Field(
         default="off",
         description="Safety checks: none; results are reported and nothing is held back; or only what was cleared "
@@ -280,6 +277,8 @@ class Settings(BaseModel):
         Raises:
             NotConfigured: a value is not accepted, or a service is configured by half; names the variables.
         """
+        if removed := [name for name in REMOVED if environment.get(name, "").strip()]:
+            raise NotConfigured(" ".join(f"{name} is no longer a setting: {REMOVED[name]}." for name in removed))
         values = {name: value for name in cls.model_fields if (value := environment.get(variable(name), "").strip())}
         try:
             settings = cls.model_validate(values)
@@ -295,6 +294,11 @@ class Settings(BaseModel):
         return settings
 
 
+REMOVED = {
+    "AGENTS_CONCURRENT_CALLS": "unset it. A team makes at most 8 model calls at the same time",
+}
+"""Settings of earlier versions, and what to do instead."""
+
 _PLATFORMS_OWN = {
     "azure_web_jobs_storage": "AzureWebJobsStorage",
     "content_storage_blobs": "CONTENT_STORAGE__blobServiceUri",
@@ -305,7 +309,6 @@ _PLATFORMS_OWN = {
 _PROBLEMS = {
     "bool_parsing": "should be true or false",
     "float_parsing": "should be a number",
-    "int_parsing": "should be a whole number",
     "string_pattern_mismatch": "should be a URL with its scheme, such as https://example.com",
 }
 """What to do, by pydantic's type of error, where its own words do not say; most patterns are of URLs."""

@@ -47,7 +47,7 @@ def test_nothing_configured_is_complete() -> None:
         ({"CHAT_REASONING_EFFORT": "low"}, "CHAT_REASONING_EFFORT is set: name a model"),
         ({"OPENAI_BASE_URL": "localhost:11434"}, "OPENAI_BASE_URL: should be a URL with its scheme"),
         ({"CHAT_DEADLINE_SECONDS": "soon"}, "CHAT_DEADLINE_SECONDS: should be a number"),
-        ({"AGENTS_CONCURRENT_CALLS": "2.5"}, "AGENTS_CONCURRENT_CALLS: should be a whole number"),
+        ({"AGENTS_CONCURRENT_CALLS": "8"}, "AGENTS_CONCURRENT_CALLS is no longer a setting: unset it"),
         ({"CHAT_DEADLINE_SECONDS": "0"}, "CHAT_DEADLINE_SECONDS: "),
         ({"CHAT_VISION": "perhaps"}, "CHAT_VISION: should be true or false"),
         ({"RAI_MODE": "on"}, "RAI_MODE: should be 'off', 'annotate' or 'enforce'"),

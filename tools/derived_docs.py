@@ -1,9 +1,10 @@
 """Write the parts of the documentation that derive from code, or with `--check` fail if they are not up to date.
 
-These are `docs/settings.md`, from the descriptions in `shared/settings.py`, and the tables of protocols in `README.md`
-and `docs/protocols.md`, from `shared/wire/table.py`.
+`docs/settings.md` is made from the descriptions in `shared/settings.py`. The tables of protocols in `README.md` and
+`docs/protocols.md` are made from `shared/wire/table.py`; `samples/requests.http` gets requests for new protocols.
 """
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,6 +97,19 @@ def _files() -> Iterator[tuple[Path, str]]:
         ["name", "document", "one answer", "stream"],
         [[_names(each), each.title, each.answers_with, each.streams] for each in protocols],
     )
+    yield _with_requests(ROOT / "samples" / "requests.http")
+
+
+def _with_requests(path: Path) -> tuple[Path, str]:
+    """The sample requests, with two more for each protocol that has none. They can be edited afterwards."""
+    text = path.read_text(encoding="utf-8")
+    for name, protocol in PROTOCOLS.items():
+        if f"/{name}/chat" not in text:
+            body = json.dumps(protocol.shape.example)
+            for title, route in (("one answer", "chat"), ("streamed", "chat/stream")):
+                head = f"### {name}: {title}\nPOST {{{{host}}}}/{name}/{route}\nContent-Type: application/json"
+                text += f"\n{head}\n\n{body}\n"
+    return path, text
 
 
 def _with_table(path: Path, header: list[str], rows: list[list[str]]) -> tuple[Path, str]:

@@ -38,7 +38,10 @@ def protocol_schemas(protocols: Iterable[Protocol]) -> dict[str, Schema]:
     named = {name: untitled(schema) for name, schema in definitions["$defs"].items()}
     chat = named.pop(ChatBody.__name__)
     for protocol in protocols:
-        named |= _schemas_of(protocol, schema_of, chat, named)
+        derived = _schemas_of(protocol, schema_of, chat, named)
+        if taken := derived.keys() & named.keys():
+            raise ValueError(f"{', '.join(taken)}: a type of {protocol.name} has the name of a derived schema.")
+        named |= derived
     return named
 
 

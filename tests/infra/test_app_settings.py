@@ -30,7 +30,6 @@ DEFAULT_IS_RIGHT = {
     "CHAT_AGENT": "moreSettings",
     "AGENTS_FILE": "the sample team is deployed; moreSettings",
     "AGENTS_DEADLINE_SECONDS": "ChatUI's limit is the same everywhere",
-    "AGENTS_CONCURRENT_CALLS": "moreSettings",
     "RAI_ENDPOINT": "Content Safety is deployed; an RAI service is not ours to deploy, moreSettings",
     "RAI_ALLOW_PLAINTEXT": "never in Azure",
     "RAI_POLICY": "moreSettings",
