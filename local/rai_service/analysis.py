@@ -1,4 +1,4 @@
-"""From a client's messages to the service's events. Sans-I/O: the text goes in as it comes, each event out at once."""
+"""Makes the service's events of a client's messages. Sans-I/O: takes in texts piece by piece, and yields events."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,11 +8,11 @@ from shared.guard import AnalysisResult, Buffer, Finding, Place, SafetyEvent, Si
 from shared.guard.payloads import PayloadReader
 
 _MEDIUM_FROM, _HIGH_FROM = 2, 5
-"""Severities."""
+"""Lowest severities of the risk levels MEDIUM and HIGH."""
 
 
 class SessionAnalysis:
-    """Analyses the texts of one session, each on its own."""
+    """Analyses the texts of one session, each by itself."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -21,7 +21,7 @@ class SessionAnalysis:
         self._last: Side | None = None
 
     def read(self, buffer: Buffer) -> Iterator[SafetyEvent]:
-        """Read a payload; yield what is known of its texts by now.
+        """Read a payload; yield the events that are certain by now.
 
         Raises:
             BadRequest: it is no payload of its API.
@@ -33,12 +33,12 @@ class SessionAnalysis:
             yield from self._texts[new.place].feed(new.text)
 
     def commit(self) -> Iterator[SafetyEvent]:
-        """Take the texts of the side that was read last as complete; yield the rest about them."""
+        """Take the texts of the side that was read last as complete; yield their last events."""
         if self._last:
             yield from self._complete(self._last)
 
     def finish(self) -> Iterator[SafetyEvent]:
-        """Take all texts as complete; yield the rest about them."""
+        """Take all texts as complete; yield their last events."""
         for side in Side:
             yield from self._complete(side)
 
@@ -49,9 +49,9 @@ class SessionAnalysis:
 
 
 class TextAnalysis:
-    """Analyses one text: results as soon as words are found, watermarks up to where nothing can be found any more.
+    """Analyses one text: yields a result when words are found, and watermarks up to where no match can begin any more.
 
-    After a blocking result nothing more is said about the text.
+    After a blocking result it yields nothing more.
     """
 
     def __init__(self, place: Place, policy: Policy) -> None:
@@ -61,31 +61,31 @@ class TextAnalysis:
         self._search = Search(policy.patterns)
         self._found: set[str] = set()
         self._behind = bytearray()
-        """What was read and is not below the watermark."""
+        """Bytes that were read and are past the watermark."""
         self._blocked = False
 
     def feed(self, text: str) -> Iterator[SafetyEvent]:
-        """Read on."""
+        """Read the next piece of the text."""
         if self._blocked:
             return
         matches = self._search.feed(text)
         self._behind += text.encode()
         lagging = self._search.position - self._policy.lag_bytes
-        yield from self._told(matches, min(self._search.undecided, lagging))
+        yield from self._events(matches, min(self._search.undecided, lagging))
 
     def finish(self) -> Iterator[SafetyEvent]:
-        """Take the text as complete: say what was not found, and clear the rest."""
+        """Take the text as complete: report the tasks that found nothing, and clear the rest of the text."""
         if self._blocked:
             return
-        yield from self._told(self._search.finish(), 0)
+        yield from self._events(self._search.finish(), 0)
         if not self._blocked:
-            clean = tuple(_nothing(task) for name, task in self._tasks.items() if name not in self._found)
+            clean = tuple(_not_found_by(task) for name, task in self._tasks.items() if name not in self._found)
             if clean:
                 yield AnalysisResult(self._place, 0, self._search.position, clean)
             yield from self._watermark(self._search.position)
 
-    def _told(self, matches: Iterable[Match], clear: int) -> Iterator[SafetyEvent]:
-        """Yield the matches' results; before a blocking one, the watermark up to it."""
+    def _events(self, matches: Iterable[Match], clear: int) -> Iterator[SafetyEvent]:
+        """Yield the watermark and the results of the matches; the watermark ends before a match that blocks."""
         results = [result for match in sorted(matches, key=lambda match: match.start) for result in self._result(match)]
         blocking = [result.start for result in results if result.blocking]
         if blocking:
@@ -98,20 +98,20 @@ class TextAnalysis:
         name, severity = self._policy.meanings[match.pattern]
         if name in self._tasks:
             self._found.add(name)
-            finding = _something(self._tasks[name], severity, self._place.side)
+            finding = _found_by(self._tasks[name], severity, self._place.side)
             yield AnalysisResult(self._place, match.start, match.end, (finding,))
 
     def _watermark(self, clear: int) -> Iterator[Watermark]:
         before = self._search.position - len(self._behind)
         ahead = max(clear - before, 0)
         while ahead < len(self._behind) and self._behind[ahead] & 0xC0 == 0x80:
-            ahead -= 1  # in the middle of a character
+            ahead -= 1  # go back to the beginning of the character
         if ahead > 0:
             del self._behind[:ahead]
             yield Watermark(self._place, before + ahead)
 
 
-def _something(task: Task, severity: int, side: Side) -> Finding:
+def _found_by(task: Task, severity: int, side: Side) -> Finding:
     blocks_from = task.blocks_from[side]
     return Finding(
         kind=task.kind,
@@ -123,7 +123,7 @@ def _something(task: Task, severity: int, side: Side) -> Finding:
     )
 
 
-def _nothing(task: Task) -> Finding:
+def _not_found_by(task: Task) -> Finding:
     return Finding(
         kind=task.kind,
         category=task.category,

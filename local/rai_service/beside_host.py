@@ -1,7 +1,7 @@
-"""The reference service beside the local host, where safety checks are on and no service is named.
+"""Runs the reference service beside the local host, if safety checks are on and no service is configured.
 
-It is a process of its own, so that the app's imports stay those of Azure. It ends with the host, however that ends: a
-pipe of which the host holds the other end is its standard input.
+It is a process of its own, so that the app imports the same as in Azure. It ends with the host, also if that is killed:
+its standard input is a pipe that the host holds open.
 """
 
 import os
@@ -16,11 +16,12 @@ from local.errors import HostError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _END_SECONDS = 3.0
+"""Time in which the process should end before it is killed."""
 _ADDRESS = re.compile(r"\S+:\d+$")
 
 
 def is_wanted(environment: Mapping[str, str]) -> bool:
-    """Whether these settings switch the RAI service on and name none."""
+    """Whether these settings switch safety checks by the RAI service on, and name no endpoint."""
     return (
         environment.get("RAI_MODE", "").strip() in ("annotate", "enforce")
         and environment.get("RAI_BACKEND", "").strip() in ("", "rai")
@@ -30,12 +31,12 @@ def is_wanted(environment: Mapping[str, str]) -> bool:
 
 @contextmanager
 def reference_service_if_wanted() -> Generator[None]:
-    """Run the service and set `RAI_ENDPOINT` to it, where the environment wants one; else do nothing.
+    """Run the service and set `RAI_ENDPOINT` to its address, if the environment asks for it; else do nothing.
 
-    It takes the policy file that `RAI_REFERENCE_POLICY` names, and the faults of `RAI_REFERENCE_FAULTS`.
+    It uses the policy file that `RAI_REFERENCE_POLICY` names, and the faults of `RAI_REFERENCE_FAULTS`.
 
     Raises:
-        HostError: it does not start; it has said why.
+        HostError: it does not start; it has printed why.
     """
     if not is_wanted(os.environ):
         yield
@@ -46,7 +47,7 @@ def reference_service_if_wanted() -> Generator[None]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        start_new_session=True,  # Ctrl-C is the host's, which may still have answers to finish.
+        start_new_session=True,  # Ctrl-C must reach only the host, which may still need the service for its answers.
     ) as process:
         try:
             os.environ["RAI_ENDPOINT"] = _address(process)
@@ -65,7 +66,7 @@ def _command(environment: Mapping[str, str]) -> list[str]:
 
 
 def _address(process: subprocess.Popen[str]) -> str:
-    """Wait until the service listens; show what it says of itself."""
+    """Wait until the service listens; print its first line, and return the address in it."""
     line = process.stdout.readline().strip() if process.stdout else ""
     address = _ADDRESS.search(line)
     if not address:

@@ -1,4 +1,4 @@
-"""Faults on demand, to see what the guard makes of them."""
+"""Faults on demand, to see how the guard handles them."""
 
 from dataclasses import dataclass, field, fields
 
@@ -6,7 +6,7 @@ import grpc
 
 
 class MalformedFaults(ValueError):
-    """This is no list of faults; says what is accepted."""
+    """A list of faults that is not valid; the message says what is accepted."""
 
 
 _STATUSES = {status.name.lower(): status for status in grpc.StatusCode if status is not grpc.StatusCode.OK}
@@ -14,20 +14,20 @@ _STATUSES = {status.name.lower(): status for status in grpc.StatusCode if status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """What goes wrong in every session; nothing, by default."""
+    """Faults of every session; by default none."""
 
     delay: float = field(default=0, metadata={"shown": "SECONDS: each event comes that much later"})
-    """Seconds by which each event is late; those behind it are not later still."""
+    """Seconds by which each event is late. Delays do not add up: all events are late by the same time."""
     silent_after: int | None = field(default=None, metadata={"shown": "N: nothing comes after N events"})
-    """After so many events nothing more comes, and the stream stays open."""
+    """Number of events after which nothing more comes, while the stream stays open."""
     stop_after: int | None = field(default=None, metadata={"shown": "N: the stream ends after N events"})
-    """After so many events the stream ends without a completion, as if all were well."""
+    """Number of events after which the stream ends with OK but without a completion."""
     garbage_after: int | None = field(
         default=None, metadata={"shown": "N: bytes that are no event come after N events"}
     )
-    """After so many events there come bytes that are none."""
+    """Number of events after which come bytes that are no event."""
     status: grpc.StatusCode | None = field(default=None, metadata={"shown": "NAME: every session is refused with it"})
-    """Every session is refused with this status of gRPC."""
+    """Status of gRPC with which every session is refused."""
 
 
 NONE = Faults()
@@ -37,7 +37,7 @@ def read_faults(text: str) -> Faults:
     """Read faults such as `delay=0.2,silent-after=3` or `status=unavailable`.
 
     Raises:
-        MalformedFaults: one is unknown, or its value is none.
+        MalformedFaults: a fault is unknown, or its value is not valid.
     """
     given: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -56,7 +56,7 @@ def read_faults(text: str) -> Faults:
 
 
 LISTED = "\n".join(f"  {each.name.replace('_', '-')}={each.metadata['shown']}" for each in fields(Faults))
-"""All faults, for people to read."""
+"""All faults with their values, one a line, for help texts."""
 
 
 def _seconds(value: str) -> float:

@@ -1,6 +1,6 @@
-"""A policy that a client sends along: it says which tasks there are and what blocks, our file which words they find.
+"""Policies that a client sends with its session: they name the tasks and what blocks; the words are those of our file.
 
-A task of the file that the client does not name is not looked at, as with the real service.
+A task that the client does not name is not done, as with the real service.
 """
 
 import re
@@ -21,10 +21,10 @@ def apply_inline_policy(inline: Mapping[str, Json], words: Policy) -> Policy:
 
     Args:
         inline: A `SafetyPolicy` as JSON.
-        words: Whose words and patterns are used.
+        words: Policy file with the words and patterns.
 
     Raises:
-        BadRequest: a task cannot be understood; names the key.
+        BadRequest: a task is not valid; names the key.
     """
     tasks: dict[str, Task] = {}
     for index, setting in enumerate(_objects(inline.get("taskSettings"))):
@@ -57,7 +57,7 @@ def _task(setting: Mapping[str, Json], words: Policy, path: str) -> Task:
 
 
 def _blocks_from(criteria: Mapping[str, Json], *, graded: bool) -> int | None:
-    """The lowest severity that blocks; 0 for what is found or not."""
+    """Lowest severity that blocks; 0 for a task without severities, None if nothing blocks."""
     if criteria.get("enabled") is not True:
         return None
     allowed = criteria.get("allowedSeverity")
@@ -67,7 +67,7 @@ def _blocks_from(criteria: Mapping[str, Json], *, graded: bool) -> int | None:
 
 
 def _sides(setting: Mapping[str, Json], path: str) -> list[Side]:
-    """The sources that a task is applied for, whoever speaks; all where it does not say."""
+    """Sides that a task applies to, for all roles; both if it names none."""
     applied = _objects(setting.get("appliedFor"))
     named = {_plain(each.get("source") or "").removeprefix("source") for each in applied} - {""}
     found = [side for side in Side if side.lower() in named]
@@ -77,7 +77,7 @@ def _sides(setting: Mapping[str, Json], path: str) -> list[Side]:
 
 
 def _plain(name: Json) -> str:
-    """A name as it is compared: `selfHarm`, `SELF_HARM` and `self-harm` are one."""
+    """A name in the form in which names are compared: `selfHarm`, `SELF_HARM` and `self-harm` are the same."""
     return re.sub(r"[\W_]", "", str(name)).lower()
 
 

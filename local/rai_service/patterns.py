@@ -1,8 +1,9 @@
-"""Words and patterns, found in a text that comes in pieces.
+"""Finds words and patterns in a text that comes in pieces.
 
-Letters are compared without case, accents and invisible characters; whatever is not a letter or digit separates words.
-A match is of whole words. In a pattern, `*` stands for any letters and digits of a word, also none, and `...` between
-words for up to eight words. All patterns advance together, a character at a time, so that no text makes it slow.
+Letters are compared without case, accents and invisible characters. Any character but a letter or digit separates
+words. Only whole words match. In a pattern `*` stands for any letters and digits of a word, also for none, and `...`
+between words for up to eight words. All patterns are followed at the same time, character by character, so that no text
+can make the search slow.
 """
 
 import unicodedata
@@ -11,36 +12,36 @@ from functools import lru_cache
 from typing import NamedTuple
 
 GAP_WORDS = 8
-"""How many words `...` stands for, at most."""
+"""Words that `...` stands for, at most."""
 
 _LETTER = "letter"
 _SEPARATOR = "separator"
 
 
 class MalformedPattern(ValueError):
-    """Nothing can be found with this; says why."""
+    """A pattern that is not valid; the message says why."""
 
 
 class Match(NamedTuple):
-    """Where a pattern was found."""
+    """A place where a pattern was found."""
 
     pattern: int
-    """Its index among the patterns."""
+    """Index of the pattern."""
     start: int
-    """The UTF-8 offset of its first character."""
+    """Offset of its first character, in UTF-8 bytes."""
     end: int
-    """The one after its last character."""
+    """Offset behind its last character, in UTF-8 bytes."""
 
 
 class Step(NamedTuple):
-    """What a pattern takes next."""
+    """One step of a pattern: which characters it accepts next."""
 
     wants: str
-    """A folded character, any `_LETTER` or any `_SEPARATOR`."""
+    """A folded character, or `_LETTER` or `_SEPARATOR` for any of these."""
     many: bool = False
-    """Whether it takes as many as there are."""
+    """Whether the step may be repeated."""
     skip: int = 0
-    """How many steps may be left out from here on, this one first."""
+    """Number of steps that may be left out, beginning with this one."""
 
 
 type Pattern = tuple[Step, ...]
@@ -52,16 +53,16 @@ _WORD = (Step(_LETTER), _ANY_LETTERS, *_SEPARATORS)
 
 
 def compile_words(text: str) -> Pattern:
-    """Look for exactly these words.
+    """Make a pattern that finds exactly these words.
 
     Raises:
-        MalformedPattern: there are none.
+        MalformedPattern: the text has no words.
     """
     return _compile(text, "")
 
 
 def compile_pattern(text: str) -> Pattern:
-    """Look for words with `*` and `...` among them.
+    """Make a pattern of words with `*` and `...`.
 
     Raises:
         MalformedPattern: it has no letter, or `...` is not between words.
@@ -91,7 +92,7 @@ def _compile(text: str, wildcard: str) -> Pattern:
 
 
 def _parts(text: str, wildcard: str) -> Iterator[str]:
-    """Yield the words, folded, and each `...` if there are wildcards."""
+    """Yield the folded words, and each `...` if wildcards are accepted."""
     for part in text.split():
         if part == "..." and wildcard:
             yield part
@@ -102,7 +103,7 @@ def _parts(text: str, wildcard: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _fold(char: str) -> str:
-    """Take case, accents and looks from a character; nothing is left of an invisible one."""
+    """A character without case, accents and typographic form; empty for an invisible character."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", char).casefold())
     return "".join(each for each in plain if unicodedata.category(each) not in _INVISIBLE)
 
@@ -111,17 +112,17 @@ _INVISIBLE = frozenset({"Mn", "Mc", "Me", "Cf"})
 
 
 class PatternSet:
-    """Patterns, ready to be searched for together."""
+    """Patterns, prepared for searching them all at the same time."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.steps: list[Step | None] = []
-        """Of all patterns, one after the other; None after each pattern's last."""
+        """The steps of all patterns, one pattern after the other, with None at the end of each."""
         self.following: list[tuple[int, ...]] = []
-        """By step: those that may come next once it has taken a character."""
+        """By step: the steps that may come next when it has accepted a character."""
         self.pattern_of: dict[int, int] = {}
-        """By a pattern's end: the pattern's index."""
+        """By the position of a pattern's end in `steps`: the index of the pattern."""
         self.first: dict[str, tuple[int, ...]] = {}
-        """By what they want: the steps that a pattern can begin with."""
+        """By `wants`: the steps that a pattern can begin with."""
         for index, pattern in enumerate(patterns):
             self._add(index, pattern)
 
@@ -138,7 +139,7 @@ class PatternSet:
 
 
 def _reachable(pattern: Pattern, number: int) -> list[int]:
-    """The steps that can be next at `number`, with what may be left out left out."""
+    """The step `number`, and those that can come instead of it because steps may be left out."""
     found = [number]
     while number < len(pattern) and pattern[number].skip:
         number += pattern[number].skip
@@ -147,22 +148,22 @@ def _reachable(pattern: Pattern, number: int) -> list[int]:
 
 
 class Search:
-    """Finds patterns in one text."""
+    """The search in one text."""
 
     def __init__(self, patterns: PatternSet) -> None:
         self._patterns = patterns
         self._active: dict[int, int] = {}
         self._in_word = False
         self.position = 0
-        """How far the text was read, as a UTF-8 offset."""
+        """Offset up to which the text was read, in UTF-8 bytes."""
 
     @property
     def undecided(self) -> int:
-        """From where on what was read may still become a match: `position` where nothing may."""
+        """Offset of the first character that may still become part of a match; `position` if there is none."""
         return min(self._active.values(), default=self.position)
 
     def feed(self, text: str) -> list[Match]:
-        """Read on; return the matches that ended."""
+        """Read the next piece; return the matches that ended in it."""
         found: list[Match] = []
         for char in text:
             start = self.position

@@ -1,4 +1,4 @@
-"""What is looked for, and what of it blocks; read from a YAML file such as `samples/rai-policy.yaml`."""
+"""Policies: what to look for, and what blocks. Read from a YAML file such as `samples/rai-policy.yaml`."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,21 +17,21 @@ _MOST_BYTES = 1_000_000
 
 
 class MalformedPolicy(ValueError):
-    """This is no policy; says in one line for each fault where, and what is accepted."""
+    """A policy file that is not valid; one line for each fault says where it is, and what is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One thing that is looked for."""
+    """One thing to look for."""
 
     kind: str
-    """`HARM_CATEGORY`, or what is found or not without a severity, such as `JAILBREAK`."""
+    """`HARM_CATEGORY`, or the name of a detection without severities, such as `JAILBREAK`."""
     category: str
-    """Of harm, such as `HATE`; empty for other kinds."""
+    """Category of harm, such as `HATE`; empty for other kinds."""
     blocks_from: Mapping[Side, int | None]
-    """By side: the severity that blocks, None where none does. A side that is missing is not looked at."""
+    """Lowest severity that blocks, by side; None if none does. A side that is missing is not searched."""
     known: bool = True
-    """Whether there are words to find it by."""
+    """Whether the policy has words for it."""
 
     @property
     def name(self) -> str:
@@ -41,18 +41,18 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What is looked for in a session."""
+    """The tasks of a session, and the words that they look for."""
 
     name: str
-    """What a client calls it."""
+    """Name by which a client asks for it."""
     lag_bytes: int
-    """How far watermarks stay behind what was read of a text that goes on."""
+    """Bytes by which watermarks stay behind the part of a text that was read, until the text is complete."""
     tasks: Mapping[str, Task]
-    """By their names."""
+    """The tasks by name."""
     patterns: PatternSet
     """All words and patterns."""
     meanings: Sequence[tuple[str, int]]
-    """By pattern: the name of its task, and the severity, 0 where the kind has none."""
+    """By pattern: the name of its task, and the severity, 0 for a task without severities."""
 
 
 class _Model(BaseModel):
@@ -106,7 +106,7 @@ def load_policy(path: Path) -> Policy:
     """Read a policy file.
 
     Raises:
-        MalformedPolicy: it cannot be read or is no policy; names the file and the key.
+        MalformedPolicy: it cannot be read or is not valid; names the file and the key.
     """
     try:
         file = _File.model_validate(_read_yaml(path))
@@ -175,7 +175,7 @@ def _read_yaml(path: Path) -> object:
 
 
 class _Loader(yaml.SafeLoader):
-    """A key that is there twice would silently drop the rules of the first."""
+    """YAML loader that refuses a key that is there twice; PyYAML would silently drop the rules of the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         seen: set[object] = set()

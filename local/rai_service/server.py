@@ -27,7 +27,7 @@ from shared.guard.rai.wire import (
 )
 
 WHAT_IT_IS = (("x-rai-service", "reference stand-in"),)
-"""Initial metadata of every session, so that nobody takes it for the real service."""
+"""Initial metadata of every session, which tells this service from the real one."""
 LOOPBACK = "127.0.0.1"
 _GRACE_SECONDS = 0.5
 _LAST_PORT = 65_535
@@ -40,11 +40,11 @@ type _Queue = asyncio.Queue[tuple[float, SafetyEvent | None]]
 
 
 class CannotListen(OSError):
-    """The port cannot be used."""
+    """The server cannot listen on the port."""
 
 
 class _Refused(Exception):
-    """The session ends with this status."""
+    """Ends a session with a status."""
 
     def __init__(self, status: grpc.StatusCode, details: str) -> None:
         super().__init__(details)
@@ -56,8 +56,8 @@ class ReferenceService:
     """Answers sessions by its policies.
 
     Args:
-        policies: The first gives the words of inline policies.
-        faults: What goes wrong in every session.
+        policies: The words of the first are used for inline policies.
+        faults: Faults of every session.
     """
 
     def __init__(self, policies: Sequence[Policy], faults: Faults) -> None:
@@ -84,7 +84,7 @@ class ReferenceService:
             reading.cancel()
 
     async def _read(self, requests: AsyncIterator[bytes], queue: _Queue) -> None:
-        """Analyse what comes in, and queue each event with the time from when it may go out."""
+        """Analyse messages as they come, and queue each event with the time at which it is due."""
         loop = asyncio.get_running_loop()
         async for event in self._events(requests):
             queue.put_nowait((loop.time() + self._faults.delay, event))
@@ -121,7 +121,7 @@ class ReferenceService:
         return self._policies[message.name]
 
     async def _write(self, queue: _Queue) -> AsyncIterator[bytes]:
-        """Give out the events when they are due, until a fault or the end."""
+        """Yield the events when they are due, until a fault or the end."""
         loop, sent, faults = asyncio.get_running_loop(), 0, self._faults
         while True:
             due, event = await queue.get()
@@ -156,9 +156,9 @@ async def serving(policies: Sequence[Policy], *, faults: Faults = NONE, port: in
     """Serve on loopback, and yield the port.
 
     Args:
-        policies: At least one.
-        faults: What goes wrong in every session.
-        port: Where to listen; 0 for any that is free.
+        policies: One policy or more.
+        faults: Faults of every session.
+        port: Port to listen on; 0 for any that is free.
 
     Raises:
         CannotListen: the port cannot be used.
@@ -166,7 +166,7 @@ async def serving(policies: Sequence[Policy], *, faults: Faults = NONE, port: in
     if not 0 <= port <= _LAST_PORT:
         raise CannotListen(f"The port should be a number from 0 to {_LAST_PORT}, not {port}.")
     service = ReferenceService(policies, faults)
-    # Without the option two services could listen on one port, and take turns.
+    # Without this option two services could listen on the same port, and each would get some of the sessions.
     server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
     methods: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
         METHOD: grpc.stream_stream_rpc_method_handler(service.analyze)

@@ -1,4 +1,4 @@
-"""Calls Azure AI Content Safety. Imports `azure.ai.contentsafety`: import it late.
+"""Client of Azure AI Content Safety. Imports `azure.ai.contentsafety`: import it late.
 
 Source: Content Safety REST API 2023-10-01, 'Text Operations - Analyze Text', and its error codes.
 """
@@ -19,16 +19,16 @@ from shared.outbound.faults import Reason
 
 _SERVICE = AIService("Azure AI Content Safety", "CONTENT_SAFETY", "a text of this conversation: ask in other words")
 _CATEGORIES = {"Hate": "HATE", "SelfHarm": "SELF_HARM", "Sexual": "SEXUAL", "Violence": "VIOLENCE"}
-"""In the words of our findings."""
+"""Azure's categories, and their names in our findings."""
 
 
 class TextAnalyser:
-    """One SDK client with its connections.
+    """One client of the SDK, with its connections.
 
     Args:
-        endpoint: The resource's URL.
+        endpoint: URL of the resource.
         key: Its key; None: the app's identity.
-        options: More for the SDK's client.
+        options: More options of the SDK's client.
     """
 
     def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
@@ -36,12 +36,12 @@ class TextAnalyser:
         self._client = ContentSafetyClient(endpoint, self._credential, **{**OPTIONS, **options})
 
     async def severities(self, text: str, *, deadline: float, invocation_id: str) -> dict[str, int]:
-        """Analyse a text: the severity of each category, 0 to 7.
+        """Analyse a text, and return the severity of each category, 0 to 7.
 
         Args:
-            text: At most 10,000 characters, and not empty.
-            deadline: When the result must be there, on the event loop's clock, in seconds.
-            invocation_id: For the log.
+            text: 1 to 10,000 characters.
+            deadline: Latest time of the result, in seconds of the event loop's clock.
+            invocation_id: The invocation's id, for the log.
 
         Raises:
             BadRequest, Unavailable, RateLimited, TooSlow: there is no result; says what to do.
@@ -52,11 +52,11 @@ class TextAnalyser:
 
         return await _SERVICE.ask(analyse, deadline=deadline, invocation_id=invocation_id)
 
-    async def knows_us(self, *, seconds: float) -> None:
-        """Whether the service is there and takes the credentials: an empty text, which it refuses, tells that.
+    async def check_access(self, *, seconds: float) -> None:
+        """Check that the service answers and accepts the credentials, by an empty text, which it refuses as such.
 
         Raises:
-            Unavailable, RateLimited, TooSlow: it is not, or does not; says what to do.
+            Unavailable, RateLimited, TooSlow: it does not; says what to do.
         """
 
         async def analyse_nothing() -> None:
@@ -79,7 +79,7 @@ def _options(text: str) -> dict[str, Json]:
 
 
 def _read(result: AnalyzeTextResult) -> dict[str, int]:
-    """The severities of all categories: one that is missing would pass unseen."""
+    """The severity of each category. A missing one is an error: it would pass unchecked."""
     try:
         found = {_CATEGORIES[item.category]: item.severity for item in result.categories_analysis}
     except (AttributeError, KeyError, TypeError):

@@ -1,42 +1,42 @@
-"""Cuts a text that comes in pieces where sentences end, for services that analyse whole texts. Sans-I/O."""
+"""Cuts a text that comes in pieces at the ends of sentences, for services that analyse whole texts. Sans-I/O."""
 
 import re
 from dataclasses import dataclass
 
 CONTEXT = 500
-"""Characters before a chunk that are analysed along with it: what harms may be said in two sentences."""
+"""Characters before a chunk that are analysed again with it, because harm can span two sentences."""
 LONGEST_WAIT = 500
-"""Characters of a sentence that has not ended: with more it is cut between words, or else the reader would wait."""
+"""Characters of a sentence that has not ended. A longer one is cut between words, so that the reader need not wait."""
 
 _SENTENCE_END = re.compile(r"[.!?…]['\"”’»)\]*_]*\s+|[。！？][」』”’）]*|\n\s*")
-"""With the space behind it: a full stop without any may be one of a number."""
+"""End of a sentence with the space behind it: a full stop without a space may be part of a number."""
 _GAP = re.compile(r"\s")
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a text that is analysed at once."""
+    """A piece of a text that is analysed in one request."""
 
     start: int
-    """Where it begins, in UTF-8 bytes from the text's beginning."""
+    """Offset at which it begins, in UTF-8 bytes from the text's beginning."""
     end: int
-    """Where it ends, exclusive."""
+    """Offset at which it ends, exclusive."""
     before: str
-    """What comes before it: analysed along with it, cleared already."""
+    """The text just before it, which was analysed already and is analysed again with it."""
     text: str
     """The piece."""
 
     @property
     def window(self) -> str:
-        """What is analysed."""
+        """The text to analyse."""
         return self.before + self.text
 
 
 class GrowingText:
-    """One text. What was added comes out in chunks, in order and without a gap.
+    """A text that grows. It comes out in chunks, in order and without gaps.
 
     Args:
-        limit: Characters that may be analysed at once.
+        limit: Characters that the service analyses in one request.
     """
 
     def __init__(self, limit: int) -> None:
@@ -48,11 +48,11 @@ class GrowingText:
 
     @property
     def is_taken(self) -> bool:
-        """Whether all of it has been taken."""
+        """Whether all of the text so far has come out."""
         return not self._waiting
 
     def add(self, text: str) -> None:
-        """Take the next piece of the text."""
+        """Add the next piece of the text."""
         self._waiting += text
         for end in _SENTENCE_END.finditer(self._waiting, self._ready):
             self._ready = end.end()
@@ -60,11 +60,11 @@ class GrowingText:
             self._ready = _cut(self._waiting, self._ready, len(self._waiting))
 
     def complete(self) -> None:
-        """Let nothing wait for more: the text ends here."""
+        """Say that the text ends here, so that the rest can be taken."""
         self._ready = len(self._waiting)
 
     def take(self) -> Chunk | None:
-        """As much as can be analysed now; None while no sentence is whole."""
+        """Return the next chunk, as long as possible; None while no sentence has ended."""
         if not self._ready:
             return None
         room = self._limit - len(self._before)
@@ -78,6 +78,6 @@ class GrowingText:
 
 
 def _cut(text: str, start: int, end: int) -> int:
-    """The last place between two words, or the end if it is all one."""
+    """Position of the last gap between two words, or `end` if there is none."""
     gap = next((at for at in range(end - 1, start, -1) if _GAP.match(text, at)), None)
     return end if gap is None else gap + 1

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from shared.guard.content_safety.client import TextAnalyser
 
 _CHECK_SECONDS = 3.0
-"""How long it may take."""
+"""Time limit of a health check."""
 
 
 class ContentSafety:
-    """One resource; its client is made at the first use.
+    """A Content Safety resource. Its client is made at the first use.
 
     Args:
-        endpoint: The resource's URL.
+        endpoint: URL of the resource.
         key: Its key; None: the app's identity.
-        policy: Which severities block.
+        policy: Severities that block.
         timeout: Seconds that the analysis of a chunk may take.
     """
 
@@ -44,17 +44,17 @@ class ContentSafety:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "ContentSafety":
-        """What the settings name; they have been checked to be complete.
+        """Make the service that the settings name. They have been checked to be complete.
 
         Raises:
-            NotConfigured: `RAI_POLICY` names no policy.
+            NotConfigured: `RAI_POLICY` names no valid policy.
         """
         endpoint, key = settings.content_safety_endpoint or "", settings.content_safety_api_key
         return cls(endpoint, key, read_severity_policy(settings.rai_policy), settings.rai_timeout_seconds)
 
     @asynccontextmanager
     async def session(self, context: RequestContext) -> AsyncGenerator[ContentSafetySession]:
-        """Open a session; leaving it early ends what is under way."""
+        """Open a session; leaving it early cancels its analyses."""
         session = ContentSafetySession(await self._opened(), self._policy, self._timeout, context)
         try:
             yield session
@@ -62,7 +62,7 @@ class ContentSafety:
             await session.aclose()
 
     async def check(self) -> PartHealth:
-        """Whether the service answers and takes our credentials; asked at most every 30 seconds."""
+        """Health: whether the service answers and accepts our credentials; asked at most every 30 seconds."""
         return await self._health.latest()
 
     async def aclose(self) -> None:
@@ -75,13 +75,13 @@ class ContentSafety:
         host = urlsplit(self._endpoint).netloc.rpartition("@")[2]  # without a password that the URL may carry
         facts: dict[str, Json] = {"host": host}
         try:
-            await (await self._opened()).knows_us(seconds=_CHECK_SECONDS)
+            await (await self._opened()).check_access(seconds=_CHECK_SECONDS)
         except SwitchboardError as error:
             return PartHealth("content-safety", ok=False, detail=error.message, facts=facts)
         return PartHealth("content-safety", ok=True, detail=f"Azure AI Content Safety at {host}", facts=facts)
 
     async def _opened(self) -> "TextAnalyser":
-        """Make the client, at the first call. Importing the SDK takes a while, so a thread does that."""
+        """Return the client; make it at the first call. A thread imports the SDK, since that takes long."""
         async with self._opening:
             if self._analyser is None:
                 self._analyser = await run_import(_make_analyser, self._endpoint, self._key)

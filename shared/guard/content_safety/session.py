@@ -1,8 +1,9 @@
-"""A session at Azure AI Content Safety, which analyses whole texts and tells severities: the rest is done here.
+"""A session with Azure AI Content Safety.
 
-A prompt is analysed as a whole, once it is committed. An answer is cut where sentences end, as it comes. Several chunks
-are analysed at once, each with what comes before it, and the watermark moves over those that are done and safe, in
-order.
+The service only analyses whole texts and returns severities; sessions, chunks, watermarks and the policy are made here.
+A prompt is analysed as a whole, once it is committed. An answer is cut into chunks at the ends of sentences, as it
+comes. Several chunks are analysed at the same time, each with the text before it. The watermark moves in order, past
+chunks that are analysed and safe.
 """
 
 import asyncio
@@ -21,19 +22,19 @@ if TYPE_CHECKING:
     from shared.guard.content_safety.client import TextAnalyser
 
 LONGEST_TEXT = 10_000
-"""Characters that the service analyses at once."""
+"""Characters that the service analyses in one request."""
 AT_ONCE = 4
 """Chunks of one session that are analysed at the same time, at most."""
 
 
 @dataclass(slots=True)
 class _Analysis:
-    """A chunk under analysis."""
+    """The analysis of one chunk."""
 
     chunk: Chunk
-    """What is analysed."""
+    """The chunk."""
     findings: tuple[Finding, ...] | None = None
-    """What was found; None until it is done."""
+    """Its findings; None until the analysis has ended."""
 
 
 @dataclass(slots=True)
@@ -41,19 +42,19 @@ class _Text:
     """One text of the session."""
 
     place: Place
-    """Which. After a commit the same place may have another."""
+    """Address of the text. After a commit another text may begin at the same place."""
     growing: GrowingText = field(default_factory=lambda: GrowingText(LONGEST_TEXT))
-    """What is not analysed yet."""
+    """The part that is not analysed yet."""
     under_way: deque[_Analysis] = field(default_factory=deque[_Analysis])
-    """What is, in the text's order."""
+    """Analyses whose results are not out yet, in the order of the text."""
     complete: bool = False
-    """Whether no more of it comes."""
+    """Whether the text is complete."""
     blocked: bool = False
-    """Whether something in it must not be shown: the rest does not matter then."""
+    """Whether a chunk was blocked; the rest of the text is not analysed then."""
 
     @property
     def is_due(self) -> bool:
-        """Whether it may be analysed now."""
+        """Whether the text may be analysed now."""
         return not self.blocked and (self.complete or self.place.side is Side.COMPLETION)
 
     @property
@@ -63,13 +64,13 @@ class _Text:
 
 
 class ContentSafetySession:
-    """A `SafetySession`.
+    """A `SafetySession` with Azure AI Content Safety.
 
     Args:
-        analyser: Calls the service.
-        policy: Which severities block.
+        analyser: Client of the service.
+        policy: Severities that block.
         timeout: Seconds that the analysis of a chunk may take.
-        context: The request's.
+        context: The request's context, with its deadline.
     """
 
     def __init__(
@@ -87,10 +88,10 @@ class ContentSafetySession:
         self._found: asyncio.Queue[SafetyEvent | BaseException] = asyncio.Queue()
 
     async def send(self, buffer: Buffer) -> None:
-        """Hand over a payload.
+        """Take in the texts of a payload, and start to analyse them.
 
         Raises:
-            BadRequest: it has not the shape of its API.
+            BadRequest: the payload does not have the shape of its API.
         """
         for piece in self._payloads.read(buffer):
             self._text(piece.place).growing.add(piece.text)
@@ -123,7 +124,7 @@ class ContentSafetySession:
                 return
 
     async def aclose(self) -> None:
-        """End what is under way."""
+        """Cancel all analyses."""
         self._texts.clear()
         self._finished = False
         for task in self._tasks:
@@ -131,7 +132,7 @@ class ContentSafetySession:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _text(self, place: Place) -> _Text:
-        """The text that grows at a place."""
+        """Return the text that grows at a place; begin one if there is none."""
         for text in self._texts:
             if text.place == place and not text.complete:
                 return text
@@ -145,10 +146,11 @@ class ContentSafetySession:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Start as many analyses as there may be at once; tell when all is done."""
+        """Start as many analyses as may run at the same time; end the session when all are done."""
         busy = set[Place]()
         for text in self._texts:
-            if text.place not in busy:  # or else results of two texts of a place would mix
+            # A place may have a second text after a commit. It waits for the first, so that their results do not mix.
+            if text.place not in busy:
                 self._start(text)
             if not text.is_over:
                 busy.add(text.place)
@@ -165,9 +167,9 @@ class ContentSafetySession:
                 task = asyncio.create_task(self._analyse(text.place.side, chunk))
                 self._tasks.add(task)
                 task.add_done_callback(lambda task, analysis=analysis: self._done(task, text, analysis))
-            else:  # the service refuses a text that says nothing
+            else:  # only white space, which the service refuses
                 analysis.findings = ()
-                self._tell(text)
+                self._report(text)
 
     def _done(self, task: asyncio.Task[tuple[Finding, ...]], text: _Text, analysis: _Analysis) -> None:
         self._tasks.discard(task)
@@ -177,7 +179,7 @@ class ContentSafetySession:
             self._found.put_nowait(failure)
             return
         analysis.findings = task.result()
-        self._tell(text)
+        self._report(text)
         self._go_on()
 
     async def _analyse(self, side: Side, chunk: Chunk) -> tuple[Finding, ...]:
@@ -197,8 +199,8 @@ class ContentSafetySession:
             for category, severity in severities.items()
         )
 
-    def _tell(self, text: _Text) -> None:
-        """Tell what is done, in the text's order: a watermark says that all before it is safe."""
+    def _report(self, text: _Text) -> None:
+        """Report finished analyses in the order of the text, since a watermark says that all text before it is safe."""
         while not text.blocked and text.under_way and (findings := text.under_way[0].findings) is not None:
             chunk = text.under_way.popleft().chunk
             result = AnalysisResult(text.place, chunk.start, chunk.end, findings)
@@ -210,5 +212,5 @@ class ContentSafetySession:
 
 
 def _risk(severity: int) -> str:
-    """The word for a severity (RAI-Foundation: 0 and 1 low, 2 to 4 medium, 5 to 7 high)."""
+    """Risk level of a severity (RAI-Foundation: 0 and 1 low, 2 to 4 medium, 5 to 7 high)."""
     return "LOW" if severity < 2 else "MEDIUM" if severity < 5 else "HIGH"

@@ -1,4 +1,4 @@
-"""Which severities block, for a service that only tells them: read from `RAI_POLICY`.
+"""Policy for Azure AI Content Safety, which only returns severities: says which of them block. Read from `RAI_POLICY`.
 
 `default` blocks from severity 4, which Azure calls medium. A JSON file has the shape of the RAI service's inline
 policy:
@@ -7,7 +7,7 @@ policy:
       "harmCategoryTaskSetting": {"harmCategory": "hate"},
       "blockingCriteria": {"enabled": true, "kind": "severity", "allowedSeverity": 1}}]}
 
-Without `appliedFor` both sides are meant. A category that it does not name is reported and never blocks.
+Without `appliedFor` a task applies to both sides. A category that has no task is reported and never blocks.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ from shared.errors import NotConfigured
 from shared.guard import Side
 
 CATEGORIES = ("HATE", "SELF_HARM", "SEXUAL", "VIOLENCE")
-"""What Azure AI Content Safety looks for, in the words of our findings."""
+"""Categories of Azure AI Content Safety, by their names in our findings."""
 DEFAULT_ALLOWED = 3
-"""The highest severity that `default` lets pass: what Azure calls safe and low."""
+"""Highest severity that `default` lets pass; Azure calls 0 to 3 safe and low."""
 _BY_NAME = {category.replace("_", "").lower(): category for category in CATEGORIES}
 _SIDES = {side.value.lower(): side for side in Side}
 _MOST_BYTES = 1_000_000
@@ -31,13 +31,13 @@ _MOST_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SeverityPolicy:
-    """The highest severity that each category may have."""
+    """Highest severity that each category may have."""
 
     allowed: Mapping[tuple[Side, str], int]
-    """By side and category; one that is missing never blocks."""
+    """The severity by side and category; one that is missing never blocks."""
 
     def blocks(self, side: Side, category: str, severity: int) -> bool:
-        """Whether a text with this must not be shown."""
+        """Whether a text with this severity must not be shown."""
         return severity > self.allowed.get((side, category), 7)
 
 
@@ -78,10 +78,10 @@ class _Policy(_Model):
 
 
 def read_severity_policy(name: str) -> SeverityPolicy:
-    """The policy of that name, or of that JSON file.
+    """Return the policy `default`, or read one from a JSON file.
 
     Raises:
-        NotConfigured: there is none; names the file and the key.
+        NotConfigured: there is no such policy, or the file has a fault; names the file and the key.
     """
     if name == "default":
         return DEFAULT_POLICY

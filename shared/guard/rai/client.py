@@ -31,45 +31,45 @@ if TYPE_CHECKING:
     from shared.outbound.azure_service.signing_in import IdentityTokens
 
 STAND_IN = "reference stand-in"
-"""What the reference service calls itself in its answers' metadata, under `x-rai-service`."""
+"""Name of the reference service in its metadata, under `x-rai-service`."""
 
 _KIND = "rai"
-_CHECK_PATIENCE = 3.0
-"""Seconds that one waits for a connection, and as long again for an answer."""
+_CHECK_SECONDS = 3.0
+"""Time limit of a health check for the connection, and again for the answer."""
 _HTTPS_PORT = 443
 
 _OPTIONS: list[tuple[str, int]] = [
     ("grpc.max_send_message_length", LARGEST_MESSAGE),
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
-    # While a session is open, find out that the other side is gone; a server may take offence at more pings.
+    # Finds out while a session is open that the other side is gone. A server may refuse a client that pings more often.
     ("grpc.keepalive_time_ms", 60_000),
     ("grpc.keepalive_timeout_ms", 10_000),
-    # Azure's load balancers forget connections that were idle for four minutes, and tell nobody.
+    # Azure's load balancers drop connections that were idle for four minutes, without closing them.
     ("grpc.client_idle_timeout_ms", 180_000),
-    # A service that is back is found again within the time that a session waits for it.
+    # Short, so that a service that is back is found while a session still waits for it.
     ("grpc.initial_reconnect_backoff_ms", 250),
     ("grpc.min_reconnect_backoff_ms", 2_000),
     ("grpc.max_reconnect_backoff_ms", 2_000),
-    # What was said must not be sent twice.
+    # A text must not be sent to the service twice.
     ("grpc.enable_retries", 0),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """Where the RAI service is."""
+    """Address of the RAI service."""
 
     host: str
-    """Host and port, as gRPC and people read them."""
+    """Host and port, such as `127.0.0.1:50051`."""
     secure: bool
-    """Whether it is spoken to over TLS, with the app's token."""
+    """Whether to use TLS and the app's token."""
 
     @classmethod
     def read(cls, endpoint: str) -> "_Address":
         """Read `https://host[:port]` or `host:port`.
 
         Raises:
-            NotConfigured: it is neither.
+            NotConfigured: it has another form.
         """
         try:
             address = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}")
@@ -84,17 +84,17 @@ class _Address:
 
 
 class RaiService:
-    """A service at one address: one channel, made at the first session in the loop that runs then.
+    """The RAI service at one address, over one channel that is made at the first session.
 
     Args:
         endpoint: `https://…` for TLS with the app's token, or `host:port` without either.
         policy: A name that the service knows, or the path of a JSON file (ending in `.json`).
         timeout: Seconds to wait for a connection, and for the service to take a message.
-        credential: Who the app is; None: its managed identity, or who is signed in locally.
-        root_certificates: PEM; None: those that gRPC comes with, or of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
+        credential: Identity of the app; None: its managed identity, or the user who is signed in locally.
+        root_certificates: PEM. None: the certificates of gRPC, or those of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
 
     Raises:
-        NotConfigured: the address or the policy's file is none.
+        NotConfigured: the address or the policy's file is not valid.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class RaiService:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "RaiService":
-        """What the settings name.
+        """Make the service that the settings name.
 
         Raises:
             NotConfigured: a setting is missing or wrong; names it.
@@ -137,7 +137,7 @@ class RaiService:
             yield session
 
     async def check(self) -> PartHealth:
-        """Whether the service answers, knows the app and knows the policy; asked at most every 30 seconds."""
+        """Health: whether the service answers, accepts the app and knows the policy; asked at most every 30 seconds."""
         return await self._health.latest()
 
     async def aclose(self) -> None:
@@ -149,24 +149,24 @@ class RaiService:
             await self._tokens.aclose()
 
     @asynccontextmanager
-    async def _opened(self, context: RequestContext, patience: float) -> AsyncGenerator[RaiSession]:
-        call = await self._call(context, patience)
+    async def _opened(self, context: RequestContext, seconds: float) -> AsyncGenerator[RaiSession]:
+        call = await self._call(context, seconds)
         try:
-            session = RaiSession(call, patience, context)
+            session = RaiSession(call, seconds, context)
             await session.begin(self._policy)
             yield session
         finally:
             call.cancel()
 
-    async def _call(self, context: RequestContext, patience: float) -> RaiCall:
+    async def _call(self, context: RequestContext, seconds: float) -> RaiCall:
         try:
-            token = await self._tokens.token(patience) if self._tokens else None
+            token = await self._tokens.token(seconds) if self._tokens else None
         except ServiceFault as exc:
             raise ERRORS.error(exc.fault) from None
         if self._channel is None:
             self._channel = _open_channel(self._address, self._root_certificates)
         remaining = context.deadline - asyncio.get_running_loop().time()
-        analyze = self._channel.stream_stream(PATH, _as_it_is, _as_it_is)
+        analyze = self._channel.stream_stream(PATH, _unchanged, _unchanged)
         return analyze(
             timeout=remaining if isfinite(remaining) else None,
             metadata=(("authorization", f"Bearer {token}"),) if token else (),
@@ -174,18 +174,18 @@ class RaiService:
         )
 
     async def _ask_health(self) -> PartHealth:
-        """Open a session with nothing in it."""
+        """Open a session and send only the policy."""
         facts: dict[str, Json] = {"host": self._address.host, "policy": self._policy_name}
-        context = RequestContext("health check", asyncio.get_running_loop().time() + 2 * _CHECK_PATIENCE)
+        context = RequestContext("health check", asyncio.get_running_loop().time() + 2 * _CHECK_SECONDS)
         name = ""
         try:
-            async with self._opened(context, _CHECK_PATIENCE) as session:
+            async with self._opened(context, _CHECK_SECONDS) as session:
                 await session.finish()
                 async for _ in session.events():
                     pass
                 name = await session.service_name()
         except (BadRequest, RateLimited):
-            pass  # It is there, though it would rather have had a text.
+            pass  # The service is there: it refuses a session without texts, or is busy.
         except SwitchboardError as error:
             return PartHealth(_KIND, ok=False, detail=error.message, facts=facts)
         if name == STAND_IN:
@@ -212,20 +212,20 @@ def _tokens(credential: "AsyncTokenCredential | None") -> "IdentityTokens":
     return IdentityTokens(credential)
 
 
-def _as_it_is(message: bytes) -> bytes:
-    """Leave reading and writing to the session: gRPC logs what a serializer raises, and goes on with nothing."""
+def _unchanged(message: bytes) -> bytes:
+    """Serializer that changes nothing: the session encodes, since gRPC only logs errors of a serializer."""
     return message
 
 
 def _open_channel(address: _Address, root_certificates: bytes | None) -> grpc.aio.Channel:
-    """Make a channel in the running loop; it connects when it is first used, and again whenever it has to.
+    """Make a channel in the running loop. It connects when it is first used, and again when the connection is lost.
 
     Args:
-        address: Where to.
-        root_certificates: PEM. None: those that gRPC comes with, or of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
+        address: Address of the service.
+        root_certificates: PEM. None: the certificates of gRPC, or those of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
     """
     if address.secure:
         credentials = grpc.ssl_channel_credentials(root_certificates)
         return grpc.aio.secure_channel(address.host, credentials, options=_OPTIONS)
-    # A plaintext service is on this machine or in its network: a proxy has no business in between.
+    # A service without TLS is on this machine or in its network, so no proxy is used.
     return grpc.aio.insecure_channel(address.host, options=[*_OPTIONS, ("grpc.enable_http_proxy", 0)])

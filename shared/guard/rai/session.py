@@ -19,9 +19,9 @@ from shared.outbound.faults import Fault, Reason
 _log = logging.getLogger("switchboard.rai")
 
 LARGEST_MESSAGE = 4 * 1024 * 1024
-"""Bytes; what a gRPC server takes when nobody has set it otherwise."""
-_STATUS_PATIENCE = 0.5
-"""Seconds to wait for the status of a stream that has ended."""
+"""Bytes of a message; the default limit of gRPC servers."""
+_STATUS_SECONDS = 0.5
+"""Time to wait for the status of a stream that has ended."""
 
 type RaiCall = grpc.aio.StreamStreamCall[bytes, bytes]
 
@@ -35,14 +35,14 @@ class _CallInside(Protocol):
 
 
 class RaiSession:
-    """A stream of messages and results. What fails once stays failed.
+    """One stream to the service. After the first fault every method raises that fault.
 
-    gRPC ends the whole call when one wait for it is cancelled, so every wait that runs out of time ends the session.
+    gRPC ends the whole call when a wait for it is cancelled, so a wait that takes too long ends the session.
 
     Args:
         call: The stream; its owner cancels it in the end.
         timeout: Seconds to wait for the service to take a message.
-        context: Whose turn this is.
+        context: The request's context, for its id in the log.
     """
 
     def __init__(self, call: RaiCall, timeout: float, context: RequestContext) -> None:
@@ -61,10 +61,10 @@ class RaiSession:
         await self._write(encode_request(policy), late=Reason.UNREACHABLE)
 
     async def send(self, buffer: Buffer) -> None:
-        """Hand over a payload, unmodified.
+        """Send a payload, unchanged.
 
         Raises:
-            BadRequest, TooLarge: it cannot be sent; the session goes on.
+            BadRequest, TooLarge: it cannot be sent; the session can still be used.
             SwitchboardError: by the table in `rai.errors`.
         """
         try:
@@ -80,7 +80,7 @@ class RaiSession:
         await self._write(data)
 
     async def commit(self) -> None:
-        """Say that the source which was sent last is complete.
+        """Say that the side which was sent last is complete.
 
         Raises:
             SwitchboardError: by the table in `rai.errors`.
@@ -88,7 +88,7 @@ class RaiSession:
         await self._write(encode_request(Commit()))
 
     async def finish(self) -> None:
-        """Say that nothing more will be sent; of no interest to a service that has ended the stream already.
+        """Say that nothing more will be sent. Does nothing if the service has ended the stream already.
 
         Raises:
             SwitchboardError: by the table in `rai.errors`.
@@ -98,12 +98,12 @@ class RaiSession:
                 await self._bounded(self._call.done_writing())
 
     async def events(self) -> AsyncGenerator[SafetyEvent]:
-        """Yield the results as they come; what had come before a fault comes before its error.
+        """Yield the results as they come. Results that came before a fault are yielded before its error is raised.
 
         Raises:
             SwitchboardError: by the table in `rai.errors`.
         """
-        # Not `call.read`, which gives nothing more once the status is there, though results may be waiting.
+        # Not `call.read`: it returns nothing more once the status has come, even if results are waiting.
         async with aclosing(cast("AsyncGenerator[bytes]", aiter(self._call))) as responses:
             while (data := await self._translated(anext(responses, None))) is not None:
                 try:
@@ -115,7 +115,7 @@ class RaiSession:
                     return
 
     async def service_name(self) -> str:
-        """What the service calls itself, if it does; asked after it has answered."""
+        """Name that the service has in its metadata, or ""; may be called after its first answer."""
         name = dict(await self._call.initial_metadata()).get("x-rai-service", "")
         return name if isinstance(name, str) else ""
 
@@ -128,9 +128,12 @@ class RaiSession:
                 raise self._failed(REASONS[status], status) from None
 
     async def _status(self) -> grpc.StatusCode:
-        """Why the stream has ended. That is known only when all results are read, and nobody may be reading them."""
+        """Status with which the stream has ended; OK if it does not come in time.
+
+        gRPC gives the status only when all results are read, and it may be that nothing reads them now.
+        """
         try:
-            async with asyncio.timeout(_STATUS_PATIENCE):
+            async with asyncio.timeout(_STATUS_SECONDS):
                 return await self._translated(self._call.code())
         except TimeoutError:
             return grpc.StatusCode.OK
@@ -154,21 +157,21 @@ class RaiSession:
             raise self._failed(late) from None
 
     async def _translated[T](self, waiting: Awaitable[T]) -> T:
-        """Wait for the call, and turn what gRPC raises into our errors."""
+        """Wait for the call, and translate errors of gRPC into ours."""
         try:
             return await waiting
         except grpc.aio.AioRpcError as exc:
-            # Without the cause: its text is the service's and may quote what was said.
+            # `from None`, since the text of gRPC's error is the service's, and may quote what was analysed.
             raise self._failed(REASONS[exc.code()], exc.code()) from None
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task and task.cancelling():
                 raise
-            # Another wait of this session was cancelled, and the call with it; this task was not.
+            # This task was not cancelled. Another wait of the session was, and gRPC ended the call with it.
             raise self._failed(Reason.CUT_OFF) from None
 
     def _failed(self, reason: Reason, status: grpc.StatusCode | None = None) -> SwitchboardError:
-        """Keep the first fault, which is why the others came, and log it."""
+        """Return the session's first fault, which caused the later ones; log it when it happens."""
         if self._fault is None:
             self._fault = ERRORS.error(Fault(reason))
             _log.warning(

@@ -1,7 +1,7 @@
-"""The messages of the RAI service as bytes: the only module that knows protobuf. Import it late.
+"""Encodes and decodes the messages of the RAI service: the only module that uses protobuf. Import it late.
 
-Client and server take these functions as serializers of gRPC's generic stream. To use the service's own proto file, put
-it in place of `rai.proto`, run `make proto`, and adapt this module.
+The client and the reference server exchange bytes over gRPC's generic stream, and call these functions. To use the
+service's own proto file, put it in place of `rai.proto`, run `make proto`, and adapt this module.
 """
 
 import json
@@ -27,15 +27,15 @@ PATH = f"/{SERVICE}/{METHOD}"
 
 @dataclass(frozen=True, slots=True)
 class PolicyName:
-    """Analyse by a policy that the service knows; the first message of a stream."""
+    """First message of a stream: analyse by a policy that the service knows."""
 
     name: str
-    """The service's name for it."""
+    """Name of the policy at the service."""
 
 
 @dataclass(frozen=True, slots=True)
 class InlinePolicy:
-    """Analyse by this policy; the first message of a stream. Made by `read_policy`."""
+    """First message of a stream: analyse by the policy in it. Made by `read_policy`."""
 
     policy: dict[str, Json]
     """A `SafetyPolicy` as JSON, in camel case; values that were left out are false, 0 or empty."""
@@ -43,30 +43,30 @@ class InlinePolicy:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The source that was sent last is complete."""
+    """The side that was sent last is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Analyse no further."""
+    """Stop the analysis."""
 
 
 type ClientMessage = PolicyName | InlinePolicy | Buffer | Commit | Stop
 
 
 class MalformedMessage(ValueError):
-    """These bytes are no message of the service, or this message cannot be written."""
+    """Bytes that are no message of the service, or a message that cannot be encoded."""
 
 
 class MalformedPolicy(ValueError):
-    """This is no policy; says in our words where and why, to whoever wrote it."""
+    """A policy that is not valid; the message says where and why."""
 
 
 def encode_request(message: ClientMessage) -> bytes:
-    """Write what a client sends.
+    """Encode a message of a client.
 
     Raises:
-        MalformedMessage: a text has half a surrogate pair, or a policy is none.
+        MalformedMessage: a text has half a surrogate pair, or a policy is not valid.
     """
     try:
         match message:
@@ -84,12 +84,12 @@ def encode_request(message: ClientMessage) -> bytes:
                 request = pb.AnalyzeBySafetyPolicyRequest(stopProcessing=True)
         return request.SerializeToString()
     except (ValueError, json_format.ParseError):
-        # Without the cause, which quotes the text.
+        # `from None`, since protobuf's error quotes the text.
         raise MalformedMessage("This message cannot be written.") from None
 
 
 def decode_request(data: bytes) -> ClientMessage:
-    """Read what a client sent.
+    """Decode a message of a client.
 
     Raises:
         MalformedMessage: it is none of the messages of the AOAI protocol alignment mode.
@@ -117,7 +117,7 @@ def decode_request(data: bytes) -> ClientMessage:
 
 
 def encode_response(event: SafetyEvent) -> bytes:
-    """Write what the service sends.
+    """Encode an event of the service.
 
     Raises:
         MalformedMessage: a text has half a surrogate pair, or a number is too large.
@@ -143,10 +143,10 @@ def encode_response(event: SafetyEvent) -> bytes:
 
 
 def decode_response(data: bytes) -> SafetyEvent:
-    """Read what the service sent.
+    """Decode an event of the service.
 
     Raises:
-        MalformedMessage: it is none of the service's events, or makes no sense by itself.
+        MalformedMessage: it is none of the service's events, or its values contradict each other.
     """
     try:
         response = pb.AnalyzeBySafetyPolicyResponse.FromString(data)
@@ -168,7 +168,7 @@ def read_policy(document: str | bytes) -> InlinePolicy:
     """Read a policy that a person wrote as JSON.
 
     Raises:
-        MalformedPolicy: it is no JSON, has a key that no policy has, or sets no task; names the place.
+        MalformedPolicy: it is no JSON, has an unknown key, or sets no task; names the place.
     """
     try:
         policy: Json = json.loads(document)
@@ -183,7 +183,7 @@ def read_policy(document: str | bytes) -> InlinePolicy:
 
 
 def _check(value: Json, kind: type[Message], path: str) -> dict[str, Json]:
-    """Hold JSON against a message, since the library's own errors are not for people."""
+    """Check JSON against a message of protobuf, since the errors of protobuf's own parser are hard to understand."""
     if not isinstance(value, dict):
         raise MalformedPolicy(f"{path or 'it'} should be an object")
     fields = {field.json_name: field for field in kind.DESCRIPTOR.fields}
@@ -197,7 +197,7 @@ def _check(value: Json, kind: type[Message], path: str) -> dict[str, Json]:
         if field.message_type is None:
             _parsed({key: inner}, kind(), where)
             continue
-        # The stubs have one class for descriptors in Python and one for those in C, which are alike.
+        # The cast is needed since the stubs have two classes of descriptors that are alike.
         part = GetMessageClass(cast("Descriptor", field.message_type))
         if isinstance(inner, list):
             for index, item in enumerate(inner):

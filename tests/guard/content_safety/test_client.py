@@ -40,7 +40,7 @@ async def test_without_a_key_the_apps_identity_signs_in_once(
         for text in ("Hello", "a knife"):
             found = await analyser.severities(text, deadline=deadline, invocation_id="i")
         assert found == {"HATE": 0, "SELF_HARM": 0, "SEXUAL": 0, "VIOLENCE": 7}
-        await analyser.knows_us(seconds=60)
+        await analyser.check_access(seconds=60)
         await analyser.aclose()
     assert scopes == ["https://cognitiveservices.azure.com"]
 
@@ -63,7 +63,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_an_unavailable_service(
     async with ContentSafetyStandIn(tls[0]) as service:
         analyser = TextAnalyser(service.endpoint, None)
         with pytest.raises(Unavailable, match="CONTENT_SAFETY_ENDPOINT"):
-            await analyser.knows_us(seconds=60)
+            await analyser.check_access(seconds=60)
         await analyser.aclose()
     assert len(scopes) <= 1
     assert not service.texts
