@@ -65,7 +65,7 @@ def build_service(settings: Settings) -> Service:
     agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
     openai = _openai_service(settings)
     embedder = _embedder(openai)
-    tracing = _tracing(settings)
+    tracing = _tracing(settings, openai)
     if tracing and embedder:
         embedder = tracing.embedder(embedder)
     service = Service(
@@ -302,21 +302,34 @@ def _store(settings: Settings, container: str, folder: Path) -> DocumentStore:
     return BlobStore.of(connection.get_secret_value() if connection else "", container)
 
 
-def _tracing(settings: Settings) -> "OtelTracing | None":
+def _tracing(settings: Settings, openai: OpenAIService | None) -> "OtelTracing | None":
     if not (settings.applicationinsights_connection_string or settings.otel_exporter_otlp_endpoint):
         return None
+    from shared.telemetry.operation import Peer
     from shared.telemetry.otel import OtelTracing
 
-    return OtelTracing.from_settings(settings)
+    model = Peer("switchboard", "extractive")
+    if openai:
+        connection = openai.connection
+        provider = "azure.ai.openai" if connection.kind == "azure-openai" else "openai"
+        model = Peer(provider, connection.chat_model.name, connection.base_url)
+    return OtelTracing.from_settings(settings, model)
 
 
 def _traced(service: Service, tracing: "OtelTracing") -> Service:
-    """The same service, with something around the parts whose work is noted."""
+    """Wrap the parts of the service that traces record, with the names and addresses that spans show."""
+    from shared.telemetry.operation import Peer
+
+    settings = service.settings
+    index = settings.azure_search_knowledge_base or settings.azure_search_index or "embedded"
+    address = settings.rai_endpoint if settings.rai_backend == "rai" else settings.content_safety_endpoint
+    if address and "://" not in address:
+        address = f"grpc://{address}"
     return replace(
         service,
         model=tracing.model(service.model),
-        retriever=tracing.retriever(service.retriever),
-        safety=tracing.safety(service.safety) if service.safety else None,
+        retriever=tracing.retriever(service.retriever, Peer("", index, settings.azure_search_endpoint)),
+        safety=tracing.safety(service.safety, Peer("", settings.rai_backend, address)) if service.safety else None,
         tracing=tracing,
     )
 

@@ -1,8 +1,8 @@
 """Traces: one span for each turn, and under it one for each search, model call, safety check and agent.
 
-Off by default: then there is no `Tracing`, and nothing of this package but this module is imported. `otel` has the one
-implementation; `exporting` sends what it notes to Application Insights, or to any OpenTelemetry collector. What a user
-said is in no span unless `TELEMETRY_CONTENT` asks for it.
+Traces are off by default: then `Service.tracing` is None, and only this module of the package is imported. `otel` makes
+the spans; `exporting` sends them to Application Insights or to an OpenTelemetry collector. No span holds what users
+said or what documents say, unless `TELEMETRY_CONTENT` is set.
 """
 
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -13,34 +13,34 @@ from shared.chat_types import ChatRequest, RequestContext
 from shared.errors import SwitchboardError
 from shared.events import ChatEvent, Usage
 
-type Telling = Callable[[Usage | None, SwitchboardError | None], None]
-"""Takes what an agent's message cost, and what it failed with."""
-type Watch = Callable[[str], AbstractContextManager[Telling]]
-"""Watches the agent of this name while it makes a message."""
+type RecordMessage = Callable[[Usage | None, SwitchboardError | None], None]
+"""Records the tokens of an agent's message, and its error if it failed."""
+type Watch = Callable[[str], AbstractContextManager[RecordMessage]]
+"""Makes a block in which the agent of this name makes a message."""
 
 
 class Tracing(Protocol):
-    """Notes what happens in turns."""
+    """Records turns and agents."""
 
     def turn(
         self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, workflow: str
     ) -> AsyncGenerator[ChatEvent]:
-        """Pass on a turn's events as they come; its span ends when they do, however that is.
+        """Pass on a turn's events as they come, and record them in a span, which ends with the last event or an error.
 
         Args:
-            events: What is noted, and what everything that it does belongs to.
-            request: What is asked.
-            context: The request's; the caller's trace goes on if it names one.
-            workflow: What answers: `chat` or `team`.
+            events: The turn; spans of the work that it does become children of its span.
+            request: The question, with its conversation.
+            context: The request's; if it has a `trace_parent`, the span belongs to that trace.
+            workflow: `chat` or `team`.
         """
         ...
 
-    def agent(self, name: str) -> AbstractContextManager[Telling]:
-        """Watch an agent while it makes a message."""
+    def agent(self, name: str) -> AbstractContextManager[RecordMessage]:
+        """Make a block in which an agent makes a message; the block has a span of its own."""
         ...
 
 
 @contextmanager
-def unwatched(_agent: str) -> Generator[Telling]:
-    """A `Watch` that notes nothing."""
+def unwatched(_agent: str) -> Generator[RecordMessage]:
+    """A `Watch` that records nothing."""
     yield lambda _usage, _error: None

@@ -1,4 +1,4 @@
-"""What was said, in the shape of `gen_ai.input.messages` and `gen_ai.output.messages`, as JSON.
+"""JSON for the attributes that hold texts, such as `gen_ai.input.messages` and `gen_ai.output.messages`.
 
 Source: OpenTelemetry's GenAI semantic conventions, 'Input messages' and 'Output messages' JSON schemas.
 """
@@ -12,26 +12,26 @@ from shared.chat_types import Message, Role, ToolCall
 
 
 def input_messages(messages: Iterable[Message]) -> str:
-    """A prompt. Of images there is only the type."""
+    """Encode a prompt. Images are reduced to their media types."""
     return _json([{"role": message.role.value, "parts": _parts(message)} for message in messages])
 
 
 def output_message(
     text: str, reason: str | None, calls: Sequence[ToolCall] = (), author: str | None = None
 ) -> dict[str, Any]:
-    """One answer; without a reason it was cut off."""
+    """Make the record of one answer; no reason means that the answer was cut off."""
     ended = "tool_call" if reason == "tool_calls" else reason or "error"
     message = {"role": "assistant", "parts": [*_texts(text), *map(_call, calls)], "finish_reason": ended}
     return {**message, "name": author} if author else message
 
 
 def output_messages(*messages: dict[str, Any]) -> str:
-    """What a model, or a team, answered."""
+    """Encode the answers of a model or a team."""
     return _json(list(messages))
 
 
 def documents(found: Iterable[tuple[str, float | None]]) -> str:
-    """What was found: names and scores."""
+    """Encode the names and scores of the passages found."""
     return _json([{"id": name, "score": score} for name, score in found])
 
 

@@ -1,7 +1,8 @@
-"""Sends spans to Application Insights, or to any OpenTelemetry collector, in threads of their own.
+"""Sends spans to Application Insights, or to any OpenTelemetry collector, in background threads.
 
-The provider is ours alone and not the process's: what libraries trace by themselves, prompts among it, reaches nobody.
-What cannot be delivered is dropped with a log entry a minute; no turn waits for it, and nothing is kept on disk.
+Our tracer provider is not the process-wide one, so spans that libraries make, some of them with prompts, are not sent.
+Spans that cannot be delivered are dropped, with at most one log entry a minute. No turn waits for a delivery, and
+nothing is kept on disk.
 """
 
 import atexit
@@ -24,13 +25,13 @@ from shared.settings import Settings
 _log = logging.getLogger("switchboard.telemetry")
 
 _DELAY_MILLISECONDS = 1_000
-"""How long spans wait for others: Azure may freeze the process as soon as it answers nobody."""
-_LAST_SECONDS = 2.0
+"""How long spans wait to be sent together: Azure may freeze the process as soon as it has no request."""
+_SHUTDOWN_TIMEOUT_SECONDS = 2.0
 """How long the end of the process may wait for the last spans."""
 _RETRIES = 2
-"""Of a delivery to Application Insights, whose own ten would take a quarter of an hour."""
-_SILENCE_SECONDS = 60.0
-"""Between two log entries on what cannot be delivered."""
+"""Retries of a delivery to Application Insights; the exporter's default of ten would take a quarter of an hour."""
+_LOG_INTERVAL_SECONDS = 60.0
+"""Between two log entries on spans that cannot be delivered."""
 
 _SPANS_ONLY = (
     "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL",
@@ -38,19 +39,19 @@ _SPANS_ONLY = (
     "APPLICATIONINSIGHTS_SDKSTATS_DISABLED",
     "APPLICATIONINSIGHTS_OPENTELEMETRY_RESOURCE_METRIC_DISABLED",
 )
-"""Variables of the exporter, which by itself tells its maker how it is used, asks it for switches, and counts."""
+"""Variables that turn off the exporter's own usage statistics, its remote configuration and its metrics."""
 
 
 def tracer_provider(settings: Settings) -> TracerProvider:
-    """What makes spans, and sends them wherever the settings say.
+    """Make the provider of our spans, which sends them to the receivers in the settings.
 
-    The standard variables of OpenTelemetry count: `OTEL_TRACES_SAMPLER`, `OTEL_BSP_…`, `OTEL_RESOURCE_ATTRIBUTES`,
+    It also reads OpenTelemetry's standard variables: `OTEL_TRACES_SAMPLER`, `OTEL_BSP_…`, `OTEL_RESOURCE_ATTRIBUTES`,
     `OTEL_EXPORTER_OTLP_…`.
 
     Raises:
-        ValueError: one of these variables, or the connection string, is none that is understood.
+        ValueError: one of these variables, or the connection string, is malformed.
     """
-    # What a caller does not record of its trace is recorded here all the same: any caller could say so.
+    # Record also when the caller's `traceparent` says 'not sampled': else any caller could switch our traces off.
     sampler = (
         None if os.environ.get("OTEL_TRACES_SAMPLER") else ParentBased(ALWAYS_ON, remote_parent_not_sampled=ALWAYS_ON)
     )
@@ -63,7 +64,7 @@ def tracer_provider(settings: Settings) -> TracerProvider:
 
 
 def _resource() -> Resource:
-    """Who sends: what the operator says comes before what Azure does."""
+    """Describe this app as the sender; the operator's variables take precedence over what Azure tells."""
     own = Resource({SERVICE_NAME: "switchboard"})
     known = own.merge(AzureFunctionsResourceDetector().detect()).merge(OTELResourceDetector().detect())
     return Resource.create(known.attributes)
@@ -96,7 +97,7 @@ def _to_application_insights(settings: Settings) -> SpanExporter:
 
 
 def _credential(authentication: str) -> object:
-    """The identity of `Authorization=AAD;ClientId=…`; None where the instrumentation key is enough."""
+    """Make the credential for `Authorization=AAD;ClientId=…`; None if the instrumentation key is enough."""
     if not authentication:
         return None
     from azure.identity import DefaultAzureCredential
@@ -114,12 +115,12 @@ def _to_collector(endpoint: str) -> SpanExporter:
 
 
 class _Exporter(SpanExporter):
-    """Another exporter, whose failures are told in our words, and not each time.
+    """Wraps an exporter: logs its failures in our words, and not each of them.
 
     Args:
-        exporter: What sends.
-        receiver: Who cannot be reached then, for people.
-        setting: What to check.
+        exporter: Sends the spans.
+        receiver: The receiver's name in the log.
+        setting: The setting to check if the receiver takes nothing.
     """
 
     def __init__(self, exporter: SpanExporter, receiver: str, setting: str) -> None:
@@ -129,23 +130,23 @@ class _Exporter(SpanExporter):
         self._silent_until = 0.0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send them, or drop them."""
+        """Send the spans, or drop them."""
         try:
             result = self._exporter.export(spans)
-        except Exception:  # noqa: BLE001 (whatever is wrong with the exporter, it concerns no turn)
+        except Exception:  # noqa: BLE001 (a fault of the exporter must not stop a turn)
             result = SpanExportResult.FAILURE
         if result is not SpanExportResult.SUCCESS and time.monotonic() >= self._silent_until:
-            self._silent_until = time.monotonic() + _SILENCE_SECONDS
+            self._silent_until = time.monotonic() + _LOG_INTERVAL_SECONDS
             _log.warning("traces are dropped: %s does not take them; check %s", self._receiver, self._setting)
         return result
 
     def shutdown(self) -> None:
-        """Close what sends."""
+        """Close the exporter."""
         self._exporter.shutdown()
 
 
 def _finish(provider: TracerProvider) -> None:
-    """Send the last spans; who receives them may be slow, and the process has to end."""
+    """Send the last spans, but do not wait long for a slow receiver: the process has to end."""
     last = threading.Thread(target=provider.shutdown, daemon=True)
     last.start()
-    last.join(_LAST_SECONDS)
+    last.join(_SHUTDOWN_TIMEOUT_SECONDS)

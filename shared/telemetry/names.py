@@ -1,8 +1,9 @@
-"""The names of what spans carry.
+"""Names of span attributes.
 
 Source: OpenTelemetry's GenAI semantic conventions (open-telemetry/semantic-conventions-genai, 'Spans' and 'Agent and
-framework spans', status Development); `error.type` and `server.*` of the general ones. What has no name there begins
-with `switchboard.`. Application Insights leaves `error.*` and `server.*` out, so `switchboard.outcome` says it again.
+framework spans', status Development); `error.type` and `server.*` of the general ones. Attributes that these do not
+define begin with `switchboard.`. Application Insights drops `error.*` and `server.*`, so `switchboard.outcome` repeats
+it.
 """
 
 from typing import Final
@@ -33,16 +34,16 @@ INPUT: Final = "gen_ai.input.messages"
 OUTPUT: Final = "gen_ai.output.messages"
 QUERY: Final = "gen_ai.retrieval.query.text"
 DOCUMENTS: Final = "gen_ai.retrieval.documents"
-"""These four only with `TELEMETRY_CONTENT`."""
+"""These four are only set with `TELEMETRY_CONTENT`."""
 
 INVOCATION: Final = "switchboard.invocation_id"
 PROTOCOL: Final = "switchboard.protocol"
 OUTCOME: Final = "switchboard.outcome"
-"""How it ended: the finish reason, the code of an error, `cancelled`, or `ok`."""
+"""The finish reason, the code of an error, `cancelled`, `incomplete`, or `ok`."""
 CANCELLED: Final = "switchboard.cancelled"
 FILTERED: Final = "switchboard.filtered"
 DEGRADED: Final = "switchboard.degraded"
-"""What went on without: `agents`, `history`, `search`."""
+"""The parts that a turn had to do without: `agents`, `history`, `search`."""
 SOURCES: Final = "switchboard.sources"
 SEARCH_MODE: Final = "switchboard.search.mode"
 TEXTS: Final = "switchboard.texts"

@@ -1,6 +1,6 @@
-"""What all spans have in common: how they begin, and how they say that something did not end well.
+"""What all spans share: the peer, the caller's trace, the tokens, and how an operation failed.
 
-A span never carries an exception: its message may hold what a user said. Its kind is enough, and the log has the rest.
+A span never holds an exception, because its message may hold what a user said. It holds the kind of the error.
 """
 
 import asyncio
@@ -26,23 +26,23 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """What a part of the app works with."""
+    """The service or the index that a part of the app uses, as spans name it."""
 
     provider: str
-    """Who offers a model; empty for what is none."""
+    """The provider of a model, in the conventions' words; empty for all but models."""
     name: str
-    """The model, the index."""
+    """The name of the model or the index, or the kind of the service."""
     address: str | None = None
-    """Where it is, as a URL; None: in this process."""
+    """Its URL; None: it runs in this process."""
 
     @property
     def kind(self) -> SpanKind:
-        """Whether calls leave the process."""
+        """`CLIENT` if calls leave the process, else `INTERNAL`."""
         return SpanKind.CLIENT if self.address else SpanKind.INTERNAL
 
     @property
     def attributes(self) -> dict[str, AttributeValue]:
-        """Who and where it is."""
+        """The attributes for the provider and the address."""
         found: dict[str, AttributeValue] = {names.PROVIDER: self.provider} if self.provider else {}
         if self.address:
             url = urlsplit(self.address)
@@ -52,19 +52,19 @@ class Peer:
 
 
 def callers_trace(context: RequestContext) -> Context:
-    """The trace that the caller's request belongs to; a new one if its `traceparent` is none or is wrong."""
+    """Return the trace that the caller's `traceparent` names; a new trace if it is missing or malformed."""
     return _PROPAGATOR.extract({"traceparent": context.trace_parent}, get_current())
 
 
 def with_usage(span: Span, usage: Usage | None) -> None:
-    """Note what was counted."""
+    """Record the tokens, if they were counted."""
     if usage:
         span.set_attribute(names.INPUT_TOKENS, usage.prompt_tokens)
         span.set_attribute(names.OUTPUT_TOKENS, usage.completion_tokens)
 
 
 def failed(span: Span, error: BaseException, deadline: float = math.inf) -> None:
-    """Note how an operation did not end well: stopped by its deadline, or by others, or by which kind of error."""
+    """Record that an operation failed, timed out at its deadline, or was cancelled."""
     if isinstance(error, asyncio.CancelledError | GeneratorExit):
         if asyncio.get_running_loop().time() < deadline:
             span.set_attribute(names.CANCELLED, True)
@@ -84,7 +84,7 @@ def failed(span: Span, error: BaseException, deadline: float = math.inf) -> None
 def operation(
     tracer: Tracer, name: str, kind: SpanKind, attributes: Mapping[str, AttributeValue], deadline: float = math.inf
 ) -> Generator[Span]:
-    """A span around what one coroutine does, and the parent of what it starts."""
+    """Make a span around a block; spans that the block starts become its children."""
     span = tracer.start_span(name, kind=kind, attributes=attributes)
     try:
         with trace.use_span(span, record_exception=False, set_status_on_exception=False):

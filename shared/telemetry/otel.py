@@ -1,7 +1,8 @@
-"""Tracing with OpenTelemetry: what is put around the parts of the app, and around its turns."""
+"""Tracing with OpenTelemetry: makes the spans of turns and agents, and wraps the parts of the app."""
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from opentelemetry.trace import SpanKind, Tracer
 
@@ -10,41 +11,35 @@ from shared.chat_types import ChatRequest, RequestContext
 from shared.errors import NotConfigured, SwitchboardError
 from shared.events import ChatEvent, Usage
 from shared.guard import SafetyService
-from shared.outbound.openai_service.connection import OpenAIConnection
 from shared.retrieval import Embedder, Retriever
 from shared.settings import Settings
-from shared.telemetry import Telling, names
+from shared.telemetry import RecordMessage, names
 from shared.telemetry.exporting import tracer_provider
-from shared.telemetry.model import TracedModel
 from shared.telemetry.operation import Peer, failed, operation, with_usage
-from shared.telemetry.retriever import TracedEmbedder, TracedRetriever
-from shared.telemetry.safety import TracedSafety
+from shared.telemetry.parts import TracedEmbedder, TracedModel, TracedRetriever, TracedSafety
 from shared.telemetry.turns import traced_turn
-
-_PROVIDERS = {"openai": "openai", "openai-compatible": "openai", "azure-openai": "azure.ai.openai"}
-"""The conventions' names, by the kind of the connection."""
 
 
 class OtelTracing:
     """A `Tracing` that makes spans.
 
     Args:
-        settings: What the parts are and where.
         tracer: Makes the spans.
+        model: The model that answers, and its address.
+        content: Whether to record texts (`TELEMETRY_CONTENT`).
     """
 
-    def __init__(self, settings: Settings, tracer: Tracer) -> None:
-        self._settings = settings
+    def __init__(self, tracer: Tracer, model: Peer, *, content: bool) -> None:
         self._tracer = tracer
-        self._openai = OpenAIConnection.from_settings(settings)
-        self._content = settings.telemetry_content
+        self._model = model
+        self._content = content
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "OtelTracing":
-        """Trace, and send the spans wherever the settings say.
+    def from_settings(cls, settings: Settings, model: Peer) -> "OtelTracing":
+        """Make spans, and send them to the receivers that the settings name.
 
         Raises:
-            NotConfigured: the settings, or OpenTelemetry's own variables, make no sense.
+            NotConfigured: the settings, or OpenTelemetry's own variables, are wrong.
         """
         try:
             provider = tracer_provider(settings)
@@ -53,57 +48,41 @@ class OtelTracing:
                 "Traces cannot be set up: check the variables that begin with OTEL_, and "
                 "APPLICATIONINSIGHTS_CONNECTION_STRING."
             ) from exc
-        return cls(settings, provider.get_tracer("switchboard"))
+        return cls(provider.get_tracer("switchboard"), model, content=settings.telemetry_content)
 
     def turn(
         self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, workflow: str
     ) -> AsyncGenerator[ChatEvent]:
         """Pass on a turn's events; see `turns.traced_turn`."""
-        model, content = self._model_peer, self._content
+        model, content = self._model, self._content
         return traced_turn(events, request, context, workflow, tracer=self._tracer, model=model, content=content)
 
     @contextmanager
-    def agent(self, name: str) -> Generator[Telling]:
-        """Watch an agent while it makes a message."""
+    def agent(self, name: str) -> Generator[RecordMessage]:
+        """Make the span of an agent while it makes a message."""
         attributes = {names.OPERATION: "invoke_agent", names.AGENT: name}
         with operation(self._tracer, f"invoke_agent {name}", SpanKind.INTERNAL, attributes) as span:
 
-            def tell(usage: Usage | None, error: SwitchboardError | None) -> None:
+            def record(usage: Usage | None, error: SwitchboardError | None) -> None:
                 with_usage(span, usage)
                 span.set_attribute(names.OUTCOME, error.code if error else "ok")
                 if error:
                     failed(span, error)
 
-            yield tell
+            yield record
 
     def model(self, model: ChatModel) -> ChatModel:
-        """The same model, traced."""
-        return TracedModel(model, self._model_peer, self._tracer, content=self._content)
+        """Wrap the model."""
+        return TracedModel(model, self._model, self._tracer, content=self._content)
 
-    def retriever(self, retriever: Retriever) -> Retriever:
-        """The same retriever, traced."""
-        settings = self._settings
-        index = settings.azure_search_knowledge_base or settings.azure_search_index or "embedded"
-        peer = Peer("", index, settings.azure_search_endpoint)
+    def retriever(self, retriever: Retriever, peer: Peer) -> Retriever:
+        """Wrap the retriever, which searches this index."""
         return TracedRetriever(retriever, peer, self._tracer, content=self._content)
 
     def embedder(self, embedder: Embedder) -> Embedder:
-        """The same embedder, traced."""
-        return TracedEmbedder(embedder, self._peer_of(embedder.model), self._tracer)
+        """Wrap the embedder, whose service is the model's."""
+        return TracedEmbedder(embedder, replace(self._model, name=embedder.model), self._tracer)
 
-    def safety(self, service: SafetyService) -> SafetyService:
-        """The same safety service, traced."""
-        settings = self._settings
-        at_rai = settings.rai_backend == "rai"
-        address = settings.rai_endpoint if at_rai else settings.content_safety_endpoint
-        if address and "://" not in address:
-            address = f"grpc://{address}"
-        return TracedSafety(service, Peer("", settings.rai_backend, address), self._tracer)
-
-    @property
-    def _model_peer(self) -> Peer:
-        return self._peer_of(self._openai.chat_model.name if self._openai else "extractive")
-
-    def _peer_of(self, model: str) -> Peer:
-        openai = self._openai
-        return Peer(_PROVIDERS[openai.kind], model, openai.base_url) if openai else Peer("switchboard", model)
+    def safety(self, service: SafetyService, peer: Peer) -> SafetyService:
+        """Wrap the safety service, which is at this address."""
+        return TracedSafety(service, peer, self._tracer)

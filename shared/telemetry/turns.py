@@ -1,8 +1,9 @@
-"""The span of a turn: stream to stream, like the guard and the recorder, and outside of both.
+"""The span of a turn: wraps the events of a turn, as the guard and the recorder do, and is the outermost of the three.
 
-It begins with the turn and ends with its last event, when the trigger has long returned. It is the current span of the
-task that runs the turn, which does nothing else, so that tasks which the turn starts inherit it. It is not taken back
-by a token, as is usual: to do that for each event would cost as much as all else that is done with a token.
+The span starts with the turn and ends with its last event, when the trigger has long returned. It is the current span
+of the task that runs the turn, so tasks that the turn starts inherit it. It stays current between two events: that task
+does nothing else, and to set and reset it for each event would cost as much as everything else that is done with a
+token.
 """
 
 import re
@@ -34,7 +35,7 @@ from shared.telemetry.content import input_messages, output_message, output_mess
 from shared.telemetry.operation import Peer, callers_trace, failed, with_usage
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""Conversations have such names here; what else a caller calls one may be anything."""
+"""Ids of our conversations. Other ids come from the caller and may hold anything, so they are not recorded."""
 
 
 async def traced_turn(
@@ -47,16 +48,16 @@ async def traced_turn(
     model: Peer,
     content: bool,
 ) -> AsyncGenerator[ChatEvent]:
-    """Pass on a turn's events as they come, and note what they tell.
+    """Pass on a turn's events as they come, and record them in a span.
 
     Args:
         events: The turn.
-        request: What is asked.
+        request: The question, with its conversation.
         context: The request's.
-        workflow: What answers: `chat` or `team`.
+        workflow: `chat` or `team`.
         tracer: Makes the span.
-        model: What answers, unless an agent names another.
-        content: Whether to note what is said.
+        model: The model that answers, unless an agent names another.
+        content: Whether to record texts.
     """
     parent = callers_trace(context)
     span = tracer.start_span(
@@ -73,31 +74,31 @@ async def traced_turn(
     )
     if request.conversation_id and _UUID.fullmatch(request.conversation_id):
         span.set_attribute(names.CONVERSATION, request.conversation_id)
-    told = _Told(span, request, is_team=workflow == "team", content=content)
+    recorder = _TurnRecorder(span, request, is_team=workflow == "team", content=content)
     outside = get_current()
     attach(trace.set_span_in_context(span, parent))
     try:
         async with aclosing(events):
             async for event in events:
-                told.see(event)
+                recorder.record(event)
                 yield event
     except BaseException as error:
-        if not told.is_over:
+        if not recorder.is_over:
             failed(span, error, context.deadline)
         raise
     finally:
         attach(outside)
-        told.end()
+        recorder.end()
 
 
-class _Told:
-    """What the events of one turn have told of it."""
+class _TurnRecorder:
+    """Records the events of one turn in its span."""
 
     def __init__(self, span: Span, request: ChatRequest, *, is_team: bool, content: bool) -> None:
         self._span = span
         self._is_team = is_team
-        self._begun = time.perf_counter()
-        self._is_first = True
+        self._started_at = time.perf_counter()
+        self._awaits_first = True
         self._degraded: set[str] = set()
         self._content = content
         self._text: list[str] = []
@@ -108,63 +109,63 @@ class _Told:
 
     @property
     def is_over(self) -> bool:
-        """Whether the last event has come."""
+        """Whether the last event was seen."""
         return self._reason is not None
 
-    def see(self, event: ChatEvent) -> None:
-        """Note what an event tells."""
+    def record(self, event: ChatEvent) -> None:
+        """Record one event."""
         match event:
             case TextDelta():
-                if self._is_first:
-                    self._first()
+                if self._awaits_first:
+                    self._record_first()
                 if self._content:
                     self._text.append(event.text)
             case Retrieved():
                 self._span.set_attribute(names.SOURCES, len(event.data_points))
-                self._note_degraded(event.thoughts)
+                self._record_degraded(event.thoughts)
             case CompletionStarted():
-                self._started(event)
+                self._record_start(event)
             case ThoughtsAdded():
-                self._note_degraded(event.thoughts)
+                self._record_degraded(event.thoughts)
             case AgentMessage():
-                self._agent(event)
+                self._record_message(event)
             case Finished():
-                self._finished(event)
+                self._record_finish(event)
             case FilterAnnotation() | Failed():
-                pass  # the latter is made outside, of what the turn raises
+                pass  # `Failed` is made outside of this wrapper, from an exception that `failed` records
             case _:
                 assert_never(event)
 
     def end(self) -> None:
-        """The turn is over, and its span with it."""
+        """End the span."""
         if self._degraded:
             self._span.set_attribute(names.DEGRADED, sorted(self._degraded))
         if self._content and (said := [*self._messages, *self._answer()]):
             self._span.set_attribute(names.OUTPUT, output_messages(*said))
         self._span.end()
 
-    def _started(self, event: CompletionStarted) -> None:
+    def _record_start(self, event: CompletionStarted) -> None:
         self._span.set_attribute(names.RESPONSE_ID, event.id)
         if not self._is_team:
             self._span.set_attribute(names.RESPONSE_MODEL, event.model)
 
-    def _first(self) -> None:
-        self._is_first = False
-        self._span.set_attribute(names.TIME_TO_FIRST, time.perf_counter() - self._begun)
+    def _record_first(self) -> None:
+        self._awaits_first = False
+        self._span.set_attribute(names.TIME_TO_FIRST, time.perf_counter() - self._started_at)
 
-    def _agent(self, message: AgentMessage) -> None:
-        self._note_degraded(message.thoughts)
+    def _record_message(self, message: AgentMessage) -> None:
+        self._record_degraded(message.thoughts)
         if message.error:
             self._degraded.add("agents")
-        elif self._is_first:
-            self._first()
+        elif self._awaits_first:
+            self._record_first()
         if isinstance(message.error, ContentFiltered):
             self._span.set_attribute(names.FILTERED, True)
         if self._content:
             reason = message.finished.reason if message.finished else None
             self._messages.append(output_message(message.text, reason, author=message.agent))
 
-    def _finished(self, event: Finished) -> None:
+    def _record_finish(self, event: Finished) -> None:
         self._reason = event.reason
         self._span.set_attribute(names.FINISH_REASONS, [event.reason])
         self._span.set_attribute(names.OUTCOME, event.reason)
@@ -175,5 +176,5 @@ class _Told:
     def _answer(self) -> list[Any]:
         return [output_message("".join(self._text), self._reason)] if self._text else []
 
-    def _note_degraded(self, thoughts: Iterable[Thought]) -> None:
+    def _record_degraded(self, thoughts: Iterable[Thought]) -> None:
         self._degraded |= {thought.degraded for thought in thoughts if thought.degraded}

@@ -9,8 +9,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import Tracer
 from opentelemetry.util.types import AttributeValue
 
-from shared.settings import Settings
+from shared.telemetry.operation import Peer
 from shared.telemetry.otel import OtelTracing
+
+EXTRACTIVE = Peer("switchboard", "extractive")
 
 
 @dataclass(slots=True)
@@ -26,9 +28,9 @@ class Spans:
         provider.add_span_processor(SimpleSpanProcessor(self._kept))
         self.tracer = provider.get_tracer("tests")
 
-    def tracing(self, **settings: str) -> OtelTracing:
+    def tracing(self, model: Peer = EXTRACTIVE, *, content: bool = False) -> OtelTracing:
         """A tracing whose spans are kept here."""
-        return OtelTracing(Settings.read(settings), self.tracer)
+        return OtelTracing(self.tracer, model, content=content)
 
     @property
     def ended(self) -> list[ReadableSpan]:

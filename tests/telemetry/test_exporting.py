@@ -10,6 +10,7 @@ import pytest
 from shared.errors import NotConfigured
 from shared.settings import Settings
 from shared.telemetry.otel import OtelTracing
+from tests.telemetry.spans import EXTRACTIVE
 
 ROOT = Path(__file__).parents[2]
 KEY = "11111111-2222-4333-8444-555555555555"
@@ -86,11 +87,11 @@ def test_both_receivers_can_be_had_and_the_exporters_own_telemetry_stays_off() -
 def test_a_variable_that_makes_no_sense_is_told_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "0")
     with pytest.raises(NotConfigured, match="OTEL_"):
-        OtelTracing.from_settings(Settings.read(COLLECTOR))
+        OtelTracing.from_settings(Settings.read(COLLECTOR), EXTRACTIVE)
 
 
 def test_a_connection_string_that_makes_no_sense_is_told_at_the_start() -> None:
     connection = f"InstrumentationKey={KEY};sk-secret"
     with pytest.raises(NotConfigured, match="APPLICATIONINSIGHTS_CONNECTION_STRING") as raised:
-        OtelTracing.from_settings(Settings.read({"APPLICATIONINSIGHTS_CONNECTION_STRING": connection}))
+        OtelTracing.from_settings(Settings.read({"APPLICATIONINSIGHTS_CONNECTION_STRING": connection}), EXTRACTIVE)
     assert "sk-secret" not in raised.value.message

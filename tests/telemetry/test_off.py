@@ -10,8 +10,7 @@ from shared.chat_types import ChatRequest, Message, RequestContext, Role
 from shared.core.turn import run_turn
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from shared.settings import Settings
-from shared.telemetry.model import TracedModel
-from shared.telemetry.retriever import TracedRetriever
+from shared.telemetry.parts import TracedModel, TracedRetriever
 
 
 async def test_off_the_parts_and_the_turns_are_bare(tmp_path: Path) -> None:

@@ -11,9 +11,11 @@ from shared.chat_types import PartHealth, RequestContext, ToolCall
 from shared.errors import Unavailable
 from shared.events import Usage
 from shared.guard import Buffer, Completion, SafetyEvent, SafetySession
+from shared.telemetry.operation import Peer
 from tests.telemetry.spans import Spans
 
-OPENAI = {"OPENAI_BASE_URL": "https://models.example/v1", "OPENAI_CHAT_MODEL": "gpt", "OPENAI_EMBEDDING_MODEL": "vec"}
+OPENAI = Peer("openai", "gpt", "https://models.example/v1")
+RAI = Peer("", "rai")
 HEALTH = PartHealth("scripted", ok=True, detail="")
 
 
@@ -48,7 +50,7 @@ class Model:
 async def test_a_model_says_what_it_said_and_its_call_is_noted(spans: Spans) -> None:
     call = ToolCall("1", "search", "{}")
     model = Model(call, ModelFinished("tool_calls", Usage(3, 4)))
-    traced = spans.tracing(**OPENAI).model(model)
+    traced = spans.tracing(OPENAI).model(model)
     request = ModelRequest((), "", temperature=0.5, seed=7, model="gpt-large")
     assert [event async for event in traced.stream(request, context())] == list(model.events)
     assert spans.ended[0].name == "chat gpt-large"
@@ -64,7 +66,7 @@ async def test_a_model_says_what_it_said_and_its_call_is_noted(spans: Spans) -> 
 
 async def test_closing_a_traced_answer_early_closes_the_models(spans: Spans) -> None:
     model = Model(ModelText("One"), ModelText(" two"))
-    async with aclosing(spans.tracing(**OPENAI).model(model).stream(ModelRequest((), ""), context())) as events:
+    async with aclosing(spans.tracing(OPENAI).model(model).stream(ModelRequest((), ""), context())) as events:
         await anext(events)
     assert model.closed
     assert spans.last["switchboard.cancelled"] is True
@@ -86,7 +88,7 @@ class Embedder:
 
 
 async def test_vectors_are_noted_by_their_number_and_texts_never(spans: Spans) -> None:
-    tracing = spans.tracing(**OPENAI, TELEMETRY_CONTENT="true", OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9")
+    tracing = spans.tracing(OPENAI, content=True)
     assert await tracing.embedder(Embedder()).embed(["Wolpertinger", "b"]) == [[12.0], [1.0]]
     (span,) = spans.ended
     assert span.name == "embeddings vec"
@@ -96,7 +98,7 @@ async def test_vectors_are_noted_by_their_number_and_texts_never(spans: Spans) -
 
 async def test_an_embedders_fault_is_noted_and_raised(spans: Spans) -> None:
     with pytest.raises(Unavailable):
-        await spans.tracing(**OPENAI).embedder(Embedder(Unavailable("Wolpertinger"))).embed(["a"])
+        await spans.tracing(OPENAI).embedder(Embedder(Unavailable("Wolpertinger"))).embed(["a"])
     assert spans.last["error.type"] == "unavailable"
 
 
@@ -147,7 +149,7 @@ async def use(session: SafetySession) -> None:
 
 @pytest.mark.parametrize("step", ["session", "commit", "finish", "events"])
 async def test_a_sessions_fault_is_noted_even_if_who_uses_it_says_nothing(spans: Spans, step: str) -> None:
-    traced = spans.tracing().safety(Safety(step))
+    traced = spans.tracing().safety(Safety(step), RAI)
     try:
         async with traced.session(context()) as session:
             with pytest.raises(Unavailable):
@@ -160,7 +162,7 @@ async def test_a_sessions_fault_is_noted_even_if_who_uses_it_says_nothing(spans:
 
 async def test_a_session_that_is_left_after_its_end_is_not_cancelled(spans: Spans) -> None:
     async def leave() -> None:
-        async with spans.tracing().safety(Safety()).session(context()) as session:
+        async with spans.tracing().safety(Safety(), RAI).session(context()) as session:
             await use(session)
             raise asyncio.CancelledError
 
@@ -172,7 +174,7 @@ async def test_a_session_that_is_left_after_its_end_is_not_cancelled(spans: Span
 
 async def test_the_companions_sessions_go_on_with_their_callers_trace(spans: Spans) -> None:
     asked = RequestContext("id", context().deadline, trace_parent=f"00-{'ab' * 16}-{'cd' * 8}-01")
-    async with spans.tracing().safety(Safety()).session(asked) as session:
+    async with spans.tracing().safety(Safety(), RAI).session(asked) as session:
         await use(session)
     (span,) = spans.ended
     assert span.parent

@@ -1,0 +1,303 @@
+"""The parts of the app in spans: model calls, searches, embeddings and safety checks.
+
+Each class wraps a part, does what the part does, and records it.
+"""
+
+import time
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from typing import assert_never
+
+from opentelemetry import trace
+from opentelemetry.trace import Span, Tracer
+from opentelemetry.util.types import AttributeValue
+
+from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText
+from shared.chat_types import Access, PartHealth, RequestContext, ToolCall
+from shared.errors import SwitchboardError
+from shared.events import CompletionStarted, FilterAnnotation
+from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent, SafetyService, SafetySession
+from shared.retrieval import Embedder, Retriever, SearchQuery, SearchResult
+from shared.telemetry import names
+from shared.telemetry.content import documents, input_messages, output_message, output_messages
+from shared.telemetry.operation import Peer, callers_trace, failed, operation, with_usage
+
+
+class TracedModel:
+    """Wraps a `ChatModel`: one span a call, from the request to the end of the answer.
+
+    Args:
+        model: The model.
+        peer: Its name and address.
+        tracer: Makes the spans.
+        content: Whether to record prompts and answers.
+    """
+
+    def __init__(self, model: ChatModel, peer: Peer, tracer: Tracer, *, content: bool) -> None:
+        self.takes_images = model.takes_images
+        self._model = model
+        self._peer = peer
+        self._tracer = tracer
+        self._content = content
+
+    async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
+        """See `ChatModel.stream`."""
+        name = request.model or self._peer.name
+        attributes = {names.OPERATION: "chat", **self._peer.attributes, **_options(request, name)}
+        span = self._tracer.start_span(f"chat {name}", kind=self._peer.kind, attributes=attributes)
+        recorder = _CallRecorder(span, request if self._content else None)
+        try:
+            async with aclosing(self._model.stream(request, context)) as events:
+                async for event in events:
+                    recorder.record(event)
+                    yield event
+        except BaseException as error:
+            failed(span, error, context.deadline)
+            raise
+        finally:
+            recorder.end()
+
+    async def check(self) -> PartHealth:
+        """See `ChatModel.check`."""
+        return await self._model.check()
+
+    async def aclose(self) -> None:
+        """Close what the model opened."""
+        await self._model.aclose()
+
+
+def _options(request: ModelRequest, name: str) -> dict[str, AttributeValue]:
+    optional: dict[str, AttributeValue | None] = {
+        names.REQUEST_TEMPERATURE: request.temperature,
+        names.REQUEST_SEED: request.seed,
+        names.REQUEST_MAX_TOKENS: request.max_tokens,
+    }
+    given = {key: value for key, value in optional.items() if value is not None}
+    return {names.REQUEST_MODEL: name, names.REQUEST_STREAM: True, **given}
+
+
+class _CallRecorder:
+    """Records the events of one model call in its span."""
+
+    def __init__(self, span: Span, request: ModelRequest | None) -> None:
+        self._span = span
+        self._started_at = time.perf_counter()
+        self._awaits_first = True
+        self._content = request is not None
+        self._text: list[str] = []
+        self._calls: list[ToolCall] = []
+        self._reason: str | None = None
+        if request:
+            span.set_attribute(names.INPUT, input_messages(request.messages))
+
+    def record(self, event: ModelEvent) -> None:
+        match event:
+            case ModelText():
+                if self._awaits_first:
+                    self._record_first()
+                if self._content:
+                    self._text.append(event.text)
+            case CompletionStarted():
+                self._span.set_attribute(names.RESPONSE_ID, event.id)
+                self._span.set_attribute(names.RESPONSE_MODEL, event.model)
+            case ToolCall():
+                if self._awaits_first:
+                    self._record_first()
+                self._calls.append(event)
+            case ModelFinished():
+                self._reason = event.reason
+                self._span.set_attribute(names.FINISH_REASONS, [event.reason])
+                self._span.set_attribute(names.OUTCOME, event.reason)
+                with_usage(self._span, event.usage)
+            case FilterAnnotation():
+                pass
+            case _:
+                assert_never(event)
+
+    def end(self) -> None:
+        if self._reason is None:
+            self._span.set_attribute(names.FINISH_REASONS, ["error"])  # the answer ended early, for whatever reason
+        if self._content and (self._text or self._calls):
+            answer = output_message("".join(self._text), self._reason, self._calls)
+            self._span.set_attribute(names.OUTPUT, output_messages(answer))
+        self._span.end()
+
+    def _record_first(self) -> None:
+        self._awaits_first = False
+        self._span.set_attribute(names.TIME_TO_FIRST, time.perf_counter() - self._started_at)
+
+
+class TracedRetriever:
+    """Wraps a `Retriever`: one span a search.
+
+    Args:
+        retriever: The retriever.
+        peer: The index and its address.
+        tracer: Makes the spans.
+        content: Whether to record queries, and the names of the passages found.
+    """
+
+    def __init__(self, retriever: Retriever, peer: Peer, tracer: Tracer, *, content: bool) -> None:
+        self._retriever = retriever
+        self._peer = peer
+        self._tracer = tracer
+        self._content = content
+
+    async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
+        """See `Retriever.search`."""
+        attributes: dict[str, AttributeValue] = {
+            names.OPERATION: "retrieval",
+            names.DATA_SOURCE: self._peer.name,
+            names.RETRIEVAL_TOP: query.top,
+            **self._peer.attributes,
+        }
+        if self._content:
+            attributes[names.QUERY] = query.text
+        name = f"retrieval {self._peer.name}"
+        with operation(self._tracer, name, self._peer.kind, attributes, context.deadline) as span:
+            found = await self._retriever.search(query, context)
+            span.set_attribute(names.OUTCOME, "ok")
+            span.set_attribute(names.SOURCES, len(found.passages))
+            span.set_attribute(names.SEARCH_MODE, found.mode.value)
+            if found.note:
+                span.set_attribute(names.DEGRADED, ["search"])
+            if self._content:
+                named = [(passage.sourcepage, passage.score) for passage in found.passages]
+                span.set_attribute(names.DOCUMENTS, documents(named))
+            return found
+
+    async def may_see(self, document: str, access: Access) -> bool:
+        """See `Retriever.may_see`."""
+        return await self._retriever.may_see(document, access)
+
+    async def check(self) -> PartHealth:
+        """See `Retriever.check`."""
+        return await self._retriever.check()
+
+    async def aclose(self) -> None:
+        """Close what the retriever opened."""
+        await self._retriever.aclose()
+
+
+class TracedEmbedder:
+    """Wraps an `Embedder`: one span a call.
+
+    Args:
+        embedder: The embedder.
+        peer: Its model and address.
+        tracer: Makes the spans.
+    """
+
+    def __init__(self, embedder: Embedder, peer: Peer, tracer: Tracer) -> None:
+        self._embedder = embedder
+        self._peer = peer
+        self._tracer = tracer
+
+    @property
+    def model(self) -> str:
+        """The embedding model's name."""
+        return self._embedder.model
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """See `Embedder.embed`."""
+        attributes: dict[str, AttributeValue] = {
+            names.OPERATION: "embeddings",
+            names.REQUEST_MODEL: self.model,
+            names.TEXTS: len(texts),
+            **self._peer.attributes,
+        }
+        with operation(self._tracer, f"embeddings {self.model}", self._peer.kind, attributes) as span:
+            vectors = await self._embedder.embed(texts)
+            span.set_attribute(names.OUTCOME, "ok")
+            return vectors
+
+    async def aclose(self) -> None:
+        """Close what the embedder opened."""
+        await self._embedder.aclose()
+
+
+class TracedSafety:
+    """Wraps a `SafetyService`: one span a session, with its end and whether it found something forbidden.
+
+    Args:
+        service: The safety service.
+        peer: Its kind and address.
+        tracer: Makes the spans.
+    """
+
+    def __init__(self, service: SafetyService, peer: Peer, tracer: Tracer) -> None:
+        self._service = service
+        self._peer = peer
+        self._tracer = tracer
+
+    @asynccontextmanager
+    async def session(self, context: RequestContext) -> AsyncGenerator[SafetySession]:
+        """Open a session; see `SafetyService.session`. The companion function opens sessions outside of a turn."""
+        in_turn = trace.get_current_span().get_span_context().is_valid
+        span = self._tracer.start_span(
+            f"safety {self._peer.name}",
+            None if in_turn else callers_trace(context),
+            kind=self._peer.kind,
+            attributes={names.SAFETY: self._peer.name, names.BLOCKED: False, **self._peer.attributes},
+        )
+        traced: _TracedSession | None = None
+        try:
+            async with self._service.session(context) as session:
+                yield (traced := _TracedSession(session, span, context.deadline))
+        except BaseException as error:
+            if not (traced and traced.is_over):
+                failed(span, error, context.deadline)
+            raise
+        finally:
+            span.end()
+
+    async def check(self) -> PartHealth:
+        """See `SafetyService.check`."""
+        return await self._service.check()
+
+    async def aclose(self) -> None:
+        """Close what the service opened."""
+        await self._service.aclose()
+
+
+class _TracedSession:
+    """Wraps a session to record its faults: its user handles them, so the block above may end without an exception."""
+
+    def __init__(self, session: SafetySession, span: Span, deadline: float) -> None:
+        self._session = session
+        self._span = span
+        self._deadline = deadline
+        self.is_over = False
+        """Whether the end of the session is recorded."""
+
+    async def send(self, buffer: Buffer) -> None:
+        with self._recording_faults():
+            await self._session.send(buffer)
+
+    async def commit(self) -> None:
+        with self._recording_faults():
+            await self._session.commit()
+
+    async def finish(self) -> None:
+        with self._recording_faults():
+            await self._session.finish()
+
+    async def events(self) -> AsyncGenerator[SafetyEvent]:
+        with self._recording_faults():
+            async with aclosing(self._session.events()) as events:
+                async for event in events:
+                    if isinstance(event, AnalysisResult) and event.blocking:
+                        self._span.set_attribute(names.BLOCKED, True)
+                    if isinstance(event, Completion):
+                        self._span.set_attribute(names.OUTCOME, "ok" if event.whole else "incomplete")
+                        self.is_over = True
+                    yield event
+
+    @contextmanager
+    def _recording_faults(self) -> Generator[None]:
+        try:
+            yield
+        except SwitchboardError as error:
+            failed(self._span, error, self._deadline)
+            self.is_over = True
+            raise
