@@ -1,28 +1,29 @@
-"""Which settings need which others: a service that is configured by half is never silently left out."""
+"""Rules between settings: one that is missing, or that has no effect beside the others, is an error.
+
+So a service that is configured only in part is never silently left out.
+"""
 
 import re
 from collections.abc import Iterator
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from shared.settings import Settings
+from shared.settings_fields import SettingsFields
 
 INDEX_FIELDS = (
     *("id", "content", "category", "sourcepage", "sourcefile", "oids", "groups"),
     *("embedding", "imageEmbedding", "fingerprint"),
 )
-"""What `AZURE_SEARCH_FIELDS` may rename: the fields of azure-search-openai-demo's index, and ingestion's own."""
+"""The fields that `AZURE_SEARCH_FIELDS` may rename: those of azure-search-openai-demo's index, and ingestion's own."""
 
 
-def half_configured(settings: "Settings") -> list[str]:
-    """A sentence for each setting that is missing, or that has no effect as things are."""
+def half_configured(settings: SettingsFields) -> list[str]:
+    """A sentence for each setting that is missing, or that has no effect beside the others."""
     rules = (_model, _history, _safety, _azure_services, _search, _content, _identity, _telemetry)
     return [problem for rule in rules for problem in rule(settings)]
 
 
-def _model(settings: "Settings") -> Iterator[str]:
+def _model(settings: SettingsFields) -> Iterator[str]:
     openai = settings.openai_base_url or settings.openai_api_key
     azure = settings.azure_openai_endpoint
     if openai and azure:
@@ -42,10 +43,10 @@ def _model(settings: "Settings") -> Iterator[str]:
         yield "AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set."
     if settings.chat_reasoning_effort and not (openai or azure):
         yield "CHAT_REASONING_EFFORT is set: name a model that answers, or unset it."
-    yield from _in_the_clear("AZURE_OPENAI_ENDPOINT", azure)
+    yield from _unencrypted("AZURE_OPENAI_ENDPOINT", azure)
 
 
-def _history(settings: "Settings") -> Iterator[str]:
+def _history(settings: SettingsFields) -> Iterator[str]:
     in_table = settings.history_backend == "azure-table"
     if in_table and not (settings.history_table_endpoint or settings.azure_web_jobs_storage):
         yield "HISTORY_TABLE_ENDPOINT is missing: name it, or set AzureWebJobsStorage to a connection string."
@@ -53,7 +54,7 @@ def _history(settings: "Settings") -> Iterator[str]:
         yield "HISTORY_TABLE_ENDPOINT is set: set HISTORY_BACKEND to azure-table, or unset it."
 
 
-def _safety(settings: "Settings") -> Iterator[str]:
+def _safety(settings: SettingsFields) -> Iterator[str]:
     endpoint = settings.rai_endpoint
     if settings.rai_mode != "off" and settings.rai_backend == "rai" and not endpoint:
         yield "RAI_ENDPOINT is missing: name the RAI service, or set RAI_MODE to off."
@@ -70,7 +71,7 @@ def _safety(settings: "Settings") -> Iterator[str]:
         yield "RAI_ENDPOINT is another machine without TLS: use https://…, or set RAI_ALLOW_PLAINTEXT to true."
 
 
-def _azure_services(settings: "Settings") -> Iterator[str]:
+def _azure_services(settings: SettingsFields) -> Iterator[str]:
     services = {
         "CONTENT_SAFETY": (settings.content_safety_endpoint, settings.content_safety_api_key),
         "AZURE_SEARCH": (settings.azure_search_endpoint, settings.azure_search_api_key),
@@ -83,13 +84,13 @@ def _azure_services(settings: "Settings") -> Iterator[str]:
                 yield f"{name}_ENDPOINT is missing, though {name}_API_KEY is set."
         elif not _host(endpoint):
             yield f"{name}_ENDPOINT: should be a URL with its scheme, such as https://example.com."
-        elif in_the_clear := [*_in_the_clear(f"{name}_ENDPOINT", endpoint)]:
-            yield from in_the_clear
+        elif unencrypted := [*_unencrypted(f"{name}_ENDPOINT", endpoint)]:
+            yield from unencrypted
         elif endpoint.startswith("http://") and not key:
             yield f"{name}_ENDPOINT: without {name}_API_KEY it has to be https://…."
 
 
-def _search(settings: "Settings") -> Iterator[str]:
+def _search(settings: SettingsFields) -> Iterator[str]:
     parts = {
         "AZURE_SEARCH_INDEX": settings.azure_search_index,
         "AZURE_SEARCH_FIELDS": settings.azure_search_fields,
@@ -113,16 +114,16 @@ def _search(settings: "Settings") -> Iterator[str]:
             break
 
 
-def _content(settings: "Settings") -> Iterator[str]:
+def _content(settings: SettingsFields) -> Iterator[str]:
     if settings.content_storage and settings.content_storage_blobs:
         yield "CONTENT_STORAGE and CONTENT_STORAGE__blobServiceUri are set: unset one of the two."
     if settings.content_storage_queues and not settings.content_storage_blobs:
         yield "CONTENT_STORAGE__blobServiceUri is missing, though CONTENT_STORAGE__queueServiceUri is set."
-    yield from _in_the_clear("CONTENT_STORAGE__blobServiceUri", settings.content_storage_blobs)
-    yield from _in_the_clear("CONTENT_STORAGE__queueServiceUri", settings.content_storage_queues)
+    yield from _unencrypted("CONTENT_STORAGE__blobServiceUri", settings.content_storage_blobs)
+    yield from _unencrypted("CONTENT_STORAGE__queueServiceUri", settings.content_storage_queues)
 
 
-def _identity(settings: "Settings") -> Iterator[str]:
+def _identity(settings: SettingsFields) -> Iterator[str]:
     mode = settings.auth_mode
     named = {"AUTH_TENANT_ID": settings.auth_tenant_id, "AUTH_CLIENT_ID": settings.auth_client_id}
     if mode == "none":
@@ -138,10 +139,10 @@ def _identity(settings: "Settings") -> Iterator[str]:
         yield "AUTH_MODE is none: ACCESS_CONTROL=enforced needs callers who sign in."
     if settings.access_control_open_documents and settings.access_control != "enforced":
         yield "ACCESS_CONTROL_OPEN_DOCUMENTS is true: set ACCESS_CONTROL to enforced, or unset it."
-    yield from _in_the_clear("AUTH_AUTHORITY", settings.auth_authority)
+    yield from _unencrypted("AUTH_AUTHORITY", settings.auth_authority)
 
 
-def _telemetry(settings: "Settings") -> Iterator[str]:
+def _telemetry(settings: SettingsFields) -> Iterator[str]:
     connection = settings.applicationinsights_connection_string
     signs_in = settings.applicationinsights_authentication_string
     collector = settings.otel_exporter_otlp_endpoint
@@ -157,25 +158,25 @@ def _telemetry(settings: "Settings") -> Iterator[str]:
             "unset it."
         )
     if settings.telemetry_content:
-        yield from _in_the_clear("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
+        yield from _unencrypted("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
 
 
 _FIELD_NAME = r"[A-Za-z][A-Za-z0-9_]{0,127}"
-"""Of an index. Anything else would be an expression in the filters that keep rights."""
+"""The name of an index's field. Other text could change the filters that hold access rights."""
 _INSTRUMENTATION_KEY = r"(^|;)InstrumentationKey=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(;|$)"
 _SIGN_IN = r"(ClientId=[0-9a-f-]{36};)?Authorization=AAD(;ClientId=[0-9a-f-]{36})?;?"
 
 
-def _in_the_clear(name: str, address: str | None) -> Iterator[str]:
+def _unencrypted(name: str, address: str | None) -> Iterator[str]:
     if address and address.startswith("http://") and not _loopback(_host(address)):
         yield f"{name} is another machine without TLS: use https://…."
 
 
 def _host(url: str) -> str:
-    """The host; empty if it is no URL."""
+    """The host of a URL; empty if it is not a URL."""
     try:
         address = urlsplit(url)
-        host, _ = address.hostname, address.port  # which raises too
+        host, _ = address.hostname, address.port  # reading the port raises too
     except ValueError:
         return ""
     return host or ""

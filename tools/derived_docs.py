@@ -1,7 +1,7 @@
 """Write the parts of the documentation that derive from code, or with `--check` fail if they are not up to date.
 
-`docs/settings.md` is made from the descriptions in `shared/settings.py`. The tables of protocols in `README.md` and
-`docs/protocols.md` are made from `shared/wire/table.py`; `samples/requests.http` gets requests for new protocols.
+`docs/settings.md` is made from the descriptions in `shared/settings_fields.py`. The tables of protocols in `README.md`
+and `docs/protocols.md` are made from `shared/wire/table.py`; `samples/requests.http` gets requests for new protocols.
 """
 
 import json
@@ -27,18 +27,17 @@ TABLE_ENDS = "<!-- End of the table. -->\n"
 HEAD = """\
 # Settings
 
-<!-- Made of shared/settings.py by `make docs`: change it there. -->
+<!-- Made of shared/settings_fields.py by `make docs`: change it there. -->
 
 All are environment variables, and none has to be set; an empty one counts as left out. On a laptop they can be in
 `Values` of `local.settings.json` too (copy `local.settings.sample.json`), and the environment wins. In Azure they are
 application settings of the Function App; [deploy.md](deploy.md) sets them. Times are in seconds.
 
-Where a service of Azure has no key here, the app signs in with its managed identity (with `AZURE_CLIENT_ID`, which is
-`azure-identity`'s own, the user-assigned one of that id), or on a laptop as who did `az login`. The
-[roles](deploy.md#who-may-do-what) are the same.
+Where an Azure service has no key here, the app signs in with its managed identity; `AZURE_CLIENT_ID`, a variable of
+`azure-identity`, selects a user-assigned one. On a laptop it uses the account of `az login`. Both need the same
+[roles](deploy.md#who-may-do-what).
 
-The app reads them once. What is wrong with them, and a service that is configured by half, is said by `make run`, in
-`GET /api/health` and to callers.
+The app reads them once. `make run`, `GET /api/health` and callers get an error that names what is wrong or missing.
 """
 
 SECTIONS = {
@@ -51,12 +50,15 @@ SECTIONS = {
         "[protocols.md](protocols.md#which-protocol-a-request-speaks) says which protocol a request speaks.",
     ),
     "chat_agent": ("Agents", "[agents.md](agents.md) says what agents do."),
-    "rai_mode": ("Safety checks", "[safety.md](safety.md) says what is checked, and what comes of it."),
-    "azure_search_endpoint": ("Search", "[search.md](search.md) says what is asked of the service."),
-    "azure_vision_endpoint": ("Documents", "[documents.md](documents.md) says where they are and how they get in."),
-    "auth_mode": ("Who is calling", "[security.md](security.md) says whom the app believes."),
+    "rai_mode": ("Safety checks", "[safety.md](safety.md) says what is checked, and what happens then."),
+    "azure_search_endpoint": ("Search", "[search.md](search.md) describes the requests to the service."),
+    "azure_vision_endpoint": (
+        "Documents",
+        "[documents.md](documents.md) says where they are stored and how they are indexed.",
+    ),
+    "auth_mode": ("Who is calling", "[security.md](security.md) describes sign-in and access."),
     "telemetry_content": ("Telemetry", "[observability.md](observability.md) says what is sent."),
-    "history_backend": ("What is kept", ""),
+    "history_backend": ("Storage", ""),
 }
 """The first setting of each section, its heading, and a sentence above the table."""
 
@@ -69,7 +71,7 @@ FOOT = """\
 
 These are for `make run`, not for the app.
 
-| variable | default | what it says |
+| variable | default | meaning |
 |---|---|---|
 | `PORT` | `7071` | where to listen, as `Host.LocalHttpPort` of `local.settings.json` does; 0: any free port |
 | `HOST` | | `func`: in Azure Functions Core Tools, if they are installed |
@@ -133,7 +135,7 @@ def _page() -> Iterator[str]:
         if name in SECTIONS:
             heading, above = SECTIONS[name]
             yield f"\n## {heading}\n\n{above}{'\n\n' if above else ''}"
-            yield "| setting | default | what it says |\n|---|---|---|\n"
+            yield "| setting | default | meaning |\n|---|---|---|\n"
         default = _as_set(field.default)
         yield f"| `{variable(name)}` | {f'`{default}` ' if default else ''}| {_description(name, field)} |\n"
     yield FOOT

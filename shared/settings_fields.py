@@ -1,0 +1,266 @@
+"""Every setting of the app, with its type, its default and its description. `docs/settings.md` is made from this list.
+
+A field's name in capitals is the name of its environment variable; `shared/settings.py` has the exceptions.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+
+type _Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
+type _Uuid = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")]
+type _StorageName = Annotated[str, Field(pattern=r"^[a-z0-9](-?[a-z0-9]){2,56}$")]
+
+
+def _read_names(value: object) -> object:
+    """Parse `a=b, c=d` into a mapping; return anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    pairs = [pair.partition("=") for pair in value.split(",") if pair.strip()]
+    return {name.strip(): called.strip() for name, _, called in pairs}
+
+
+class SettingsFields(BaseModel):
+    """Every setting. Times are in seconds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    openai_base_url: _Url | None = Field(
+        default=None,
+        description="Base URL of an OpenAI-compatible service, such as `http://localhost:11434/v1` for Ollama. "
+        "Absent: `https://api.openai.com/v1`, if there is an `OPENAI_API_KEY`.",
+    )
+    openai_api_key: SecretStr | None = Field(
+        default=None, description="Key of that service; a local one may need none."
+    )
+    openai_chat_model: str | None = Field(
+        default=None, description="The model that answers, by the service's name for it."
+    )
+    openai_embedding_model: str | None = Field(
+        default=None, description="The model that makes vectors. Absent: no vector search."
+    )
+    azure_openai_endpoint: _Url | None = Field(
+        default=None,
+        description="Azure OpenAI resource, such as `https://contoso.openai.azure.com`.",
+    )
+    azure_openai_chat_deployment: str | None = Field(default=None, description="The deployment that answers.")
+    azure_openai_embedding_deployment: str | None = Field(
+        default=None, description="The deployment that makes vectors. Absent: no vector search."
+    )
+    azure_openai_api_key: SecretStr | None = Field(
+        default=None,
+        description="Key of the resource. Absent: managed identity, or the local sign-in.",
+    )
+    chat_default_protocol: str = Field(
+        default="ai-chat",
+        description="The protocol of a request on a bare route whose body selects none.",
+    )
+    chat_vision: bool = Field(
+        default=True,
+        description="Whether the model sees images. False: requests with images are refused with a sentence.",
+    )
+    chat_deadline_seconds: float = Field(
+        default=210,
+        gt=0,
+        le=1800,
+        description="How long an answer may take. Azure cuts an HTTP response that stays idle for 230 seconds.",
+    )
+    chat_reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
+        default=None,
+        description="How long a reasoning model may think. Absent: the model's own default.",
+    )
+    chat_agent: str | None = Field(
+        default=None, description="The agent of `AGENTS_FILE` that answers single chat. Absent: the model answers."
+    )
+    agents_file: Path | None = Field(
+        default=None, description="The team of agents, as YAML. Absent: the sample team, `samples/agents.yaml`."
+    )
+    agents_deadline_seconds: float = Field(
+        default=25,
+        gt=0,
+        le=1800,
+        description="How long a team's answer may take. ChatUI gives up after 30 seconds.",
+    )
+    rai_mode: Literal["off", "annotate", "enforce"] = Field(
+        default="off",
+        description="Safety checks: `off`; `annotate` reports results and holds nothing back; `enforce` sends only "
+        "text that the service has cleared.",
+    )
+    rai_backend: Literal["rai", "content-safety"] = Field(
+        default="rai", description="The service that checks: the RAI service, or Azure AI Content Safety."
+    )
+    rai_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^(https://\S+|[^\s/:]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5})$",
+        description="The RAI service: `https://…` for TLS with the app's identity, or `host:port` without TLS.",
+    )
+    rai_allow_plaintext: bool = Field(
+        default=False,
+        description="Whether `host:port` may be another machine. Texts are then sent to it unencrypted.",
+    )
+    rai_policy: str = Field(
+        default="default",
+        description="The policy to check against: the name of a policy of the RAI service (Azure AI Content Safety has "
+        "only `default`), or the path of a JSON file (ending in `.json`) with one.",
+    )
+    rai_on_error: Literal["block", "allow"] | None = Field(
+        default=None,
+        description="What to do when the safety service cannot be reached, does not answer in time or gives an invalid "
+        "answer. Absent: `block` with `RAI_MODE=enforce`; with `annotate` nothing is ever blocked.",
+    )
+    rai_timeout_seconds: float = Field(
+        default=10, gt=0, le=120, description="How long to wait for a result of the safety service."
+    )
+    content_safety_endpoint: _Url | None = Field(
+        default=None,
+        description="Azure AI Content Safety, such as `https://contoso.cognitiveservices.azure.com`, for "
+        "`RAI_BACKEND=content-safety`.",
+    )
+    content_safety_api_key: SecretStr | None = Field(
+        default=None, description="Key of that resource. Absent: managed identity, or the local sign-in."
+    )
+    azure_search_endpoint: _Url | None = Field(
+        default=None,
+        description="Azure AI Search, such as `https://contoso.search.windows.net`. Absent: the built-in index.",
+    )
+    azure_search_index: str | None = Field(default=None, description="The index to search and to write to.")
+    azure_search_api_key: SecretStr | None = Field(
+        default=None,
+        description="Key of the service: a query key is enough to search, an admin key writes too. Absent: managed "
+        "identity, or the local sign-in.",
+    )
+    azure_search_fields: Annotated[Mapping[str, str], BeforeValidator(_read_names)] = Field(
+        default_factory=dict[str, str],
+        description="The names of the index's fields where they differ from azure-search-openai-demo's: "
+        "`content=chunk, sourcepage=title`.",
+    )
+    azure_search_semantic_configuration: str | None = Field(
+        default=None, description="The index's semantic configuration. Absent: its default one."
+    )
+    azure_search_vectorizer: bool = Field(
+        default=False,
+        description="Whether the index itself makes the vector of a query. The embedding model here still makes "
+        "those of passages.",
+    )
+    azure_search_knowledge_base: str | None = Field(
+        default=None, description="A knowledge base of the service to search with (agentic retrieval)."
+    )
+    azure_search_knowledge_source: str | None = Field(
+        default=None, description="The knowledge base's source for the index. Absent: it has the index's name."
+    )
+    azure_vision_endpoint: _Url | None = Field(
+        default=None,
+        description="Azure AI Vision, which makes vectors of page images (`PAGE_IMAGES`) for Azure AI Search. Absent: "
+        "images are not searched.",
+    )
+    azure_vision_api_key: SecretStr | None = Field(
+        default=None, description="Key of that resource. Absent: managed identity, or the local sign-in."
+    )
+    document_intelligence_endpoint: _Url | None = Field(
+        default=None,
+        description="Azure AI Document Intelligence, which reads scanned pages. Absent: scanned pages have no text.",
+    )
+    document_intelligence_api_key: SecretStr | None = Field(
+        default=None, description="Key of that resource. Absent: managed identity, or the local sign-in."
+    )
+    page_images: bool = Field(
+        default=False,
+        description="Whether ingestion stores an image of each page of a PDF, for models that read images "
+        "(`use_gpt4v`).",
+    )
+    content_storage: SecretStr | None = Field(
+        default=None,
+        description="Connection string of the storage account of the documents, such as Azurite's. If this and "
+        "`CONTENT_STORAGE__blobServiceUri` are absent, documents are stored in `DATA_DIR`.",
+    )
+    content_storage_blobs: _Url | None = Field(
+        default=None,
+        description="Address of that account's blobs, such as `https://contoso.blob.core.windows.net`, for the app's "
+        "identity.",
+    )
+    content_storage_queues: _Url | None = Field(
+        default=None,
+        description="Address of that account's queues, for the trigger that reads `CONTENT_EVENTS_QUEUE`. If this and "
+        "`CONTENT_STORAGE` are absent, the container is not watched.",
+    )
+    content_container: _StorageName = Field(
+        default="content",
+        description="The container of the documents. Images of their pages are in another, `…-pages`.",
+    )
+    content_trigger: Literal["event-queue", "blob"] = Field(
+        default="event-queue",
+        description="How the app learns of changed documents: by Event Grid's events in a queue, or by a blob trigger, "
+        "which sees uploads but not deletions.",
+    )
+    content_events_queue: _StorageName = Field(
+        default="content-events",
+        description="The queue of Event Grid's events. Two apps that share a storage account need one each.",
+    )
+    auth_mode: Literal["none", "easy-auth", "bearer"] = Field(
+        default="none",
+        description="How callers sign in: not at all; by App Service Authentication in front of the app; or with an "
+        "Entra ID token that the app checks.",
+    )
+    auth_tenant_id: _Uuid | None = Field(
+        default=None, description="The tenant whose tokens `bearer` accepts; `easy-auth` checks it if set."
+    )
+    auth_client_id: _Uuid | None = Field(
+        default=None, description="The app registration that tokens of `bearer` must be issued for."
+    )
+    auth_authority: _Url = Field(
+        default="https://login.microsoftonline.com",
+        description="The address of the tenant's signing keys; national clouds have others.",
+    )
+    website_auth_enabled: bool = Field(
+        default=False, description="Set by the platform where App Service Authentication is in front of the app."
+    )
+    access_control: Literal["on-request", "enforced"] = Field(
+        default="on-request",
+        description="When callers see only the documents that name them or one of their groups: if a request asks "
+        "for it with a security filter, or always. `enforced` needs an `AUTH_MODE` in which callers sign in.",
+    )
+    access_control_open_documents: bool = Field(
+        default=False,
+        description="With `enforced`: whether all signed-in callers see documents that name nobody, or `all`.",
+    )
+    telemetry_content: bool = Field(default=False, description="Whether traces contain questions and answers.")
+    applicationinsights_connection_string: SecretStr | None = Field(
+        default=None,
+        description="Application Insights, for traces. If this and `OTEL_EXPORTER_OTLP_ENDPOINT` are absent, there "
+        "are none.",
+    )
+    applicationinsights_authentication_string: str | None = Field(
+        default=None,
+        description="`Authorization=AAD`, with `;ClientId=…` for a user-assigned identity: sign in to Application "
+        "Insights with the app's identity.",
+    )
+    otel_exporter_otlp_endpoint: _Url | None = Field(
+        default=None,
+        description="Any OpenTelemetry collector, such as `http://localhost:4318`, for traces.",
+    )
+    history_backend: Literal["sqlite", "azure-table", "off"] = Field(
+        default="sqlite",
+        description="Where chats are stored: in a file in `DATA_DIR`, in Azure Table Storage, or nowhere.",
+    )
+    history_table_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https://\S+$",
+        description="Address of the tables, such as `https://contoso.table.core.windows.net`, for the app's identity. "
+        "With `HISTORY_BACKEND=azure-table`.",
+    )
+    azure_web_jobs_storage: SecretStr | None = Field(
+        default=None,
+        description="Connection string of the app's own storage account, which the platform reads too. With "
+        "`HISTORY_BACKEND=azure-table` and no `HISTORY_TABLE_ENDPOINT`, its tables store the chats.",
+    )
+    data_dir: Path = Field(
+        default=Path(".data"),
+        description="The folder of the built-in stores: the index with its documents, and the chat history.",
+    )
+
+    @property
+    def has_container(self) -> bool:
+        """Whether the documents are in a blob container, and not in `DATA_DIR`."""
+        return bool(self.content_storage or self.content_storage_blobs)
