@@ -19,6 +19,7 @@ from bench import (
     streaming_first_token,
     streaming_gaps,
     streaming_host,
+    streaming_paced,
     team,
     telemetry,
 )
@@ -28,6 +29,7 @@ from bench.rounds import Comparison
 BENCHES = {
     "streaming": streaming,
     "first-token": streaming_first_token,
+    "paced": streaming_paced,
     "gaps": streaming_gaps,
     "local-host": streaming_host,
     "cold-start": cold_start,

@@ -10,15 +10,18 @@ from functools import partial
 from bench.processes import SERVER_CORE, running
 from bench.rounds import Comparison, by_turns
 from bench.streaming import REQUESTS, TOKENS, cpu_per_token
+from bench.streaming_paced import GAP_SECONDS, STREAMS
+from bench.streaming_paced import compare as compare_paced
 from bench.targets import Field, Target, field
 
 _ROUNDS = 5
 
 
 async def report() -> list[Comparison]:
-    """Compare, for each number of streams at once."""
+    """Compare one token at a time, and all at once for each number of streams."""
     async with field() as others, hosted(others) as host:
-        return [await compare(others, host, streams, TOKENS, _ROUNDS) for streams in REQUESTS]
+        paced = await compare_paced(others, _targets(others, host), GAP_SECONDS, STREAMS, TOKENS, _ROUNDS)
+        return [paced, *[await compare(others, host, streams, TOKENS, _ROUNDS) for streams in REQUESTS]]
 
 
 @asynccontextmanager
@@ -31,10 +34,14 @@ async def hosted(others: Field) -> AsyncGenerator[Target]:
 async def compare(others: Field, host: Target, streams: int, tokens: int, rounds: int) -> Comparison:
     """Compare with so many streams at once, each so long."""
     await others.plan(tokens)
-    targets = {"worker": others.ours["ai-chat"], "worker and proxy": host}
     measures = {
-        name: partial(cpu_per_token, target, streams, REQUESTS[streams], tokens) for name, target in targets.items()
+        name: partial(cpu_per_token, target, streams, REQUESTS[streams], tokens)
+        for name, target in _targets(others, host).items()
     }
     values = await by_turns(measures, rounds)
     what = f"CPU time per streamed token, {streams} at once, {tokens} tokens an answer"
     return Comparison(what, "microseconds", values, ("worker",))
+
+
+def _targets(others: Field, host: Target) -> dict[str, Target]:
+    return {"worker": others.ours["ai-chat"], "worker and proxy": host}

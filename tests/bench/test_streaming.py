@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
-from bench import streaming, streaming_first_token, streaming_gaps, streaming_host
+from bench import streaming, streaming_first_token, streaming_gaps, streaming_host, streaming_paced
 from bench.targets import PROTOCOLS, Field, field
 
 
@@ -33,6 +33,16 @@ async def test_the_first_token_is_compared(servers: Field) -> None:
 async def test_the_pace_is_compared(servers: Field) -> None:
     median, worst, cpu = await streaming_gaps.compare(servers, streams=4, tokens=6, rounds=1)
     assert [list(one.values) for one in (median, worst, cpu)] == [["relay", "ai-chat"]] * 3
+
+
+@pytest.mark.parametrize("gap", [0.01, 0.0])
+async def test_tokens_that_come_alone_are_compared_and_so_are_those_that_come_at_once(
+    servers: Field, gap: float
+) -> None:
+    targets = {"relay": servers.relay, "ai-chat": servers.ours["ai-chat"]}
+    compared = await streaming_paced.compare(servers, targets, gap, streams=4, tokens=6, rounds=1)
+    assert list(compared.values) == ["relay", "ai-chat"]
+    assert compared.bases == ("relay",)
 
 
 async def test_the_local_host_is_compared_with_the_worker_alone(servers: Field) -> None:
