@@ -17,7 +17,7 @@ from shared.agents.instructions import single_instructions
 from shared.agents.searches import Searches, cause_of, search_tool
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import ChatRequest, RequestContext, ToolCall
-from shared.core.answering import answered
+from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
 from shared.events import ChatEvent, CompletionStarted, DataPoint, FilterAnnotation, Retrieved, Thought
@@ -38,11 +38,13 @@ async def run_agent(
         SwitchboardError: the error of the model or the retriever.
     """
     turn = _Turn(request, context, agent, parts)
-    said = run_as_task(turn.run)
-    want_followups = request.overrides.suggest_followup_questions
-    async with aclosing(answered(said, want_followups=want_followups, known=turn.known)) as events:
-        async for event in events:
-            yield event
+    answering = Answering(want_followups=request.overrides.suggest_followup_questions)
+    async with aclosing(run_as_task(turn.run)) as said:
+        async for event in said:
+            if shown := answering.take(event):
+                yield shown
+    for event in answering.end(turn.known()):
+        yield event
 
 
 class _Turn:

@@ -5,7 +5,6 @@ delta; Ollama, vLLM and gateways leave out indexes, ids and `[DONE]`, and tell o
 """
 
 import time
-from collections.abc import Iterator
 from typing import Any, Literal, cast
 from uuid import uuid4
 
@@ -19,29 +18,29 @@ from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.reasons import read_fault
 
 
-class _Function(msgspec.Struct):
+class _Function(msgspec.Struct, gc=False):
     name: str | None = None
     arguments: str | dict[str, object] | None = None
 
 
-class _ToolCallPiece(msgspec.Struct):
+class _ToolCallPiece(msgspec.Struct, gc=False):
     index: int | None = None
     id: str | None = None
     function: _Function | None = None
 
 
-class _Part(msgspec.Struct):
+class _Part(msgspec.Struct, gc=False):
     type: str = ""
     text: str = ""
 
 
-class _Delta(msgspec.Struct):
+class _Delta(msgspec.Struct, gc=False):
     content: str | list[_Part] | None = None
     refusal: str | None = None
     tool_calls: list[_ToolCallPiece] | None = None
 
 
-class _Choice(msgspec.Struct):
+class _Choice(msgspec.Struct, gc=False):
     index: int | None = None
     delta: _Delta | None = None
     message: _Delta | None = None
@@ -50,12 +49,12 @@ class _Choice(msgspec.Struct):
     content_filter_offsets: Any = None
 
 
-class _Usage(msgspec.Struct):
+class _Usage(msgspec.Struct, gc=False):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
-class _Chunk(msgspec.Struct):
+class _Chunk(msgspec.Struct, gc=False):
     id: str | None = None
     created: int | None = None
     model: str | None = None
@@ -155,7 +154,10 @@ class ChunkReader:
             payloads = self._lines.feed(received)
         except EventTooLong as exc:
             raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc
-        return [event for payload in payloads for event in self._read(payload)]
+        events: list[ModelEvent] = []
+        for payload in payloads:
+            self._read(payload, events)
+        return events
 
     def finish(self) -> list[ModelEvent]:
         """Return what the end of the stream completes: the last text, the tool calls and how it ended.
@@ -164,7 +166,9 @@ class ChunkReader:
             ServiceFault: the answer ended in its middle, or there was none.
         """
         payloads = [bytes(self._document)] if self._lines is None else self._lines.flush()
-        events = [event for payload in payloads for event in self._read(payload)]
+        events: list[ModelEvent] = []
+        for payload in payloads:
+            self._read(payload, events)
         if not self.is_complete or not (self.has_content or self._finish_reason):
             raise ServiceFault(Fault(Reason.CUT_OFF if self.has_content else Reason.NOT_AN_ANSWER))
         calls = [call.to_tool_call() for call in self._calls if call.name]
@@ -173,29 +177,27 @@ class ChunkReader:
             reason = "tool_calls"
         return [*events, *calls, ModelFinished(reason, self._usage, self._content_filter_results or None)]
 
-    def _read(self, payload: bytes) -> Iterator[ModelEvent]:
-        if self._done or not payload.strip():
+    def _read(self, payload: bytes, events: list[ModelEvent]) -> None:
+        """Read one chunk and append the events that it makes: no generators here, since this is done for each token."""
+        if self._done:
             return
-        if payload.strip() == b"[DONE]":
-            self._done = True
-            return
-        try:
-            chunk = _decoder.decode(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError) as exc:
-            raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc
-        if chunk.error:
-            raise ServiceFault(read_fault(chunk.error))
+        if not payload.startswith(b"{"):
+            text = payload.strip()
+            self._done = text == b"[DONE]"
+            if self._done or not text:
+                return
+        chunk = _decode(payload)
         if chunk.prompt_filter_results:
             self._prompt_filter_results = chunk.prompt_filter_results
         # Azure's first chunk has only filter results: neither an id nor a choice.
         if not self._started and (chunk.id or chunk.choices):
             self._started = True
-            yield self._start(chunk)
+            events.append(self._start(chunk))
         if chunk.usage:
             self._usage = Usage(chunk.usage.prompt_tokens or 0, chunk.usage.completion_tokens or 0)
         for choice in chunk.choices or ():
             if not choice.index:
-                yield from self._read_choice(choice)
+                self._read_choice(choice, events)
 
     def _start(self, chunk: _Chunk) -> CompletionStarted:
         created = chunk.created or 0
@@ -207,7 +209,7 @@ class ChunkReader:
             prompt_filter_results=self._prompt_filter_results,
         )
 
-    def _read_choice(self, choice: _Choice) -> Iterator[ModelEvent]:
+    def _read_choice(self, choice: _Choice, events: list[ModelEvent]) -> None:
         if choice.finish_reason == "error":
             raise ServiceFault(Fault(Reason.BROKEN))
         self._finish_reason = choice.finish_reason or self._finish_reason
@@ -217,7 +219,7 @@ class ChunkReader:
             self._content_filter_results = _worst(self._content_filter_results, results)
             # Gateways repeat the offsets beside each token, where they tell of nothing that has gone out already.
             if choice.content_filter_offsets and not (choice.delta and _text(choice.delta)):
-                yield FilterAnnotation(results, choice.content_filter_offsets)
+                events.append(FilterAnnotation(results, choice.content_filter_offsets))
         # Some services repeat the whole message at the end of a stream: it counts only where no delta came before.
         delta = choice.delta or (None if self.has_content else choice.message)
         if delta is None:
@@ -226,7 +228,7 @@ class ChunkReader:
             self._add(piece)
         if text := _text(delta):
             self.has_content = True
-            yield ModelText(text)
+            events.append(ModelText(text))
 
     def _add(self, piece: _ToolCallPiece) -> None:
         self.has_content = True
@@ -255,6 +257,16 @@ def _is_filtered(found: Json) -> bool:
     """Whether it was, by a category, or by one of the blocklists."""
     entries = found if isinstance(found, list) else [found]
     return any(isinstance(entry, dict) and entry.get("filtered") for entry in entries)
+
+
+def _decode(payload: bytes) -> _Chunk:
+    try:
+        chunk = _decoder.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc
+    if chunk.error:
+        raise ServiceFault(read_fault(chunk.error))
+    return chunk
 
 
 def _text(delta: _Delta) -> str:

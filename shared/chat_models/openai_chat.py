@@ -50,23 +50,20 @@ class OpenAIChatModel:
 
         begun = asyncio.get_running_loop().time()
         model = ServedModel(request.model, _SETTING_OF_OTHERS) if request.model else self._model
-        with service_errors(self._connection, model, context.invocation_id):
+        with service_errors(self._connection, model, context.invocation_id), ReusableTimeout() as timer:
             body = self._body(request, model.name)
             response = await self._request(body, model, min(begun + self._service.timeouts.first, context.deadline))
-            try:
+            async with aclosing(response), aclosing(_unpacked(response)) as received:
                 reader = ChunkReader(model.name, framing=_framing(response))
-                async with aclosing(_unpacked(response)) as received:
-                    with ReusableTimeout() as waits:
-                        while not reader.is_done and (
-                            data := await self._read(received, reader, waits, self._limit(reader, begun, context))
-                        ):
-                            for event in reader.feed(data):
-                                yield event
-                    for event in reader.finish():
+                while not reader.is_done:
+                    data = await self._read(received, reader, timer, self._limit(reader, begun, context))
+                    if data is None:
+                        break
+                    for event in reader.feed(data):
                         yield event
-                    await self._drain(received)
-            finally:
-                await response.aclose()
+                for event in reader.finish():
+                    yield event
+                await self._drain(received)
 
     async def check(self) -> PartHealth:
         """Whether the service answers and takes our credentials; asked at most every 30 seconds."""
@@ -126,17 +123,19 @@ class OpenAIChatModel:
         return min(limit, context.deadline)
 
     async def _read(
-        self, received: AsyncGenerator[bytes], reader: ChunkReader, waits: ReusableTimeout, limit: float
-    ) -> bytes:
-        """Wait for the next bytes; empty at the end of the answer."""
-        import httpx2
-
+        self, received: AsyncGenerator[bytes], reader: ChunkReader, timer: ReusableTimeout, limit: float
+    ) -> bytes | None:
+        """Wait for the next bytes; None at the end of the answer."""
         try:
-            return await waits.until(limit, anext(received, b""))
-        except (httpx2.HTTPError, TimeoutError):
+            return await timer.until(limit, anext(received))
+        except StopAsyncIteration:
+            return None
+        except Exception as exc:
+            import httpx2  # here, where it is rare: an import statement for each token takes time
+
             # The answer is whole once its finish reason is there, however the connection ends.
-            if reader.is_complete:
-                return b""
+            if reader.is_complete and isinstance(exc, httpx2.HTTPError | TimeoutError):
+                return None
             raise
 
     async def _drain(self, received: AsyncGenerator[bytes]) -> None:

@@ -37,30 +37,35 @@ class SseReader:
             self._after_cr = False
         if received:
             self._after_cr = received.endswith(b"\r")
-        *lines, self._line = (self._line + received).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        events = [event for line in lines if (event := self._take_line(line)) is not None]
+        unread = self._line + received
+        if b"\r" in unread:
+            unread = unread.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, self._line = unread.split(b"\n")
+        events = self._take(lines)
         if len(self._line) + self._data_bytes > MAX_EVENT_BYTES:
             raise EventTooLong
         return events
 
     def flush(self) -> list[bytes]:
         """Return the data of an event that the end of the stream completed."""
-        last_lines, self._line = (self._line, b""), b""
-        return [event for line in last_lines if (event := self._take_line(line)) is not None]
+        last_lines, self._line = [self._line, b""], b""
+        return self._take(last_lines)
 
-    def _take_line(self, line: bytes) -> bytes | None:
-        if self._at_start:
-            line = line.removeprefix(_BOM)
+    def _take(self, lines: list[bytes]) -> list[bytes]:
+        """Take whole lines and return the data of the events that they completed."""
+        if self._at_start and lines:
+            lines[0] = lines[0].removeprefix(_BOM)
             self._at_start = False
-        if line.startswith(b"data:"):
-            value = line[6:] if line.startswith(b"data: ") else line[5:]
-            self._data.append(value)
-            self._data_bytes += len(value)
-        elif line == b"data":
-            self._data.append(b"")
-        elif not line and self._data:
-            event = b"\n".join(self._data)
-            self._data.clear()
-            self._data_bytes = 0
-            return event
-        return None
+        events: list[bytes] = []
+        for line in lines:
+            if line.startswith(b"data:"):
+                value = line[6:] if line.startswith(b"data: ") else line[5:]
+                self._data.append(value)
+                self._data_bytes += len(value)
+            elif line == b"data":
+                self._data.append(b"")
+            elif not line and self._data:
+                events.append(b"\n".join(self._data))
+                self._data.clear()
+                self._data_bytes = 0
+        return events

@@ -4,8 +4,7 @@ On the way the follow-up questions leave the text, and citations are compared wi
 """
 
 import re
-from collections.abc import AsyncGenerator, Callable, Collection
-from contextlib import aclosing
+from collections.abc import Collection, Iterator
 from typing import assert_never
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
@@ -38,55 +37,62 @@ _LOOKS_LIKE_A_SOURCE = re.compile(r"\S.*\.[A-Za-z0-9]{1,8}(#page=\d+)?")
 """A file name, with or without a page: `[1]` and `[sic]` are no citations."""
 
 
-async def answered(
-    said: AsyncGenerator[ModelEvent | Retrieved],
-    *,
-    want_followups: bool,
-    known: Callable[[], Collection[str]],
-    spent: Usage | None = None,
-) -> AsyncGenerator[ChatEvent]:
-    """Make the events of an answer from the events of a model.
+class Answering:
+    """Makes the answer's events of what a model says: `take` each of its events, then yield those of `end`.
+
+    Not a generator around the model's, because each token would have to pass through one more.
 
     Args:
-        said: One answer of a model; `Retrieved` passes unchanged.
         want_followups: Whether the model was asked for follow-up questions, which are taken out of the text.
-        known: Returns the names that may be cited; called when the text is complete.
-        spent: What the model calls before this one used.
-
-    Raises:
-        Unavailable: the model's answer has no end.
     """
-    parser = FollowupParser() if want_followups else None
-    answer: list[str] = []
-    finished: ModelFinished | None = None
-    async with aclosing(said):
-        async for event in said:
-            match event:
-                case ModelText():
-                    if text := parser.feed(event.text) if parser else event.text:
-                        answer.append(text)
-                        yield TextDelta(text)
-                case CompletionStarted() | FilterAnnotation() | Retrieved():
-                    yield event
-                case ModelFinished():
-                    finished = event
-                case ToolCall():
-                    pass  # none was offered, so there is nothing to call
-                case _:
-                    assert_never(event)
-    if parser and (rest := parser.flush()):
-        answer.append(rest)
-        yield TextDelta(rest)
-    if thought := unverified("".join(answer), known()):
-        yield ThoughtsAdded((thought,))
-    if finished is None:
-        raise Unavailable("The model's service cut its answer off. Try again.")
-    yield Finished(
-        reason=final_reason(finished),
-        usage=Usage.total(spent, finished.usage),
-        content_filter_results=finished.content_filter_results,
-        followup_questions=tuple(parser.questions) if parser else None,
-    )
+
+    def __init__(self, *, want_followups: bool) -> None:
+        self._parser = FollowupParser() if want_followups else None
+        self._answer: list[str] = []
+        self._finished: ModelFinished | None = None
+
+    def take(self, event: ModelEvent | Retrieved) -> ChatEvent | None:
+        """Return the event that is shown for one of the model's, if any; `Retrieved` is shown as it is."""
+        match event:
+            case ModelText():
+                text = self._parser.feed(event.text) if self._parser else event.text
+                return self._shown(text) if text else None
+            case CompletionStarted() | FilterAnnotation() | Retrieved():
+                return event
+            case ModelFinished():
+                self._finished = event
+            case ToolCall():
+                pass  # none was offered, so there is nothing to call
+            case _:
+                assert_never(event)
+        return None
+
+    def end(self, known: Collection[str], spent: Usage | None = None) -> Iterator[ChatEvent]:
+        """Yield the events that end the answer.
+
+        Args:
+            known: What the text may cite.
+            spent: The tokens that the question cost before.
+
+        Raises:
+            Unavailable: The model did not finish its answer.
+        """
+        if self._parser and (rest := self._parser.flush()):
+            yield self._shown(rest)
+        if thought := unverified("".join(self._answer), known):
+            yield ThoughtsAdded((thought,))
+        if self._finished is None:
+            raise Unavailable("The model's service cut its answer off. Try again.")
+        yield Finished(
+            reason=final_reason(self._finished),
+            usage=Usage.total(spent, self._finished.usage),
+            content_filter_results=self._finished.content_filter_results,
+            followup_questions=tuple(self._parser.questions) if self._parser else None,
+        )
+
+    def _shown(self, text: str) -> TextDelta:
+        self._answer.append(text)
+        return TextDelta(text)
 
 
 def final_reason(finished: ModelFinished) -> str:

@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 from shared.chat_models import ChatModel, ModelRequest
 from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
-from shared.core.answering import answered
+from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
 from shared.core.prompts import answer_prompt
@@ -69,11 +69,13 @@ async def run_turn(
         seed=overrides.seed,
     )
     known = {passage.sourcepage for passage in found.passages} | {file.name for said in prompt for file in said.files}
-    said = model.stream(call, context)
-    want_followups = overrides.suggest_followup_questions
-    async with aclosing(answered(said, want_followups=want_followups, known=lambda: known, spent=rewriting)) as events:
-        async for event in events:
-            yield event
+    answering = Answering(want_followups=overrides.suggest_followup_questions)
+    async with aclosing(model.stream(call, context)) as said:
+        async for event in said:
+            if shown := answering.take(event):
+                yield shown
+    for event in answering.end(known, spent=rewriting):
+        yield event
 
 
 def _prompt_thought(prompt: Sequence[Message], data_points: tuple[DataPoint, ...]) -> Thought:

@@ -123,8 +123,10 @@ async def stream_bytes(
 
     An empty batch makes a keep-alive.
     """
-    encoder, framing = protocol.encoder(request), protocol.framing
+    encode, frame = protocol.encoder(request).encode, protocol.framing.frame
     async for batch in batches:
-        records = [framing.frame(record) for event in batch for record in encoder.encode(event)]
-        if records or not batch:
-            yield b"".join(records) or framing.keep_alive
+        records = [frame(record) for event in batch for record in encode(event)]
+        if records:
+            yield b"".join(records)
+        elif not batch:
+            yield protocol.framing.keep_alive
