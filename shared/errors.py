@@ -44,7 +44,7 @@ class SwitchboardError(Exception):
 
 
 class BadRequest(SwitchboardError):
-    """The request cannot be answered as it is."""
+    """The request is malformed, or asks for something that is not possible."""
 
     status = 400
     code = "bad_request"
@@ -63,7 +63,7 @@ class ContentFiltered(BadRequest):
     ) -> None:
         super().__init__(message)
         self.results = results
-        """What was found, by category, in the shape of Azure's `content_filter_results`; None where nobody said."""
+        """Results by category, in the shape of Azure's `content_filter_results`; None if there are none."""
 
 
 class NotSignedIn(SwitchboardError):
@@ -75,7 +75,7 @@ class NotSignedIn(SwitchboardError):
     def __init__(self, message: str, *, refused: bool = False) -> None:
         super().__init__(message)
         self.refused = refused
-        """Whether the request says who is signed in, and it does not hold."""
+        """Whether the request carries credentials that are not valid."""
 
 
 class NotAllowed(SwitchboardError):
@@ -86,7 +86,7 @@ class NotAllowed(SwitchboardError):
 
 
 class NotFound(SwitchboardError):
-    """There is no such thing, or none that the caller may see."""
+    """The thing does not exist, or the caller may not see it."""
 
     status = 404
     code = "not_found"
@@ -100,7 +100,7 @@ class TooLarge(SwitchboardError):
 
 
 class RateLimited(SwitchboardError):
-    """A service that the answer needs has had enough for now."""
+    """A service that the answer needs refuses more requests for now."""
 
     status = 429
     code = "rate_limited"
@@ -112,7 +112,7 @@ class RateLimited(SwitchboardError):
 
 
 class InternalError(SwitchboardError):
-    """A fault of ours."""
+    """An unexpected exception in this app."""
 
     status = 500
     code = "internal_error"

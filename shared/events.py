@@ -1,8 +1,8 @@
-"""The typed events that a turn consists of; everything after the turn reads these and nothing else.
+"""The typed events of a turn: the only data that the guard, the recorder, the traces and the encoders read.
 
-The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s, `FilterAnnotation`s and `ThoughtsAdded` where
-there is reason, then one `Finished`. A team's turn is one `CompletionStarted`, an `AgentMessage` each time that an
-agent is done, then one `Finished`. A turn that fails raises; the outer edge makes one `Failed` of it.
+The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s with `FilterAnnotation`s and `ThoughtsAdded`
+among them, then one `Finished`. A team's turn is one `CompletionStarted`, one `AgentMessage` when an agent is done,
+then one `Finished`. A turn that fails raises an exception, which `RunningTurn` turns into one last `Failed`.
 """
 
 from dataclasses import dataclass
@@ -37,11 +37,11 @@ class Thought:
     """A step of the turn, for a debug display (rag-chat-http-protocol, 'thoughts')."""
 
     title: str
-    """The step's name, such as 'Original user query'."""
+    """Name of the step, such as 'Original user query'."""
     description: Json
-    """What it took or gave."""
+    """The input or the result of the step."""
     props: dict[str, Json] | None = None
-    """Details of how."""
+    """Options and details of the step."""
     quotes: tuple[DataPoint, ...] = ()
     """The sources whose text it shows. The guard withholds it when it withholds one of them."""
     degraded: Literal["history", "search"] | None = None
@@ -50,21 +50,21 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that the model counted."""
+    """Tokens of a model call."""
 
     prompt_tokens: int
-    """What was read."""
+    """Tokens read."""
     completion_tokens: int
-    """What was written."""
+    """Tokens written."""
 
     @property
     def total_tokens(self) -> int:
-        """Both together."""
+        """Tokens read and written."""
         return self.prompt_tokens + self.completion_tokens
 
     @staticmethod
     def total(*usages: "Usage | None") -> "Usage | None":
-        """What several model calls cost together; None when none was counted."""
+        """Add up the tokens of several model calls; None if none were counted."""
         counted = [usage for usage in usages if usage]
         if not counted:
             return None
@@ -81,42 +81,42 @@ class SourceImage:
     data_points: tuple[DataPoint, ...]
     """The sources on it."""
     image: ImagePart
-    """What it looks like."""
+    """The image."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What the answer is made from; the first event of a turn. A later one has more, and replaces it."""
+    """The sources and the steps so far; the first event of a turn. A later `Retrieved` replaces the earlier one."""
 
     data_points: tuple[DataPoint, ...]
     """The sources."""
     thoughts: tuple[Thought, ...]
     """The steps so far."""
     generated_query: str | None = None
-    """The search query, if a model wrote it: it has to be cleared like what else a model writes."""
+    """The search query if a model wrote it: the guard checks it like other text of a model."""
     images: tuple[SourceImage, ...] = ()
-    """What a model that sees was shown of the sources."""
+    """Images of the sources that the model was given."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionStarted:
-    """The model has begun: what its service says of the whole answer (OpenAI API reference, 'chat completion')."""
+    """The model has started: the metadata of the answer (OpenAI API reference, 'chat completion')."""
 
     id: str
-    """The service's id of the answer."""
+    """The id that the service gave the answer."""
     created: int
-    """When it began, in Unix seconds."""
+    """Start time in Unix seconds."""
     model: str
-    """The model that answers, by the name its service gives."""
+    """The model's name, as its service gives it."""
     system_fingerprint: str | None = None
-    """The backend's configuration, where the service tells."""
+    """The service's fingerprint of its configuration, if it sends one."""
     prompt_filter_results: Json = None
-    """What Azure's content filter found in the prompt, as it came."""
+    """Results of Azure's content filter for the prompt, unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of the answer."""
+    """A piece of the answer's text."""
 
     text: str
     """Never empty."""
@@ -124,12 +124,12 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class FilterAnnotation:
-    """What Azure's asynchronous filter found in a part of the answer that has gone out already."""
+    """Results of Azure's asynchronous filter for a part of the answer that has already been sent."""
 
     content_filter_results: Json
-    """By category, as it came."""
+    """Results by category, unchanged."""
     content_filter_offsets: Json
-    """Which part: `check_offset`, `start_offset` and `end_offset` in characters, as they came."""
+    """The part: `check_offset`, `start_offset` and `end_offset` in characters, unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,59 +137,59 @@ class ThoughtsAdded:
     """Steps that are known only after the text."""
 
     thoughts: tuple[Thought, ...]
-    """The new ones."""
+    """The new steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The answer is complete; the last event of a turn that went well."""
+    """The answer is complete; the last event of a successful turn."""
 
     reason: str
-    """The model's: `stop`, `length`, `content_filter`."""
+    """The model's finish reason: `stop`, `length` or `content_filter`."""
     usage: Usage | None = None
-    """None where the service does not count."""
+    """Tokens; None if the service does not count them."""
     content_filter_results: Json = None
-    """What Azure's content filter found in the answer, as it came."""
+    """Results of Azure's content filter for the answer, unchanged."""
     followup_questions: tuple[str, ...] | None = None
-    """None where none were asked for."""
+    """Follow-up questions; None if the request does not ask for them."""
     prompt_filter_results: Json = None
-    """What was found in the prompt, where that was not known when the answer began."""
+    """Filter results for the prompt, if they were not known when the answer started."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentMessage:
-    """What one agent of a team said, whole, or why it could not."""
+    """The whole message of one agent of a team, or its error."""
 
     agent: str
-    """The agent's name."""
+    """Name of the agent."""
     position: int
-    """Its place among the messages of the whole answer, from 0."""
+    """Position among the messages of the whole answer, from 0."""
     text: str
-    """What it said; of one that failed, the sentence for the caller."""
+    """The text; if the agent failed, the error message for the caller."""
     completion: CompletionStarted | None = None
-    """What the model's service said of it; None if the model never began."""
+    """Metadata of the model's answer; None if the model never started."""
     finished: Finished | None = None
-    """How it ended and what it cost; None if it failed."""
+    """Finish reason and tokens; None if the agent failed."""
     error: SwitchboardError | None = None
-    """Why it failed."""
+    """The error, if the agent failed."""
     data_points: tuple[DataPoint, ...] = ()
     """The sources that it found or cites."""
     thoughts: tuple[Thought, ...] = ()
-    """Its searches, and what else is worth showing."""
+    """The agent's steps, such as its searches."""
     generated_queries: tuple[str, ...] = ()
-    """What its model searched for: to be cleared like the text."""
+    """Search queries of its model: the guard checks them like the text."""
     total_usage: Usage | None = None
-    """On the last one of an answer: what all cost together."""
+    """On the last message of an answer: the tokens of all agents together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The turn ended early; the last event."""
+    """The turn failed; the last event."""
 
     error: SwitchboardError
-    """What the caller is told."""
+    """The error for the caller."""
     invocation_id: str
-    """Finds the log entry."""
+    """Invocation id, to find the log entry."""
 
 
 type ChatEvent = (

@@ -1,20 +1,20 @@
-"""Which of the earlier messages still fit into the prompt."""
+"""Selects the earlier messages that fit into the prompt."""
 
 from collections.abc import Iterable, Sequence
 
 from shared.chat_types import Message, Role
 
 HISTORY_TOKENS = 8_000
-"""What earlier messages may take of the model's context window, which every current model has several times over."""
+"""Budget for the words of earlier messages; current models have a context window several times as large."""
 ATTACHED_TOKENS = 32_000
-"""What the files and images of earlier messages may take on top: a file is asked about more than once."""
+"""Further budget for files and images of earlier messages, since users ask about a file more than once."""
 
 _IMAGE_TOKENS = 1_500
-"""What the largest image takes at full detail. Source: OpenAI, 'Images and vision', cost of GPT-4o."""
+"""Tokens of the largest image at full detail. Source: OpenAI, 'Images and vision', cost of GPT-4o."""
 
 
 def estimate_tokens(message: Message) -> int:
-    """Roughly how many tokens a message's words take: four UTF-8 bytes each, and four for its frame.
+    """Estimate the tokens of a message's words: four UTF-8 bytes a token, and four tokens for the message itself.
 
     A tokenizer would have to be the model's own, and most cannot be had offline. The estimate is high for
     English and close for other scripts, so it errs on the safe side.
@@ -24,15 +24,15 @@ def estimate_tokens(message: Message) -> int:
 
 
 def estimate_attached_tokens(message: Message) -> int:
-    """Roughly how many tokens the files and images of a message take."""
+    """Estimate the tokens of a message's files and images."""
     return sum(len(str(file).encode()) // 4 for file in message.files) + _IMAGE_TOKENS * len(message.images)
 
 
 def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tuple[Message, ...]:
-    """The messages before the last one that fit both budgets of tokens, oldest dropped first, in their order.
+    """Return the earlier messages that fit both budgets, in order; the oldest are dropped first.
 
-    System messages always stay. A tool call and its results stay or go together, and one without the other,
-    which a model's service would refuse, goes.
+    System messages always stay. A tool call and its results stay or go together; one without the other is dropped,
+    since a model's service would refuse it.
     """
     kept: list[Message] = []
     attached_budget = ATTACHED_TOKENS
@@ -50,7 +50,7 @@ def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tu
 
 
 def _whole_turns(messages: Iterable[Message]) -> list[list[Message]]:
-    """Messages one by one, but a tool call together with all of its results, and no halves."""
+    """Group each tool call with its results; leave out calls and results that are incomplete."""
     turns: list[list[Message]] = []
     for message in messages:
         if message.role is not Role.TOOL:

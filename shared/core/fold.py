@@ -1,4 +1,4 @@
-"""The whole answer, folded from the events of a turn: what is not streamed is never computed another way."""
+"""The whole answer, folded from the events of a turn, so that both ways to answer always have the same content."""
 
 from collections.abc import AsyncIterable, Iterable
 from dataclasses import dataclass, replace
@@ -24,31 +24,31 @@ from shared.events import (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A turn that is over and went well."""
+    """The result of a successful turn."""
 
     text: str
     """The whole text."""
     data_points: tuple[DataPoint, ...]
     """The sources."""
     thoughts: tuple[Thought, ...]
-    """Every step, the late ones last."""
+    """All steps, in order."""
     completion: CompletionStarted
-    """What the model's service said of it."""
+    """Metadata of the model's answer."""
     finished: Finished
-    """How it ended."""
+    """Finish reason, tokens and follow-up questions."""
     messages: tuple[AgentMessage, ...] = ()
-    """On a team's answer: what each agent said, in their order."""
+    """In a team's answer: the agents' messages, in order of their positions."""
     message: AgentMessage | None = None
-    """On one agent's part of a team's answer: the message that it is of."""
+    """In one agent's part of a team's answer: that agent's message."""
     images: tuple[SourceImage, ...] = ()
-    """What the model was shown of the sources."""
+    """Images of the sources that the model was given."""
 
 
 async def fold(events: AsyncIterable[ChatEvent]) -> Answer:  # noqa: C901 (one case an event)
     """Collect the events of a turn.
 
     Raises:
-        SwitchboardError: what the turn failed with; the text so far is not an answer and is dropped.
+        SwitchboardError: the turn failed; its text so far is dropped.
     """
     texts: list[str] = []
     data_points: tuple[DataPoint, ...] = ()
@@ -73,7 +73,7 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:  # noqa: C901 (one c
             case Finished():
                 finished = event
             case FilterAnnotation():
-                pass  # the end of the answer has what was found in all of it
+                pass  # `Finished` carries the merged results of the whole answer
             case Failed():
                 failure = event.error
             case _:
@@ -85,11 +85,11 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:  # noqa: C901 (one c
 
 
 def agent_answer(message: AgentMessage, turn: CompletionStarted) -> Answer:
-    """What one agent said, as an answer of its own; one that failed has its error's code as the reason of its end.
+    """Make an answer of one agent's message; if the agent failed, the finish reason is its error's code.
 
     Args:
-        message: What it said, or why it could not.
-        turn: What is known of the team's whole turn: it stands in for a model that never began.
+        message: The message.
+        turn: Metadata of the team's turn, used if the agent's model never started.
     """
     completion = message.completion or turn
     if turn.prompt_filter_results and not completion.prompt_filter_results:
@@ -99,7 +99,7 @@ def agent_answer(message: AgentMessage, turn: CompletionStarted) -> Answer:
 
 
 def _in_order(messages: Iterable[AgentMessage], total: Usage | None) -> tuple[AgentMessage, ...]:
-    """The messages by their positions, the total on the last one: who was done last may stand anywhere."""
+    """Sort the messages by position (they come in the order in which agents end); put the total on the last one."""
     ordered = [replace(message, total_usage=None) for message in sorted(messages, key=lambda one: one.position)]
     return (*ordered[:-1], *(replace(last, total_usage=total) for last in ordered[-1:]))
 

@@ -1,4 +1,4 @@
-"""The prompts. What stays the same comes first, so that a service's prompt cache can serve it."""
+"""The prompts. Text that stays the same comes first, so that a service's prompt cache can serve it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -54,13 +54,13 @@ SEARCH_TOOL = Tool(
 def answer_prompt(
     request: ChatRequest, history: Sequence[Message], source_lines: Sequence[str], images: Sequence[ImagePart] = ()
 ) -> tuple[Message, ...]:
-    """The whole prompt for the answer: instructions, the conversation, and the question with its sources.
+    """Make the prompt for the answer: instructions, the conversation, and the question with its sources.
 
     Args:
-        request: What is asked.
-        history: What was said before.
-        source_lines: The sources.
-        images: What they look like, each with the source's name.
+        request: The question.
+        history: The earlier messages that fit.
+        source_lines: The sources, each as `sourcepage: text`.
+        images: Images of sources, each with the source's name.
     """
     sources = "\n".join(source_lines) or "(none were found)"
     asked = request.messages[-1]
@@ -74,17 +74,17 @@ def answer_prompt(
 
 
 def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Message, ...]:
-    """The prompt that asks for a search query: of what was said, not of the files that came with it."""
+    """Make the prompt that asks for a search query, from the words of the conversation without its files."""
     spoken = [message for message in history if message.role in (Role.USER, Role.ASSISTANT) and message.content]
     words = [replace(message, files=(), images=()) for message in (*spoken, request.messages[-1])]
     return (Message(Role.SYSTEM, REWRITE_INSTRUCTIONS), *words)
 
 
 def answer_instructions(request: ChatRequest, rules: str, *, attached: bool) -> str:
-    """The system prompt: the rules, which a request may replace or extend, and what else it asks for.
+    """Make the system prompt: the rules, which a request may replace or extend, and the instructions for its options.
 
-    What more requests have in common comes earlier: follow-ups are a front end's wish, the language a user's, and files
-    come with a question.
+    Parts that more requests share come earlier, for the prompt cache: follow-ups depend on the front end, the language
+    on the user, and files on the question.
     """
     overrides = request.overrides
     template = overrides.prompt_template

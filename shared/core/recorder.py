@@ -1,9 +1,10 @@
-"""The recorder: keeps a turn in the conversation that its request names, if that is one of the caller's.
+"""The recorder: writes a turn to the conversation that the request names, if the caller owns that conversation.
 
-What is kept is the user's question and the whole answer, or what each agent of a team said, once the turn is over. A
-turn that fails, or that the caller leaves, keeps nothing: the question will be asked again. An answer that the model
-ended early is kept with the reason, and so is the message of an agent that failed, with its error's code: nobody shall
-take it for a whole one. A fault of the store fails no answer: it becomes a thought, and a log entry.
+It writes the question and the whole answer, or the message of each agent of a team, when the turn has finished. It
+writes nothing if the turn fails or the caller leaves, since the question will be asked again. An answer that ended
+early is written with its finish reason, and the message of a failed agent with its error's code, so that clients can
+tell that they are incomplete. If the store fails, the answer still goes out, with a thought that says so, and the fault
+is logged.
 """
 
 import asyncio
@@ -22,20 +23,20 @@ from shared.history import HistoryStore, StoredMessage, owner_of
 
 _log = logging.getLogger("switchboard.history")
 
-PATIENCE_SECONDS = 5.0
-"""How long the end of an answer may wait for the store."""
-_MARGIN_SECONDS = 0.5
-"""The store is given up this long before the turn's deadline, so that the complete answer still goes out in time."""
+WRITE_TIMEOUT_SECONDS = 5.0
+"""How long the end of an answer waits for the store."""
+_FINISH_SECONDS = 0.5
+"""Writing stops this long before the turn's deadline, so that the complete answer still goes out in time."""
 
 
 def record(
     events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, history: HistoryStore
 ) -> AsyncGenerator[ChatEvent]:
-    """Pass on a turn's events as they come, and record the turn before the last of them.
+    """Pass on a turn's events as they come, and write the turn to the history before its `Finished`.
 
     Returns:
-        The events; before `Finished` a thought 'History' if the turn could not be recorded. A turn of no conversation
-        is not recorded: its events are those that were given.
+        The events, with a thought 'History' before `Finished` if the turn could not be written. Without a conversation
+        in the request, the events themselves.
     """
     if request.conversation_id is None:
         return events
@@ -69,27 +70,27 @@ async def _recording(
 async def _recorded(
     history: HistoryStore, context: RequestContext, conversation_id: str, messages: tuple[StoredMessage, ...]
 ) -> str | None:
-    """Write the messages; return what the user should know of it, if anything."""
-    limit = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    """Write the messages; return a sentence for the user if that failed."""
+    limit = asyncio.get_running_loop().time() + WRITE_TIMEOUT_SECONDS
     try:
-        async with asyncio.timeout_at(min(limit, context.deadline - _MARGIN_SECONDS)):
+        async with asyncio.timeout_at(min(limit, context.deadline - _FINISH_SECONDS)):
             await history.write(owner_of(context.caller), conversation_id, messages)
     except NotFound:
-        return None  # another's, or nobody's: who asks does not learn which
+        return None  # deleted, or another owner's: the caller must not learn which
     except SwitchboardError as error:
         _log.warning("invocation %s: turn not recorded: %s", context.invocation_id, error.message)
         return f"This turn was not recorded. {error.message}"
     except TimeoutError:
         _log.warning("invocation %s: turn not recorded: the store took too long", context.invocation_id)
         return "This turn may not have been recorded: the chat history took too long."
-    except Exception as error:  # noqa: BLE001 (whatever is wrong with the store, the answer is complete and goes out)
+    except Exception as error:  # noqa: BLE001 (a fault of the store must not stop a complete answer)
         log_fault(error, context.invocation_id)
         return "This turn was not recorded: the chat history failed on our side."
     return None
 
 
 def _answered(text: str, reason: str) -> StoredMessage:
-    """What was answered, now."""
+    """Make the stored message of an answer, with the current time."""
     return StoredMessage(str(uuid4()), Role.ASSISTANT, text, _now(), finish_reason=None if reason == "stop" else reason)
 
 
