@@ -1,4 +1,4 @@
-"""Every trigger of the app: the map of what it offers. What each does is in `shared/triggers/`."""
+"""Every trigger of the app. The handlers are in `shared/triggers/`."""
 
 import os
 
@@ -10,18 +10,18 @@ from shared import triggers
 from shared.triggers import content_events
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
-"""Chat front ends cannot send function keys; who may call is for `AUTH_MODE` and what stands in front to say."""
+"""Without function keys, which chat front ends cannot send. `AUTH_MODE`, or a gateway, decides who may call."""
 
 
 @app.route("chat", methods=["POST"])
 async def chat(req: Request) -> Response:
-    """One answer, in the protocol that the body speaks."""
+    """One answer, in the protocol that the body selects."""
     return await triggers.chat(req)
 
 
 @app.route("chat/stream", methods=["POST"])
 async def chat_stream(req: Request) -> Response:
-    """A streamed answer, in the protocol that the body speaks."""
+    """A streamed answer, in the protocol that the body selects."""
     return await triggers.chat_stream(req)
 
 
@@ -33,13 +33,13 @@ async def ask(req: Request) -> Response:
 
 @app.route("multi-agent-chat/batch", methods=["POST"])
 async def multi_agent_batch(req: Request) -> Response:
-    """What every agent of the team says, in Semantic Kernel's shape for ChatUI."""
+    """The messages of all agents of the team, in Semantic Kernel's shape for ChatUI."""
     return await triggers.team_batch(req)
 
 
 @app.route("multi-agent-chat/stream", methods=["POST"])
 async def multi_agent_stream(req: Request) -> Response:
-    """The same, each agent's message as soon as it is there."""
+    """Each agent's message as soon as it is complete."""
     return await triggers.team_stream(req)
 
 
@@ -63,13 +63,13 @@ async def pinned_ask(req: Request) -> Response:
 
 @app.route("{protocol}/multi-agent-chat/batch", methods=["POST"])
 async def pinned_multi_agent_batch(req: Request) -> Response:
-    """What every agent of the team says, in the protocol that the route names."""
+    """The messages of all agents of the team, in the protocol that the route names."""
     return await triggers.team_batch(req)
 
 
 @app.route("{protocol}/multi-agent-chat/stream", methods=["POST"])
 async def pinned_multi_agent_stream(req: Request) -> Response:
-    """The same, each agent's message as soon as it is there."""
+    """Each agent's message as soon as it is complete."""
     return await triggers.team_stream(req)
 
 
@@ -81,37 +81,37 @@ async def list_chats(req: Request) -> Response:
 
 @app.route("chat-history", methods=["POST"])
 async def start_chat(req: Request) -> Response:
-    """A new chat."""
+    """Start a chat."""
     return await triggers.start_chat(req)
 
 
 @app.route("chat-history/{id}/messages", methods=["GET"])
 async def chat_messages(req: Request) -> Response:
-    """What was said in a chat."""
+    """The messages of a chat."""
     return await triggers.chat_messages(req)
 
 
 @app.route("chat-history/{id}", methods=["PUT"])
 async def update_chat(req: Request) -> Response:
-    """Messages to add to a chat, or to update in it."""
+    """Add messages to a chat, or update them."""
     return await triggers.update_chat(req)
 
 
 @app.route("chat-history/{id}", methods=["DELETE"])
 async def delete_chat(req: Request) -> Response:
-    """A chat to delete."""
+    """Delete a chat."""
     return await triggers.delete_chat(req)
 
 
 @app.route("rai/analyze", methods=["POST"])
 async def rai_analyze(req: Request) -> Response:
-    """What the safety service says of a text, a payload or a conversation."""
+    """The results of the safety service for a text, a payload or a conversation."""
     return await triggers.rai_analyze(req)
 
 
 @app.route("rai/analyze/stream", methods=["POST"])
 async def rai_analyze_stream(req: Request) -> Response:
-    """The same, as the service says it."""
+    """The same results as a stream."""
     return await triggers.rai_analyze_stream(req)
 
 
@@ -123,25 +123,25 @@ async def content(req: Request) -> Response:
 
 @app.warm_up_trigger("context")  # pyright: ignore[reportUnknownMemberType, reportUntypedFunctionDecorator] (no types)
 async def warmup(context: WarmUpContext) -> None:  # noqa: ARG001 (the worker passes it by this name)
-    """What Azure runs on a new instance before it sends it requests; this name tells it which function that is."""
+    """Prepare a new instance before Azure sends it requests. Azure finds this function by its name."""
     await triggers.warm_up()
 
 
 @app.route("health", methods=["GET"])
 async def health(req: Request) -> Response:
-    """Whether the app can answer, and which part cannot."""
+    """Whether the app can answer, and the state of each part."""
     return await triggers.health(req)
 
 
 @app.route("openapi.json", methods=["GET"])
 async def openapi(req: Request) -> Response:
-    """What the app offers, in OpenAPI 3.1."""
+    """The OpenAPI 3.1 document."""
     return await triggers.openapi(req)
 
 
 @app.route("swagger.json", methods=["GET"])
 async def swagger(req: Request) -> Response:
-    """The same in Swagger 2.0, for Logic Apps and Power Platform."""
+    """The Swagger 2.0 document, for Logic Apps and Power Platform."""
     return await triggers.swagger(req)
 
 
@@ -151,7 +151,7 @@ if watched and watched.content_trigger == "event-queue":
 
     @app.queue_trigger("message", watched.content_events_queue, "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def content_event(message: func.QueueMessage) -> None:
-        """A document came into the container, or went."""
+        """A document was uploaded to the container, or deleted."""
         await content_events.handle_events(message.get_body())
 
 
@@ -159,5 +159,5 @@ if watched and watched.content_trigger == "blob":
 
     @app.blob_trigger("blob", f"{watched.content_container}/{{name}}", "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def content_upload(blob: func.InputStream) -> None:
-        """A document came into the container, or changed there."""
+        """A document was uploaded to the container, or changed."""
         await content_events.handle_upload(blob.name or "")

@@ -1,6 +1,6 @@
-"""What the app offers, told to tools: `GET /openapi.json` (OpenAPI 3.1) and `GET /swagger.json` (Swagger 2.0).
+"""The app's description for tools: `GET /openapi.json` (OpenAPI 3.1) and `GET /swagger.json` (Swagger 2.0).
 
-`routes.py` is the table of routes; `shapes.py` is what each protocol reads and writes, `kernel_shapes.py` for Semantic
-Kernel's; `openapi.py` makes a document of them and of the pydantic models that parse the requests, and `swagger.py`
-tells the same in the older language. Nothing of it is imported before someone asks.
+`routes.py` is the table of routes. `protocol_schemas.py` derives schemas from the protocols' types and from the models
+that parse requests. `openapi.py` builds the document, and `swagger.py` converts it to the older format. All are
+imported when a document is requested, not before.
 """

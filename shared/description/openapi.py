@@ -26,7 +26,7 @@ from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 
 VERSION = "0.1.0"
-"""Of the app, as in `pyproject.toml`."""
+"""The app's version. `pyproject.toml`, which is not deployed, has the same; a test compares them."""
 JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 TOKEN = "token"  # noqa: S105 (a name)
@@ -35,10 +35,10 @@ _HOST_JSON = Path(__file__).parents[2] / "host.json"
 
 
 def build_openapi(*, signed_in: bool = False) -> Schema:
-    """The whole document. Its server is relative: only the caller knows by which name it reached us.
+    """Build the document. Its server is a relative URL, since only the caller knows the app's public name.
 
     Args:
-        signed_in: Whether callers have to be.
+        signed_in: Whether callers have to sign in.
     """
     paths: Schema = {}
     for path, method, operation in _operations():
@@ -57,7 +57,7 @@ def build_openapi(*, signed_in: bool = False) -> Schema:
 
 
 def _require_tokens(document: Schema) -> None:
-    """Say that every operation needs a token, but for those that tell about the app itself."""
+    """Require a token for every operation but those about the app itself."""
     document["components"]["securitySchemes"] = {
         TOKEN: {
             "type": "http",
@@ -74,7 +74,7 @@ def _require_tokens(document: Schema) -> None:
 
 
 def all_errors(root: ErrorType = SwitchboardError) -> Iterator[ErrorType]:
-    """Every class of error, the general before the special."""
+    """Every class of error, parents before their children."""
     for kind in root.__subclasses__():
         yield kind
         yield from all_errors(kind)
@@ -111,7 +111,7 @@ def _tags() -> Iterator[Schema]:
 
 
 def _operations() -> Iterator[tuple[str, str, Schema]]:
-    """Path, method and operation of everything there is."""
+    """Path, method and operation of every route, a pinned one once per protocol."""
     for route in (*ROUTES, *HISTORY_ROUTES, *RAI_ROUTES):
         path = "/" + route.template.replace("{*", "{")
         match route:
@@ -135,11 +135,11 @@ def _plain_operation(route: PlainRoute) -> Schema:
 
 
 def _plain_answer(answer: Answer) -> Schema:
-    told: Schema = {"description": answer.description}
+    response: Schema = {"description": answer.description}
     if answer.media_type:
         content = _stream(answer.media_type, answer.schema) if answer.streams else {"schema": answer.schema}
-        told["content"] = {answer.media_type: content}
-    return told
+        response["content"] = {answer.media_type: content}
+    return response
 
 
 def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
@@ -188,7 +188,7 @@ def _chat_content(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
 
 
 def _stream(media_type: str, item: Schema) -> Schema:
-    """A stream as a media type object. OpenAPI 3.1 has no word for what its parts are: 3.2's serves as an extension."""
+    """A stream as a media type object. `x-itemSchema` is OpenAPI 3.2's `itemSchema`, which 3.1 does not have."""
     if media_type == SSE.content_type:
         data: Schema = {"type": "string", "contentMediaType": JSON_TYPE, "contentSchema": item}
         schema = record({"data": data}, description="An event.")
@@ -203,7 +203,7 @@ def _about(route: Route, operation: str, tag: str, summary: str) -> Schema:
 
 
 def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) -> Schema:
-    """One response a status: what it means, by code, in the shape of these protocols."""
+    """One response per status, with the meaning of each error code, in the shape of these protocols."""
     schema = any_of(error_schema(protocol) for protocol in protocols)
     responses: Schema = {}
     for kind in kinds:

@@ -1,4 +1,4 @@
-"""JSON Schemas, written short."""
+"""Short constructors for JSON Schemas."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,34 +14,34 @@ NULL: Schema = {"type": "null"}
 
 
 def ref(name: str) -> Schema:
-    """A schema of the document, by its name."""
+    """A reference to a named schema of the document."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def constant(value: str) -> Schema:
-    """Always this string."""
+    """The schema of one fixed string."""
     return {"type": "string", "const": value}
 
 
 def list_of(item: Schema) -> Schema:
-    """A list of such items."""
+    """The schema of a list of these items."""
     return {"type": "array", "items": item}
 
 
 def nullable(schema: Schema) -> Schema:
-    """Such a value or null."""
+    """The schema of this value or null."""
     return {"anyOf": [schema, NULL]}
 
 
 def any_of(schemas: Iterable[Schema]) -> Schema:
-    """Any of these; one alone stands for itself."""
+    """The schema of any of these; a single one is returned as it is."""
     distinct: list[Schema] = []
     distinct.extend(schema for schema in schemas if schema not in distinct)
     return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
 
 def record(required: dict[str, Schema], optional: dict[str, Schema] | None = None, description: str = "") -> Schema:
-    """An object with these properties."""
+    """The schema of an object with these properties."""
     schema: Schema = {"type": "object", "properties": required | (optional or {})}
     if required:
         schema["required"] = list(required)
@@ -51,7 +51,7 @@ def record(required: dict[str, Schema], optional: dict[str, Schema] | None = Non
 
 
 def described(schema: Schema, description: str) -> Schema:
-    """The same with a description."""
+    """This schema with a description."""
     return schema | {"description": description}
 
 

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document told in Swagger 2.0, which Logic Apps and Power Platform's custom connectors read.
+"""Converts the OpenAPI 3.1 document to Swagger 2.0, which Logic Apps and Power Platform's custom connectors read.
 
 Swagger 2.0 has no null, no alternatives and one schema a response. Null becomes `x-nullable`, alternatives become one
 schema that holds for each of them, and a response's schema is that of its JSON.
@@ -15,15 +15,15 @@ _KEPT = frozenset(
     ["type", "format", "title", "description", "pattern", "required", "enum", "multipleOf", "minimum", "maximum"]
     + [f"{bound}{of}" for bound in ("min", "max") for of in ("Length", "Items", "Properties")]
 )
-"""The keywords that mean the same in both, beside `default`, which may not be null."""
+"""The keywords with the same meaning in both. `default` is not among them: it may not be null."""
 _JOINED = ("enum", "description")
-"""The keywords that two alternatives have in common where they say the same."""
+"""The keywords that joined alternatives keep where they are equal."""
 _JSON_TYPE = "application/json"
 _LOCAL = ("localhost", "127.0.0.1")
 
 
 def to_swagger(openapi: Schema, hostname: str | None = None) -> Schema:
-    """Tell an OpenAPI document in Swagger 2.0.
+    """Convert an OpenAPI document to Swagger 2.0.
 
     Args:
         openapi: as `build_openapi` makes it.
@@ -68,7 +68,7 @@ def _referred(paths: Schema, definitions: dict[str, Schema]) -> dict[str, Schema
 
 
 def _security(openapi: Schema) -> Schema:
-    """The tokens that callers need, if they do: Swagger 2.0 knows a header for them."""
+    """The access tokens, if callers need them, as the header that Swagger 2.0 has for them."""
     if "security" not in openapi:
         return {}
     schemes: dict[str, Schema] = openapi["components"]["securitySchemes"]
@@ -116,7 +116,7 @@ class _Converter:
 
     def schema(self, schema: Schema) -> Schema:
         """A schema object."""
-        if "$ref" in schema:  # what stands beside a reference does not count in Swagger 2.0
+        if "$ref" in schema:  # Swagger 2.0 ignores what stands beside a reference
             return {"$ref": f"#/definitions/{_name(schema)}"}
         kept = {key: value for key, value in schema.items() if key in _KEPT or key.startswith("x-")}
         if schema == NULL or "anyOf" in schema:
@@ -155,7 +155,7 @@ class _Converter:
         return one | kept | ({"x-nullable": True} if len(values) < len(alternatives) else {})
 
     def _common(self, schemas: Iterable[Schema]) -> Schema:
-        """One schema that holds for whatever holds for any of these."""
+        """One schema that every value valid for any of these is valid for."""
         return reduce(self._join, schemas)
 
     def _join(self, left: Schema, right: Schema) -> Schema:
@@ -198,7 +198,7 @@ class _Converter:
         converted: Schema = {"description": response["description"]}
         if content := response.get("content"):
             media_type = _JSON_TYPE if _JSON_TYPE in content else next(iter(content))
-            if "x-itemSchema" in content[media_type]:  # a stream, which Swagger 2.0 has no words for
+            if "x-itemSchema" in content[media_type]:  # Swagger 2.0 cannot describe a stream
                 converted |= {"schema": {}, "x-itemSchema": self.schema(content[media_type]["x-itemSchema"])}
             else:
                 converted["schema"] = self.schema(content[media_type]["schema"])

@@ -1,4 +1,4 @@
-"""Request in, response out: the only package that knows FastAPI. Each handler is what one trigger does."""
+"""HTTP and queue handlers, one per trigger: request in, response out. The only package that knows FastAPI."""
 
 from shared.triggers.about import health, openapi, swagger
 from shared.triggers.chat import ask, chat, chat_stream, team_batch, team_stream

@@ -1,6 +1,7 @@
-"""Which part of a document a request asks for, and whether it has it already.
+"""Conditional requests and ranges: which part of a document to send, if any.
 
-Source: RFC 9110, 13 (conditional requests) and 14 (ranges). Of several ranges none counts: the whole is an answer too.
+Source: RFC 9110, 13 (conditional requests) and 14 (ranges). A request for several ranges gets the whole document, which
+the RFC allows.
 """
 
 import re
@@ -18,28 +19,28 @@ _ETAG = re.compile(r'(?:W/)?("[^"]*")')
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some of a document's bytes."""
+    """A range of a document's bytes."""
 
     start: int
-    """The first, from 0."""
+    """Offset of the first byte."""
     length: int
-    """How many; at least 1."""
+    """Number of bytes, at least 1."""
 
 
 class Asked(Enum):
-    """What is asked for, where it is no part."""
+    """What to answer when it is not a part."""
 
     WHOLE = auto()
-    """All of it."""
+    """The whole document."""
     NOT_MODIFIED = auto()
-    """What the caller has already."""
+    """304: the caller has this version."""
     NOTHING_THERE = auto()
-    """A part that the document does not have."""
+    """416: the document has no byte in the range."""
 
 
 def asked_for(method: str, headers: Mapping[str, str], document: StoredDocument) -> Part | Asked:
-    """What a request is to get of a document."""
-    if _has_it(headers, document):
+    """Decide what of a document to send."""
+    if _is_current(headers, document):
         return Asked.NOT_MODIFIED
     asked = _RANGE.fullmatch(headers.get("range", ""))
     if method != "GET" or not asked or not _range_counts(headers.get("if-range"), document):
@@ -50,11 +51,11 @@ def asked_for(method: str, headers: Mapping[str, str], document: StoredDocument)
     else:
         start, end = int(first), min(int(last) + 1 if last else document.size, document.size)
         if last and int(last) < start:
-            return Asked.WHOLE  # no range at all, by its grammar
+            return Asked.WHOLE  # not a valid range: ignore it
     return Part(start, end - start) if start < end else Asked.NOTHING_THERE
 
 
-def _has_it(headers: Mapping[str, str], document: StoredDocument) -> bool:
+def _is_current(headers: Mapping[str, str], document: StoredDocument) -> bool:
     known = headers.get("if-none-match")
     if known is not None:
         return known.strip() == "*" or document.etag in _ETAG.findall(known)
@@ -63,14 +64,14 @@ def _has_it(headers: Mapping[str, str], document: StoredDocument) -> bool:
 
 
 def _range_counts(condition: str | None, document: StoredDocument) -> bool:
-    """Whether the document is still the one that a caller has a part of."""
+    """Whether the document is still the version that the caller has a part of (`If-Range`)."""
     if condition is None:
         return True
     return condition.strip() == document.etag or _date(condition) == _seconds(document)
 
 
 def _seconds(document: StoredDocument) -> datetime:
-    """When it was changed, as exactly as a header says it."""
+    """The time of the last change, in whole seconds as in headers."""
     return document.last_modified.replace(microsecond=0)
 
 

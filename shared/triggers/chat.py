@@ -1,7 +1,7 @@
-"""The routes that answer questions.
+"""The chat routes.
 
-Read the body, find its protocol, start the turn, and wait for the first words before answering 200, so that an early
-failure keeps its real status.
+Each resolves the protocol, reads the body and starts the turn. A stream waits for its first piece before it answers
+200, so that an early failure has its own status.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from shared.errors import NotConfigured
 from shared.identity.access import access_of
 from shared.triggers.errors import answering, invocation_id, json_response
 from shared.triggers.streaming import (
-    FIRST_WORDS_SECONDS,
-    HEARTBEAT_SECONDS,
+    FIRST_PIECE_TIMEOUT_SECONDS,
+    KEEP_ALIVE_SECONDS,
     TurnResponse,
-    cancelled_when_caller_leaves,
+    cancelled_on_disconnect,
 )
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.protocol import Protocol, stream_bytes
@@ -36,7 +36,7 @@ async def chat(request: Request) -> Response:
 
 @answering
 async def ask(request: Request) -> Response:
-    """`POST /ask`: the same for a question on its own, in the RAG chat protocol unless pinned."""
+    """`POST /ask`: one answer to the last message alone, in the RAG chat protocol unless the route names another."""
     return await _whole_or_streamed(request, *await _start_turn(request, unless_pinned="rag-chat", single_turn=True))
 
 
@@ -48,16 +48,16 @@ async def chat_stream(request: Request) -> Response:
 
 @answering
 async def team_batch(request: Request) -> Response:
-    """`POST /multi-agent-chat/batch`: the whole team in one array, in Semantic Kernel's shape unless pinned."""
+    """`POST /multi-agent-chat/batch`: all agents' messages in one array, as `semantic-kernel` unless pinned."""
     protocol, asked, turn = await _start_turn(request, unless_pinned="semantic-kernel", team=True)
-    async with cancelled_when_caller_leaves(request, turn):
+    async with cancelled_on_disconnect(request, turn):
         answer = await fold(turn.events())
     return json_response(protocol.team_answer(asked, answer))
 
 
 @answering
 async def team_stream(request: Request) -> Response:
-    """`POST /multi-agent-chat/stream`: the same, each agent's message the moment that it is done."""
+    """`POST /multi-agent-chat/stream`: each agent's message as soon as it is complete."""
     return await _streamed(request, *await _start_turn(request, unless_pinned="semantic-kernel", team=True))
 
 
@@ -102,15 +102,15 @@ def _default_protocol() -> str:
 async def _whole_or_streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
     if asked.stream:
         return await _streamed(request, protocol, asked, turn)
-    async with cancelled_when_caller_leaves(request, turn):
+    async with cancelled_on_disconnect(request, turn):
         answer = await fold(turn.events())
     return json_response(protocol.answer(asked, answer))
 
 
 async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
-    async with cancelled_when_caller_leaves(request, turn):
-        failure = await turn.settled(FIRST_WORDS_SECONDS)
+    async with cancelled_on_disconnect(request, turn):
+        failure = await turn.settled(FIRST_PIECE_TIMEOUT_SECONDS)
     if failure:
         raise failure.error
-    lines = stream_bytes(protocol, asked, turn.batches(HEARTBEAT_SECONDS))
+    lines = stream_bytes(protocol, asked, turn.batches(KEEP_ALIVE_SECONDS))
     return TurnResponse(lines, protocol.framing.content_type, turn)

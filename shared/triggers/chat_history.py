@@ -30,7 +30,7 @@ async def list_chats(request: Request) -> Response:
 
 @answering
 async def start_chat(request: Request) -> Response:
-    """`POST /chat-history`: a new chat, and what a list shows of it."""
+    """`POST /chat-history`: start a chat; answers with its entry in the list."""
     history, owner = await _history(request)
     body = await read_body(request.stream(), lambda: JsonReader(example=NEW_CHAT_EXAMPLE))
     return json_response(conversation_json(await history.create(owner, *parse_new_chat(body.json))), status=201)
@@ -38,7 +38,7 @@ async def start_chat(request: Request) -> Response:
 
 @answering
 async def chat_messages(request: Request) -> Response:
-    """`GET /chat-history/{id}/messages`: what was said, oldest first."""
+    """`GET /chat-history/{id}/messages`: the messages, oldest first."""
     history, owner = await _history(request)
     messages = await history.messages(owner, request.path_params["id"])
     return json_response([message_json(message) for message in messages])
@@ -46,7 +46,7 @@ async def chat_messages(request: Request) -> Response:
 
 @answering
 async def update_chat(request: Request) -> Response:
-    """`PUT /chat-history/{id}`: messages to add or to update, and what a list shows of the chat now."""
+    """`PUT /chat-history/{id}`: add or update messages; answers with the chat's entry in the list."""
     history, owner = await _history(request)
     body = await read_body(request.stream(), lambda: JsonReader(HISTORY_BODY_LIMIT, MESSAGES_EXAMPLE))
     messages = parse_messages(body.json, datetime.now(UTC))
@@ -55,14 +55,14 @@ async def update_chat(request: Request) -> Response:
 
 @answering
 async def delete_chat(request: Request) -> Response:
-    """`DELETE /chat-history/{id}`: a chat with everything in it."""
+    """`DELETE /chat-history/{id}`: delete a chat with its messages."""
     history, owner = await _history(request)
-    read_mode(request.query_params.get("mode"))  # only checked: the id alone says which chat
+    read_mode(request.query_params.get("mode"))  # validated only: the id identifies the chat
     await history.delete(owner, request.path_params["id"])
     return Response(status_code=204)
 
 
 async def _history(request: Request) -> tuple[HistoryStore, str]:
-    """What keeps chats, and the owner whose chats they are."""
+    """The history store, and the owner of the caller's chats."""
     service = await app.get_service()
     return service.history, owner_of(await service.identity.caller(request.headers))

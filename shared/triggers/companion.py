@@ -1,4 +1,4 @@
-"""The companion function: forwards texts and payloads to the safety service, and returns its events."""
+"""The companion routes: forward texts and payloads to the safety service, and return its events."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -14,10 +14,10 @@ from shared.guard import SafetyEvent
 from shared.guard.companion import analyse
 from shared.triggers.errors import answering, invocation_id, json_response
 from shared.triggers.streaming import (
-    FIRST_WORDS_SECONDS,
-    HEARTBEAT_SECONDS,
+    FIRST_PIECE_TIMEOUT_SECONDS,
+    KEEP_ALIVE_SECONDS,
     TurnResponse,
-    cancelled_when_caller_leaves,
+    cancelled_on_disconnect,
 )
 from shared.wire.protocol import error_record
 from shared.wire.rai_body import ANALYSIS_EXAMPLE, ANALYSIS_LINES, EVENTS, analysis_json, event_json, parse_analysis
@@ -26,10 +26,10 @@ from shared.wire.request_body import JsonReader, read_body
 
 @answering
 async def rai_analyze(request: Request) -> Response:
-    """`POST /rai/analyze`: whether anything is blocked, and all that the safety service said."""
+    """`POST /rai/analyze`: whether anything is blocked, and all events of the safety service."""
     analysis = await _start_analysis(request)
     events: list[SafetyEvent] = []
-    async with cancelled_when_caller_leaves(request, analysis):
+    async with cancelled_on_disconnect(request, analysis):
         async for event in analysis.events():
             if isinstance(event, Failed):
                 raise event.error
@@ -39,17 +39,17 @@ async def rai_analyze(request: Request) -> Response:
 
 @answering
 async def rai_analyze_stream(request: Request) -> Response:
-    """`POST /rai/analyze/stream`: the same events, as they come."""
+    """`POST /rai/analyze/stream`: each event as it comes."""
     analysis = await _start_analysis(request)
-    async with cancelled_when_caller_leaves(request, analysis):
-        failure = await analysis.settled(FIRST_WORDS_SECONDS)
+    async with cancelled_on_disconnect(request, analysis):
+        failure = await analysis.settled(FIRST_PIECE_TIMEOUT_SECONDS)
     if failure:
         raise failure.error
     return TurnResponse(_lines(analysis), ANALYSIS_LINES.content_type, analysis)
 
 
 async def _start_analysis(request: Request) -> RunningTurn[SafetyEvent]:
-    """Read and check the request, and begin to forward it."""
+    """Read and check the request, and start to forward it."""
     service = await app.get_service()
     settings = service.settings
     deadline = asyncio.get_running_loop().time() + settings.chat_deadline_seconds
@@ -73,8 +73,8 @@ def _is_result(event: SafetyEvent | Failed) -> bool:
 
 
 async def _lines(analysis: RunningTurn[SafetyEvent]) -> AsyncGenerator[bytes]:
-    """Yield the events as lines, those together that came together; a last line says what went wrong."""
-    async for batch in analysis.batches(HEARTBEAT_SECONDS):
+    """Yield the events as lines, one piece of bytes per batch; a last line has the error, if any."""
+    async for batch in analysis.batches(KEEP_ALIVE_SECONDS):
         records = [
             error_record(event.error, event.invocation_id) if isinstance(event, Failed) else event_json(event)
             for event in batch

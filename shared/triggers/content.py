@@ -1,4 +1,4 @@
-"""The route of the documents that answers cite."""
+"""The route of the source documents that answers cite."""
 
 import logging
 from collections.abc import AsyncGenerator
@@ -21,12 +21,12 @@ _log = logging.getLogger("switchboard.content")
 async def content(request: Request) -> Response:
     """`GET /content/{path}`: a source document, or a part of it."""
     service = await app.get_service()
-    path = request.path_params.get("path") or ""  # a catch-all that catches nothing is left out
+    path = request.path_params.get("path") or ""  # an empty catch-all is not in path_params
     access = access_of(await service.identity.caller(request.headers), service.settings)
     document = await find_document(service.documents, path, access, service.retriever.may_see)
     headers = await content_headers(service.documents, document)
     if service.settings.auth_mode != "none" or service.settings.website_auth_enabled:
-        headers["cache-control"] = "private, no-cache"  # the next who asks may not be allowed to see it
+        headers["cache-control"] = "private, no-cache"  # another user of the same cache may not be allowed to see it
     match asked_for(request.method, request.headers, document):
         case Asked.NOT_MODIFIED:
             return Response(status_code=304, headers=headers)
@@ -41,23 +41,23 @@ async def content(request: Request) -> Response:
     if request.method == "HEAD":
         return Response(headers=headers)
     pieces = service.documents.read(document, part.start, part.length)
-    first = await anext(pieces, b"")  # until it is there, a fault has its own status
+    first = await anext(pieces, b"")  # read before the status is sent, so that a failure has its own
     return _DocumentResponse(first, pieces, status, headers)
 
 
 class _DocumentResponse(StreamingResponse):
-    """A document as it is read. A fault cuts it off, so that nobody takes what came for all of it."""
+    """Sends a document while it is read. A failure closes the connection, so that the client notices it."""
 
     def __init__(self, first: bytes, rest: AsyncGenerator[bytes], status: int, headers: dict[str, str]) -> None:
         self._pieces = _chained(first, rest)
         super().__init__(self._pieces, status, headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it; however that ends, the reading ends too."""
+        """Send the document; reading ends when sending ends, however it does."""
         try:
             async with aclosing(self._pieces):
                 await super().__call__(scope, receive, send)
-        except SwitchboardError as fault:  # an answer that is not complete now makes the server close the connection
+        except SwitchboardError as fault:  # the server closes a connection whose answer is incomplete
             _log.warning("a document was cut off: %s", fault.message)
 
 

@@ -1,8 +1,8 @@
-"""What triggers do when documents come and go in the container: the index follows.
+"""Triggers for the document container: index what is uploaded, remove what is deleted.
 
-An event only says where to look. What counts is the state of the blob then, so events may come twice, late and in any
-order. A fault of the moment is raised, so that the platform tries again and gives the message to the poison queue in
-the end; so is a message that makes no sense.
+An event only names a blob; its state is read when the event is handled, so events may come twice, late and in any
+order. A temporary failure is raised, so that the platform tries again and finally moves the message to the poison
+queue. So is a message that is not an event.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ _HASH_DIGITS = 12
 
 _log = logging.getLogger("switchboard.content")
 
-_turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-"""A lock for each document that is being indexed: it is written by one at a time."""
+_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+"""A lock for each document that is being indexed, so that only one task writes it at a time."""
 
 
 def watched(environment: Mapping[str, str]) -> Settings | None:
-    """The settings of an app whose container a trigger can watch; None of any other.
+    """The settings, if a trigger can watch the container; else None.
 
-    With settings that are wrong nothing could be indexed: messages wait until they are right.
+    With wrong settings there is no trigger either: messages wait in the queue until they are right.
     """
     try:
         settings = Settings.read(environment)
@@ -47,27 +47,27 @@ def watched(environment: Mapping[str, str]) -> Settings | None:
 
 
 async def handle_events(message: bytes) -> None:
-    """Index what the events of a message are about, or forget it.
+    """Index the documents that the events of a message name, or remove them from the index.
 
     Args:
         message: One event or an array of them, in Event Grid's schema or as CloudEvents 1.0, plain or in base64.
 
     Raises:
-        BadRequest: it is no such thing.
-        SwitchboardError: a fault of the moment.
+        BadRequest: the message is not such an event.
+        SwitchboardError: a temporary failure.
     """
     for name in names_in(message, app.get_settings().content_container):
         await _ingest(name, await app.get_target())
 
 
 async def handle_upload(path: str) -> None:
-    """Index a blob that was uploaded, and forget what was deleted since the last one: nobody tells of that.
+    """Index an uploaded blob, and remove deleted ones from the index, since no event reports those.
 
     Args:
         path: The container's name, a slash, and the blob's name.
 
     Raises:
-        SwitchboardError: a fault of the moment.
+        SwitchboardError: a temporary failure.
     """
     from shared.ingestion.fingerprints import Origin, is_of
 
@@ -79,10 +79,10 @@ async def handle_upload(path: str) -> None:
 
 
 def names_in(message: bytes, container: str) -> list[str]:
-    """The names of the blobs that a message's events may be about, each once.
+    """The names of the blobs that a message's events may name, each once.
 
-    Event Grid's documentation does not say whether the subject is percent-encoded: both readings are given, and one of
-    them is the name of no blob.
+    Event Grid's documentation does not say whether the subject is percent-encoded. Both readings are returned; one of
+    them then names no blob.
 
     Raises:
         BadRequest: it holds no events.
@@ -131,16 +131,16 @@ def _name_in_url(data: Json, container: str) -> Iterator[str]:
 async def _ingest(name: str, target: "Target") -> None:
     from shared.ingestion.document import ingest_stored
 
-    turn = _turns.setdefault(name, asyncio.Lock())
+    lock = _locks.setdefault(name, asyncio.Lock())
     try:
-        async with turn:
+        async with lock:
             report = await ingest_stored(name, target)
     except SwitchboardError as fault:
         _log.warning("document %s cannot be indexed now: %s", _label(name), fault.message)
-        raise fault.with_traceback(None) from None  # what caused it may name the document
+        raise fault.with_traceback(None) from None  # the cause may contain the name of the document
     _log.info("document %s: %s", _label(name), f"{report.outcome} {report.detail}".rstrip())
 
 
 def _label(name: str) -> str:
-    """A document in the log: its name may say what nobody else is to know."""
+    """A document's label in the log: a hash, since its name may be confidential."""
     return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:_HASH_DIGITS]

@@ -1,4 +1,4 @@
-"""What every handler shares: an answer whatever happens, and errors in the shape of the protocol at hand."""
+"""Responses that all handlers share: JSON documents, and errors in the shape of the request's protocol."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -16,7 +16,7 @@ type Handler = Callable[[Request], Awaitable[Response]]
 
 
 def answering(handler: Handler) -> Handler:
-    """Make a handler answer whatever happens: an exception would reach the caller as the worker's bare 500."""
+    """Decorate a handler so that every exception becomes a response. Else the worker sends a 500 without a body."""
 
     @wraps(handler)
     async def answer(request: Request) -> Response:
@@ -25,7 +25,7 @@ def answering(handler: Handler) -> Handler:
         except SwitchboardError as error:
             return _error_response(error, request)
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody is there to read it
+            return Response(status_code=400)  # no client is left to read it
         except Exception as error:  # noqa: BLE001 (this is the outer edge, and log_fault logs it)
             log_fault(error, invocation_id(request))
             return _error_response(InternalError(), request)
@@ -34,13 +34,13 @@ def answering(handler: Handler) -> Handler:
 
 
 def json_response(document: Json, status: int = 200) -> Response:
-    """A JSON document as a response, which is of this moment and for this caller."""
+    """A JSON document as a response that must not be cached."""
     headers = {"cache-control": "no-store"}
     return Response(encode_json(document), status_code=status, headers=headers, media_type="application/json")
 
 
 def _error_response(error: SwitchboardError, request: Request) -> Response:
-    """The error in the shape of the protocol that the request turned out to speak."""
+    """The error in the shape of the request's protocol; of `ai-chat` if it is not resolved."""
     protocol: Protocol = getattr(request.state, "protocol", AI_CHAT)
     response = json_response(protocol.error(error, invocation_id(request)), status=error.status)
     if isinstance(error, RateLimited):
@@ -51,5 +51,5 @@ def _error_response(error: SwitchboardError, request: Request) -> Response:
 
 
 def invocation_id(request: Request) -> str:
-    """The platform's id of this invocation; the worker found this request by it."""
+    """The platform's id of this invocation. The worker always sets it."""
     return request.headers["x-ms-invocation-id"]

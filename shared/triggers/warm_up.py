@@ -1,7 +1,7 @@
-"""Loads what the first request needs before it comes: for the warm-up trigger and at the first health check.
+"""Warm-up: loads what the first request needs, at the warm-up trigger and the first health check.
 
-Only what the settings chose is loaded. A fault ends the warm-up with a log entry and changes nothing else: it comes
-back at the request that it concerns, with its own status.
+Only the parts that the settings select are loaded. A failure ends the warm-up with a log entry; the request that needs
+the part meets it again, and answers with its status.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ async def warm_up() -> None:
         await asyncio.gather(service.load(), service.check())
     except SwitchboardError as error:
         _log.warning("not warmed up: %s", error.message)
-    except Exception as error:  # noqa: BLE001 (nobody waits for this; a request meets the same fault and answers it)
+    except Exception as error:  # noqa: BLE001 (a request meets the same failure and answers with it)
         _log.warning("not warmed up: %s", type(error).__name__)
     else:
         _log.info("warmed up in %.0f ms", (time.monotonic() - started) * 1000)
 
 
 def warm_up_soon() -> None:
-    """Begin to warm up, once in the life of the process; whoever calls does not wait for it."""
+    """Start to warm up in the background, once per process."""
     global _warming  # noqa: PLW0603 (the loop keeps only a weak reference to a task)
     if _warming is None:
         _warming = asyncio.create_task(warm_up())

@@ -259,7 +259,7 @@ def _completion(started: CompletionStarted) -> Record:
 
 
 def _filter_results(key: str, results: Json) -> Record:
-    """Filter results, only where a service gave some."""
+    """Filter results under this key, if there are any."""
     return {key: results} if results else {}
 
 

@@ -1,6 +1,6 @@
 """The documents and records that both versions of the AI Chat Protocol share: they differ in names, not in shape.
 
-Source: ai-chat-protocol, 'Response'. What it leaves open is decided in `docs/protocols.md`.
+Source: ai-chat-protocol, 'Response'. `docs/protocols.md` says how open points are decided.
 """
 
 from collections.abc import Callable, Iterable
@@ -131,6 +131,6 @@ class DeltaEncoder:
 
 
 def _end(started: CompletionStarted, finished: Finished) -> Record:
-    """How an answer ended, and what a content filter found."""
+    """The end of an answer, with the content filter's results."""
     prompt = started.prompt_filter_results or finished.prompt_filter_results
     return finished_context(started.model, finished) | filtered_context(prompt, finished.content_filter_results)

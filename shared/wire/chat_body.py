@@ -1,4 +1,4 @@
-"""The request body that the protocols share, as pydantic models, and what it becomes: a `ChatRequest`.
+"""The request body that the protocols share, as pydantic models, and its conversion to a `ChatRequest`.
 
 Source: rag-chat-http-protocol, 'HTTP requests'; ai-chat-protocol, 'HTTP requests'; the overrides in use by
 azure-search-openai-demo. Unknown keys are ignored; null and the empty string count as left out.
@@ -14,9 +14,9 @@ from shared.errors import BadRequest
 from shared.wire.request_body import BodyModel
 
 LONGEST_CONVERSATION = 1_000
-"""Messages."""
+"""Number of messages in a request, at most."""
 CONVERSATION_KEYS = ("conversationId", "conversation_id", "id")
-"""Where an object that is a session state may name the conversation; the first that is a string counts."""
+"""Keys of a session state that may have the conversation's id; the first that is a string is used."""
 
 
 def _list_if_one(value: object) -> object:
@@ -30,14 +30,14 @@ def _text_if_texts(value: object) -> object:
 
 
 class FunctionBody(BodyModel):
-    """The function of a tool call that a client echoes."""
+    """The function of a tool call that a client sends back."""
 
     name: str
     arguments: str
 
 
 class ToolCallBody(BodyModel):
-    """A tool call that a client echoes."""
+    """A tool call that a client sends back."""
 
     id: str
     function: FunctionBody
@@ -53,7 +53,7 @@ class MessageBody(BodyModel):
 
 
 class OverridesBody(BodyModel):
-    """The settings that a request may change, in `context.overrides` or `context`."""
+    """Options of one request, in `context.overrides` or `context`."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
@@ -89,31 +89,31 @@ class OverridesBody(BodyModel):
     @model_validator(mode="before")
     @classmethod
     def _drop_blanks(cls, value: object) -> object:
-        """Front ends send a field that nobody filled in as the empty string."""
+        """Drop empty strings: front ends send them for fields that are not filled in."""
         if not isinstance(value, dict):
             return value
         return {key: item for key, item in cast("dict[str, object]", value).items() if item != ""}
 
 
 class ContextBody(OverridesBody):
-    """The request's context: overrides in it, and overrides beside them, which count less."""
+    """The request's context: overrides in `overrides`, or directly here with lower priority."""
 
     overrides: OverridesBody | None = None
 
 
 class ChatBody(BodyModel):
-    """What every JSON request has."""
+    """The keys of every JSON request."""
 
     messages: list[MessageBody] = Field(min_length=1, max_length=LONGEST_CONVERSATION)
     context: ContextBody | None = None
 
 
 def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
-    """Validate a body and make the request of it.
+    """Validate a body and turn it into a request.
 
     Args:
         body: The JSON object.
-        state_key: What this protocol calls the session state.
+        state_key: The protocol's name for the session state.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.

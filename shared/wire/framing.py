@@ -1,4 +1,4 @@
-"""Framing: JSON records to the bytes of a stream. Every record, the error's too, ends the same way."""
+"""Framing: JSON records to the bytes of a stream. Every record, the error too, ends the same way."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ _encoder = msgspec.json.Encoder()
 
 
 def encode_json(value: Json) -> bytes:
-    """Compact UTF-8 JSON on one line; what JSON cannot say, such as NaN, is null."""
+    """Encode as compact UTF-8 JSON on one line; NaN and infinity become null."""
     return _encoder.encode(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """How records are told apart in a stream."""
+    """How a stream separates its records."""
 
     content_type: str
     """The stream's media type."""
     before: bytes
-    """What starts a record."""
+    """The bytes before a record."""
     after: bytes
-    """What ends a record."""
+    """The bytes after a record."""
     keep_alive: bytes
-    """What a reader skips, sent when there is nothing to say."""
+    """The bytes sent in long silences; readers skip them."""
 
     def frame(self, record: Mapping[str, Json]) -> bytes:
         """One record as bytes."""

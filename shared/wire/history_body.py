@@ -15,11 +15,11 @@ from shared.history import Conversation, Mode, StoredMessage
 from shared.wire.request_body import BodyModel
 
 HISTORY_BODY_LIMIT = 8 * 1024 * 1024
-"""Bytes of the body of a PUT: it carries a whole chat, which the store limits to the same size."""
+"""Bytes of the body of a PUT, at most: it may have a whole chat, which the store limits to the same size."""
 NEW_CHAT_EXAMPLE = '{"title": "…"}'
 MESSAGES_EXAMPLE = '{"messages": [{"id": "…", "role": "user", "content": "…"}]}'
 UNTITLED = "New Chat"
-"""ChatUI's own title for a chat that nobody named."""
+"""ChatUI's title for a chat without one."""
 
 
 class NewChatBody(BodyModel):
@@ -74,7 +74,7 @@ def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str]:
 
 
 def parse_messages(body: Mapping[str, Json], now: datetime) -> list[StoredMessage]:
-    """The messages to add or to update; one without a time gets this one.
+    """The messages to add or to update. One without a timestamp gets `now`.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
@@ -95,7 +95,7 @@ def conversation_json(chat: Conversation) -> dict[str, Json]:
 
 
 def message_json(message: StoredMessage) -> dict[str, Json]:
-    """A message; keys that nobody filled are left out."""
+    """A message, without the keys that have no value."""
     optional: dict[str, Json] = {
         "agentName": message.agent_name,
         "agentIdentifier": message.agent_identifier,

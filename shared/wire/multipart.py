@@ -15,7 +15,7 @@ from shared.wire.request_body import BODY_LIMIT, EXAMPLE, Body, read_json_object
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
-# It warns of each malformed form, which the caller is told of anyhow: any caller could fill the log.
+# It would warn of each malformed form, so any caller could fill the log. The caller gets the error.
 logging.getLogger("python_multipart").setLevel(logging.ERROR)
 
 FORM_LIMIT = 20 * 1024 * 1024
@@ -23,15 +23,16 @@ FORM_LIMIT = 20 * 1024 * 1024
 FILE_LIMIT = 10 * 1024 * 1024
 """Bytes of one file."""
 MOST_FILES = 10
+"""Number of files in a form, at most."""
 
 FILE_PART = re.compile(r"messages\[(0|[1-9][0-9]{0,3})\]\.files\[(0|[1-9][0-9]{0,3})\]")
 """The name of a part that is a file: of which message, and which of its files."""
 _LONGEST_NAME = 100
-"""Characters of a name that are shown."""
+"""Characters of a name that are shown, at most."""
 
 
 def is_form(content_type: str) -> bool:
-    """Whether a body of this content type is a form, or means to be one."""
+    """Whether this content type is a form's, valid or not."""
     return content_type.strip().lower().startswith("multipart/")
 
 
@@ -89,7 +90,7 @@ class FormReader:
         self._is_complete = False
 
     def feed(self, chunk: bytes) -> None:
-        """Read on.
+        """Take the next bytes.
 
         Raises:
             BadRequest: it is malformed, or has a part that it must not have.
@@ -107,7 +108,7 @@ class FormReader:
             ) from None
 
     def finish(self) -> Body:
-        """Take what was read.
+        """Return the body after its last bytes.
 
         Raises:
             BadRequest: it is not complete, or its JSON cannot be read.
@@ -138,7 +139,7 @@ class FormReader:
         self._part.headers[name.decode("latin-1").lower()] = bytes(value)
 
     def _end_headers(self) -> None:
-        """The part says what it is: refuse it now, before its data comes, if it has no place here."""
+        """Check a part by its headers, so that one that is not allowed is refused before its data."""
         part = self._part
         options = _options(part.headers.get("content-disposition", b""))[1]
         part.name = options.get("name", "")
@@ -171,7 +172,7 @@ class FormReader:
     def _end_part(self) -> None:
         part = self._part
         data = bytes(part.data)
-        self._part = _Part()  # lets go of the copy
+        self._part = _Part()  # frees the copy
         if part.name == "json":
             self._body = data
         else:
@@ -189,7 +190,7 @@ def _attachment(part: _Part, data: bytes) -> Attachment:
         part=part.name,
         message=message,
         index=index,
-        # In browsers Microsoft's client calls a file without a name what it calls the part.
+        # In browsers Microsoft's client gives a file without a name the name of the part.
         filename="" if filename == part.name else _shown(re.split(r"[/\\]", filename)[-1].strip()),
         media_type=_shown(media_type),
         charset=options.get("charset"),
@@ -208,6 +209,6 @@ def _options(header: bytes) -> tuple[str, dict[str, str]]:
 
 
 def _shown(name: str) -> str:
-    """A name of the caller's for a sentence or the prompt: one line of it, not too long."""
+    """A name from the caller, made safe for an error message or the prompt: one line of limited length."""
     line = "".join(character if character.isprintable() else " " for character in name)
     return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME // 2]}…{line[-_LONGEST_NAME // 2 :]}"
