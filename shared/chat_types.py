@@ -1,4 +1,4 @@
-"""What a caller asks, who is calling, and what was found: the plain data that every layer shares."""
+"""Plain data that every layer shares: the conversation, passages, the caller and the health of a part."""
 
 import re
 from base64 import b64encode
@@ -13,7 +13,7 @@ _PAGE = re.compile(r"#page=([0-9]{1,6})$")
 
 
 class Role(StrEnum):
-    """Who said a message."""
+    """The author of a message."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -22,7 +22,7 @@ class Role(StrEnum):
 
 
 class RetrievalMode(StrEnum):
-    """How sources are searched for (rag-chat-http-protocol, `retrieval_mode`)."""
+    """How to search for sources (rag-chat-http-protocol, `retrieval_mode`)."""
 
     TEXT = "text"
     VECTORS = "vectors"
@@ -31,10 +31,10 @@ class RetrievalMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A function that the model wants called."""
+    """A function call that the model asks for."""
 
     id: str
-    """The model's id of this call; the result names it."""
+    """The model's id of this call; the result refers to it."""
     name: str
     """The function's name."""
     arguments: str
@@ -43,14 +43,14 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """The text of a file that came with a message."""
+    """The text of a file attached to a message."""
 
     name: str
-    """What the prompt and citations call it."""
+    """Its name in the prompt and in citations."""
     text: str
-    """As much of its text as there was room for."""
+    """The text, cut to the space in the prompt."""
     left_out: int = 0
-    """Characters of the file that there was no room for."""
+    """Number of characters that were cut off."""
 
     def __str__(self) -> str:
         cut = f"\n[cut here: {self.left_out:,} more characters of the file are left out]" if self.left_out else ""
@@ -59,18 +59,18 @@ class FileText:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An image in a message: one that came with it, or of a source."""
+    """An image in a message: attached to it, or of a source."""
 
     media_type: str
     """`image/png`, `image/jpeg`, `image/webp` or `image/gif`."""
     data: bytes = field(repr=False)
     """The file as it was sent."""
     name: str = ""
-    """What the prompt calls it, above it, and citations; empty: nothing."""
+    """Its name in the prompt and in citations; empty: no name."""
 
     @property
     def data_url(self) -> str:
-        """The image as a URL that holds it."""
+        """The image as a `data:` URL."""
         return f"data:{self.media_type};base64,{b64encode(self.data).decode()}"
 
     def __str__(self) -> str:
@@ -83,25 +83,26 @@ class Message:
     """One message of a conversation."""
 
     role: Role
-    """Who said it."""
+    """The author."""
     content: str
-    """What was said."""
+    """The text."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """On an assistant message: the calls it asked for."""
+    """On an assistant message: the calls that it asks for."""
     tool_call_id: str | None = None
     """On a tool message: the call that this is the result of."""
     files: tuple[FileText, ...] = ()
-    """On a user message: the files that came with it."""
+    """On a user message: its attached files."""
     images: tuple[ImagePart, ...] = ()
-    """On a user message: the images that came with it, or that show its sources."""
+    """On a user message: its attached images, and images of sources."""
     author: str | None = None
-    """The agent who said it, where another agent reads it; such a message has the user's role."""
+    """The agent that wrote it, in a prompt for another agent; such a message has the user's role."""
 
     @property
     def text(self) -> str:
-        """What was said, after its author's name, and above it the text of its files.
+        """The files' text, then the content, after its author's name if it has one.
 
-        The files come first as they stay the same, whatever follows what was said: a prompt cache can serve them.
+        The files come first because they stay the same from question to question, so that a prompt cache can serve
+        them.
         """
         said = f"{self.author}: {self.content}" if self.author else self.content
         return "\n\n".join([*map(str, self.files), said])
@@ -109,12 +110,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What the semantic ranker found to be the point of a passage."""
+    """The part of a passage that the semantic ranker found most relevant."""
 
     text: str
     """The passage's own words."""
     highlights: str
-    """The same with the words that count in `<em>`; empty where there are none."""
+    """The same text with its key words in `<em>`; empty if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +123,15 @@ class Passage:
     """A piece of a source document, with the fields of the azure-search-openai-demo index."""
 
     id: str
-    """Unique in the index, and the same for the same place of the same file."""
+    """Unique in the index; stays the same for the same place in the same file."""
     content: str
-    """The text; what was found by `semantic_captions` has its captions here, and nothing else of the text."""
+    """The text; with `semantic_captions`, only its captions."""
     sourcepage: str
-    """What an answer cites: the file, with `#page=N` where it has pages."""
+    """The name that answers cite: the file, with `#page=N` if it has pages."""
     sourcefile: str
     """The file's path below the indexed folder."""
     category: str | None = None
-    """What `include_category` and `exclude_category` compare with."""
+    """The category, for `include_category` and `exclude_category`."""
     oids: tuple[str, ...] = ()
     """Users who may see it under `use_oid_security_filter`."""
     groups: tuple[str, ...] = ()
@@ -138,20 +139,20 @@ class Passage:
     score: float | None = None
     """The retriever's score for the query at hand, higher is better."""
     reranker_score: float | None = None
-    """The semantic ranker's, 0 to 4."""
+    """The semantic ranker's score, 0 to 4."""
     captions: tuple[Caption, ...] = ()
-    """The semantic ranker's, if they were asked for."""
+    """The semantic ranker's captions, if they were asked for."""
 
     @property
     def page(self) -> int | None:
-        """The page, from 1, that `sourcepage` names; None where there are no pages."""
+        """The page in `sourcepage`, from 1; None if the file has no pages."""
         found = _PAGE.search(self.sourcepage)
         return int(found[1]) if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What a request may change about its turn (rag-chat-http-protocol, 'context', and those in use)."""
+    """Options of a request (rag-chat-http-protocol, 'context', and those in use)."""
 
     temperature: float | None = None
     """0 to 2; None leaves it to the model."""
@@ -201,43 +202,43 @@ class Overrides:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A question with its conversation, as every protocol parses to."""
+    """A question with its conversation; every protocol is parsed to this."""
 
     messages: tuple[Message, ...]
-    """Never empty; the last one is the user's."""
+    """The conversation; never empty, and the last message is the user's."""
     overrides: Overrides = field(default_factory=Overrides)
-    """How this turn differs from the default."""
+    """Options that differ from the defaults."""
     session_state: Json = None
-    """The client's own memory; goes back as it came."""
+    """The client's own state, which is sent back unchanged."""
     has_session_state: bool = False
-    """Whether the client sent one at all, be it null."""
+    """Whether the client sent a state, even null."""
     conversation_id: str | None = None
-    """The conversation that the client names, ours or not."""
+    """The id of a conversation that the client names, which may not be one of ours."""
     stream: bool = False
-    """Whether the body itself asks for a stream, as only some protocols do."""
+    """Whether the body asks for a stream, as it can in some protocols."""
     single_turn: bool = False
-    """`/ask`: the earlier messages do not count."""
+    """`/ask`: ignore the earlier messages."""
 
     @property
     def question(self) -> str:
-        """What the user asked last."""
+        """The text of the last message."""
         return self.messages[-1].content
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is calling, from a source that the platform vouches for. Anonymous without an `oid`."""
+    """The caller, from an authenticated source. Anonymous without an `oid`."""
 
     oid: str | None = None
     """The user's object id in the directory."""
     groups: tuple[str, ...] | None = ()
-    """The object ids of the user's groups; None: there are more than a token has room for, so they are not known."""
+    """The object ids of the user's groups; None: not known, since there are too many for a token."""
     tenant: str | None = None
-    """The id of the directory; None: the source did not say."""
+    """The id of the directory; None: not known."""
 
 
 _EVERYBODY, _NOBODY = "all", "none"
-"""Names in the rights of documents that are no user's and no group's, whatever a claim says.
+"""Special values in the rights of documents; a user or group id with such a value in a claim is ignored.
 
 Source: Azure AI Search, 'Indexing document access control lists (ACLs) using the push REST APIs', 'Special ACL values'.
 """
@@ -245,14 +246,14 @@ Source: Azure AI Search, 'Indexing document access control lists (ACLs) using th
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a caller may see: documents that name the user or one of the groups. Both None: none at all."""
+    """The documents that a caller may see: those that name the user or one of the groups. Both None: no document."""
 
     oid: str | None = None
     """Documents whose `oids` have this user."""
     groups: tuple[str, ...] | None = None
     """Documents whose `groups` have one of these; empty: no document by its groups."""
     open_documents: bool = False
-    """Documents that name nobody, and those for `all`, too."""
+    """Whether documents that name nobody, and those for `all`, may be seen as well."""
 
     @property
     def named_oids(self) -> tuple[str, ...]:
@@ -271,20 +272,20 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """What belongs to one invocation; passed as an argument, since the stream runs in another task."""
+    """Data of one invocation; passed as an argument, since the stream runs in another task than the trigger."""
 
     invocation_id: str
-    """The platform's id, in every log line and error of this request."""
+    """The platform's id; it is in every log entry and error of this request."""
     deadline: float
     """When the answer must be complete, on the event loop's clock, in seconds."""
     caller: Caller = field(default_factory=Caller)
-    """Who is calling."""
+    """The caller."""
     access: Access | None = None
-    """What the answer may be made from: see `identity.access`; None: everything."""
+    """The documents that the answer may use, see `identity.access`; None: all."""
     trace_parent: str = ""
     """The `traceparent` that came with the request (W3C Trace Context), or empty."""
     protocol: str = ""
-    """The name of the chat protocol that is spoken; empty where none is."""
+    """Name of the chat protocol; empty for other requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,10 +295,10 @@ class PartHealth:
     kind: str
     """`embedded` or the service's name."""
     ok: bool
-    """Whether it can be used now."""
+    """Whether the part can be used now."""
     detail: str
-    """What it is, or what is wrong with it and what to do."""
+    """A description of the part, or what is wrong and what to do."""
     facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """Counts and names worth showing."""
+    """More counts and names to show."""
     needed: bool = True
-    """Whether the app can answer nothing without it."""
+    """Whether the app cannot answer without it."""
