@@ -17,9 +17,9 @@ from bench.rounds import Comparison, by_turns
 from shared.chat_types import RequestContext
 from shared.retrieval import SearchQuery
 from shared.retrieval.sqlite.file import open_for_reading
-from shared.retrieval.sqlite.fts_query import match_expression
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
+from shared.retrieval.sqlite.search import match_expression
 
 SIZES = (1_000, 10_000, 100_000)
 _ROUNDS = 7

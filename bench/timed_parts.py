@@ -38,9 +38,6 @@ class TimedModel:
     async def check(self) -> PartHealth:
         return PartHealth("bench", ok=True, detail="")
 
-    async def aclose(self) -> None:
-        return
-
 
 class InstantRetriever:
     """Finds the same for everything, at once.
@@ -62,6 +59,3 @@ class InstantRetriever:
 
     async def check(self) -> PartHealth:
         return PartHealth("bench", ok=True, detail="")
-
-    async def aclose(self) -> None:
-        return

@@ -1,6 +1,7 @@
 """Builds the service from the settings: the only module that names concrete plug-ins.
 
-Each is imported when it is chosen, so that a cold start pays for nothing that the settings did not ask for.
+Each is imported when it is chosen, so that a cold start pays for nothing that the settings did not ask for. A built
+service lives as long as its process, and nothing closes it: the process's end closes the connections.
 """
 
 import asyncio
@@ -224,10 +225,7 @@ def _azure_table_history(settings: Settings) -> HistoryStore:
     from shared.history.azure_table import HistoryTable
     from shared.history.azure_table_history import AzureTableHistory
 
-    if settings.history_table_endpoint:
-        return AzureTableHistory(HistoryTable.at(settings.history_table_endpoint))
-    connection = settings.azure_web_jobs_storage
-    return AzureTableHistory(HistoryTable.of(connection.get_secret_value() if connection else ""))
+    return AzureTableHistory(HistoryTable.from_settings(settings))
 
 
 def _no_history(_settings: Settings) -> HistoryStore:
@@ -296,10 +294,7 @@ def _store(settings: Settings, container: str, folder: Path) -> DocumentStore:
         return FileStore(folder)
     from shared.documents.blob_store import BlobStore
 
-    if settings.content_storage_blobs:
-        return BlobStore.at(settings.content_storage_blobs, container)
-    connection = settings.content_storage
-    return BlobStore.of(connection.get_secret_value() if connection else "", container)
+    return BlobStore.from_settings(settings, container)
 
 
 def _tracing(settings: Settings, openai: OpenAIService | None) -> "OtelTracing | None":

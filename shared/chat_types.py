@@ -281,7 +281,7 @@ class RequestContext:
     caller: Caller = field(default_factory=Caller)
     """The caller."""
     access: Access | None = None
-    """The documents that the answer may use, see `identity.access`; None: all."""
+    """The documents that the answer may use, see `identity.access_of`; None: all."""
     trace_parent: str = ""
     """The `traceparent` that came with the request (W3C Trace Context), or empty."""
     protocol: str = ""

@@ -91,7 +91,3 @@ class ChatModel(Protocol):
     async def check(self) -> PartHealth:
         """Whether the model can be used now."""
         ...
-
-    async def aclose(self) -> None:
-        """Close what this model opened."""
-        ...

@@ -69,10 +69,6 @@ class OpenAIChatModel:
         """Whether the service answers and takes our credentials; asked at most every 30 seconds."""
         return await self._health.latest()
 
-    async def aclose(self) -> None:
-        """Close the service, which an embedder may share."""
-        await self._service.aclose()
-
     async def _request(self, body: dict[str, Json], model: ServedModel, deadline: float) -> "httpx2.Response":
         """Send the request, without what this model turned out not to support."""
         import openai

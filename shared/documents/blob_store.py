@@ -30,6 +30,7 @@ from shared.errors import NotConfigured, SwitchboardError, Unavailable
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import BLOBS, storage_errors
 from shared.outbound.cached_health import CachedHealth
+from shared.settings import Settings
 
 _KIND = "azure-blob"
 _NO_CONTAINER = "There is no such container yet: run `make index DOCS=folder`, or check CONTENT_CONTAINER."
@@ -71,6 +72,18 @@ class BlobStore:
         self._container = container
         self._credential = credential
         self._health = CachedHealth(self._ask)
+
+    @classmethod
+    def from_settings(cls, settings: Settings, container: str) -> "BlobStore":
+        """A container of the account that the settings name, which have been checked to be complete.
+
+        Raises:
+            NotConfigured: the connection string is none.
+        """
+        if settings.content_storage_blobs:
+            return cls.at(settings.content_storage_blobs, container)
+        connection = settings.content_storage
+        return cls.of(connection.get_secret_value() if connection else "", container)
 
     @classmethod
     def at(cls, address: str, container: str) -> "BlobStore":

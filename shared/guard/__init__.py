@@ -161,7 +161,3 @@ class SafetyService(Protocol):
     async def check(self) -> PartHealth:
         """Health of the service: whether it can be used now."""
         ...
-
-    async def aclose(self) -> None:
-        """Close what this service opened."""
-        ...

@@ -11,6 +11,7 @@ from azure.data.tables.aio import TableClient
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import TABLES, storage_errors
+from shared.settings import Settings
 
 TABLE = "SwitchboardHistory"
 """The table's name; it is made at the first use."""
@@ -36,6 +37,18 @@ class HistoryTable:
         self._client = client
         self._credential = credential
         self._made = False
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "HistoryTable":
+        """The table of the account that the settings name, which have been checked to be complete.
+
+        Raises:
+            NotConfigured: the connection string is none.
+        """
+        if settings.history_table_endpoint:
+            return cls.at(settings.history_table_endpoint)
+        connection = settings.azure_web_jobs_storage
+        return cls.of(connection.get_secret_value() if connection else "")
 
     @classmethod
     def at(cls, endpoint: str) -> "HistoryTable":

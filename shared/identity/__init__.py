@@ -6,7 +6,9 @@ One implementation for each `AUTH_MODE`: `none`, `easy_auth`, `bearer`.
 from collections.abc import Mapping
 from typing import Protocol
 
-from shared.chat_types import Caller, PartHealth
+from shared.chat_types import Access, Caller, Overrides, PartHealth
+from shared.errors import NotAllowed, NotSignedIn
+from shared.settings import Settings
 
 
 class Identity(Protocol):
@@ -25,6 +27,42 @@ class Identity(Protocol):
         """How callers sign in, and what is wrong with that."""
         ...
 
-    async def aclose(self) -> None:
-        """Close what this identity opened."""
-        ...
+
+def access_of(caller: Caller, settings: Settings, overrides: Overrides | None = None) -> Access | None:
+    """What this caller may see; None: everything.
+
+    Each security filter of a request leaves a part of what `ACCESS_CONTROL=enforced` shows, so a request narrows that,
+    whatever it asks for.
+
+    Args:
+        caller: Who is calling.
+        settings: Whether rights are enforced, and whether documents that name nobody are open.
+        overrides: The request's security filters; None: it has none.
+
+    Raises:
+        NotSignedIn: rights matter here, and nobody is signed in.
+        NotAllowed: they depend on groups, and the caller's token does not name them.
+    """
+    by_oid = bool(overrides and overrides.use_oid_security_filter)
+    by_groups = bool(overrides and overrides.use_groups_security_filter)
+    enforced = settings.access_control == "enforced"
+    if not (by_oid or by_groups or enforced):
+        return None
+    if caller.oid is None:
+        raise NotSignedIn(
+            "Sign in: who is not signed in may see no document here."
+            if enforced
+            else "Sign in to search with a security filter, or leave the security filters off."
+        )
+    if not (by_oid or by_groups):
+        return Access(caller.oid, _known(caller.groups), settings.access_control_open_documents)
+    return Access(caller.oid if by_oid else None, _known(caller.groups) if by_groups else None)
+
+
+def _known(groups: tuple[str, ...] | None) -> tuple[str, ...]:
+    if groups is None:
+        raise NotAllowed(
+            "You are in more groups than a token has room for, so what they may see is not known. Ask your "
+            "administrator to send only the groups that are assigned to this application."
+        )
+    return groups

@@ -10,8 +10,7 @@ import jwt
 
 from shared.chat_types import Caller, PartHealth
 from shared.errors import NotSignedIn
-from shared.identity.claims import caller_of
-from shared.identity.headers import only_header
+from shared.identity.claims import caller_of, only_header
 from shared.identity.signing_keys import ALGORITHM, SigningKeys
 from shared.settings import Settings
 

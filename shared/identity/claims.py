@@ -1,13 +1,39 @@
-"""What a token says of its user, by the names that claims have in tokens and behind App Service Authentication.
+"""Reading a sign-in: the one header that it comes in, and what its claims say of the user.
+
+Claims have the same names in tokens and behind App Service Authentication, but for those in `_NAMES`.
 
 Source: Microsoft identity platform, 'Access token claims reference' and 'Groups overage claim'.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 from shared.chat_types import Caller
 from shared.errors import NotSignedIn
+
+MOST_CHARACTERS = 64 * 1024
+"""More than any sign-in takes; nothing longer is looked into."""
+
+
+def only_header(headers: Mapping[str, str], name: str) -> str | None:
+    """The value of a header that may come once; None where it does not come.
+
+    Args:
+        headers: Their names may have any case; `items()` has one that is repeated as often as it came.
+        name: In lower case.
+
+    Raises:
+        NotSignedIn: it is repeated, or far too long.
+    """
+    values = [value for found, value in headers.items() if found.lower() == name]
+    if not values:
+        return None
+    if len(values) > 1:
+        raise NotSignedIn(f"The header {name} came more than once: send one.", refused=True)
+    if len(values[0]) > MOST_CHARACTERS:
+        raise NotSignedIn(f"The header {name} is longer than any sign-in.", refused=True)
+    return values[0]
+
 
 _NAMES = {
     "http://schemas.microsoft.com/identity/claims/objectidentifier": "oid",

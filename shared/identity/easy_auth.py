@@ -12,8 +12,7 @@ import msgspec
 
 from shared.chat_types import Caller, PartHealth
 from shared.errors import NotSignedIn
-from shared.identity.claims import caller_of
-from shared.identity.headers import only_header
+from shared.identity.claims import caller_of, only_header
 
 PRINCIPAL = "x-ms-client-principal"
 """The header: a `_Principal` in JSON, in Base64."""
@@ -57,9 +56,6 @@ class EasyAuth:
     async def check(self) -> PartHealth:
         """Who calls has to sign in; whether that works is seen when somebody does."""
         return PartHealth("easy-auth", ok=True, detail="Callers have to sign in.")
-
-    async def aclose(self) -> None:
-        """Nothing was opened."""
 
 
 def _read(header: str) -> _Principal:

@@ -40,6 +40,3 @@ class NoIdentity:
         """Whether that is meant; answers are given all the same."""
         detail = self._problem or "Nobody signs in (AUTH_MODE)."
         return PartHealth("none", ok=self._problem is None, detail=detail, needed=False)
-
-    async def aclose(self) -> None:
-        """Nothing was opened."""

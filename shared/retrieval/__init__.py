@@ -99,10 +99,6 @@ class Retriever(Protocol):
         """Whether it can be searched now."""
         ...
 
-    async def aclose(self) -> None:
-        """Close what this retriever opened."""
-        ...
-
 
 class PassageIndex(Protocol):
     """Holds the passages of documents, for ingestion to write."""

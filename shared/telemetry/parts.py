@@ -61,10 +61,6 @@ class TracedModel:
         """See `ChatModel.check`."""
         return await self._model.check()
 
-    async def aclose(self) -> None:
-        """Close what the model opened."""
-        await self._model.aclose()
-
 
 def _options(request: ModelRequest, name: str) -> dict[str, AttributeValue]:
     optional: dict[str, AttributeValue | None] = {
@@ -174,10 +170,6 @@ class TracedRetriever:
         """See `Retriever.check`."""
         return await self._retriever.check()
 
-    async def aclose(self) -> None:
-        """Close what the retriever opened."""
-        await self._retriever.aclose()
-
 
 class TracedEmbedder:
     """Wraps an `Embedder`: one span a call.
@@ -254,10 +246,6 @@ class TracedSafety:
     async def check(self) -> PartHealth:
         """See `SafetyService.check`."""
         return await self._service.check()
-
-    async def aclose(self) -> None:
-        """Close what the service opened."""
-        await self._service.aclose()
 
 
 class _TracedSession:

@@ -14,7 +14,7 @@ from shared.chat_types import ChatRequest, RequestContext
 from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import NotConfigured
-from shared.identity.access import access_of
+from shared.identity import access_of
 from shared.triggers.errors import answering, invocation_id, json_response
 from shared.triggers.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from shared import app
 from shared.documents.serving import content_headers, find_document
 from shared.errors import SwitchboardError
-from shared.identity.access import access_of
+from shared.identity import access_of
 from shared.triggers.byte_ranges import Asked, Part, asked_for
 from shared.triggers.errors import answering
 

@@ -180,9 +180,6 @@ class BrokenRetriever:
     async def check(self) -> PartHealth:
         return PartHealth("test", ok=True, detail="")
 
-    async def aclose(self) -> None:
-        pass
-
 
 @pytest.mark.parametrize("pattern", [Pattern.CONCURRENT, Pattern.SEQUENTIAL, Pattern.GROUP_CHAT])
 async def test_a_fault_of_ours_is_told_in_words_and_nothing_that_was_said_is_logged(

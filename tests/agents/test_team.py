@@ -78,9 +78,6 @@ class Crowd:
     async def check(self) -> PartHealth:
         return PartHealth("test", ok=True, detail="")
 
-    async def aclose(self) -> None:
-        pass
-
 
 async def test_no_more_model_calls_run_at_once_than_are_allowed(office: Office) -> None:
     crowd = Crowd()

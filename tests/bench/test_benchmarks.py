@@ -12,7 +12,7 @@ from bench.passages import questions
 from bench.retrieval import compare as compare_retrieval
 from bench.rounds import Comparison
 from bench.telemetry import compare as compare_telemetry
-from shared.retrieval.sqlite.fts_query import match_expression
+from shared.retrieval.sqlite.search import match_expression
 
 
 def names(comparisons: list[Comparison]) -> list[list[str]]:

@@ -96,9 +96,6 @@ class ScriptedSafety:
     async def check(self) -> PartHealth:
         return PartHealth("scripted", ok=True, detail="A script.")
 
-    async def aclose(self) -> None:
-        pass
-
 
 def honest(*bad: str, lag: int = 0, findings: bool = False) -> Script:
     """Clears every text up to its first bad word, so many bytes behind until it is committed.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shared.chat_types import Access, Caller, Overrides, Passage, RequestContext, RetrievalMode
 from shared.errors import NotAllowed, NotSignedIn, SwitchboardError
-from shared.identity.access import access_of
+from shared.identity import access_of
 from shared.retrieval import SearchQuery
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from shared.settings import Settings

@@ -18,7 +18,7 @@ from shared.outbound.azure_service.storage import BLOBS
 from shared.outbound.azure_service.storage import TABLES as STORED_TABLES
 from shared.outbound.faults import ErrorTable, Fault, Reason, reason_of_status, retry_after_of
 from shared.outbound.openai_service.reasons import ERRORS as MODEL
-from shared.retrieval.azure_search.faults import ERRORS as SEARCH
+from shared.retrieval.azure_search.connection import ERRORS as SEARCH
 
 TABLES = [MODEL, ErrorTable("Azure AI Test", "TEST_ENDPOINT"), SEARCH, SAFETY, BLOBS, STORED_TABLES]
 WORDS = {"setting": "S", "credential_advice": "A", "model_setting": "M", "thing": "T", "settings": "S", "sent": "X"}

@@ -35,13 +35,11 @@ def connection_to(service: OpenAIStandIn) -> OpenAIConnection:
 async def model_of(
     connection: OpenAIConnection, *, reasoning_effort: str | None = None, retries: int = 2, **timeouts: float
 ) -> AsyncGenerator[OpenAIChatModel]:
-    model = OpenAIChatModel(
-        OpenAIService(connection, AnswerTimeouts(**timeouts), RetryPolicy(retries)), reasoning_effort
-    )
+    service = OpenAIService(connection, AnswerTimeouts(**timeouts), RetryPolicy(retries))
     try:
-        yield model
+        yield OpenAIChatModel(service, reasoning_effort)
     finally:
-        await model.aclose()
+        await service.aclose()
 
 
 def context(seconds: float = 30.0) -> RequestContext:

@@ -43,9 +43,6 @@ class Model:
     async def check(self) -> PartHealth:
         return HEALTH
 
-    async def aclose(self) -> None:
-        self.closed = True
-
 
 async def test_a_model_says_what_it_said_and_its_call_is_noted(spans: Spans) -> None:
     call = ToolCall("1", "search", "{}")
@@ -134,9 +131,6 @@ class Safety:
 
     async def check(self) -> PartHealth:
         return HEALTH
-
-    async def aclose(self) -> None:
-        return
 
 
 async def use(session: SafetySession) -> None:

@@ -82,9 +82,6 @@ class ExtractiveModel:
             {"model": MODEL},
         )
 
-    async def aclose(self) -> None:
-        """Nothing to close."""
-
 
 def _answer(request: ModelRequest) -> str:
     """The whole answer, with its citations and follow-up questions."""

@@ -23,8 +23,7 @@ from shared.retrieval import SearchQuery, SearchResult, overrides_in
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.fields import IndexFields
 from shared.retrieval.azure_search.filters import NOTHING, both, category_filter, pages_filter, query_filter
-from shared.retrieval.azure_search.reader import IndexReader
-from shared.retrieval.azure_search.results import passage_of, readable
+from shared.retrieval.azure_search.reader import IndexReader, passage_of, readable
 from shared.settings import Settings
 
 _LONGEST_TEXT = 1_000

@@ -18,8 +18,7 @@ from shared.retrieval import Embedder, SearchQuery, SearchResult, overrides_in
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.fields import IndexFields
 from shared.retrieval.azure_search.filters import NOTHING, category_filter, query_filter
-from shared.retrieval.azure_search.reader import IndexReader
-from shared.retrieval.azure_search.results import readable, with_captions
+from shared.retrieval.azure_search.reader import IndexReader, readable, with_captions
 from shared.retrieval.azure_search.vectors import ChosenFields, VectorFields
 from shared.settings import Settings
 

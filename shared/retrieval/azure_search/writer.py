@@ -18,8 +18,7 @@ from azure.search.documents.aio import SearchClient
 from shared.chat_types import Json
 from shared.errors import Unavailable
 from shared.outbound.faults import RETRIED, reason_of_status
-from shared.retrieval.azure_search.connection import SearchConnection
-from shared.retrieval.azure_search.faults import WRITE
+from shared.retrieval.azure_search.connection import WRITE, SearchConnection
 
 _log = logging.getLogger("switchboard.retrieval")
 

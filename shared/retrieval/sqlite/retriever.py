@@ -6,7 +6,7 @@ vectors, and for hybrid the fused score, at most 2/61 (0.033).
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,6 @@ from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext,
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow
 from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in
 from shared.retrieval.sqlite.file import EmbeddingInfo, embedding_info
-from shared.retrieval.sqlite.fusion import fuse
 from shared.retrieval.sqlite.readers import SqliteReaders
 from shared.retrieval.sqlite.search import Ranking, is_visible, load_passages, rank_by_text, rank_by_vector
 
@@ -183,3 +182,25 @@ def _expect_model(made_with: EmbeddingInfo, model: str) -> None:
             f"The index was made with the embedding model {made_with.model}, and {model} is configured now. Run "
             "`make index` to make its vectors anew."
         )
+
+
+_K = 60
+"""Damps the lead of the first ranks.
+
+Source: Cormack, Clarke, Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
+Methods (SIGIR 2009); Azure AI Search uses the same.
+"""
+
+
+def fuse(rankings: Iterable[Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
+    """Fuse rankings of ids with their scores, each best first; only the order counts.
+
+    Returns:
+        Each id with its score, best first: the sum of `1 / (60 + rank)`, where ranks count from 1. On a draw, the
+        one that comes first in the earlier ranking.
+    """
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, (found, _) in enumerate(ranking, start=1):
+            scores[found] = scores.get(found, 0.0) + 1 / (_K + rank)
+    return sorted(scores.items(), key=lambda scored: -scored[1])

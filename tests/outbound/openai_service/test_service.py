@@ -10,7 +10,7 @@ from tests.stand_ins.openai_connected import ask, connection_to
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 
-async def test_chat_and_embeddings_share_their_connections_and_may_both_close_them() -> None:
+async def test_chat_and_embeddings_share_their_connections() -> None:
     async with OpenAIStandIn() as stand_in:
         service = OpenAIService(connection_to(stand_in))
         model = OpenAIChatModel(service)
@@ -19,8 +19,7 @@ async def test_chat_and_embeddings_share_their_connections_and_may_both_close_th
         assert (await ask(model))[0] == ModelText("Hi")
         assert len(await embedder.embed(["word"])) == 1
         assert len({request.client_port for request in stand_in.requests}) == 1
-        await model.aclose()
-        await embedder.aclose()
+        await service.aclose()
 
 
 async def test_closing_what_was_never_used_is_fine() -> None:

@@ -12,8 +12,7 @@ from azure.search.documents.indexes.aio import SearchIndexClient
 from shared.errors import NotConfigured, TooSlow, Unavailable
 from shared.outbound.asking import RetryPolicy
 from shared.outbound.faults import Fault, Reason
-from shared.retrieval.azure_search.connection import SearchConnection
-from shared.retrieval.azure_search.faults import READ, WRITE, Right, error_of
+from shared.retrieval.azure_search.connection import READ, WRITE, Right, SearchConnection, error_of
 from shared.retrieval.azure_search.index import AzureSearchIndex
 from shared.retrieval.azure_search.schema import IndexPlan
 from shared.settings import Settings

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from shared.chat_types import Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, TooSlow, Unavailable
 from shared.retrieval import Embedder, Retriever, SearchQuery
-from shared.retrieval.sqlite.fts_query import match_expression
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
+from shared.retrieval.sqlite.search import match_expression
 from tests.retrieval.retriever_contract import CONTEXT, LIBRARY, RetrieverContract, passage
 from tests.stand_ins.hashed_embedder import HashedEmbedder
 
