@@ -8,7 +8,7 @@ export PORT
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
 run: setup
-	@$(PYTHON) -m local.documents --first samples/documents
+	@$(PYTHON) -m local.index_command --first samples/documents
 ifneq ($(and $(filter func,$(HOST)),$(shell command -v func)),)
 	@. .venv/bin/activate && func start --port $(or $(PORT),7071)
 else
@@ -19,10 +19,10 @@ endif
 endif
 
 index: setup
-	@$(PYTHON) -m local.documents "$(DOCS)"
+	@$(PYTHON) -m local.index_command "$(DOCS)"
 
 sync: setup
-	@$(PYTHON) -m local.documents --sync
+	@$(PYTHON) -m local.index_command --sync
 
 test: setup
 	@$(PYTHON) -m pytest

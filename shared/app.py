@@ -28,7 +28,7 @@ from shared.wire.table import check_default_protocol
 
 if TYPE_CHECKING:
     from shared.ingestion.document import Target
-    from shared.reading.scans import TextRecognition
+    from shared.reading.readers import TextRecognition
     from shared.retrieval.embedders.azure_vision import VisionEmbedder
     from shared.telemetry.otel import OtelTracing
 

@@ -14,7 +14,7 @@ from shared.core.attachments import Attachment, attach
 from shared.core.recorder import record
 from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
-from shared.documents import DocumentStore
+from shared.documents import DocumentReader
 from shared.events import ChatEvent
 from shared.guard import SafetyService
 from shared.history import HistoryStore
@@ -45,9 +45,9 @@ class Service:
     """Checks texts; None if no safety service is configured."""
     identity: Identity
     """Identifies the caller."""
-    documents: DocumentStore
+    documents: DocumentReader
     """Documents that answers cite."""
-    pages: DocumentStore
+    pages: DocumentReader
     """Images of the documents' pages."""
     tracing: Tracing | None = None
     """Makes a trace of each turn; None if traces are off."""

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from io import BytesIO
-from pathlib import Path, PurePath
-from tempfile import TemporaryDirectory
+from pathlib import PurePath
 from zipfile import BadZipFile
 
 from shared.chat_types import ChatRequest, FileText, ImagePart, Json, Message, Role
@@ -41,7 +39,6 @@ _SUFFIXES = {
     "application/yaml": ".txt",
 }
 """How ingestion's readers know the media types that it reads."""
-_PLAIN = {".txt", ".md"}
 _UNTOLD = {"", "application/octet-stream", "binary/octet-stream"}
 """What is declared when the sender does not know."""
 _READABLE = "Send PDF, DOCX, HTML, Markdown or text, or an image as PNG, JPEG, WebP or GIF."
@@ -149,7 +146,7 @@ def _image_type(file: Attachment) -> str | None:
 
 
 async def _text_of(file: Attachment, deadline: float) -> str:
-    from shared.reading.pages import UnreadableError
+    from shared.reading import UnreadableError
 
     suffix = _suffix(file)
     reading = asyncio.get_running_loop().run_in_executor(_READERS, _read, file, suffix)
@@ -181,26 +178,22 @@ def _suffix(file: Attachment) -> str:
 
 
 def _read(file: Attachment, suffix: str) -> str:
-    """The whole text; ingestion's readers read files, so it is one for as long as that takes."""
-    from shared.reading.decoding import decode
+    """The whole text of a file, with the numbers of its pages."""
     from shared.reading.readers import read_pages
 
-    data = decode(file.data, file.charset).encode() if suffix in _PLAIN else file.data
-    if _markup_size(data, suffix) > LARGEST_MARKUP:
+    if _markup_size(file.data, suffix) > LARGEST_MARKUP:
         raise TooLarge(f"{file} holds more than {LARGEST_MARKUP:,} bytes of markup. Send a shorter one, or its text.")
-    with TemporaryDirectory(prefix="switchboard-") as folder:
-        path = Path(folder) / f"file{suffix}"
-        path.write_bytes(data)
-        pages = read_pages(path)
+    pages = read_pages(file.data, suffix, file.charset)
     return "\n\n".join(f"(page {page.number})\n{page.text}" if page.number else page.text for page in pages)
 
 
 def _markup_size(data: bytes, suffix: str) -> int:
+    """Bytes of markup in a file; 0 for formats without markup, and for damaged files, which the reader refuses."""
     if suffix == ".html":
         return len(data)
     if suffix == ".docx":
         from shared.reading.markup import unpacked_size
 
-        with suppress(BadZipFile, NotImplementedError, ValueError, OSError):  # the reader has the words for that
-            return unpacked_size(BytesIO(data))
+        with suppress(BadZipFile, NotImplementedError, ValueError, OSError):
+            return unpacked_size(data)
     return 0

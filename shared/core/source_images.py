@@ -6,16 +6,15 @@ index of azure-search-openai-demo; then it is that document. The turn goes on wi
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Protocol
 from urllib.parse import unquote
 
 from shared.chat_types import ChatRequest, ImagePart, Json, Overrides, Passage, RequestContext
-from shared.documents import StoredDocument, page_image
+from shared.documents import DocumentReader, StoredDocument, page_image
 from shared.documents.media_types import image_type
 from shared.errors import SwitchboardError
 from shared.events import DataPoint, SourceImage, Thought
@@ -63,18 +62,6 @@ def asks_for_more_than_text(overrides: Overrides) -> str | None:
     return "send_image_sources" if overrides.send_image_sources else "send_text_sources"
 
 
-class Store(Protocol):
-    """The part of a `DocumentStore` that is used here."""
-
-    async def find(self, name: str) -> StoredDocument | None:
-        """Return the document; None if there is none."""
-        ...
-
-    def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
-        """Yield the document's bytes."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ImagesShown:
     """The images for the model, and how the prompt presents the sources beside them."""
@@ -113,7 +100,7 @@ class SourceImages:
         refused: A sentence that says why the model gets no images; None if it takes them.
     """
 
-    def __init__(self, pages: Store, documents: Store, refused: str | None) -> None:
+    def __init__(self, pages: DocumentReader, documents: DocumentReader, refused: str | None) -> None:
         self._pages = pages
         self._documents = documents
         self._refused = refused
@@ -152,7 +139,7 @@ class SourceImages:
         return (self._documents, name) if PurePosixPath(name).suffix.lower() in _SUFFIXES else None
 
 
-type _Place = tuple[Store, str]
+type _Place = tuple[DocumentReader, str]
 """A store, and the name of a document in it."""
 
 
@@ -226,7 +213,7 @@ class _Found:
     """A document that is an image, and the name it gets in the prompt."""
 
     shown_as: str
-    store: Store
+    store: DocumentReader
     document: StoredDocument
 
 

@@ -1,21 +1,24 @@
-"""The boundary to where documents are kept: the originals that answers cite, and images of their pages.
+"""The boundary to the places where documents are kept: the originals that answers cite, and images of their pages.
 
-Two implementations: `file_store` below `DATA_DIR`, and `blob_store` for a container of Azure Blob Storage.
+Two implementations: `file_store` uses a folder in `DATA_DIR`, `blob_store` a container of Azure Blob Storage. `serving`
+prepares a document for `GET /content`.
 """
 
 import hashlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Protocol
 
 from shared.chat_types import Access, PartHealth
 
+MAX_NAME_LENGTH = 1024
+"""Characters in the name of a document. Source: Azure Blob Storage, 'Naming and referencing containers, blobs'."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """Who may see a document under a security filter; empty: it names nobody."""
+    """Who may see a document under a security filter. Empty rights name nobody."""
 
     oids: tuple[str, ...] = ()
     """Object ids of users."""
@@ -23,7 +26,10 @@ class Rights:
     """Object ids of groups."""
 
     def forbid(self, access: Access) -> bool:
-        """Whether they name somebody, and nobody of these: the index may not know yet whose this version is."""
+        """Whether the rights name somebody, but neither this user nor one of these groups.
+
+        The store is asked as well as the index: the index may not have the rights of the latest version yet.
+        """
         named = bool(self.oids or self.groups)
         seen = not (set(self.oids).isdisjoint(access.named_oids) and set(self.groups).isdisjoint(access.named_groups))
         return named and not seen
@@ -31,108 +37,139 @@ class Rights:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as it is now."""
+    """The properties of a document in a store, without its bytes."""
 
     name: str
-    """Its path in the store: the `sourcefile` of its passages."""
+    """Path in the store: the `sourcefile` of its passages."""
     size: int
     """Bytes."""
     etag: str
-    """Changes whenever the bytes do; with its quotes, a strong one as in HTTP."""
+    """Changes whenever the bytes change. A strong HTTP entity tag, with its quotes."""
     last_modified: datetime
     """In UTC."""
     kept: bool
-    """Whether it is here by `DocumentStore.keep`, and not put by others."""
+    """Whether this app wrote it with `DocumentWriter.keep`; False: others put it into the store."""
     rights: Rights = Rights()
     """Who may see this version."""
     md5: str | None = None
-    """Of its bytes, in hex; None where the store does not know it."""
+    """MD5 of the bytes, in hex; None where the store does not know it."""
 
     @property
     def version(self) -> str:
-        """Changes whenever the bytes do, and as seldom else as the store can tell."""
+        """The MD5, which changes only with the bytes, or else the ETag, which may also change without them."""
         return self.md5 or self.etag
 
 
-class DocumentStore(Protocol):
-    """Keeps documents by name: a relative path with `/`, such as `health/plan.pdf`; `names.is_name` says which are."""
+class DocumentReader(Protocol):
+    """Finds and reads documents by name: a relative path with `/`, such as `health/plan.pdf`; see `is_name`.
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether others put documents here too: what ingestion does not know of is not its own to remove."""
-        ...
+    Every method raises `Unavailable` or `TooSlow` when the service behind the store fails.
+    """
 
     async def find(self, name: str) -> StoredDocument | None:
-        """The document, or None where there is none: what lies outside of the store is no document.
-
-        Raises:
-            Unavailable, TooSlow: the service's faults, as with every method here.
-        """
+        """Find a document; None where the store has none of this name."""
         ...
 
     def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
-        """Yield its bytes, or `length` of them from `start`, as they come; those of this version, or an error.
-
-        Both lie within its size.
-        """
-        ...
-
-    async def keep(self, name: str, file: Path, rights: Rights | None = None) -> None:
-        """Keep a copy of a file under this name, whole at any moment.
+        """Yield the bytes of a document in pieces of at most 512 KiB.
 
         Args:
-            name: Its name from now on.
-            file: What to copy.
-            rights: Who may see it; None: those who may see the older one. A store that knows no rights keeps none.
+            document: The version to read.
+            start: Offset of the first byte, within the document's size.
+            length: Number of bytes; None: all from `start`.
 
         Raises:
-            ValueError: no document can have this name.
+            Unavailable: the document has changed since it was found.
         """
-        ...
-
-    async def remove(self, name: str, etag: str | None = None) -> bool:
-        """Remove it if it is there.
-
-        Args:
-            name: Whose.
-            etag: Of the version to remove; None: whichever there is.
-
-        Returns:
-            False: another version is there, and stays.
-        """
-        ...
-
-    def names(self, prefix: str = "") -> AsyncGenerator[str]:
-        """Yield the names that begin so, in any order."""
         ...
 
     def find_all(self) -> AsyncGenerator[StoredDocument]:
-        """Yield each document, in any order, by what a listing tells of it; their names may be none.
+        """List all documents, in any order. Others may have put documents there whose names `is_name` refuses.
 
         Raises:
-            NotConfigured: there is no place of documents that could be listed.
+            NotConfigured: the container does not exist.
         """
         ...
 
     async def check(self) -> PartHealth:
-        """Whether it can be read now."""
+        """Check whether documents can be read now."""
+        ...
+
+
+class DocumentWriter(Protocol):
+    """Keeps and removes documents. Every method raises `Unavailable` or `TooSlow` when the service fails."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others put documents here too, so that documents unknown to the index must not be removed."""
+        ...
+
+    async def keep(self, name: str, data: bytes, rights: Rights | None = None) -> None:
+        """Write a document. Readers see the old version or the new one, never a part.
+
+        Args:
+            name: Its name.
+            data: Its bytes.
+            rights: Who may see it; None: the rights of the version before. A folder stores no rights.
+
+        Raises:
+            ValueError: `is_name` refuses the name.
+        """
+        ...
+
+    async def remove(self, name: str, etag: str | None = None) -> bool:
+        """Remove a document if it exists.
+
+        Args:
+            name: Its name.
+            etag: The version to remove; None: any version.
+
+        Returns:
+            False if another version is there; it stays.
+        """
+        ...
+
+    def names(self, prefix: str = "") -> AsyncGenerator[str]:
+        """List the names that start with `prefix`, in any order; none where the container does not exist."""
         ...
 
     async def aclose(self) -> None:
-        """Close what this store opened."""
+        """Close the connections."""
         ...
 
 
-def md5_of(file: Path) -> str:
-    """The MD5 of a file, in hex. Reads it: call it in a thread.
+class DocumentStore(DocumentReader, DocumentWriter, Protocol):
+    """A place of documents that can be read and written, as ingestion needs it."""
 
-    Raises:
-        OSError: the file cannot be read.
+
+def is_name(name: str) -> bool:
+    """Whether a document can have this name: a relative path in which no part leads elsewhere.
+
+    Backslashes are refused, because Azure Storage treats them as slashes.
     """
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    if len(name) > MAX_NAME_LENGTH or "\0" in name or "\\" in name or not _is_unicode(name):
+        return False
+    return all(part not in ("", ".", "..") for part in name.split("/"))
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a document, or a folder that it is in, has a name that starts with a dot."""
+    return any(part.startswith(".") for part in name.split("/"))
 
 
 def page_image(sourcefile: str, page: int) -> str:
-    """The name of the image of a document's page, counted from 1, in the store of page images."""
+    """Name, in the store of page images, of the image of a document's page, counted from 1."""
     return f"{sourcefile}/{page}.jpg"
+
+
+def md5_of(data: bytes) -> str:
+    """MD5 in hex, which Blob Storage keeps for each blob. Takes a while for large files: call it in a thread."""
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # a lone surrogate, which stands for a byte in another encoding
+        return False
+    return True

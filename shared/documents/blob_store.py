@@ -1,14 +1,13 @@
-"""Documents in a container of Azure Blob Storage. Imports `azure.storage.blob`: import it late.
+"""Documents in a container of Azure Blob Storage. Imports `azure.storage.blob`: import this module late.
 
-Others put documents there too, and write over ours. A blob's metadata `oids` and `groups`, each with commas between,
-say who may see it; `switchboard` says that it was put there by `keep`.
+Others put documents there too, and may overwrite those of this app. The metadata of a blob say who may see it (`oids`
+and `groups`, lists with commas) and whether this app wrote it (`switchboard`).
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from datetime import UTC
-from pathlib import Path
 from typing import Any
 
 from azure.core import MatchConditions
@@ -23,9 +22,8 @@ from azure.storage.blob import BlobProperties, BlobType, ContentSettings
 from azure.storage.blob.aio import BlobClient, ContainerClient, LinearRetry
 
 from shared.chat_types import PartHealth
-from shared.documents import Rights, StoredDocument, md5_of
+from shared.documents import Rights, StoredDocument, is_name, md5_of
 from shared.documents.media_types import media_type
-from shared.documents.names import is_name
 from shared.errors import NotConfigured, SwitchboardError, Unavailable
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import BLOBS, storage_errors
@@ -35,35 +33,35 @@ from shared.settings import Settings
 _KIND = "azure-blob"
 _NO_CONTAINER = "There is no such container yet: run `make index DOCS=folder`, or check CONTENT_CONTAINER."
 _KEPT = "switchboard"
-"""The metadata of what `keep` has put there; an upload by others takes it away."""
+"""Name of the metadata that `keep` sets; an upload by others removes it."""
 _OIDS, _GROUPS = "oids", "groups"
-"""The metadata that say who may see it."""
+"""Names of the metadata that say who may see a blob."""
 _NOBODY = "nobody"
-"""The id that nobody has."""
-_READ = 512 * 1024
-"""Bytes of a request that reads: of each answer that is read slowly there are some four times as many in memory."""
-_WRITTEN = 1024 * 1024
-"""Bytes of a request that writes; more at once would hold up the event loop. The last one makes the document."""
+"""An id that no user has."""
+_READ_BYTES = 512 * 1024
+"""Bytes of one read request. A slow reader has about four times as many in memory."""
+_WRITE_BYTES = 1024 * 1024
+"""Bytes of one write request; larger ones block the event loop. Only the last request makes the document visible."""
 
 
-def _patience() -> dict[str, Any]:
-    """How long to wait for what, in seconds, and how often to try; how many bytes to hold at once."""
+def _client_options() -> dict[str, Any]:
+    """Timeouts in seconds, retries, and the bytes of a request."""
     return {
         "connection_timeout": 5,
         "read_timeout": 10,
         "retry_policy": LinearRetry(backoff=0, random_jitter_range=1, retry_total=2),
-        "max_single_get_size": _READ,
-        "max_chunk_get_size": _READ,
-        "max_block_size": _WRITTEN,
+        "max_single_get_size": _READ_BYTES,
+        "max_chunk_get_size": _READ_BYTES,
+        "max_block_size": _WRITE_BYTES,
     }
 
 
 class BlobStore:
-    """A `DocumentStore` in a container, which is made when the first document is kept.
+    """A `DocumentStore` in a container, which is created when the first document is kept.
 
     Args:
-        container: Knows the account, and how to sign in.
-        credential: What signs the client in, if it is to be closed with it.
+        container: Client of the container.
+        credential: The client's credential, if this store has to close it.
     """
 
     is_shared = True
@@ -87,19 +85,19 @@ class BlobStore:
 
     @classmethod
     def at(cls, address: str, container: str) -> "BlobStore":
-        """A container of an account, by the address of its blobs, with the app's identity."""
+        """Use a container by the URL of the account's blobs, signed in with the app's identity."""
         credential = app_identity()
-        return cls(ContainerClient(address, container, credential=credential, **_patience()), credential)
+        return cls(ContainerClient(address, container, credential=credential, **_client_options()), credential)
 
     @classmethod
     def of(cls, connection_string: str, container: str) -> "BlobStore":
-        """A container of an account, by its connection string.
+        """Use a container by the account's connection string.
 
         Raises:
-            NotConfigured: it is none.
+            NotConfigured: the connection string is invalid.
         """
         try:
-            return cls(ContainerClient.from_connection_string(connection_string, container, **_patience()))
+            return cls(ContainerClient.from_connection_string(connection_string, container, **_client_options()))
         except ValueError as exc:
             raise NotConfigured(
                 "CONTENT_STORAGE: should be the connection string of a storage account, or "
@@ -107,15 +105,15 @@ class BlobStore:
             ) from exc
 
     async def find(self, name: str) -> StoredDocument | None:
-        """The document, or None."""
+        """Find a document; None if there is none."""
         found = await self._properties(name)
         return _described(found, name) if found else None
 
     async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
-        """Yield its bytes, as they come.
+        """Yield the bytes of a document as they arrive.
 
         Raises:
-            Unavailable: it is another by now, or cannot be read.
+            Unavailable: the document has changed, or cannot be read.
         """
         size = document.size - start if length is None else length
         if not size:
@@ -127,48 +125,48 @@ class BlobStore:
             async for chunk in download.chunks():
                 yield chunk
 
-    async def keep(self, name: str, file: Path, rights: Rights | None = None) -> None:
-        """Put a copy in place; the metadata of an older one stays, but for rights that are given.
+    async def keep(self, name: str, data: bytes, rights: Rights | None = None) -> None:
+        """Write a document. The metadata of the version before stay, except for the rights if they are given.
 
         Raises:
-            Unavailable: it was changed at the same time, or cannot be written.
+            Unavailable: somebody changed the document at the same time, or it cannot be written.
         """
         if not is_name(name):
             raise ValueError("no document can have this name")
         blob = self._container.get_blob_client(name)
         with storage_errors(BLOBS):
             try:
-                await self._upload(blob, file, rights)
+                await self._upload(blob, data, rights)
             except ResourceNotFoundError:
                 with suppress(ResourceExistsError):
                     await self._container.create_container()
-                await self._upload(blob, file, rights)
+                await self._upload(blob, data, rights)
             except (ResourceModifiedError, ResourceExistsError) as exc:
                 raise Unavailable("The document was changed by somebody else at the same time. Try again.") from exc
 
     async def remove(self, name: str, etag: str | None = None) -> bool:
-        """Remove it if it is there and of this version."""
+        """Remove a document if it exists in this version."""
         if not is_name(name):
             return True
         condition: dict[str, Any] = {"etag": etag, "match_condition": MatchConditions.IfNotModified} if etag else {}
         with storage_errors(BLOBS), suppress(ResourceNotFoundError):
             try:
                 await self._container.delete_blob(name, delete_snapshots="include", **condition)
-            except ResourceModifiedError:  # the service may say so of none as well
+            except ResourceModifiedError:  # the service may answer this for a blob that does not exist, too
                 return await self._properties(name) is None
         return True
 
     async def names(self, prefix: str = "") -> AsyncGenerator[str]:
-        """Yield the names that begin so."""
-        with storage_errors(BLOBS), suppress(ResourceNotFoundError):  # a container that is not there has none
+        """List the names that start with `prefix`."""
+        with storage_errors(BLOBS), suppress(ResourceNotFoundError):  # no container: no names
             async for name in self._container.list_blob_names(name_starts_with=prefix):
                 yield name
 
     async def find_all(self) -> AsyncGenerator[StoredDocument]:
-        """Yield each document, by a listing.
+        """List all documents.
 
         Raises:
-            NotConfigured: there is no such container.
+            NotConfigured: the container does not exist.
         """
         with storage_errors(BLOBS):
             try:
@@ -179,7 +177,7 @@ class BlobStore:
                 raise NotConfigured(_NO_CONTAINER) from exc
 
     async def check(self) -> PartHealth:
-        """Whether the container can be read, as of at most half a minute ago."""
+        """Check whether the container can be read. The answer may be half a minute old."""
         return await self._health.latest()
 
     async def aclose(self) -> None:
@@ -195,21 +193,21 @@ class BlobStore:
             try:
                 found = await self._container.get_blob_client(name).get_blob_properties()
             except HttpResponseError as exc:
-                if exc.status_code in (400, 404):  # no blob can have such a name, or none has it
+                if exc.status_code in (400, 404):  # the name is invalid, or no blob has it
                     return None
                 raise
         return None if _is_folder(found) else found
 
-    async def _upload(self, blob: BlobClient, file: Path, rights: Rights | None) -> None:
-        """Write a version in place of the one that the metadata is of, and of no other."""
+    async def _upload(self, blob: BlobClient, data: bytes, rights: Rights | None) -> None:
+        """Replace the version whose metadata is taken over; fail if another version came in between."""
         old = await self._properties(blob.blob_name)
-        md5 = await asyncio.to_thread(md5_of, file)
+        md5 = await asyncio.to_thread(md5_of, data)
         condition: dict[str, Any] = (
             {"etag": old.etag, "match_condition": MatchConditions.IfNotModified}
             if old
             else {"match_condition": MatchConditions.IfMissing}
         )
-        async with aclosing(_pieces(file)) as pieces:
+        async with aclosing(_pieces(data)) as pieces:
             await blob.upload_blob(
                 pieces,
                 overwrite=True,
@@ -233,16 +231,16 @@ class BlobStore:
         return PartHealth(_KIND, ok=True, detail="Azure Blob Storage", facts=facts, needed=False)
 
 
-async def _pieces(file: Path) -> AsyncGenerator[bytes]:
-    with await asyncio.to_thread(file.open, "rb") as opened:
-        while piece := await asyncio.to_thread(opened.read, _WRITTEN):
-            yield piece
+async def _pieces(data: bytes) -> AsyncGenerator[bytes]:
+    """Cut the bytes into blocks. Given all at once, the client would send them in one request."""
+    for start in range(0, len(data), _WRITE_BYTES):
+        yield data[start : start + _WRITE_BYTES]
 
 
 def _described(found: BlobProperties, name: str) -> StoredDocument:
-    """A document, by what the service says when it is asked for one, or lists it: without the etag's quotes then.
+    """Properties of a document, from a request for one blob or from a listing, whose ETags have no quotes.
 
-    Only block blobs have an MD5 to go by: of others it stays as it was when bytes are added.
+    The MD5 is used for block blobs only: appending to other blobs does not change it.
     """
     md5 = found.content_settings.content_md5 if found.blob_type == BlobType.BLOCKBLOB else None
     return StoredDocument(
@@ -257,12 +255,12 @@ def _described(found: BlobProperties, name: str) -> StoredDocument:
 
 
 def _is_folder(found: BlobProperties) -> bool:
-    """With a hierarchical namespace, folders are blobs too."""
+    """Whether a blob is a folder of a hierarchical namespace."""
     return "hdi_isfolder" in _lower(found.metadata)
 
 
 def _metadata(old: Mapping[str, str] | None, rights: Rights | None) -> dict[str, str]:
-    """The metadata of a new version."""
+    """Metadata of a new version."""
     metadata = {**(old or {}), _KEPT: "kept"}
     if rights is None:
         return metadata
@@ -271,7 +269,7 @@ def _metadata(old: Mapping[str, str] | None, rights: Rights | None) -> dict[str,
 
 
 def _rights(metadata: Mapping[str, str] | None) -> Rights:
-    """Whom metadata name. Where they are to name somebody and are empty, that is no invitation to everybody."""
+    """Rights from metadata. Metadata that are present and name nobody give rights to nobody, not to everybody."""
     lists = _lower(metadata)
     rights = Rights(_listed(lists.get(_OIDS, "")), _listed(lists.get(_GROUPS, "")))
     return Rights((_NOBODY,)) if rights == Rights() and lists.keys() & {_OIDS, _GROUPS} else rights
@@ -282,5 +280,5 @@ def _listed(value: str) -> tuple[str, ...]:
 
 
 def _lower(metadata: Mapping[str, str | None] | None) -> dict[str, str]:
-    """Metadata by names in lower case: they come with any. A listing has None where a value is empty."""
+    """Metadata with names in lower case, as they may come in any. In listings, an empty value is None."""
     return {name.lower(): value or "" for name, value in (metadata or {}).items()}

@@ -1,9 +1,8 @@
-"""Documents in a folder, which belongs to this app alone."""
+"""Documents in a folder that only this app writes."""
 
 import asyncio
 import errno
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import AsyncGenerator, Callable
@@ -12,21 +11,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from shared.chat_types import PartHealth
-from shared.documents import Rights, StoredDocument
-from shared.documents.names import is_name
+from shared.documents import Rights, StoredDocument, is_name
 from shared.errors import Unavailable
 
-_CHUNK = 512 * 1024
-"""Bytes that are read at once."""
-_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
-"""No file has such a name, or can have it."""
+_READ_BYTES = 512 * 1024
+"""Bytes that are read at a time."""
+_NO_SUCH_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
+"""Errors that say that no file has this name, or can have it."""
 
 
 class FileStore:
-    """A `DocumentStore` in a folder. It knows no rights: its documents name nobody.
+    """A `DocumentStore` in a folder. It stores no rights: its documents name nobody.
 
     Args:
-        folder: Made at the first use; nothing outside of it is read, whatever links in it lead to.
+        folder: Created at the first write. Links that lead out of it are not followed.
     """
 
     is_shared = False
@@ -35,50 +33,50 @@ class FileStore:
         self._folder = folder
 
     async def find(self, name: str) -> StoredDocument | None:
-        """The document, or None."""
+        """Find a document; None if there is none."""
         return await _in_thread(lambda: self._find(name))
 
     async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
-        """Yield its bytes; each piece is of this version, or an error.
+        """Yield the bytes of a document.
 
         Raises:
-            Unavailable: it is another by now, or cannot be read.
+            Unavailable: the document has changed, or cannot be read.
         """
         end = document.size if length is None else start + length
-        for offset in range(start, end, _CHUNK):
-            size = min(_CHUNK, end - offset)
+        for offset in range(start, end, _READ_BYTES):
+            size = min(_READ_BYTES, end - offset)
             yield await _in_thread(lambda offset=offset, size=size: self._read(document, offset, size))
 
-    async def keep(self, name: str, file: Path, rights: Rights | None = None) -> None:  # noqa: ARG002 (files have none)
-        """Put a copy in place. The unfinished one lies beside the folder, where nobody looks for documents."""
+    async def keep(self, name: str, data: bytes, rights: Rights | None = None) -> None:  # noqa: ARG002 (files have none)
+        """Write a document. The unfinished file lies beside the folder, so that no listing shows it."""
         if not is_name(name):
             raise ValueError("no document can have this name")
-        await _in_thread(lambda: self._keep(name, file))
+        await _in_thread(lambda: self._keep(name, data))
 
     async def remove(self, name: str, etag: str | None = None) -> bool:
-        """Remove it if it is there and of this version, and the folders that are empty then."""
+        """Remove a document if it exists in this version, and the folders that are empty then."""
         return await _in_thread(lambda: self._remove(name, etag)) if is_name(name) else True
 
     async def names(self, prefix: str = "") -> AsyncGenerator[str]:
-        """Yield the names that begin so."""
+        """List the names that start with `prefix`."""
         for name in await _in_thread(lambda: self._names(prefix)):
             yield name
 
     async def find_all(self) -> AsyncGenerator[StoredDocument]:
-        """Yield each document."""
+        """List all documents."""
         async for name in self.names():
             if document := await self.find(name):
                 yield document
 
     async def check(self) -> PartHealth:
-        """A folder can always be made."""
+        """Always ready: the folder is created when it is needed."""
         return PartHealth("embedded", ok=True, detail="Files in DATA_DIR", needed=False)
 
     async def aclose(self) -> None:
-        """Nothing stays open."""
+        """Do nothing: no file stays open."""
 
     def _path(self, name: str) -> Path | None:
-        """The file of this name, where it really is, if that is in the folder."""
+        """The file of this name with links resolved; None if it is outside of the folder."""
         if not is_name(name):
             return None
         root = self._folder.resolve()
@@ -90,7 +88,7 @@ class FileStore:
             path = self._path(name)
             status = path.stat() if path else None
         except OSError as fault:
-            if fault.errno in _NOT_THERE:
+            if fault.errno in _NO_SUCH_FILE:
                 return None
             raise
         return _described(name, status) if status and stat.S_ISREG(status.st_mode) else None
@@ -106,13 +104,13 @@ class FileStore:
                         return data
         raise Unavailable("The document was changed while it was read. Try again.")
 
-    def _keep(self, name: str, file: Path) -> None:
+    def _keep(self, name: str, data: bytes) -> None:
         target = self._folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         descriptor, unfinished = tempfile.mkstemp(prefix=".copy-", dir=self._folder.parent)
-        os.close(descriptor)
         try:
-            shutil.copyfile(file, unfinished)
+            with open(descriptor, "wb") as file:  # noqa: PTH123 (it is open already)
+                file.write(data)
             os.replace(unfinished, target)  # noqa: PTH105 (both are in hand as they are)
         finally:
             Path(unfinished).unlink(missing_ok=True)

@@ -1,42 +1,43 @@
-"""The documents that answers cite, as `GET /content/{path}` serves them."""
+"""Documents as `GET /content/{path}` serves them: found by the path of a citation, with their headers."""
 
 import codecs
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from email.utils import format_datetime
 from pathlib import PurePosixPath
 from unicodedata import normalize
 from urllib.parse import quote, unquote
 
 from shared.chat_types import Access
-from shared.documents import DocumentStore, StoredDocument
+from shared.documents import DocumentReader, StoredDocument, is_hidden, is_name
 from shared.documents.media_types import media_type
-from shared.documents.names import is_hidden, is_name
 from shared.errors import NotFound
 
-_SNIFF_BYTES = 64 * 1024
+CHARSET_BYTES = 64 * 1024
+"""Bytes at the start of a text that show whether it is UTF-8."""
 
 
 async def find_document(
-    store: DocumentStore,
+    store: DocumentReader,
     path: str,
     access: Access | None,
     may_see: Callable[[str, Access], Awaitable[bool]],
 ) -> StoredDocument:
-    """Find a document by the path in `GET /content/{path}`, decoded once.
+    """Find a document by the path in `GET /content/{path}`, percent-decoded once.
 
-    A citation's `#page=3` may be part of it, and so may the escapes in its name, if a client encoded the whole.
+    The path may contain a citation's `#page=3`, and the escapes of its name, if a client encoded the whole citation.
 
     Args:
         store: Where the documents are.
-        path: What was asked for.
+        path: The path.
         access: What the caller may see; None: everything.
-        may_see: Whether the index has the document of a name for such a caller.
+        may_see: Asks the index whether it has the document of a name for such a caller.
 
     Raises:
-        NotFound: there is no such document, or the caller may not see it: the two look the same.
-        SwitchboardError: that cannot be found out now.
+        NotFound: the document does not exist, or the caller may not see it; the answer does not tell which.
+        SwitchboardError: a service fails now.
     """
-    for name in _names(path):
+    for name in _possible_names(path):
         if access and not await may_see(name, access):
             continue
         document = await store.find(name)
@@ -45,37 +46,49 @@ async def find_document(
     raise NotFound("There is no such document.")
 
 
-def _names(path: str) -> list[str]:
-    """What a path may mean, as it stands first."""
-    meant = (path, path.partition("#")[0], unquote(path), unquote(path.partition("#")[0]))
-    names = dict.fromkeys([*meant, *(normalize("NFC", name) for name in meant)])
-    return [name for name in names if is_name(name) and not is_hidden(name)]
-
-
-async def content_headers(store: DocumentStore, document: StoredDocument) -> dict[str, str]:
-    """What a document is, and what a browser must not do with it.
-
-    Raises:
-        SwitchboardError: it cannot be read now.
-    """
-    kind = media_type(document.name)
+def content_headers(document: StoredDocument) -> dict[str, str]:
+    """Headers of an answer with a document, or with a part of it, except for its `content-type`."""
     headers = {
-        "content-type": kind,
         "content-disposition": _disposition(PurePosixPath(document.name).name),
         "x-content-type-options": "nosniff",
         "accept-ranges": "bytes",
         "etag": document.etag,
         "last-modified": format_datetime(document.last_modified, usegmt=True),
     }
-    if kind.startswith("text/") and await _is_utf8(store, document):
-        headers["content-type"] += "; charset=utf-8"
-    if _can_have_scripts(kind):
-        headers["content-security-policy"] = "sandbox"  # a document's scripts have no business on our origin
+    if _can_run_scripts(media_type(document.name)):
+        headers["content-security-policy"] = "sandbox"  # scripts in a document must not act on the app's origin
     return headers
 
 
-def _can_have_scripts(kind: str) -> bool:
-    """Whether browsers run scripts in such a document, on the origin it is from. Those of a PDF have an origin apart.
+async def content_type(store: DocumentReader, document: StoredDocument, start: bytes | None) -> str:
+    """The `content-type` of a document; a text that starts as UTF-8 has a charset.
+
+    Args:
+        store: Where the document is.
+        document: The document.
+        start: Its first `CHARSET_BYTES`, or all of a shorter one; more does no harm. None: read them here if needed.
+
+    Raises:
+        SwitchboardError: the document cannot be read now.
+    """
+    kind = media_type(document.name)
+    if not kind.startswith("text/"):
+        return kind
+    if start is None:
+        async with aclosing(store.read(document, 0, min(document.size, CHARSET_BYTES))) as pieces:
+            start = b"".join([piece async for piece in pieces])
+    return f"{kind}; charset=utf-8" if _is_utf8(start[:CHARSET_BYTES]) else kind
+
+
+def _possible_names(path: str) -> list[str]:
+    """The names that a path may stand for, the path itself first."""
+    meant = (path, path.partition("#")[0], unquote(path), unquote(path.partition("#")[0]))
+    names = dict.fromkeys([*meant, *(normalize("NFC", name) for name in meant)])
+    return [name for name in names if is_name(name) and not is_hidden(name)]
+
+
+def _can_run_scripts(kind: str) -> bool:
+    """Whether browsers run scripts in such a document with the rights of the app's origin; those of a PDF have none.
 
     Source: WHATWG MIME Sniffing, 'XML MIME type': any XML may be XHTML.
     """
@@ -83,17 +96,15 @@ def _can_have_scripts(kind: str) -> bool:
 
 
 def _disposition(name: str) -> str:
-    """Source: RFC 6266; what is no plain ASCII is encoded by RFC 8187."""
+    """The `content-disposition` of a file name. Source: RFC 6266; other than plain ASCII is encoded by RFC 8187."""
     quoted = quote(name, safe="")
     return f'inline; filename="{name}"' if quoted == name else f"inline; filename*=UTF-8''{quoted}"
 
 
-async def _is_utf8(store: DocumentStore, document: StoredDocument) -> bool:
-    """Whether the document begins as UTF-8."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
+def _is_utf8(start: bytes) -> bool:
+    """Whether bytes are UTF-8; the last character may be incomplete."""
     try:
-        async for piece in store.read(document, 0, min(document.size, _SNIFF_BYTES)):
-            decoder.decode(piece)
+        codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
         return False
     return True

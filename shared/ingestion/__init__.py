@@ -1,7 +1,60 @@
-"""Ingestion: fills a `PassageIndex` from a folder of documents, and from those that others put into the store.
+"""Ingestion: fills a `PassageIndex` from a folder of documents, and from documents that others put into the store.
 
-`ingest` drives a folder file by file, and `folder` lists what is there; `sync` follows the store. `document` does one
-document: `readers` turn a file into pages of clean text, `scans` has text recognized where there is none, `splitting`
-cuts pages into passages, `page_images` keeps images of the pages, `fingerprints` tell what is done already and where it
-came from. The command is `python -m shared.ingestion`, with `DOCS` or with `--sync`.
+`ingest` goes through a folder or through the store, document by document; `folder` lists and reads files; `document`
+indexes one document: text from `shared.reading`, `splitting` into passages, `page_images`. `fingerprints` tell which
+documents are indexed already. The command is `local/index_command.py`.
 """
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+
+class Outcome(StrEnum):
+    """What was done with a document."""
+
+    INDEXED = "indexed"
+    UNCHANGED = "unchanged"
+    REMOVED = "removed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """The outcome of one document."""
+
+    name: str
+    """The `sourcefile`, or the path below the folder for a file that cannot have one."""
+    outcome: Outcome
+    """What was done."""
+    detail: str = ""
+    """If indexed: the number of passages. If skipped or failed: why, completing the sentence 'the file …'."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """The outcomes of all documents, in the order of the work."""
+
+    files: tuple[FileReport, ...]
+
+    def counts(self) -> Counter[Outcome]:
+        """Number of documents by outcome."""
+        return Counter(file.outcome for file in self.files)
+
+
+class Reporter(Protocol):
+    """Follows an ingestion while it runs."""
+
+    def started(self, total: int) -> None:
+        """The work starts; `finished` will be called `total` times."""
+        ...
+
+    def reading(self, name: str) -> None:
+        """Work on a document starts."""
+        ...
+
+    def finished(self, file: FileReport) -> None:
+        """A document is done."""
+        ...

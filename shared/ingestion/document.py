@@ -1,83 +1,100 @@
-"""The ingestion of one document, from a file of a folder or from where documents are kept."""
+"""The ingestion of one document, from a folder or from the store of documents."""
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePath, PurePosixPath
-from tempfile import TemporaryDirectory
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from itertools import batched, chain
+from pathlib import PurePosixPath
 
 from shared.chat_types import Passage
 from shared.documents import DocumentStore, Rights, StoredDocument
 from shared.errors import SwitchboardError, Unavailable
-from shared.ingestion.embedding import embed_passages
-from shared.ingestion.fingerprints import Origin, fingerprint, is_of, is_of_version, is_same
-from shared.ingestion.naming import why_not
+from shared.ingestion import FileReport, Outcome
+from shared.ingestion.fingerprints import Origin, fingerprint, has_same_content, has_version, is_from
+from shared.ingestion.folder import why_not_indexed
 from shared.ingestion.page_images import PageImages
-from shared.ingestion.reports import FileReport, Outcome
-from shared.reading.pages import Page, UnreadableError
-from shared.reading.readers import check_size
-from shared.reading.scans import SCANS, TextRecognition, formats, read_document
+from shared.reading import Page, UnreadableError
+from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, check_size, read_document, readable_suffixes
 from shared.retrieval import Embedder, PassageIndex
 
-_TRIES = 3
-"""How often a document is indexed again because it has changed meanwhile."""
+_MAX_TRIES = 3
+"""How often a document is indexed when it changes again during the work."""
+_EMBEDDING_BATCH = 64
+"""Passages in one call of the embedder: with 500 tokens each, well below the limits of services."""
+_EMBEDDING_CALLS = 4
+"""Calls of the embedder at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedDocument:
+    """A document in memory, with everything that its fingerprint depends on."""
+
+    name: str
+    """Its `sourcefile`."""
+    data: bytes = field(repr=False)
+    """Its bytes. The hashes, the text, the images and the copy are all made of these."""
+    origin: Origin
+    """Where it came from."""
+    version: str
+    """Its `StoredDocument.version`."""
+    rights: Rights
+    """Who may see it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where documents go. Whoever opened it closes it."""
+    """The parts that ingestion writes to and works with. The caller that made it closes it."""
 
     index: PassageIndex
-    """Gets their passages."""
+    """Receives the passages."""
     embedder: Embedder | None
-    """Makes the passages' vectors; None: they have none."""
+    """Computes the vectors of passages; None: passages have no vectors."""
     documents: DocumentStore
-    """Keeps the documents themselves, and knows who may see them."""
+    """Keeps the documents, and knows who may see them."""
     pages: PageImages | None = None
-    """Keeps images of their pages; None: nothing does."""
+    """Keeps images of the pages; None: there are no images."""
     recognition: TextRecognition | None = None
-    """Reads scans; None: what holds no text cannot be read."""
+    """Reads scans; None: documents without text cannot be read."""
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """The suffixes of what can be read."""
-        return formats(recognized=self.recognition is not None)
+        """Suffixes of the documents that can be read."""
+        return readable_suffixes(recognized=self.recognition is not None)
 
-    def mark(self, origin: Origin, path: Path, rights: Rights, version: str) -> str:
-        """The fingerprint of a document of this version that lies in a file. Reads it: call it in a thread.
+    def fingerprint_of(self, document: LoadedDocument) -> str:
+        """Fingerprint of a document's entry. Takes a while for large documents: call it in a thread."""
+        dependencies = self._dependencies(document.name, document.rights)
+        return fingerprint(document.origin, document.data, document.version, dependencies)
 
-        Raises:
-            OSError: the file cannot be read.
-        """
-        return fingerprint(origin, path, version, self._depends_on(path, rights))
+    def is_current(self, known: str | None, document: StoredDocument) -> bool:
+        """Whether the entry with this fingerprint is up to date. If False, only the bytes can tell."""
+        dependencies = self._dependencies(document.name, document.rights)
+        return has_version(_origin(document), known, document.version, dependencies)
 
-    def is_current(self, mark: str | None, document: StoredDocument) -> bool:
-        """Whether a fingerprint is of a document as it is now; if not, only its bytes tell whether it has changed."""
-        more = self._depends_on(PurePosixPath(document.name), document.rights)
-        return is_of_version(_origin(document), mark, document.version, more)
-
-    def _depends_on(self, name: PurePath, rights: Rights) -> list[str]:
-        """What a document's entry depends on besides its bytes."""
+    def _dependencies(self, name: str, rights: Rights) -> list[str]:
+        """Everything besides the bytes that a document's entry depends on."""
         parts = [self.embedder.model if self.embedder else "", *rights.oids, "", *rights.groups]
-        suffix = name.suffix.lower()
-        if suffix in (".pdf", *SCANS) and self.recognition:
+        suffix = _suffix(name)
+        if suffix in (".pdf", *SCAN_SUFFIXES) and self.recognition:
             parts.append(self.recognition.model)
         if suffix == ".pdf" and self.pages and self.pages.kind:
             parts.append(self.pages.kind)
         return parts
 
     async def forget(self, name: str) -> None:
-        """Remove what was made of a document, from the index last.
+        """Remove a document's images and passages. The index comes last: it says what is left to do.
 
         Raises:
-            SwitchboardError: a fault of the moment.
+            SwitchboardError: a service fails now.
         """
         if self.pages:
             await self.pages.remove(name)
         await self.index.remove(name)
 
     async def aclose(self) -> None:
-        """Close all of it."""
+        """Close all parts."""
         await self.index.aclose()
         for part in (self.embedder, self.documents, self.pages, self.recognition):
             if part:
@@ -85,21 +102,22 @@ class Target:
 
 
 async def ingest_stored(name: str, target: Target) -> FileReport:
-    """Make the index hold the document of this name as the store has it now, or forget it if it is not there.
+    """Make the index hold the stored document of this name in its present version; remove it if it is gone.
 
-    What cannot be read is reported as failed, and nothing of it stays in the index. It may be called again at any
-    time and by several at once: the last one to write finds what is in the store then.
+    A document that cannot be read is reported as failed, and its entry is removed. Calls may come at any time, also
+    several for one document at once: the last one to write finds the version that is in the store then.
 
     Raises:
-        SwitchboardError: a fault of the moment: what the index had of it stays, and it is to be tried again.
+        SwitchboardError: a service fails now. The entry stays as it was, and the call should be repeated later.
     """
-    if reason := why_not(name, target.formats):
+    if reason := why_not_indexed(name, target.formats):
         return FileReport(name, Outcome.SKIPPED, reason)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         document = await target.documents.find(name)
         try:
-            report = await _make_so(name, document, target)
+            report = await _follow(name, document, target)
         except SwitchboardError:
+            # The error may come from a change during the work: then the new version is tried.
             if await target.documents.find(name) == document:
                 raise
         else:
@@ -108,54 +126,46 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
     raise Unavailable("The document is changed again and again while it is indexed.")
 
 
-async def index_document(name: str, path: Path, mark: str, rights: Rights, target: Target, *, keep: bool) -> FileReport:
-    """Put a document's passages in place of its old ones.
+async def index_document(document: LoadedDocument, known: str, target: Target, *, keep: bool) -> FileReport:
+    """Replace a document's passages in the index.
 
-    The index is changed after the copy: an ingestion that is interrupted between the two finds the index behind, and
-    does the document again.
+    The index is written last: after an interruption its fingerprint is the old one, and the document is done again.
 
     Args:
-        name: Its name in the index.
-        path: The file that holds it, with the suffix of its format.
-        mark: Its fingerprint.
-        rights: Who may see it.
+        document: The document.
+        known: Its fingerprint.
         target: Where it goes.
         keep: Whether a copy goes into the store of documents.
 
     Raises:
-        UnreadableError: there is no text to be had from it.
-        OSError, SwitchboardError: a fault of the moment.
+        UnreadableError: it has no text that can be read.
+        OSError, SwitchboardError: it cannot be indexed now.
     """
-    pages = await read_document(path, target.recognition)
-    passages = await asyncio.to_thread(_split, name, pages, rights)
-    vectors = await embed_passages(target.embedder, passages) if target.embedder else None
+    name = document.name
+    pages = await read_document(document.data, _suffix(name), target.recognition)
+    passages = await asyncio.to_thread(_split, name, pages, document.rights)
+    vectors = await _embed(target.embedder, passages) if target.embedder else None
     if keep:
-        await target.documents.keep(name, path)
-    pictured = target.pages if path.suffix.lower() == ".pdf" else None
-    image_vectors = await pictured.replace(path, passages) if pictured else None
-    await target.index.replace(name, mark, passages, vectors, image_vectors)
+        await target.documents.keep(name, document.data)
+    pictured = target.pages if _suffix(name) == ".pdf" else None
+    image_vectors = await pictured.replace(document.data, passages) if pictured else None
+    await target.index.replace(name, known, passages, vectors, image_vectors)
     return FileReport(name, Outcome.INDEXED, f"{len(passages)} passage{'s' if len(passages) > 1 else ''}")
 
 
-async def _make_so(name: str, document: StoredDocument | None, target: Target) -> FileReport:
-    if document:
-        return await _ingest_found(document, target)
-    await target.forget(name)
-    return FileReport(name, Outcome.REMOVED)
-
-
-async def _ingest_found(document: StoredDocument, target: Target) -> FileReport:
-    name = document.name
+async def _follow(name: str, document: StoredDocument | None, target: Target) -> FileReport:
+    """Make the index hold this version of a stored document."""
+    if not document:
+        await target.forget(name)
+        return FileReport(name, Outcome.REMOVED)
     try:
-        with TemporaryDirectory(prefix="switchboard-") as folder:
-            path = Path(folder, f"document{PurePosixPath(name).suffix}")
-            await _download(document, path, target.documents)
-            origin = _origin(document)
-            mark = await asyncio.to_thread(target.mark, origin, path, document.rights, document.version)
-            known = (await target.index.fingerprints(name)).get(name, "")
-            if is_same(known, mark) and is_of(origin, known):
-                return FileReport(name, Outcome.UNCHANGED)
-            return await index_document(name, path, mark, document.rights, target, keep=False)
+        data = await _read_stored(document, target.documents)
+        loaded = LoadedDocument(name, data, _origin(document), document.version, document.rights)
+        new = await asyncio.to_thread(target.fingerprint_of, loaded)
+        known = (await target.index.fingerprints(name)).get(name, "")
+        if has_same_content(known, new) and is_from(loaded.origin, known):
+            return FileReport(name, Outcome.UNCHANGED)
+        return await index_document(loaded, new, target, keep=False)
     except UnreadableError as unreadable:
         await target.forget(name)
         return FileReport(name, Outcome.FAILED, str(unreadable))
@@ -163,24 +173,54 @@ async def _ingest_found(document: StoredDocument, target: Target) -> FileReport:
         raise Unavailable(f"The document cannot be read now: {fault.strerror}.") from fault
 
 
+async def _read_stored(document: StoredDocument, store: DocumentStore) -> bytes:
+    """All bytes of a version of a document.
+
+    Raises:
+        UnreadableError: there are too many, or none.
+    """
+    check_size(document.size)
+    data = BytesIO()  # unlike joining pieces, this never holds the bytes twice
+    async with aclosing(store.read(document)) as pieces:
+        async for piece in pieces:
+            data.write(piece)
+    return data.getvalue()
+
+
 def _origin(document: StoredDocument) -> Origin:
     return Origin.FOLDER if document.kept else Origin.STORED
 
 
-async def _download(document: StoredDocument, path: Path, store: DocumentStore) -> None:
-    """Write a document's bytes to a file: those of this version, or an error.
-
-    Raises:
-        UnreadableError: they are too many, or none.
-    """
-    check_size(document.size)
-    with path.open("wb") as file:
-        async for piece in store.read(document):
-            await asyncio.to_thread(file.write, piece)
+def _suffix(name: str) -> str:
+    return PurePosixPath(name).suffix.lower()
 
 
 def _split(name: str, pages: Sequence[Page], rights: Rights) -> list[Passage]:
     from shared.ingestion.splitting import split
 
-    passages = split(name, pages)
-    return [replace(passage, oids=rights.oids, groups=rights.groups) for passage in passages]
+    return [replace(passage, oids=rights.oids, groups=rights.groups) for passage in split(name, pages)]
+
+
+async def _embed(embedder: Embedder, passages: Sequence[Passage]) -> list[list[float]]:
+    """Compute one vector for each passage, in order.
+
+    Raises:
+        SwitchboardError: the first error of the embedder; the other calls are cancelled.
+    """
+    slots = asyncio.Semaphore(_EMBEDDING_CALLS)
+
+    async def embed(batch: Sequence[Passage]) -> list[list[float]]:
+        async with slots:
+            return await embedder.embed([passage.content for passage in batch])
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            calls = [group.create_task(embed(batch)) for batch in batched(passages, _EMBEDDING_BATCH, strict=False)]
+    except* SwitchboardError as faults:
+        raise _first(faults) from None
+    return list(chain.from_iterable(call.result() for call in calls))
+
+
+def _first(faults: ExceptionGroup[SwitchboardError]) -> SwitchboardError:
+    first = faults.exceptions[0]
+    return _first(first) if isinstance(first, ExceptionGroup) else first

@@ -1,49 +1,52 @@
-"""What lies in a folder: the documents to index, and what cannot be one and why."""
+"""A folder of documents: which of its files can be indexed, and why the others cannot; and reading a file."""
 
 import os
 import stat
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from shared.ingestion.naming import sourcefile, why_not
-from shared.ingestion.reports import FileReport, Outcome
-from shared.reading.pages import UnreadableError
+from shared.documents import is_hidden, is_name
+from shared.ingestion import FileReport, Outcome
+from shared.reading import UnreadableError
+from shared.reading.readers import MAX_FILE_BYTES, check_size
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A file of a format that can be read."""
+class FoundFile:
+    """A file in a format that can be read."""
 
     path: Path
     sourcefile: str
+    """Its path below the folder, see `sourcefile_of`."""
 
 
 @dataclass(slots=True)
 class Listing:
-    """A folder's content, all folders below included."""
+    """The content of a folder and of all folders below it."""
 
-    files: list[Found] = field(default_factory=list[Found])
-    """Sorted by path; each `sourcefile` once."""
+    files: list[FoundFile] = field(default_factory=list[FoundFile])
+    """Sorted by path; no `sourcefile` comes twice."""
     others: list[FileReport] = field(default_factory=list[FileReport])
-    """What is skipped or failed without being opened."""
+    """Files that are skipped or failed, without having been opened."""
     closed_folders: list[str] = field(default_factory=list[str])
-    """Folders that cannot be listed now, each ending with `/`: what is in them is not known to be gone."""
+    """Folders that cannot be listed now, each ending with `/`: the documents in them may still exist."""
 
 
 def list_folder(folder: Path, leave_out: Collection[Path], formats: Collection[str]) -> Listing:
-    """List the documents of `folder`; hidden files and folders are ignored, and so are the folders to `leave_out`.
+    """List the documents of a folder. Hidden files and hidden folders are ignored.
 
-    Links to files of the folder are files; other links are skipped, so that nothing outside of the folder is read
-    and nothing is read forever.
+    A link to a file below the folder counts as a file. Other links are skipped: nothing outside of the folder is read,
+    and no loop is followed.
 
     Args:
-        folder: With all folders below it.
-        leave_out: Folders below it.
-        formats: The suffixes of what can be read.
+        folder: The folder, with all folders below it.
+        leave_out: Folders below it to ignore.
+        formats: Suffixes of the files that can be read.
     """
     root = folder.resolve()
-    not_ours = {path.resolve() for path in leave_out}
+    ignored = {path.resolve() for path in leave_out}
     listing = Listing()
     names: set[str] = set()
 
@@ -56,9 +59,7 @@ def list_folder(folder: Path, leave_out: Collection[Path], formats: Collection[s
         here = Path(current)
         links = [name for name in subfolders if (here / name).is_symlink()]
         subfolders[:] = sorted(
-            name
-            for name in subfolders
-            if not name.startswith(".") and name not in links and here / name not in not_ours
+            name for name in subfolders if not name.startswith(".") and name not in links and here / name not in ignored
         )
         for name in sorted(files + links):
             if not name.startswith("."):
@@ -66,9 +67,56 @@ def list_folder(folder: Path, leave_out: Collection[Path], formats: Collection[s
     return listing
 
 
-def _add(path: Path, root: Path, listing: Listing, names: set[str], formats: Collection[str]) -> None:
+def read_file(path: Path) -> bytes:
+    """Read a file, in one go, after a check of its size.
+
+    Raises:
+        UnreadableError: the file is empty or too large.
+        OSError: it cannot be read now.
+    """
+    with path.open("rb") as file:
+        check_size(os.fstat(file.fileno()).st_size)
+        data = file.read(MAX_FILE_BYTES + 1)  # the file may have grown since
+    check_size(len(data))
+    return data
+
+
+def sourcefile_of(path: Path, folder: Path) -> str:
+    """The path of a file below the indexed folder, with `/`, and in NFC on every file system.
+
+    Raises:
+        UnreadableError: the name is not Unicode, or no document can have it.
+    """
+    name = unicodedata.normalize("NFC", path.relative_to(folder).as_posix())
     try:
-        name = sourcefile(path, root)
+        name.encode()
+    except UnicodeEncodeError as broken:
+        raise UnreadableError("has a name that is not Unicode; rename it.") from broken
+    if not is_name(name):
+        raise UnreadableError("has a backslash in its name, or a path of more than 1,024 characters; rename it.")
+    return name
+
+
+def why_not_indexed(name: str, formats: Collection[str]) -> str | None:
+    """Why a document of this name is not indexed, completing the sentence 'the file …'; None if it is.
+
+    Args:
+        name: Its path.
+        formats: Suffixes of the documents that can be read.
+    """
+    if not is_name(name):
+        return "has a name that no link can lead to; rename it."
+    if is_hidden(name):
+        return "is hidden."
+    if PurePosixPath(name).suffix.lower() not in formats:
+        return f"has no format that can be read ({', '.join(formats)})."
+    return None
+
+
+def _add(path: Path, root: Path, listing: Listing, names: set[str], formats: Collection[str]) -> None:
+    """Add a file to the listing."""
+    try:
+        name = sourcefile_of(path, root)
     except UnreadableError as unreadable:
         shown = os.fsencode(path.relative_to(root)).decode(errors="replace")
         listing.others.append(FileReport(shown, Outcome.FAILED, str(unreadable)))
@@ -80,11 +128,11 @@ def _add(path: Path, root: Path, listing: Listing, names: set[str], formats: Col
         listing.others.append(FileReport(name, Outcome.FAILED, reason))
     else:
         names.add(name)
-        listing.files.append(Found(path, name))
+        listing.files.append(FoundFile(path, name))
 
 
 def _why_skipped(path: Path, name: str, root: Path, formats: Collection[str]) -> str | None:
-    """Why a file is skipped, or None."""
+    """Why a file is skipped; None if it is not."""
     if path.is_symlink():
         target = path.resolve()
         if not target.is_relative_to(root):
@@ -93,7 +141,7 @@ def _why_skipped(path: Path, name: str, root: Path, formats: Collection[str]) ->
             return "is a link to a folder, which is indexed where it is."
         if not target.exists():
             return "is a link that leads nowhere."
-    if reason := why_not(name, formats):
+    if reason := why_not_indexed(name, formats):
         return reason
     if not stat.S_ISREG(path.stat().st_mode):
         return "is no regular file."

@@ -1,42 +1,47 @@
-"""The ingestion of a folder: what is new or changed is indexed, what is gone is removed, the rest is left alone."""
+"""The ingestion of many documents: of a folder, and of the store that others put documents into.
+
+Documents that are new or changed are indexed, documents that are gone are removed, and the others are left alone. Each
+document is read, embedded and written on its own, so that an interruption loses nothing that was finished.
+"""
 
 import asyncio
-from collections.abc import Collection, Mapping
-from pathlib import Path
+from collections.abc import Mapping
+from contextlib import aclosing
 from unicodedata import normalize
 
 from shared.documents import Rights, md5_of
-from shared.errors import SwitchboardError
-from shared.ingestion.document import Target, index_document
-from shared.ingestion.fingerprints import Origin, is_of, is_same
-from shared.ingestion.folder import Found, Listing, list_folder
-from shared.ingestion.reports import FileReport, IngestReport, Outcome, Reporter
-from shared.ingestion.sync import follow
-from shared.reading.pages import UnreadableError
+from shared.errors import NotConfigured, SwitchboardError
+from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
+from shared.ingestion.document import LoadedDocument, Target, index_document, ingest_stored
+from shared.ingestion.fingerprints import Origin, has_same_content, is_from
+from shared.ingestion.folder import FoundFile, Listing, read_file, why_not_indexed
+from shared.reading import UnreadableError
+
+_EMPTY_CONTAINER = (
+    "There are no documents in the container, but the index has some that came from there. Check CONTENT_CONTAINER and "
+    "the storage account. If they are right, delete the index, or its documents."
+)
 
 
-async def ingest_folder(folder: Path, target: Target, reporter: Reporter, leave_out: Collection[Path]) -> IngestReport:
-    """Make the index hold the documents of `folder`, and the store a copy of each, and nothing else from a folder.
+async def ingest_folder(listing: Listing, target: Target, reporter: Reporter) -> IngestReport:
+    """Make the index hold the documents of a folder, and no other documents from a folder.
 
-    What others put into the store or into the index stays. Each file is read, embedded and written on its own, so an
-    interruption loses nothing that was finished. A file that cannot be indexed is reported as failed and the others
-    still are: if there is no text to be had from it any more, what the index held of it is removed; if it was a fault
-    of the moment (the disk, the embedding service), that stays.
+    The store gets a copy of each. Documents that others put into the store or into the index stay. A file that cannot
+    be indexed is reported as failed, and the work goes on. If it can never be read, its old entry is removed; if it
+    cannot be indexed now (the disk or a service fails), its old entry stays.
 
     Args:
-        folder: The documents, with all folders below it.
-        target: Where they go.
-        reporter: Follows.
-        leave_out: Folders below it that hold no documents of their own.
+        listing: The content of the folder.
+        target: Where the documents go.
+        reporter: Follows the work.
 
     Raises:
         SwitchboardError: the index or the store cannot be used at all.
     """
-    listing = await asyncio.to_thread(list_folder, folder, leave_out, target.formats)
     known = dict(await target.index.fingerprints())
     stored = {normalize("NFC", name) async for name in target.documents.names()}
     if not target.documents.is_shared:
-        # What an interruption left of files which the index never got.
+        # Copies that an interrupted ingestion made, and that the index never got.
         for name in stored - known.keys():
             await target.documents.remove(name)
     gone = _gone(listing, known)
@@ -57,31 +62,79 @@ async def ingest_folder(folder: Path, target: Target, reporter: Reporter, leave_
     return IngestReport(tuple(reports))
 
 
+async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
+    """Make the index hold the documents of the store, and no other documents that came from there.
+
+    Documents from a folder, and documents that others put into the index, stay. A listing of the store tells which
+    documents have changed, in their bytes or in their rights; only these are read. Triggers may work at the same time:
+    the state of the store counts when a document is indexed. A document that cannot be indexed is reported as failed,
+    and the work goes on.
+
+    Args:
+        target: The store and the index.
+        reporter: Follows the work.
+
+    Raises:
+        SwitchboardError: the index cannot be used, or the store cannot be listed; nothing has been changed.
+        NotConfigured: the store is empty and the index is not; nothing has been changed.
+    """
+    known = await target.index.fingerprints()
+    gone = {name for name, fingerprint in known.items() if is_from(Origin.STORED, fingerprint)}
+    reports: list[FileReport] = []
+    changed: list[str] = []
+    async with aclosing(target.documents.find_all()) as documents:
+        async for document in documents:
+            name = document.name
+            if reason := why_not_indexed(name, target.formats):
+                reports.append(FileReport(name, Outcome.SKIPPED, reason))
+                continue
+            gone.discard(name)
+            if target.is_current(known.get(name), document):
+                reports.append(FileReport(name, Outcome.UNCHANGED))
+            else:
+                changed.append(name)
+
+    if gone and not (reports or changed):
+        raise NotConfigured(_EMPTY_CONTAINER)
+    reporter.started(len(reports) + len(gone) + len(changed))
+    for report in reports:
+        reporter.finished(report)
+    # Documents in the index come first: it may show something that is now forbidden to some users.
+    for name in (*sorted(gone), *sorted(changed, key=lambda name: name not in known)):
+        reporter.reading(name)
+        report = await _follow_store(name, target)
+        reports.append(report)
+        reporter.finished(report)
+    return IngestReport(tuple(reports))
+
+
 def _gone(listing: Listing, known: Mapping[str, str]) -> list[str]:
-    """What came from a folder, and is in this one no more."""
+    """Documents in the index that came from a folder and are not in this one."""
     present = {found.sourcefile for found in listing.files}
     closed = tuple(listing.closed_folders)
     return sorted(
         name
-        for name, mark in known.items()
-        if is_of(Origin.FOLDER, mark) and name not in present and not name.startswith(closed)
+        for name, fingerprint in known.items()
+        if is_from(Origin.FOLDER, fingerprint) and name not in present and not name.startswith(closed)
     )
 
 
-async def _ingest_file(found: Found, known: str | None, target: Target, *, is_stored: bool) -> FileReport:
-    name, path = found.sourcefile, found.path
+async def _ingest_file(found: FoundFile, known: str | None, target: Target, *, is_stored: bool) -> FileReport:
+    """Index a file of a folder if it is new or changed."""
+    name = found.sourcefile
     try:
-        document = await target.documents.find(name) if is_stored else None
-        rights = document.rights if document else Rights()
-        version = await asyncio.to_thread(md5_of, path)
-        mark = await asyncio.to_thread(target.mark, Origin.FOLDER, path, rights, version)
-        if is_same(known, mark):
-            if not document or document.md5 not in (None, version):
-                await target.documents.keep(name, path)
+        copy = await target.documents.find(name) if is_stored else None
+        data = await asyncio.to_thread(read_file, found.path)
+        version = await asyncio.to_thread(md5_of, data)
+        document = LoadedDocument(name, data, Origin.FOLDER, version, copy.rights if copy else Rights())
+        new = await asyncio.to_thread(target.fingerprint_of, document)
+        if has_same_content(known, new):
+            if not copy or copy.md5 not in (None, version):
+                await target.documents.keep(name, data)
             return FileReport(name, Outcome.UNCHANGED)
-        return await index_document(name, path, mark, rights, target, keep=True)
+        return await index_document(document, new, target, keep=True)
     except UnreadableError as unreadable:
-        if known is not None and is_of(Origin.FOLDER, known):
+        if known is not None and is_from(Origin.FOLDER, known):
             await _remove(name, target)
         return FileReport(name, Outcome.FAILED, str(unreadable))
     except OSError as fault:
@@ -91,9 +144,20 @@ async def _ingest_file(found: Found, known: str | None, target: Target, *, is_st
 
 
 async def _remove(name: str, target: Target) -> FileReport:
-    """Remove what came from a folder. If others have written over it, it is theirs from now on."""
+    """Remove a document that came from a folder. If others have overwritten its copy, the document is now theirs."""
     document = await target.documents.find(name)
     if document and not (document.kept and await target.documents.remove(name, document.etag)):
-        return await follow(name, target)
+        return await _follow_store(name, target)
     await target.forget(name)
     return FileReport(name, Outcome.REMOVED)
+
+
+async def _follow_store(name: str, target: Target) -> FileReport:
+    """Make the index hold the stored document of this name. An error of a service is reported, not raised."""
+    try:
+        if why_not_indexed(name, target.formats):  # the format could be read when it was indexed
+            await target.forget(name)
+            return FileReport(name, Outcome.REMOVED)
+        return await ingest_stored(name, target)
+    except SwitchboardError as fault:
+        return FileReport(name, Outcome.FAILED, f"cannot be indexed now: {fault.message}")

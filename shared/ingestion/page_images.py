@@ -1,89 +1,91 @@
 """Images of the pages of PDF files: made when a file is indexed, replaced and removed with it.
 
-They are what a model that sees is shown of a source, and what is searched by image vectors.
+Models that accept images get them with the sources, and a search by image vectors compares them.
 """
 
 import asyncio
 import re
 from collections.abc import Collection, Sequence
 from itertools import batched
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from shared.chat_types import Passage
-from shared.documents import DocumentStore, Rights, page_image
-from shared.documents.names import is_name
+from shared.documents import DocumentWriter, Rights, is_name, page_image
 
-_AT_ONCE = 4
-"""Images that are in memory at the same time."""
-_IMAGE = re.compile(r"\d+\.jpg")
-_VERSION = "1"
-"""Of how images are made; a new one makes them again."""
+_MAX_IMAGES_IN_MEMORY = 4
+"""Images that are rendered, kept and embedded together."""
+_IMAGE_NAME = re.compile(r"\d+\.jpg")
+_FORMAT_VERSION = "1"
+"""Version of the way images are made. A new one makes all images again."""
 
 
 class ImageEmbedder(Protocol):
-    """Makes vectors of images."""
+    """Computes vectors of images."""
 
     @property
     def model(self) -> str:
-        """The model's name; vectors of different models do not compare."""
+        """Name of the model. Vectors of different models cannot be compared."""
         ...
 
     async def embed_image(self, image: bytes) -> list[float] | None:
-        """The vector of an image; None where it cannot have one."""
+        """Compute the vector of an image; None if the model cannot."""
         ...
 
     async def aclose(self) -> None:
-        """Close what this embedder opened."""
+        """Close the connections."""
         ...
 
 
 class PageImages:
-    """Keeps the images of pages.
+    """Makes, keeps and removes the images of pages.
 
     Args:
-        store: Where they are kept.
-        embedder: What makes vectors of them; None: there are none.
-        wanted: Whether images are made; if not, those that are there go with their documents.
+        store: Where the images are kept.
+        embedder: Computes their vectors; None: they have no vectors.
+        wanted: Whether images are made. If not, existing images are removed with their documents.
     """
 
-    def __init__(self, store: DocumentStore, embedder: ImageEmbedder | None, *, wanted: bool) -> None:
+    def __init__(self, store: DocumentWriter, embedder: ImageEmbedder | None, *, wanted: bool) -> None:
         self._store = store
         self._embedder = embedder if wanted else None
         self._wanted = wanted
 
     @property
     def kind(self) -> str:
-        """What is made of a document; empty: nothing."""
-        return f"{_VERSION} {self._embedder.model if self._embedder else ''}" if self._wanted else ""
+        """Names the way images and vectors are made, for fingerprints; empty if none are made."""
+        return f"{_FORMAT_VERSION} {self._embedder.model if self._embedder else ''}" if self._wanted else ""
 
-    async def replace(self, path: Path, passages: Sequence[Passage]) -> list[list[float] | None] | None:
-        """Keep an image of each page of a PDF that has passages, and of no other page, for those who may see these.
+    async def replace(self, data: bytes, passages: Sequence[Passage]) -> list[list[float] | None] | None:
+        """Keep an image of each page of a PDF that has passages, with the rights of the passages; remove all others.
+
+        Args:
+            data: The bytes of the PDF.
+            passages: Its passages, at least one.
 
         Returns:
             The image vector of each passage's page; None without an embedder.
 
         Raises:
-            RateLimited, Unavailable, TooSlow: the store's or the embedder's faults.
+            UnreadableError: the PDF cannot be opened.
+            RateLimited, Unavailable, TooSlow: the store or the embedder fails now.
         """
         sourcefile = passages[0].sourcefile
         rights = Rights(passages[0].oids, passages[0].groups)
         numbers = sorted({page for passage in passages if (page := passage.page)})
         vectors: dict[int, list[float] | None] = {}
         if self._wanted and numbers and is_name(page_image(sourcefile, numbers[-1])):
-            for batch in batched(numbers, _AT_ONCE, strict=False):
-                vectors |= await self._keep(sourcefile, path, batch, rights)
-        await self._remove_but(sourcefile, {page_image(sourcefile, number) for number in vectors})
+            for batch in batched(numbers, _MAX_IMAGES_IN_MEMORY, strict=False):
+                vectors |= await self._keep(sourcefile, data, batch, rights)
+        await self._remove_except(sourcefile, {page_image(sourcefile, number) for number in vectors})
         return [vectors.get(passage.page or 0) for passage in passages] if self._embedder else None
 
     async def remove(self, sourcefile: str) -> None:
         """Remove the images of a document's pages.
 
         Raises:
-            Unavailable, TooSlow: the store's faults.
+            Unavailable, TooSlow: the store fails now.
         """
-        await self._remove_but(sourcefile, set())
+        await self._remove_except(sourcefile, set())
 
     async def aclose(self) -> None:
         """Close the store and the embedder."""
@@ -92,22 +94,18 @@ class PageImages:
             await self._embedder.aclose()
 
     async def _keep(
-        self, sourcefile: str, path: Path, numbers: Sequence[int], rights: Rights
+        self, sourcefile: str, data: bytes, numbers: Sequence[int], rights: Rights
     ) -> dict[int, list[float] | None]:
-        """Make and keep images of these pages; return the vector, if any, of each that could be made."""
-        from shared.reading.page_rendering import render_pages
+        """Make and keep the images of these pages. Returns the vector, or None, of each page that can be rendered."""
+        from shared.reading.pdf import render_pages
 
         async def keep(number: int, image: bytes) -> list[float] | None:
-            file = Path(folder, f"{number}.jpg")
-            await asyncio.to_thread(file.write_bytes, image)
-            await self._store.keep(page_image(sourcefile, number), file, rights)
+            await self._store.keep(page_image(sourcefile, number), image, rights)
             return await self._embedder.embed_image(image) if self._embedder else None
 
-        # What is cancelled may still be writing there: that must not be told in place of the cancellation.
-        with TemporaryDirectory(prefix="switchboard-", ignore_cleanup_errors=True) as folder:
-            images = await asyncio.to_thread(render_pages, path, numbers)
-            # None goes on after another's fault, in a folder that is gone.
-            results = await asyncio.gather(*(keep(*image) for image in images), return_exceptions=True)
+        images = await asyncio.to_thread(render_pages, data, numbers)
+        # Wait for all, also after an error of one: no write must go on after this returns.
+        results = await asyncio.gather(*(keep(*image) for image in images), return_exceptions=True)
         vectors: dict[int, list[float] | None] = {}
         for (number, _), result in zip(images, results, strict=True):
             if isinstance(result, BaseException):
@@ -115,9 +113,9 @@ class PageImages:
             vectors[number] = result
         return vectors
 
-    async def _remove_but(self, sourcefile: str, kept: Collection[str]) -> None:
+    async def _remove_except(self, sourcefile: str, kept: Collection[str]) -> None:
         prefix = f"{sourcefile}/"
         for name in [name async for name in self._store.names(prefix)]:
-            # The name of another document may begin so.
-            if _IMAGE.fullmatch(name.removeprefix(prefix)) and name not in kept:
+            # Other names with this prefix belong to other documents.
+            if _IMAGE_NAME.fullmatch(name.removeprefix(prefix)) and name not in kept:
                 await self._store.remove(name)

@@ -1,41 +1,54 @@
-"""Pages to passages: pieces of a size that suits a prompt, cut where the text itself has its breaks."""
+"""Pages to passages: pieces of text that fit into a prompt, cut at headings, paragraphs and sentences."""
 
+import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from pathlib import PurePosixPath
 
 from semantic_text_splitter import MarkdownSplitter
 
 from shared.chat_types import Passage
-from shared.ingestion.naming import category, passage_id, sourcepage
-from shared.reading.pages import Page, UnreadableError
+from shared.reading import Page, UnreadableError
 
 PASSAGE_TOKENS = 500
-"""The most that a passage holds."""
+"""Largest size of a passage."""
 OVERLAP_TOKENS = 50
-"""The most that two passages of a section share: whole sentences or list items, none when the last is longer."""
-MOST_PASSAGES = 10_000
-"""Of a document, some 8,000 printed pages: with their vectors they are in memory all at once."""
-LONGEST_PIECE = 50_000
-"""Characters that are split together: what has no breaks takes the square of its length."""
+"""Largest overlap of two passages of a section: whole sentences or list items; none if the last one is longer."""
+MAX_PASSAGES = 10_000
+"""Passages of a document, some 8,000 printed pages. They are in memory together, with their vectors."""
+MAX_SPLIT_LENGTH = 50_000
+"""Characters that the splitter gets at a time: text without breaks takes it quadratic time."""
 _BREAKS = ("\n\n", "\n", " ")
-"""Where a longer text is cut, best first."""
-_TOKENS_OF = "gpt-4o"
-"""The model whose tokens are counted; its vocabulary (o200k) comes with the splitter, so nothing is fetched."""
+"""Where a longer text is cut: the first of these that it has."""
+_TOKENIZER_MODEL = "gpt-4o"
+"""The model whose tokens are counted. The splitter contains its vocabulary (o200k); nothing is downloaded."""
+_ESCAPED = re.compile(r"[\[\]#%?\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters that would end a citation's bracket, path or line."""
+_NOT_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
+_MAX_NAME_IN_ID = 80
+"""Characters of the file's name, from its end, in the id of a passage."""
+_HASH_DIGITS = 16
 
 
-def split(sourcefile: str, pages: Sequence[Page], most: int = MOST_PASSAGES) -> list[Passage]:
-    """The passages of a file, in order: cut at headings, else at paragraphs, else at sentences, never across pages.
+def split(sourcefile: str, pages: Sequence[Page], limit: int = MAX_PASSAGES) -> list[Passage]:
+    """Split a file into passages, in order: at headings, else at paragraphs, else at sentences; never across pages.
 
-    Plain text is split as Markdown too: the empty lines between its paragraphs mean the same.
+    Plain text is split like Markdown: empty lines separate paragraphs in both.
+
+    Args:
+        sourcefile: The name of the document.
+        pages: Its pages with text.
+        limit: Number of passages that it may have.
 
     Raises:
-        UnreadableError: there are more than `most`.
+        UnreadableError: it has more.
     """
     passages: list[Passage] = []
     for page in pages:
         for text in (chunk for piece in pieces(page.text) for chunk in _splitter().chunks(piece)):
-            if len(passages) == most:
-                raise UnreadableError(f"holds more than {most:,} passages of text; split it.")
+            if len(passages) == limit:
+                raise UnreadableError(f"holds more than {limit:,} passages of text; split it.")
             passages.append(
                 Passage(
                     id=passage_id(sourcefile, len(passages)),
@@ -48,11 +61,38 @@ def split(sourcefile: str, pages: Sequence[Page], most: int = MOST_PASSAGES) -> 
     return passages
 
 
+def category(sourcefile: str) -> str | None:
+    """The first folder below the indexed one; None for a file directly in it."""
+    first, *rest = PurePosixPath(sourcefile).parts
+    return first if rest else None
+
+
+def sourcepage(sourcefile: str, page: int | None) -> str:
+    """The name that an answer cites: the path of the file, with `#page=N` in formats with pages.
+
+    The characters `[ ] # % ?` and control characters in the path are percent-encoded (as UTF-8).
+    `urllib.parse.unquote(sourcepage.partition("#")[0])` gives the path back, and so does a web server for a link.
+    """
+    path = _ESCAPED.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), sourcefile)
+    return path if page is None else f"{path}#page={page}"
+
+
+def passage_id(sourcefile: str, number: int) -> str:
+    """The id of a passage, counted from 0, in the characters that Azure AI Search allows in a key.
+
+    It has the form of azure-search-openai-demo: `file-{name}-{hash}-page-{n}`, in which `page` counts passages. The
+    hash tells names apart that differ only in characters which an id cannot hold.
+    """
+    name = _NOT_IN_ID.sub("_", sourcefile)[-_MAX_NAME_IN_ID:]
+    digest = hashlib.sha256(sourcefile.encode()).hexdigest()[:_HASH_DIGITS]
+    return f"file-{name}-{digest}-page-{number}"
+
+
 def pieces(text: str) -> Iterator[str]:
-    """A text in pieces of at most `LONGEST_PIECE`, cut after its paragraphs if that can be."""
+    """Cut a text into pieces of at most `MAX_SPLIT_LENGTH`, at paragraphs where possible."""
     start = 0
-    while len(text) - start > LONGEST_PIECE:
-        end = start + LONGEST_PIECE
+    while len(text) - start > MAX_SPLIT_LENGTH:
+        end = start + MAX_SPLIT_LENGTH
         ends = (text.rfind(mark, start, end) + len(mark) for mark in _BREAKS if mark in text[start:end])
         end = next(ends, end)
         yield text[start:end]
@@ -62,4 +102,4 @@ def pieces(text: str) -> Iterator[str]:
 
 @cache
 def _splitter() -> MarkdownSplitter:
-    return MarkdownSplitter.from_tiktoken_model(_TOKENS_OF, PASSAGE_TOKENS, overlap=OVERLAP_TOKENS)
+    return MarkdownSplitter.from_tiktoken_model(_TOKENIZER_MODEL, PASSAGE_TOKENS, overlap=OVERLAP_TOKENS)

@@ -1,1 +1,28 @@
-"""Reading files: the text of documents in each format, for uploads and for ingestion."""
+"""Reading files: from the bytes of a document, in any format, to the text of its pages.
+
+`readers` has the table of formats, and is used by uploads and by ingestion. `plain_text`, `markup` and `pdf` read one
+kind of file each; `document_intelligence` asks Azure to read scanned pages. Readers are plain functions: bytes and a
+file suffix go in, pages come out, and nothing stays open, so they can run in a thread or in another process.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a file. A file in a format without pages is one page."""
+
+    text: str
+    """The text, with Markdown for headings, lists and tables."""
+    number: int | None = None
+    """The physical page number, from 1; None in formats without pages."""
+    is_blank: bool = False
+    """Whether the page shows nothing: no text, and no picture that may be scanned text."""
+
+
+class UnreadableError(Exception):
+    """The file has no text that can be read, now or later. The message completes the sentence 'the file …'."""
+
+
+class NoTextError(UnreadableError):
+    """The file is valid and holds no text; it may hold scanned pages."""

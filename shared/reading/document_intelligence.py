@@ -1,4 +1,4 @@
-"""Azure AI Document Intelligence, which reads scanned pages. Imports its SDK: import it late.
+"""Azure AI Document Intelligence: reads scanned pages. Imports its SDK: import this module late.
 
 Source: Document Intelligence REST API 2024-11-30, 'Analyze Document', error guide v4.0, and 'Markdown elements'.
 """
@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from io import BytesIO
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,20 +21,20 @@ from shared.outbound.asking import RetryPolicy
 from shared.outbound.azure_service.ai_service import AIService
 from shared.outbound.azure_service.asking import OPTIONS
 from shared.outbound.azure_service.signing_in import close, credential_of
+from shared.reading import Page, UnreadableError
 from shared.reading.markup import html_to_markdown
-from shared.reading.pages import Page, UnreadableError
 from shared.settings import Settings
 
 _MODEL = "prebuilt-layout"
-"""The one that writes Markdown."""
-_SECONDS = 600.0
-"""How long the reading of one document may take, retries included."""
-_POLL_SECONDS = 2.0
-"""Between two looks at what has come of it, where the service does not say."""
+"""The model that returns Markdown."""
+_DOCUMENT_TIMEOUT_SECONDS = 600.0
+"""Time for one document, retries included."""
+_POLL_INTERVAL_SECONDS = 2.0
+"""Time between two requests for the result, where the service does not state one."""
 _POLL_RETRIES = 3
-"""Of one such look; each is bounded by the whole."""
-_OF_THE_DOCUMENT = ("Invalid", "Unsupported")
-"""How the codes of errors begin that another try would give again."""
+"""Retries of one request for the result, within the time for the document."""
+_DOCUMENT_ERROR_PREFIXES = ("Invalid", "Unsupported")
+"""Prefixes of the error codes that blame the document: trying again would fail in the same way."""
 
 _REFUSED = "is refused by Azure AI Document Intelligence: damaged, protected, or over its limits."
 
@@ -47,61 +46,63 @@ _SERVICE = AIService(
 )
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-"""Page numbers, headers, footers and breaks."""
+"""Marks page numbers, headers, footers and page breaks."""
 _FIGURE_TAG = re.compile(r"</?fig(?:ure|caption)>")
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 
 
-class _Cause(msgspec.Struct):
+class _InnerError(msgspec.Struct):
     code: str
 
 
 class _Error(msgspec.Struct):
     code: str
-    innererror: _Cause | None = None
+    innererror: _InnerError | None = None
 
 
-class _Told(msgspec.Struct):
+class _ErrorBody(msgspec.Struct):
     error: _Error
 
 
-_decoder = msgspec.json.Decoder(_Told)
+_decoder = msgspec.json.Decoder(_ErrorBody)
 
 
 class DocumentIntelligence:
-    """One resource.
+    """A `TextRecognition` by a resource of Azure AI Document Intelligence.
 
     Args:
-        endpoint: The resource's URL.
-        key: Its key; None: the app's identity.
-        poll_seconds: Between two looks at what has come of a document, where the service does not say.
+        endpoint: URL of the resource.
+        key: Key of the resource; None: sign in with the app's identity.
+        poll_seconds: Seconds between two requests for a result, where the service does not state them.
     """
 
     model = f"document-intelligence-{_MODEL}"
-    """What reads; another one could read otherwise."""
+    """Name of the model; another model may read the same page differently."""
 
-    def __init__(self, endpoint: str, key: SecretStr | None, *, poll_seconds: float = _POLL_SECONDS) -> None:
+    def __init__(self, endpoint: str, key: SecretStr | None, *, poll_seconds: float = _POLL_INTERVAL_SECONDS) -> None:
         self._credential = credential_of(key)
         self._client = DocumentIntelligenceClient(endpoint, self._credential, **OPTIONS)
         self._poll_seconds = poll_seconds
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "DocumentIntelligence":
-        """The resource that the settings name; they have been checked to be complete."""
+        """Make a client of the resource that the settings name. The settings are known to be complete."""
         return cls(settings.document_intelligence_endpoint or "", settings.document_intelligence_api_key)
 
-    async def read(self, path: Path, pages: Sequence[int] = ()) -> list[Page]:
-        """The text of a document's pages, numbered from 1.
+    async def read(self, data: bytes, pages: Sequence[int] = ()) -> list[Page]:
+        """Read a document.
 
         Args:
-            path: A PDF or an image.
-            pages: The numbers of the pages to read; none: all.
+            data: The bytes of a PDF or an image.
+            pages: Numbers of the pages to read, from 1; empty: all pages.
+
+        Returns:
+            The pages as Markdown, each with its number.
 
         Raises:
             UnreadableError: the service cannot read this document.
-            RateLimited, Unavailable, TooSlow: it cannot now; says what to do.
+            RateLimited, Unavailable, TooSlow: the service cannot read it now; the message says what to do.
         """
-        data = await asyncio.to_thread(path.read_bytes)
 
         async def analyse() -> AnalyzeResult:
             try:
@@ -109,18 +110,20 @@ class DocumentIntelligence:
                     _MODEL,
                     BytesIO(data),
                     content_type="application/octet-stream",
-                    pages=_ranges(pages) or None,
+                    pages=_page_ranges(pages) or None,
                     string_index_type=StringIndexType.UNICODE_CODE_POINT,
                     output_content_format=DocumentContentFormat.MARKDOWN,
                     polling=_polling(self._poll_seconds),
                 )
                 return await poller.result()
             except HttpResponseError as exc:
-                if _is_of_the_document(exc):
+                if _blames_document(exc):
                     raise UnreadableError(_REFUSED) from None
                 raise
 
-        return _pages(await _SERVICE.ask(analyse, deadline=asyncio.get_running_loop().time() + _SECONDS))
+        return _pages(
+            await _SERVICE.ask(analyse, deadline=asyncio.get_running_loop().time() + _DOCUMENT_TIMEOUT_SECONDS)
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -132,8 +135,8 @@ def _polling(seconds: float) -> AsyncLROBasePolling[AnalyzeResult, Any, Any]:
     return AsyncLROBasePolling(seconds, retry_total=_POLL_RETRIES)
 
 
-def _ranges(numbers: Sequence[int]) -> str:
-    """Page numbers as the service takes them, such as `1-3,7`: a long scan's would not fit into a URL one by one."""
+def _page_ranges(numbers: Sequence[int]) -> str:
+    """Page numbers in the notation of the service, such as `1-3,7`; single numbers may be too long for a URL."""
     runs: list[str] = []
     for _, group in groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0]):
         run = [number for _, number in group]
@@ -141,20 +144,20 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ",".join(runs)
 
 
-def _is_of_the_document(error: HttpResponseError) -> bool:
-    """Whether an error says something of the document, and another try would give it again."""
+def _blames_document(error: HttpResponseError) -> bool:
+    """Whether the document is the cause of an error, so that another try would fail in the same way."""
     if error.response is None:
         return False
     try:
-        told = _decoder.decode(error.response.text()).error
+        body = _decoder.decode(error.response.text()).error
     except ValueError:  # msgspec's too
         return False
-    codes = [told.code, *([told.innererror.code] if told.innererror else [])]
-    return all(code.startswith(_OF_THE_DOCUMENT) for code in codes)
+    codes = [body.code, *([body.innererror.code] if body.innererror else [])]
+    return all(code.startswith(_DOCUMENT_ERROR_PREFIXES) for code in codes)
 
 
 def _pages(result: AnalyzeResult) -> list[Page]:
-    """The text of each page, which is in one piece or in several of the whole."""
+    """The text of each page, which the service returns as one or more spans of the whole text."""
     content = result.content or ""
     return [
         Page(
@@ -166,6 +169,6 @@ def _pages(result: AnalyzeResult) -> list[Page]:
 
 
 def _markdown(text: str) -> str:
-    """Plain Markdown: without comments and figure tags, and with Markdown's own tables."""
-    shown = _FIGURE_TAG.sub("", _COMMENT.sub("", text))
-    return _TABLE.sub(lambda table: html_to_markdown(table[0]), shown)
+    """Plain Markdown: without comments and figure tags, and with tables as Markdown instead of HTML."""
+    visible = _FIGURE_TAG.sub("", _COMMENT.sub("", text))
+    return _TABLE.sub(lambda table: html_to_markdown(table[0]), visible)

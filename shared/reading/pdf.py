@@ -1,33 +1,76 @@
-"""PDF to pages of text, by PDFium."""
+"""PDF to pages of text, and pages as images, by PDFium."""
 
 from collections import Counter
-from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import reduce
-from pathlib import Path
+from io import BytesIO
 from threading import Lock
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
 
-from shared.reading.pages import Page, UnreadableError
+from shared.reading import Page, UnreadableError
 from shared.reading.pdf_layout import Line, layout
 
-_PDFIUM = Lock()
-"""PDFium must not be used by two threads at once."""
+MAX_IMAGE_SIDE = 1500
+"""Pixels of the longer side of a page image: small print is legible, and models scale larger images down."""
+MAX_IMAGE_BYTES = 512 * 1024
+"""Size of a page image; a larger one is compressed more."""
+_JPEG_QUALITIES = (80, 60, 40, 20)
+"""Tried in this order until the image is small enough."""
+_PDFIUM_LOCK = Lock()
+"""PDFium is not thread-safe: one thread uses it at a time."""
 _HYPHEN = 2
-"""What PDFium reports in place of a hyphen at a line's end, where it leaves out the line break."""
+"""Code that PDFium reports for a hyphen at the end of a line; it reports no line break there."""
+
+
+def read_pdf(data: bytes) -> list[Page]:
+    """Read all pages of a PDF, numbered physically from 1, those without text too.
+
+    Raises:
+        UnreadableError: the PDF is protected by a password, or damaged.
+    """
+    lines: list[list[Line]] = []
+    blank: list[bool] = []
+    with _opened(data) as document:
+        for index in range(len(document)):
+            with closing(document[index]) as page:
+                lines.append(_lines(page))
+                blank.append(raw.FPDFPage_CountObjects(page) == 0)
+    texts = layout(lines)
+    return [Page(text, number, is_blank=blank[number - 1]) for number, text in enumerate(texts, start=1)]
+
+
+def render_pages(data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
+    """Render pages of a PDF as JPEG.
+
+    Opening a PDF in memory takes less than a hundredth of the time of rendering one page, so call this for a few pages
+    at a time to keep few images in memory.
+
+    Args:
+        data: The bytes of the PDF.
+        numbers: Page numbers, from 1.
+
+    Returns:
+        The number and the JPEG of each page that can be rendered.
+
+    Raises:
+        UnreadableError: the PDF is protected by a password, or damaged.
+    """
+    images: list[tuple[int, bytes]] = []
+    with _opened(data) as document:
+        for number in numbers:
+            with suppress(PdfiumError), closing(document[number - 1]) as page:
+                images.append((number, _to_jpeg(page)))
+    return images
 
 
 @contextmanager
-def opened(path: Path) -> Generator[PdfDocument]:
-    """A PDF, for the only thread that uses PDFium then.
-
-    Raises:
-        UnreadableError: it is protected by a password, or damaged: also by now, as somebody may write it meanwhile.
-    """
+def _opened(data: bytes) -> Generator[PdfDocument]:
+    """Open a PDF, and keep other threads from using PDFium until it is closed."""
     try:
-        with _PDFIUM, closing(PdfDocument(path)) as document:
+        with _PDFIUM_LOCK, closing(PdfDocument(data)) as document:
             yield document
     except PdfiumError as fault:
         if fault.err_code == raw.FPDF_ERR_PASSWORD:
@@ -35,40 +78,28 @@ def opened(path: Path) -> Generator[PdfDocument]:
         raise UnreadableError("is damaged, or no PDF.") from fault
 
 
-def read_pdf(path: Path) -> list[Page]:
-    """The pages of a PDF, numbered physically from 1.
-
-    Raises:
-        UnreadableError: see `opened`.
-    """
-    with opened(path) as document:
-        pages = [_lines(document[index]) for index in range(len(document))]
-    return [Page(text, number) for number, text in enumerate(layout(pages), start=1)]
-
-
-def pages_with_pictures(path: Path) -> list[int]:
-    """The numbers of the pages of a PDF that show something, be it text or a scan; not the empty ones.
-
-    Raises:
-        UnreadableError: see `opened`.
-    """
-    with opened(path) as document:
-        return [index + 1 for index in range(len(document)) if _shows_something(document[index])]
-
-
-def _shows_something(page: PdfPage) -> bool:
-    with closing(page):
-        return raw.FPDFPage_CountObjects(page) > 0
+def _to_jpeg(page: PdfPage) -> bytes:
+    with closing(page.render(scale=MAX_IMAGE_SIDE / max(page.get_size()))) as bitmap:
+        picture = bitmap.to_pil().convert("RGB")
+        file = BytesIO()
+        for quality in _JPEG_QUALITIES:
+            file.seek(0)
+            file.truncate()
+            picture.save(file, "JPEG", quality=quality)
+            if file.tell() <= MAX_IMAGE_BYTES:
+                break
+    return file.getvalue()
 
 
 def _lines(page: PdfPage) -> list[Line]:
-    with closing(page), closing(page.get_textpage()) as text_page:
+    """The visible lines of a page, in the order of the file."""
+    with closing(page.get_textpage()) as text_page:
         height = page.get_height()
         return [line for run in _runs(text_page) if (line := _line(text_page, run, height))]
 
 
 def _runs(text_page: PdfTextPage) -> Iterator[list[tuple[int, int]]]:
-    """The characters of each line as (index, code unit); a hyphen at the end counts as `-`."""
+    """The characters of each line as (index, UTF-16 code unit); a hyphen at the end of a line becomes `-`."""
     run: list[tuple[int, int]] = []
     for index in range(text_page.count_chars()):
         code = raw.FPDFText_GetUnicode(text_page, index)
@@ -83,7 +114,7 @@ def _runs(text_page: PdfTextPage) -> Iterator[list[tuple[int, int]]]:
 
 
 def _line(text_page: PdfTextPage, run: list[tuple[int, int]], page_height: float) -> Line | None:
-    """A line with its place on the page, or None if nothing of it can be seen."""
+    """A line with its position on the page; None if it has no visible character."""
     words = [_word(text_page, characters, page_height) for characters in _words(run)]
     if not words:
         return None
@@ -95,6 +126,7 @@ def _line(text_page: PdfTextPage, run: list[tuple[int, int]], page_height: float
 
 
 def _words(run: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """The characters of a line, split at spaces."""
     words: list[list[tuple[int, int]]] = [[]]
     for index, code in run:
         if code and not chr(code).isspace():
@@ -105,7 +137,7 @@ def _words(run: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
 
 
 def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], page_height: float) -> Line:
-    """A line of one word."""
+    """A word as a line of its own; `_line` joins the words of a line."""
     units = "".join(chr(code) for _, code in characters)
     first, last = (text_page.get_charbox(index, loose=True) for index in (characters[0][0], characters[-1][0]))
     return Line(

@@ -1,87 +1,196 @@
-"""The formats that can be read: a table from a file's suffix to what reads it.
+"""The formats that can be read: a table from file suffixes to readers.
 
-Each reader's library is imported when its first file comes.
+The library of each reader is imported when the first file of its format comes.
 """
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import Protocol
 
-from shared.reading.cleaning import clean
-from shared.reading.decoding import decode
-from shared.reading.pages import NoTextError, Page, UnreadableError
+from shared.reading import NoTextError, Page, UnreadableError
+from shared.reading.plain_text import clean, decode
 
-LARGEST_FILE = 100 * 1024 * 1024
-"""Bytes. What is larger is hardly a document, and its text has to fit the memory."""
+MAX_FILE_BYTES = 100 * 1024 * 1024
+"""Size of the largest file that is read: a file and its text are in memory as a whole."""
+SCAN_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
+"""Images of text, which only text recognition can read."""
+_SUFFIXES_WITH_PAGES = frozenset({".tif", ".tiff"})
+"""Scans with numbered pages. For other images the citation is the image itself."""
+_SETTING = "set DOCUMENT_INTELLIGENCE_ENDPOINT."
 
 
-def read_pages(path: Path) -> list[Page]:
-    """The pages of a file that have text, clean.
+class TextRecognition(Protocol):
+    """Reads the text in scanned pages and images."""
+
+    @property
+    def model(self) -> str:
+        """The name of the recognition model; another model may read the same page differently."""
+        ...
+
+    async def read(self, data: bytes, pages: Sequence[int] = ()) -> list[Page]:
+        """Read a PDF or an image.
+
+        Args:
+            data: The bytes of the file.
+            pages: Numbers of the pages to read, from 1; empty: all pages.
+
+        Raises:
+            UnreadableError: the file cannot be read.
+            RateLimited, Unavailable, TooSlow: it cannot be read now.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
+
+
+def readable_suffixes(*, recognized: bool) -> tuple[str, ...]:
+    """Suffixes of the files that can be read, with or without text recognition."""
+    return (*READERS, *SCAN_SUFFIXES) if recognized else (*READERS,)
+
+
+async def read_document(data: bytes, suffix: str, recognition: TextRecognition | None) -> list[Page]:
+    """Read a document, with the text of its scanned pages where there is text recognition.
+
+    Args:
+        data: The bytes of the file.
+        suffix: The suffix of its name, such as `.pdf`, in lower case.
+        recognition: Reads scanned pages; None: they count as pages without text.
+
+    Returns:
+        The pages that have text.
 
     Raises:
-        UnreadableError: it is damaged, protected or too large; `NoTextError`: it holds no text.
-        OSError: it cannot be read now.
+        UnreadableError: the file is damaged, protected, too large, or holds no text.
+        RateLimited, Unavailable, TooSlow: text recognition cannot read it now.
+        OSError: this machine cannot read it now.
     """
-    check_size(path.stat().st_size)
+    if suffix in SCAN_SUFFIXES:
+        return await _read_image(data, suffix, recognition)
+    pages = await asyncio.to_thread(read_all_pages, data, suffix)
+    if suffix != ".pdf":
+        return with_text(pages)
+    if recognition:
+        return with_text(await _with_scans(data, pages, recognition))
     try:
-        pages = READERS[path.suffix.lower()](path)
+        return with_text(pages)
+    except NoTextError:
+        raise UnreadableError(f"holds no text; a scan needs text recognition (OCR): {_SETTING}") from None
+
+
+def read_pages(data: bytes, suffix: str, charset: str | None = None) -> list[Page]:
+    """Read the pages of a file that have text. Arguments and errors are those of `read_all_pages`.
+
+    Raises:
+        NoTextError: no page has text.
+    """
+    return with_text(read_all_pages(data, suffix, charset))
+
+
+def read_all_pages(data: bytes, suffix: str, charset: str | None = None) -> list[Page]:
+    """Read all pages of a file, with or without text. This takes a while: call it in a thread or in a process.
+
+    Args:
+        data: The bytes of the file.
+        suffix: The suffix of its name, such as `.pdf`, in lower case: a key of `READERS`.
+        charset: The encoding that the sender of plain text declared; None if unknown.
+
+    Raises:
+        UnreadableError: the file is damaged, protected, empty or too large.
+        OSError: this machine cannot read it now.
+    """
+    check_size(len(data))
+    try:
+        pages = READERS[suffix](data, charset)
     except UnreadableError:
         raise
-    except Exception as fault:  # a parser's fault on odd bytes can be anything; the others must still be read
-        if isinstance(fault, OSError) and fault.errno is not None:  # the system's, not a parser's
+    except Exception as fault:  # given odd bytes, a parser may raise anything; other files must still be read
+        if isinstance(fault, OSError) and fault.errno is not None:  # an error of the system, not of a parser
             raise
         raise UnreadableError("is damaged, or not of the format that its name says.") from fault
-    return readable(pages)
+    return _cleaned(pages)
 
 
 def check_size(size: int) -> None:
-    """Check that a file of so many bytes can be read at all.
+    """Check that a file of `size` bytes can be read; call it before reading the file into memory.
 
     Raises:
-        UnreadableError: it is empty or too large.
+        UnreadableError: the file is empty or too large.
     """
     if not size:
         raise UnreadableError("is empty.")
-    if size > LARGEST_FILE:
-        raise UnreadableError(f"is larger than {LARGEST_FILE // 2**20} MiB; split it.")
+    if size > MAX_FILE_BYTES:
+        raise UnreadableError(f"is larger than {MAX_FILE_BYTES // 2**20} MiB; split it.")
 
 
-def readable(pages: Iterable[Page]) -> list[Page]:
-    """The pages that have text, clean.
+def with_text(pages: Iterable[Page]) -> list[Page]:
+    """Keep the pages that have text.
 
     Raises:
-        NoTextError: none has.
+        NoTextError: no page has text.
     """
-    cleaned = [replace(page, text=clean(page.text)) for page in pages]
-    with_text = [page for page in cleaned if any(character.isalnum() for character in page.text)]
-    if not with_text:
+    found = [page for page in pages if _has_text(page)]
+    if not found:
         raise NoTextError("holds no text; a scan needs text recognition (OCR) first.")
-    return with_text
+    return found
 
 
-def _read_text(path: Path) -> list[Page]:
-    return [Page(decode(path.read_bytes()))]
+def _cleaned(pages: Iterable[Page]) -> list[Page]:
+    return [replace(page, text=clean(page.text)) for page in pages]
 
 
-def _read_html(path: Path) -> list[Page]:
+def _has_text(page: Page) -> bool:
+    return any(character.isalnum() for character in page.text)
+
+
+async def _read_image(data: bytes, suffix: str, recognition: TextRecognition | None) -> list[Page]:
+    check_size(len(data))
+    if recognition is None:
+        raise UnreadableError(f"is an image; its text needs recognition (OCR): {_SETTING}")
+    pages = with_text(_cleaned(await recognition.read(data)))
+    return pages if suffix in _SUFFIXES_WITH_PAGES else [replace(page, number=None) for page in pages]
+
+
+async def _with_scans(data: bytes, pages: list[Page], recognition: TextRecognition) -> list[Page]:
+    """The pages of a PDF; those that show something and have no text are read by text recognition."""
+    read = [page for page in pages if _has_text(page)]
+    scanned = [page.number for page in pages if page.number and not (page.is_blank or _has_text(page))]
+    if not scanned:
+        return read
+    try:
+        recognized = _cleaned(await recognition.read(data, scanned))
+    except UnreadableError:
+        if read:  # the pages with text are worth keeping
+            return read
+        raise
+    return sorted((*read, *recognized), key=lambda page: page.number or 0)
+
+
+def _read_text(data: bytes, charset: str | None) -> list[Page]:
+    return [Page(decode(data, charset))]
+
+
+def _read_html(data: bytes, _charset: str | None) -> list[Page]:
     from shared.reading.markup import read_html
 
-    return [Page(read_html(path))]
+    return [Page(read_html(data))]
 
 
-def _read_docx(path: Path) -> list[Page]:
+def _read_docx(data: bytes, _charset: str | None) -> list[Page]:
     from shared.reading.markup import read_docx
 
-    return [Page(read_docx(path))]
+    return [Page(read_docx(data))]
 
 
-def _read_pdf(path: Path) -> list[Page]:
+def _read_pdf(data: bytes, _charset: str | None) -> list[Page]:
     from shared.reading.pdf import read_pdf
 
-    return read_pdf(path)
+    return read_pdf(data)
 
 
-READERS: dict[str, Callable[[Path], list[Page]]] = {
+READERS: dict[str, Callable[[bytes, str | None], list[Page]]] = {
     ".pdf": _read_pdf,
     ".md": _read_text,
     ".markdown": _read_text,
@@ -90,3 +199,4 @@ READERS: dict[str, Callable[[Path], list[Page]]] = {
     ".txt": _read_text,
     ".docx": _read_docx,
 }
+"""From the suffix of a file to its reader, which takes the bytes and the declared encoding."""

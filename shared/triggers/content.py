@@ -8,7 +8,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response, StreamingR
 from starlette.types import Receive, Scope, Send
 
 from shared import app
-from shared.documents.serving import content_headers, find_document
+from shared.documents.serving import CHARSET_BYTES, content_headers, content_type, find_document
 from shared.errors import SwitchboardError
 from shared.identity import access_of
 from shared.triggers.byte_ranges import Asked, Part, asked_for
@@ -24,7 +24,7 @@ async def content(request: Request) -> Response:
     path = request.path_params.get("path") or ""  # an empty catch-all is not in path_params
     access = access_of(await service.identity.caller(request.headers), service.settings)
     document = await find_document(service.documents, path, access, service.retriever.may_see)
-    headers = await content_headers(service.documents, document)
+    headers = content_headers(document)
     if service.settings.auth_mode != "none" or service.settings.website_auth_enabled:
         headers["cache-control"] = "private, no-cache"  # another user of the same cache may not be allowed to see it
     match asked_for(request.method, request.headers, document):
@@ -38,10 +38,16 @@ async def content(request: Request) -> Response:
             status = 206
             headers["content-range"] = f"bytes {part.start}-{part.start + part.length - 1}/{document.size}"
     headers["content-length"] = str(part.length)
+    # The start of a text tells its charset. If the answer has it anyway, it is not read twice.
+    has_start = request.method != "HEAD" and not part.start and part.length >= min(document.size, CHARSET_BYTES)
+    if not has_start:
+        headers["content-type"] = await content_type(service.documents, document, None)
     if request.method == "HEAD":
         return Response(headers=headers)
     pieces = service.documents.read(document, part.start, part.length)
     first = await anext(pieces, b"")  # read before the status is sent, so that a failure has its own
+    if has_start:
+        headers["content-type"] = await content_type(service.documents, document, first)
     return _DocumentResponse(first, pieces, status, headers)
 
 

@@ -69,11 +69,11 @@ async def handle_upload(path: str) -> None:
     Raises:
         SwitchboardError: a temporary failure.
     """
-    from shared.ingestion.fingerprints import Origin, is_of
+    from shared.ingestion.fingerprints import Origin, is_from
 
     target = await app.get_target()
     await _ingest(path.partition("/")[2], target)
-    indexed = {name for name, mark in (await target.index.fingerprints()).items() if is_of(Origin.STORED, mark)}
+    indexed = {name for name, mark in (await target.index.fingerprints()).items() if is_from(Origin.STORED, mark)}
     for name in sorted(indexed - {name async for name in target.documents.names()}):
         await _ingest(name, target)
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 async def index(data_dir: Path, settings: Mapping[str, str]) -> str:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "local.documents", "samples/documents"),
+        *(sys.executable, "-m", "local.index_command", "samples/documents"),
         cwd=REPOSITORY,
         env={"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), **settings},
         stdout=asyncio.subprocess.PIPE,

@@ -63,7 +63,7 @@ async def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def indexed(docs: Path, settings: dict[str, str]) -> str:
     """Index a folder by the command; return what it prints."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "shared.ingestion", str(docs)),
+        *(sys.executable, "-m", "local.index_command", str(docs)),
         cwd=REPOSITORY,
         env={"PATH": os.environ["PATH"], **settings},
         stdout=asyncio.subprocess.PIPE,

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from azure.storage.blob.aio import ContainerClient
 
-from shared.reading.page_rendering import render_pages
+from shared.reading.pdf import render_pages
 from tests.app.conftest import hosted
 from tests.app.test_page_images import indexed, shown
 from tests.local.running_host import REPOSITORY
@@ -32,7 +32,7 @@ async def test_a_scan_is_read_found_by_its_image_and_shown_to_the_model(
     docs = tmp_path / "docs"
     docs.mkdir()
     shutil.copy(SCANNED, docs / "plan.pdf")
-    ((_, page),) = render_pages(SCANNED, [1])
+    ((_, page),) = render_pages(SCANNED.read_bytes(), [1])
     async with (
         Azurite() as azurite,
         AISearchStandIn() as search,

@@ -1,7 +1,9 @@
 """Files of a request: images for the model to see, the text of others, each with the message that it names."""
 
 import io
+import sys
 import zipfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,28 @@ async def refusal(file: Attachment, no_images: str | None = None) -> str:
         await attach(REQUEST, [file], no_images=no_images)
     assert file.part in refused.value.message
     return refused.value.message
+
+
+_recorded: list[str] | None = None
+
+
+def _record(event: str, arguments: tuple[object, ...]) -> None:
+    if _recorded is not None and event in ("open", "os.mkdir", "tempfile.mkdtemp", "tempfile.mkstemp"):
+        _recorded.append(f"{event} {arguments[0]}")
+
+
+@pytest.fixture(scope="module")
+def audit_hook() -> None:
+    sys.addaudithook(_record)  # stays until the process ends, and does nothing between the tests that use it
+
+
+@pytest.fixture
+def record_files(audit_hook: None) -> Generator[list[str]]:  # noqa: ARG001 (it has to be there)
+    """The files and folders that this process opens or makes during a test."""
+    global _recorded  # noqa: PLW0603 (a hook belongs to the process)
+    _recorded = []
+    yield _recorded
+    _recorded = None
 
 
 async def test_each_file_goes_to_the_message_that_it_names_in_its_order() -> None:
@@ -185,6 +209,20 @@ async def test_room_is_counted_in_bytes_and_ends_between_characters() -> None:
     assert file.text == "漢字" * (LONGEST_TEXT // 6) + "漢"
     assert file.left_out == 40_000 - len(file.text)
     assert fit_history([*request.messages, Message(Role.ASSISTANT, "Two signs.")])[2].files
+
+
+async def test_no_file_is_written_or_opened_to_read_an_upload(record_files: list[str]) -> None:
+    files = [
+        sent("Grüße".encode("cp1252"), "text/plain;charset=cp1252", index=0),
+        sent(b"<h1>Head</h1>", "text/html", index=1),
+        sent((FILES / "rules.docx").read_bytes(), "", "rules.docx", index=2),
+        sent((FILES / "three-pages.pdf").read_bytes(), "application/pdf", index=3),
+    ]
+    await attached(*files)  # imports the readers, which opens files of theirs
+    record_files.clear()
+    request = await attached(*files)
+    assert len(request.messages[2].files) == 4
+    assert record_files == []
 
 
 async def test_a_file_that_takes_too_long_is_given_up() -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import unicodedata
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from shared.errors import Unavailable
 type Uploading = Callable[[str, bytes], Awaitable[None]]
 """Puts a document in place as somebody else would, by its name."""
 
+FIRST = b"First."
 LARGE = bytes(range(256)) * 4 * 1024 * 10
 """10 MiB: read in several pieces and written in several blocks."""
 NAMES = (
@@ -31,17 +31,8 @@ async def content(store: DocumentStore, name: str, start: int = 0, length: int |
     return b"".join([piece async for piece in store.read(document, start, length)])
 
 
-def written(file: Path, data: bytes) -> Path:
-    file.write_bytes(data)
-    return file
-
-
 class StoreContract:
     """Tests that take the fixtures `store`, empty, and `upload`, which writes into it from outside."""
-
-    @pytest.fixture
-    def file(self, tmp_path: Path) -> Path:
-        return written(tmp_path / "source", b"First.")
 
     async def test_an_empty_store_has_nothing(self, store: DocumentStore) -> None:
         assert await store.find("plan.pdf") is None
@@ -50,9 +41,9 @@ class StoreContract:
 
     @pytest.mark.parametrize("name", NAMES)
     async def test_what_is_kept_is_there_under_its_name_and_goes_when_removed(
-        self, store: DocumentStore, file: Path, name: str
+        self, store: DocumentStore, name: str
     ) -> None:
-        await store.keep(name, file)
+        await store.keep(name, FIRST)
         document = await store.find(name)
         assert document
         assert (document.name, document.size) == (name, 6)
@@ -64,13 +55,11 @@ class StoreContract:
         assert await store.find(name) is None
         assert [each async for each in store.names()] == []
 
-    async def test_another_version_than_the_one_to_remove_stays(
-        self, store: DocumentStore, file: Path, tmp_path: Path
-    ) -> None:
-        await store.keep("plan.pdf", file)
+    async def test_another_version_than_the_one_to_remove_stays(self, store: DocumentStore) -> None:
+        await store.keep("plan.pdf", FIRST)
         older = await store.find("plan.pdf")
         assert older
-        await store.keep("plan.pdf", written(tmp_path / "later", b"Second."))
+        await store.keep("plan.pdf", b"Second.")
         assert not await store.remove("plan.pdf", older.etag)
         assert await content(store, "plan.pdf") == b"Second."
         newer = await store.find("plan.pdf")
@@ -80,47 +69,45 @@ class StoreContract:
         assert await store.remove("plan.pdf", newer.etag)  # it is not there, as it should be
 
     @pytest.mark.parametrize("name", NO_NAMES)
-    async def test_what_is_no_name_is_no_document(self, store: DocumentStore, file: Path, name: str) -> None:
-        await store.keep("plan.pdf", file)
+    async def test_what_is_no_name_is_no_document(self, store: DocumentStore, name: str) -> None:
+        await store.keep("plan.pdf", FIRST)
         assert await store.find(name) is None
         await store.remove(name)
         with pytest.raises(ValueError, match="name"):
-            await store.keep(name, file)
+            await store.keep(name, FIRST)
         assert [each async for each in store.names()] == ["plan.pdf"]
 
-    async def test_names_of_other_unicode_form_case_or_length_are_other_names(
-        self, store: DocumentStore, file: Path
-    ) -> None:
-        await store.keep("Über.md", file)
+    async def test_names_of_other_unicode_form_case_or_length_are_other_names(self, store: DocumentStore) -> None:
+        await store.keep("Über.md", FIRST)
         for name in (unicodedata.normalize("NFD", "Über.md"), "über.md", "Über.m", "Über.md ", "Über.md/x", "a" * 300):
             assert await store.find(name) is None
 
-    async def test_a_folder_is_no_document(self, store: DocumentStore, file: Path) -> None:
-        await store.keep("leave/plan.pdf", file)
+    async def test_a_folder_is_no_document(self, store: DocumentStore) -> None:
+        await store.keep("leave/plan.pdf", FIRST)
         assert await store.find("leave") is None
 
-    async def test_a_part_is_read(self, store: DocumentStore, tmp_path: Path) -> None:
-        await store.keep("large.pdf", written(tmp_path / "large", LARGE))
+    async def test_a_part_is_read(self, store: DocumentStore) -> None:
+        await store.keep("large.pdf", LARGE)
         size = len(LARGE)
         assert await content(store, "large.pdf") == LARGE
         for start, length in ((0, 1), (size - 1, 1), (3_000_001, 5_000_003), (7, 0), (size, 0), (0, size)):
             assert await content(store, "large.pdf", start, length) == LARGE[start : start + length]
         assert await content(store, "large.pdf", size - 9) == LARGE[-9:]
 
-    async def test_a_large_document_is_read_in_small_pieces(self, store: DocumentStore, tmp_path: Path) -> None:
-        await store.keep("large.pdf", written(tmp_path / "large", LARGE))
+    async def test_a_large_document_is_read_in_small_pieces(self, store: DocumentStore) -> None:
+        await store.keep("large.pdf", LARGE)
         document = await store.find("large.pdf")
         assert document
         assert max([len(piece) async for piece in store.read(document)]) <= 512 * 1024
 
-    async def test_an_empty_document_has_no_bytes(self, store: DocumentStore, file: Path) -> None:
-        await store.keep("empty.txt", written(file, b""))
+    async def test_an_empty_document_has_no_bytes(self, store: DocumentStore) -> None:
+        await store.keep("empty.txt", b"")
         assert await content(store, "empty.txt") == b""
 
-    async def test_a_change_has_another_etag(self, store: DocumentStore, file: Path) -> None:
-        await store.keep("plan.pdf", file)
+    async def test_a_change_has_another_etag(self, store: DocumentStore) -> None:
+        await store.keep("plan.pdf", FIRST)
         first, again = await store.find("plan.pdf"), await store.find("plan.pdf")
-        await store.keep("plan.pdf", file)
+        await store.keep("plan.pdf", FIRST)
         changed = await store.find("plan.pdf")
         assert first == again
         assert first
@@ -128,10 +115,8 @@ class StoreContract:
         assert first.etag != changed.etag
 
     @pytest.mark.parametrize("size", [6, 6 * 1024 * 1024])
-    async def test_two_versions_are_never_mixed(
-        self, store: DocumentStore, upload: Uploading, file: Path, size: int
-    ) -> None:
-        await store.keep("plan.pdf", written(file, b"1" * size))
+    async def test_two_versions_are_never_mixed(self, store: DocumentStore, upload: Uploading, size: int) -> None:
+        await store.keep("plan.pdf", b"1" * size)
         document = await store.find("plan.pdf")
         assert document
         reading = store.read(document)
@@ -141,20 +126,18 @@ class StoreContract:
             read.extend([piece async for piece in reading])
         assert set(b"".join(read)) <= {ord("1")}
 
-    async def test_a_document_that_goes_while_it_is_read_ends_the_reading(
-        self, store: DocumentStore, file: Path
-    ) -> None:
-        await store.keep("plan.pdf", file)
+    async def test_a_document_that_goes_while_it_is_read_ends_the_reading(self, store: DocumentStore) -> None:
+        await store.keep("plan.pdf", FIRST)
         document = await store.find("plan.pdf")
         assert document
         await store.remove("plan.pdf")
         with pytest.raises(Unavailable, match="changed"):
             [piece async for piece in store.read(document)]
 
-    async def test_names_are_listed_by_their_beginning(self, store: DocumentStore, file: Path) -> None:
+    async def test_names_are_listed_by_their_beginning(self, store: DocumentStore) -> None:
         for name in ("a.pdf", "a.pdf/1.jpg", "leave/a.md", "leave/b/c.md", "leaves.md"):
             if name != "a.pdf" or store.is_shared:  # a folder has room for one of the two
-                await store.keep(name, file)
+                await store.keep(name, FIRST)
         listed = {
             prefix: sorted([name async for name in store.names(prefix)])
             for prefix in ("leave", "leave/", "leave/b", "a.pdf/", "none/", "../", "/")
@@ -169,19 +152,17 @@ class StoreContract:
             "/": [],
         }
 
-    async def test_all_documents_are_found_as_each_is(self, store: DocumentStore, file: Path) -> None:
+    async def test_all_documents_are_found_as_each_is(self, store: DocumentStore) -> None:
         names = {"leave/Über & <b>.md", "50%25.md", "plan.pdf"}
         for name in names:
-            await store.keep(name, file)
+            await store.keep(name, FIRST)
         found = [document async for document in store.find_all()]
         assert {document.name for document in found} == names
         assert found == [await store.find(document.name) for document in found]
 
-    async def test_many_write_the_same_name_and_one_of_them_is_there_whole(
-        self, store: DocumentStore, tmp_path: Path
-    ) -> None:
+    async def test_many_write_the_same_name_and_one_of_them_is_there_whole(self, store: DocumentStore) -> None:
         async def keep(number: int) -> None:
-            await store.keep("plan.pdf", written(tmp_path / str(number), str(number).encode() * 100_000))
+            await store.keep("plan.pdf", str(number).encode() * 100_000)
 
         done = await asyncio.gather(*map(keep, range(8)), return_exceptions=True)
         assert None in done
@@ -189,8 +170,8 @@ class StoreContract:
         assert len(set(await content(store, "plan.pdf"))) == 1
         assert [name async for name in store.names()] == ["plan.pdf"]
 
-    async def test_it_can_be_read_now(self, store: DocumentStore, file: Path) -> None:
-        await store.keep("plan.pdf", file)
+    async def test_it_can_be_read_now(self, store: DocumentStore) -> None:
+        await store.keep("plan.pdf", FIRST)
         health = await store.check()
         assert health.ok
         assert not health.needed

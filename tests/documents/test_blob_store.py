@@ -1,7 +1,6 @@
 """Documents in a container of Azurite, the real service's emulator: the contract, rights, and the service's faults."""
 
 from collections.abc import AsyncGenerator
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -72,14 +71,13 @@ async def test_rights_are_in_the_metadata(
 
 
 async def test_a_new_version_keeps_the_metadata_and_has_its_own_media_type(
-    store: BlobStore, container: ContainerClient, tmp_path: Path
+    store: BlobStore, container: ContainerClient
 ) -> None:
     await container.create_container()
     await container.upload_blob(
         "plan.pdf", b"old", metadata={"Groups": "g", "note": "n"}, content_settings=ContentSettings("text/html")
     )
-    (tmp_path / "new").write_bytes(b"new")
-    await store.keep("plan.pdf", tmp_path / "new")
+    await store.keep("plan.pdf", b"new")
     properties = await container.get_blob_client("plan.pdf").get_blob_properties()
     metadata = {name.lower(): value for name, value in properties.metadata.items()}
     assert metadata == {"groups": "g", "note": "n", "switchboard": "kept"}
@@ -89,27 +87,23 @@ async def test_a_new_version_keeps_the_metadata_and_has_its_own_media_type(
 
 @pytest.mark.parametrize("rights", [Rights(("ada",)), Rights((), ("staff", "board")), Rights()])
 async def test_rights_that_are_given_with_a_new_version_take_the_place_of_the_old_ones(
-    store: BlobStore, container: ContainerClient, tmp_path: Path, rights: Rights
+    store: BlobStore, container: ContainerClient, rights: Rights
 ) -> None:
     await container.create_container()
     await container.upload_blob("1.jpg", b"old", metadata={"OIDs": "ben", "Groups": "all", "note": "n"})
-    (tmp_path / "new").write_bytes(b"new")
-    await store.keep("1.jpg", tmp_path / "new", rights)
+    await store.keep("1.jpg", b"new", rights)
     document = await store.find("1.jpg")
     assert document
     assert document.rights == rights
 
 
-async def test_what_others_put_there_is_told_from_what_was_kept(
-    store: BlobStore, upload: Uploading, tmp_path: Path
-) -> None:
+async def test_what_others_put_there_is_told_from_what_was_kept(store: BlobStore, upload: Uploading) -> None:
     async def is_kept() -> bool:
         document = await store.find("plan.pdf")
         assert document
         return document.kept
 
-    (tmp_path / "x").write_bytes(b"x")
-    await store.keep("plan.pdf", tmp_path / "x")
+    await store.keep("plan.pdf", b"x")
     assert await is_kept()
     await upload("plan.pdf", b"x")
     assert not await is_kept()
@@ -125,7 +119,7 @@ async def test_a_folder_of_a_hierarchical_namespace_is_no_document(
 
 
 async def test_a_version_is_told_by_the_md5_of_the_bytes_and_where_there_is_none_by_the_etag(
-    store: BlobStore, container: ContainerClient, tmp_path: Path
+    store: BlobStore, container: ContainerClient
 ) -> None:
     async def version(name: str) -> str:
         document = await store.find(name)
@@ -133,14 +127,13 @@ async def test_a_version_is_told_by_the_md5_of_the_bytes_and_where_there_is_none
         assert document in [found async for found in store.find_all()]
         return document.version if document.version != document.etag else "etag"
 
-    (tmp_path / "x").write_bytes(b"x")
-    await store.keep("kept.md", tmp_path / "x")
+    await store.keep("kept.md", b"x")
     await container.upload_blob("uploaded.md", b"x")
     await container.upload_blob("in blocks.md", b"x" * 2 * 1024 * 1024)
     log = container.get_blob_client("log.txt")
     await log.create_append_blob(content_settings=ContentSettings(content_md5=bytearray(16)))
     await log.append_block(b"x")
-    assert await version("kept.md") == await version("uploaded.md") == md5_of(tmp_path / "x")
+    assert await version("kept.md") == await version("uploaded.md") == md5_of(b"x")
     assert await version("in blocks.md") == await version("log.txt") == "etag"
 
 
@@ -152,23 +145,21 @@ async def test_names_are_listed_page_after_page(store: BlobStore, container: Con
 
 
 async def test_a_container_that_is_not_there_is_told_and_made_when_a_document_is_kept(
-    store: BlobStore, container: ContainerClient, tmp_path: Path
+    store: BlobStore, container: ContainerClient
 ) -> None:
     health = await store.check()
     assert (health.ok, health.needed) == (False, False)
     assert "CONTENT_CONTAINER" in health.detail
     with pytest.raises(NotConfigured, match="CONTENT_CONTAINER"):
         await anext(store.find_all())
-    (tmp_path / "x").write_text("x")
-    await store.keep("a.md", tmp_path / "x")
+    await store.keep("a.md", b"x")
     assert (await container.get_container_properties()).public_access is None
 
 
-async def test_a_service_that_is_gone_is_named_and_used_again_when_it_is_back(tmp_path: Path) -> None:
-    (tmp_path / "x").write_text("x")
+async def test_a_service_that_is_gone_is_named_and_used_again_when_it_is_back() -> None:
     async with Azurite() as service:
         store = BlobStore.of(service.connection_string, "content")
-        await store.keep("a.md", tmp_path / "x")
+        await store.keep("a.md", b"x")
         document = await store.find("a.md")
         assert document
         await service.stop()
@@ -178,7 +169,7 @@ async def test_a_service_that_is_gone_is_named_and_used_again_when_it_is_back(tm
             await anext(store.read(document))
         assert not (await store.check()).ok
         await service.start()
-        await store.keep("a.md", tmp_path / "x")
+        await store.keep("a.md", b"x")
         await store.aclose()
 
 

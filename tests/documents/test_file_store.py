@@ -64,18 +64,16 @@ async def test_what_is_no_file_is_no_document(tmp_path: Path) -> None:
 
 
 async def test_empty_folders_go_and_others_stay(tmp_path: Path) -> None:
-    (tmp_path / "source").write_text("x")
     store = FileStore(tmp_path / "content")
     for name in ("a/b/c/d.md", "a/e.md"):
-        await store.keep(name, tmp_path / "source")
+        await store.keep(name, b"x")
     await store.remove("a/b/c/d.md")
     assert below(tmp_path / "content") == ["a", "a/e.md"]
     await store.remove("a/e.md")
-    assert below(tmp_path) == ["content", "source"]
+    assert below(tmp_path) == ["content"]
 
 
 async def test_a_folder_that_cannot_be_used_is_told_with_its_setting(tmp_path: Path) -> None:
-    (tmp_path / "source").write_text("x")
     (tmp_path / "content").write_text("a file in the way")
     with pytest.raises(Unavailable, match="DATA_DIR"):
-        await FileStore(tmp_path / "content").keep("a.md", tmp_path / "source")
+        await FileStore(tmp_path / "content").keep("a.md", b"x")

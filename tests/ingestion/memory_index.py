@@ -1,17 +1,18 @@
 """A `PassageIndex` and an `Embedder` in memory, which tell what was asked of them."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from shared.chat_types import Passage
 from shared.documents.file_store import FileStore
 from shared.errors import SwitchboardError
+from shared.ingestion import FileReport, IngestReport, Reporter
 from shared.ingestion.document import Target
+from shared.ingestion.folder import list_folder
 from shared.ingestion.ingest import ingest_folder
 from shared.ingestion.page_images import PageImages
-from shared.ingestion.reports import FileReport, IngestReport
-from shared.reading.scans import TextRecognition
+from shared.reading.readers import TextRecognition
 
 
 class MemoryIndex:
@@ -93,6 +94,11 @@ class Lines:
         self.files.append(file)
 
 
+async def ingest(folder: Path, target: Target, reporter: Reporter, leave_out: Collection[Path] = ()) -> IngestReport:
+    """List a folder and ingest it, as the command does."""
+    return await ingest_folder(list_folder(folder, leave_out, target.formats), target, reporter)
+
+
 class Workplace:
     """A folder of documents, and the index that it goes to."""
 
@@ -115,7 +121,7 @@ class Workplace:
     async def ingest(self) -> IngestReport:
         self.lines = Lines()
         self.index.writes.clear()
-        return await ingest_folder(self.docs, self.target(), self.lines, [self.content])
+        return await ingest(self.docs, self.target(), self.lines, [self.content])
 
     def target(self) -> Target:
         return Target(self.index, self.embedder, FileStore(self.content), self.pages, self.recognition)

@@ -3,6 +3,8 @@
 import asyncio
 import os
 import shutil
+import subprocess
+import sys
 import unicodedata
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -14,11 +16,12 @@ import pytest
 
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
-from shared.ingestion.reports import Outcome
+from shared.ingestion import Outcome
 from tests.documents.test_serving import found
 from tests.ingestion.memory_index import LengthEmbedder, Workplace, outcomes, reason
 
-FILES = Path(__file__).parents[1] / "reading" / "files"
+ROOT = Path(__file__).parents[2]
+FILES = ROOT / "tests" / "reading" / "files"
 
 
 @pytest.fixture
@@ -327,3 +330,11 @@ async def test_a_file_over_the_limit_is_told(place: Workplace) -> None:
     with place.write("huge.txt", "Text.").open("r+b") as file:
         file.truncate(100 * 1024 * 1024 + 1)
     assert reason(await place.ingest(), "huge.txt") == "is larger than 100 MiB; split it."
+
+
+def test_importing_the_package_loads_no_reader() -> None:
+    code = "import sys, shared.ingestion.ingest; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "shared.ingestion.ingest" in loaded
+    assert not loaded & {"pypdfium2", "mammoth", "bs4", "markdownify", "semantic_text_splitter", "chardet"}

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.ingestion.naming import category, passage_id, sourcefile, sourcepage
+from shared.ingestion.folder import sourcefile_of
+from shared.ingestion.splitting import category, passage_id, sourcepage
 
 paths = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -55,4 +56,4 @@ def test_the_first_folder_is_the_category() -> None:
 
 
 def test_a_sourcefile_is_composed_and_has_slashes() -> None:
-    assert sourcefile(Path("/docs/leave/U\u0308.md"), Path("/docs")) == "leave/Ü.md"
+    assert sourcefile_of(Path("/docs/leave/U\u0308.md"), Path("/docs")) == "leave/Ü.md"

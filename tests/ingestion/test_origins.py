@@ -11,10 +11,9 @@ from shared.chat_types import Passage
 from shared.documents import Rights
 from shared.documents.blob_store import BlobStore
 from shared.errors import Unavailable
+from shared.ingestion import IngestReport
 from shared.ingestion.document import Target, ingest_stored
-from shared.ingestion.ingest import ingest_folder
-from shared.ingestion.reports import IngestReport
-from tests.ingestion.memory_index import Lines, MemoryIndex, Workplace, outcomes, reason
+from tests.ingestion.memory_index import Lines, MemoryIndex, Workplace, ingest, outcomes, reason
 from tests.stand_ins.azurite import Azurite
 
 FILES = Path(__file__).parents[1] / "reading" / "files"
@@ -33,7 +32,7 @@ class SharedPlace(Workplace):
 
     async def ingest(self) -> IngestReport:
         self.index.writes.clear()
-        return await ingest_folder(self.docs, self.target(), Lines(), [])
+        return await ingest(self.docs, self.target(), Lines())
 
     async def upload(self, name: str, content: str, **metadata: str) -> None:
         """What others do, and a trigger then."""
@@ -194,6 +193,6 @@ async def test_without_its_container_nothing_is_done(tmp_path: Path) -> None:
     place.write("a.md", "Text.")
     await place.index.replace("b.md", "folder:1", [], None)
     with pytest.raises(Unavailable, match="CONTENT_STORAGE"):
-        await ingest_folder(place.docs, Target(place.index, None, store), Lines(), [])
+        await ingest(place.docs, Target(place.index, None, store), Lines())
     await store.aclose()
     assert set(place.index.files) == {"b.md"}

@@ -15,7 +15,7 @@ from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.ingestion.document import ingest_stored
 from shared.ingestion.page_images import PageImages
-from shared.reading.page_rendering import LARGEST_IMAGE, LONGEST_SIDE, render_pages
+from shared.reading.pdf import MAX_IMAGE_BYTES, MAX_IMAGE_SIDE, render_pages
 from shared.retrieval.embedders.azure_vision import VisionEmbedder
 from tests.ingestion.memory_index import LengthEmbedder, Workplace, outcomes, reason
 from tests.stand_ins.vision import VisionStandIn
@@ -61,8 +61,8 @@ async def test_each_page_with_passages_has_an_image_of_a_bounded_size(place: Pic
         data = (place.folder / name).read_bytes()
         picture = Image.open(BytesIO(data))
         assert picture.format == "JPEG"
-        assert LONGEST_SIDE <= max(picture.size) <= LONGEST_SIDE + 1
-        assert len(data) <= LARGEST_IMAGE
+        assert MAX_IMAGE_SIDE <= max(picture.size) <= MAX_IMAGE_SIDE + 1
+        assert len(data) <= MAX_IMAGE_BYTES
 
 
 async def test_without_the_setting_there_are_none_and_switching_it_makes_or_removes_them(place: Pictured) -> None:
@@ -101,10 +101,10 @@ async def test_images_are_replaced_and_removed_with_their_document(place: Pictur
 async def test_a_document_whose_name_begins_with_anothers_keeps_its_images(place: Pictured) -> None:
     store = FileStore(place.content)
     for name in ("x/a.pdf", "x/a.pdf.d/b.pdf"):
-        await store.keep(name, THREE)
+        await store.keep(name, THREE.read_bytes())
         await ingest_stored(name, place.target())
     pages = FileStore(place.folder)
-    await pages.keep("x/a.pdf/b.pdf/1.jpg", THREE)  # as a container, unlike a folder, could have it
+    await pages.keep("x/a.pdf/b.pdf/1.jpg", THREE.read_bytes())  # as a container, unlike a folder, could have it
     await store.remove("x/a.pdf")
     await ingest_stored("x/a.pdf", place.target())
     assert place.images() == {"x/a.pdf/b.pdf/1.jpg", *(f"x/a.pdf.d/b.pdf/{number}.jpg" for number in (1, 2, 3))}
@@ -140,7 +140,7 @@ async def test_a_fault_of_the_vectors_leaves_the_document_for_the_next_time(
     await pages.aclose()
 
 
-async def test_a_pdf_that_is_damaged_while_it_is_indexed_holds_up_no_other(place: Pictured) -> None:
+async def test_a_pdf_that_is_damaged_while_it_is_indexed_is_indexed_as_it_was_read(place: Pictured) -> None:
     class Meanwhile(LengthEmbedder):
         async def embed(self, texts: Sequence[str]) -> list[list[float]]:
             shutil.copy(FILES / "damaged.pdf", place.docs / "a.pdf")
@@ -148,15 +148,17 @@ async def test_a_pdf_that_is_damaged_while_it_is_indexed_holds_up_no_other(place
 
     place.embedder = Meanwhile()
     place.write("a.pdf", THREE.read_bytes())
-    place.write("b.md", "Text.")
+    assert outcomes(await place.ingest()) == {"a.pdf": "indexed"}
+    assert place.images() == {f"a.pdf/{number}.jpg" for number in (1, 2, 3)}
+    assert (place.content / "a.pdf").read_bytes() == THREE.read_bytes()
     report = await place.ingest()
-    assert outcomes(report) == {"a.pdf": "failed", "b.md": "indexed"}
     assert "damaged" in reason(report, "a.pdf")
+    assert place.images() == set()
 
 
 async def test_a_fault_of_the_store_leaves_the_document_for_the_next_time(place: Pictured) -> None:
     class Full(FileStore):
-        async def keep(self, name: str, file: Path, rights: Rights | None = None) -> None:  # noqa: ARG002 (of the boundary)
+        async def keep(self, name: str, data: bytes, rights: Rights | None = None) -> None:  # noqa: ARG002 (of the boundary)
             raise Unavailable("The disk is full.")
 
     place.pages = PageImages(Full(place.folder), None, wanted=True)
@@ -172,7 +174,7 @@ def test_a_page_of_any_size_becomes_an_image(tmp_path: Path) -> None:
         document.new_page(width, height).close()
     document.save(tmp_path / "a.pdf")
     document.close()
-    images = render_pages(tmp_path / "a.pdf", [1, 2, 3])
+    images = render_pages((tmp_path / "a.pdf").read_bytes(), [1, 2, 3])
     assert [number for number, _ in images] == [1, 2, 3]
     for _, data in images:
-        assert max(Image.open(BytesIO(data)).size) <= LONGEST_SIDE + 1
+        assert max(Image.open(BytesIO(data)).size) <= MAX_IMAGE_SIDE + 1

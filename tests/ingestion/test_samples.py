@@ -16,7 +16,11 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "documents"
 def passages() -> list[Passage]:
     listing = list_folder(SAMPLES, [], READERS)
     assert not listing.others
-    return [passage for found in listing.files for passage in split(found.sourcefile, read_pages(found.path))]
+    return [
+        passage
+        for found in listing.files
+        for passage in split(found.sourcefile, read_pages(found.path.read_bytes(), found.path.suffix))
+    ]
 
 
 def test_every_sample_gives_passages_and_every_format_has_a_sample(passages: list[Passage]) -> None:

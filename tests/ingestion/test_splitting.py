@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from semantic_text_splitter import TextSplitter
 
-from shared.ingestion.splitting import LONGEST_PIECE, OVERLAP_TOKENS, PASSAGE_TOKENS, pieces, split
-from shared.reading.pages import Page, UnreadableError
+from shared.ingestion.splitting import MAX_SPLIT_LENGTH, OVERLAP_TOKENS, PASSAGE_TOKENS, pieces, split
+from shared.reading import Page, UnreadableError
 
 
 def fits(text: str, tokens: int) -> bool:
@@ -79,9 +79,9 @@ def test_no_passage_crosses_pages_and_each_has_its_own_id() -> None:
 
 def test_what_has_more_passages_than_the_memory_has_room_for_is_refused() -> None:
     pages = [Page(f"Page {number}.", number) for number in range(1, 5)]
-    assert len(split("a.pdf", pages, most=4)) == 4
+    assert len(split("a.pdf", pages, limit=4)) == 4
     with pytest.raises(UnreadableError, match="more than 3 passages"):
-        split("a.pdf", pages, most=3)
+        split("a.pdf", pages, limit=3)
 
 
 @pytest.mark.parametrize(
@@ -97,4 +97,4 @@ def test_a_long_text_is_split_piece_by_piece_with_nothing_lost(text: str, end: s
     cut = list(pieces(text))
     assert "".join(cut) == text
     assert len(cut) == 3
-    assert all(LONGEST_PIECE - 100 < len(piece) <= LONGEST_PIECE and piece.endswith(end) for piece in cut[:-1])
+    assert all(MAX_SPLIT_LENGTH - 100 < len(piece) <= MAX_SPLIT_LENGTH and piece.endswith(end) for piece in cut[:-1])

@@ -12,12 +12,11 @@ from shared.chat_types import Passage
 from shared.documents import Rights, StoredDocument
 from shared.documents.blob_store import BlobStore
 from shared.errors import NotConfigured, Unavailable
+from shared.ingestion import IngestReport
 from shared.ingestion.document import Target, ingest_stored
-from shared.ingestion.ingest import ingest_folder
+from shared.ingestion.ingest import sync_stored
 from shared.ingestion.page_images import PageImages
-from shared.ingestion.reports import IngestReport
-from shared.ingestion.sync import sync_stored
-from tests.ingestion.memory_index import LengthEmbedder, Lines, MemoryIndex, outcomes, reason
+from tests.ingestion.memory_index import LengthEmbedder, Lines, MemoryIndex, ingest, outcomes, reason
 from tests.stand_ins.azurite import Azurite
 
 FILES = Path(__file__).parents[1] / "reading" / "files"
@@ -92,7 +91,7 @@ class Place:
         return report
 
     async def ingest_folder(self) -> dict[str, str]:
-        return outcomes(await ingest_folder(self.docs, self.target(), Lines(), []))
+        return outcomes(await ingest(self.docs, self.target(), Lines()))
 
     def texts(self, name: str) -> list[str]:
         return [passage.content for passage in self.index.passages(name)]

@@ -356,7 +356,7 @@ def test_documents_are_indexed_without_the_service(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").write_text("# Parrots\n\nParrots talk.", encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "local.documents", "--first", str(tmp_path / "docs")],
+        [sys.executable, "-m", "local.index_command", "--first", str(tmp_path / "docs")],
         cwd=REPOSITORY,
         env={"PATH": os.environ["PATH"], "RAI_MODE": "enforce", "DATA_DIR": str(tmp_path / "data")},
         capture_output=True,

@@ -2,15 +2,13 @@
 
 import codecs
 import unicodedata
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.reading.cleaning import clean
-from shared.reading.decoding import decode
-from shared.reading.pages import UnreadableError
+from shared.reading import UnreadableError
+from shared.reading.plain_text import clean, decode
 from shared.reading.readers import read_pages
 
 GERMAN = "Für Beschäftigte gilt: Größere Pausen kosten 30 € – „heute“ wie übermorgen."
@@ -56,13 +54,10 @@ def test_utf_8_is_never_taken_for_anything_else(text: str) -> None:
         ("xml", '<?xml version="1.0" encoding="windows-1251"?>', "cp1251"),
     ],
 )
-def test_html_is_read_as_it_declares_unless_it_is_wrong(
-    tmp_path: Path, encoding: str, declaration: str, written_in: str
-) -> None:
+def test_html_is_read_as_it_declares_unless_it_is_wrong(encoding: str, declaration: str, written_in: str) -> None:
     text = {"koi8-r": RUSSIAN, "xml": RUSSIAN, "iso-2022-jp": JAPANESE}.get(encoding, GERMAN)
-    page = tmp_path / "page.html"
-    page.write_bytes(f"{declaration}<html><body><p>{text}</p></body></html>".encode(written_in))
-    assert read_pages(page)[0].text == text
+    page = f"{declaration}<html><body><p>{text}</p></body></html>".encode(written_in)
+    assert read_pages(page, ".html")[0].text == text
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,27 @@
 
 import io
 import zipfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
+from shared.reading import Page, UnreadableError
 from shared.reading.markup import html_to_markdown
-from shared.reading.pages import UnreadableError
 from shared.reading.readers import read_pages
 
 FILES = Path(__file__).parent / "files"
 
 
+def read(name: str) -> list[Page]:
+    """The pages of a file beside this one."""
+    path = FILES / name
+    return read_pages(path.read_bytes(), path.suffix)
+
+
 def test_a_pdf_is_read_page_by_page_without_its_running_lines() -> None:
-    first, second, third = read_pages(FILES / "three-pages.pdf")
+    first, second, third = read("three-pages.pdf")
     assert [page.number for page in (first, second, third)] == [1, 2, 3]
     assert first.text.startswith("## Rules for the tea kitchen\n\nThis line fills")
     assert third.text == ("## Cleaning\n\nPage three tells who cleans the kitchen. Every team cleans it for one week.")
@@ -23,19 +31,19 @@ def test_a_pdf_is_read_page_by_page_without_its_running_lines() -> None:
 
 
 def test_a_sentence_belongs_to_the_page_on_which_it_begins() -> None:
-    first, second, _ = read_pages(FILES / "three-pages.pdf")
+    first, second, _ = read("three-pages.pdf")
     assert first.text.endswith("that it can only end on page two, after the break.")
     assert second.text.startswith("The third sentence stands on page two as a whole.")
 
 
 def test_tables_and_lists_of_a_pdf_keep_their_lines() -> None:
-    text = read_pages(FILES / "three-pages.pdf")[1].text
+    text = read("three-pages.pdf")[1].text
     assert "| Drink | Price | Cups |\n| --- | --- | --- |\n| Green tea | 0.50 | 12 |\n| Black tea | 0.40 | 15 |" in text
     assert "- Wash your cup after use, and put it back on the shelf where it was when you came.\n\n- Leave" in text
 
 
 def test_lines_and_columns_of_a_pdf_become_whole_sentences_with_their_hyphens_repaired() -> None:
-    (page,) = read_pages(FILES / "two-columns.pdf")
+    (page,) = read("two-columns.pdf")
     assert page.text == (
         "Die linke Spalte beginnt mit der Versicherung aller Beschäftigten, auch der Zahn- und Augenversorgung. "
         "Für Zahn- und Augenarzt gibt es eine E-Mail-Adresse und eine fixe Gebühr. Dieser Satz geht in der rechten "
@@ -45,7 +53,7 @@ def test_lines_and_columns_of_a_pdf_become_whole_sentences_with_their_hyphens_re
 
 
 def test_a_word_document_keeps_headings_lists_and_tables_and_loses_its_pictures() -> None:
-    (page,) = read_pages(FILES / "rules.docx")
+    (page,) = read("rules.docx")
     assert page.number is None
     assert page.text == (
         "# Tea\n\n# Rules\n\nTea is free for everyone.\n\n- Green tea is on the left.\n\n"
@@ -53,29 +61,29 @@ def test_a_word_document_keeps_headings_lists_and_tables_and_loses_its_pictures(
     )
 
 
-def test_a_word_document_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
-    bomb = tmp_path / "bomb.docx"
+def test_a_word_document_that_unpacks_to_too_much_is_refused() -> None:
+    bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as parts, parts.open("word/document.xml", "w") as part:
         for _ in range(101):
             part.write(bytes(1024 * 1024))
-    assert bomb.stat().st_size < 1024 * 1024
+    assert len(bomb.getvalue()) < 1024 * 1024
     with pytest.raises(UnreadableError, match="100 MiB"):
-        read_pages(bomb)
+        read_pages(bomb.getvalue(), ".docx")
 
 
 @pytest.mark.parametrize("text", [b"<w:p/>" * 2_000_000, b"<w:p " + b"a='' " * 2_000_000])
-def test_a_word_document_whose_tags_would_fill_the_memory_is_refused(tmp_path: Path, text: bytes) -> None:
-    with zipfile.ZipFile(tmp_path / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as parts:
+def test_a_word_document_whose_tags_would_fill_the_memory_is_refused(text: bytes) -> None:
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as parts:
         parts.writestr("word/document.xml", b"<w:document>" + text)
     with pytest.raises(UnreadableError, match="too much markup"):
-        read_pages(tmp_path / "bomb.docx")
+        read_pages(bomb.getvalue(), ".docx")
 
 
 @pytest.mark.parametrize("text", ["<p>" * 2_000_001, "<p " + "a='' " * 2_000_001])
-def test_html_whose_tags_would_fill_the_memory_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "bomb.html").write_text(text)
+def test_html_whose_tags_would_fill_the_memory_is_refused(text: str) -> None:
     with pytest.raises(UnreadableError, match="too much markup"):
-        read_pages(tmp_path / "bomb.html")
+        read_pages(text.encode(), ".html")
 
 
 def test_html_loses_what_is_not_content() -> None:
@@ -88,21 +96,17 @@ def test_html_loses_what_is_not_content() -> None:
     )
 
 
-def test_html_that_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
-    deep = tmp_path / "deep.html"
-    deep.write_text("<div>" * 50_000 + "text")
+def test_html_that_is_nested_too_deep_is_refused() -> None:
     with pytest.raises(UnreadableError, match="damaged"):
-        read_pages(deep)
+        read_pages(b"<div>" * 50_000 + b"text", ".html")
 
 
 @pytest.mark.parametrize("name", ["three-pages.pdf", "rules.docx"])
-def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_file_that_was_cut_off_is_refused(name: str) -> None:
     data = (FILES / name).read_bytes()
-    cut = tmp_path / name
     for share in (0.02, 0.2, 0.5, 0.9):
-        cut.write_bytes(data[: int(len(data) * share)])
         with pytest.raises(UnreadableError, match="is damaged"):
-            read_pages(cut)
+            read_pages(data[: int(len(data) * share)], Path(name).suffix)
 
 
 @pytest.mark.parametrize("unclosed", ["<a ", "<!--", '<a b="', "<![CDATA["])
@@ -110,15 +114,32 @@ def test_html_that_only_a_linear_reader_gets_through_is_read(unclosed: str) -> N
     assert "Open." in html_to_markdown(f"<p>Open.</p>{unclosed * 150_000}")
 
 
-def test_html_that_is_hardly_any_is_text(tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text("notes.txt")
-    assert read_pages(tmp_path / "a.html")[0].text == "notes.txt"
+def test_html_that_is_hardly_any_is_text() -> None:
+    assert read_pages(b"notes.txt", ".html")[0].text == "notes.txt"
 
 
-def test_a_zip_that_is_no_word_document_is_refused(tmp_path: Path) -> None:
+def test_a_zip_that_is_no_word_document_is_refused() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as parts:
         parts.writestr("hello.txt", "Hello")
-    (tmp_path / "a.docx").write_bytes(packed.getvalue())
     with pytest.raises(UnreadableError, match="damaged"):
-        read_pages(tmp_path / "a.docx")
+        read_pages(packed.getvalue(), ".docx")
+
+
+@pytest.mark.parametrize(("size", "says"), [(0, "is empty"), (100 * 1024 * 1024 + 1, "is larger than 100 MiB")])
+def test_a_file_that_is_empty_or_too_large_is_refused(size: int, says: str) -> None:
+    with pytest.raises(UnreadableError, match=says):
+        read_pages(bytes(size), ".txt")
+
+
+@pytest.mark.parametrize("name", ["three-pages.pdf", "protected.pdf"])
+def test_reading_can_run_in_another_process(name: str) -> None:
+    """The function, its arguments, its pages and its errors cross the border between processes."""
+    data = (FILES / name).read_bytes()
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        reading = processes.submit(read_pages, data, ".pdf")
+        if name == "protected.pdf":
+            with pytest.raises(UnreadableError, match="is protected by a password"):
+                reading.result(timeout=60)
+        else:
+            assert reading.result(timeout=60) == read(name)

@@ -1,5 +1,6 @@
 """Scans are read by Azure AI Document Intelligence, which a local server that follows its reference stands in for."""
 
+import asyncio
 import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -10,9 +11,9 @@ from pypdfium2 import PdfDocument
 
 from shared.chat_types import Json
 from shared.errors import RateLimited, SwitchboardError, Unavailable
+from shared.reading import Page, UnreadableError
 from shared.reading.document_intelligence import DocumentIntelligence
-from shared.reading.pages import Page, UnreadableError
-from shared.reading.scans import read_document
+from shared.reading.readers import TextRecognition, read_document
 from shared.settings import Settings
 from tests.ingestion.memory_index import Workplace, outcomes, reason
 from tests.stand_ins.document_intelligence import BROKEN, DocumentIntelligenceStandIn
@@ -36,6 +37,11 @@ async def recognition(service: DocumentIntelligenceStandIn) -> AsyncGenerator[Do
     )
     yield made
     await made.aclose()
+
+
+async def read(path: Path, recognition: TextRecognition | None) -> list[Page]:
+    data = await asyncio.to_thread(path.read_bytes)
+    return await read_document(data, path.suffix.lower(), recognition)
 
 
 def image(path: Path, color: str = "white") -> Path:
@@ -69,7 +75,7 @@ async def test_a_scanned_pdf_is_read_page_by_page_as_markdown(
             "<table>\n<tr><th>Plan</th><th>Pays</th></tr>\n<tr><td>Basic</td><td>50 %</td></tr>\n</table>",
         }
     )
-    (page,) = await read_document(SCANNED, recognition)
+    (page,) = await read(SCANNED, recognition)
     assert page.number == 1
     assert page.text.startswith("# Rules\n\nGrün 🦷 ist\nfrei.")
     assert "Costs\n\n100" in page.text
@@ -82,7 +88,7 @@ async def test_of_a_pdf_only_the_pages_without_text_are_sent(
     service: DocumentIntelligenceStandIn, recognition: DocumentIntelligence, mixed: Path
 ) -> None:
     service.reads({number: f"Scan {number} 🦷." for number in range(1, 8)})
-    pages = await read_document(mixed, recognition)
+    pages = await read(mixed, recognition)
     assert service.analysed[0].pages == "4,6-7"
     assert [page.number for page in pages] == [1, 2, 3, 4, 6, 7]
     assert [page.text for page in pages[3:]] == ["Scan 4 🦷.", "Scan 6 🦷.", "Scan 7 🦷."]
@@ -91,7 +97,7 @@ async def test_of_a_pdf_only_the_pages_without_text_are_sent(
 async def test_a_pdf_of_text_is_not_sent(
     service: DocumentIntelligenceStandIn, recognition: DocumentIntelligence
 ) -> None:
-    assert len(await read_document(FILES / "three-pages.pdf", recognition)) == 3
+    assert len(await read(FILES / "three-pages.pdf", recognition)) == 3
     assert service.analysed == []
 
 
@@ -101,7 +107,7 @@ async def test_an_image_is_read_and_only_a_tiff_has_pages(
 ) -> None:
     service.reads({1: "Pay by card."})
     number = 1 if name.endswith(".tiff") else None
-    assert await read_document(image(tmp_path / name), recognition) == [Page("Pay by card.", number)]
+    assert await read(image(tmp_path / name), recognition) == [Page("Pay by card.", number)]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +117,7 @@ async def test_an_image_is_read_and_only_a_tiff_has_pages(
 async def test_without_the_service_the_setting_is_named(tmp_path: Path, path: Path, says: str) -> None:
     image(tmp_path / "scan.png")
     with pytest.raises(UnreadableError, match=f"{says}.*DOCUMENT_INTELLIGENCE_ENDPOINT"):
-        await read_document(tmp_path / path, None)
+        await read(tmp_path / path, None)
 
 
 async def test_an_image_that_is_empty_or_too_large_is_not_sent(
@@ -121,16 +127,16 @@ async def test_an_image_that_is_empty_or_too_large_is_not_sent(
         with (tmp_path / "scan.png").open("wb") as file:
             file.truncate(size)
         with pytest.raises(UnreadableError, match=says):
-            await read_document(tmp_path / "scan.png", recognition)
+            await read(tmp_path / "scan.png", recognition)
     assert service.analysed == []
 
 
 async def test_text_files_are_read_as_ever(recognition: DocumentIntelligence, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("Text.")
-    assert await read_document(tmp_path / "a.md", recognition) == [Page("Text.")]
+    assert await read(tmp_path / "a.md", recognition) == [Page("Text.")]
     (tmp_path / "b.md").write_text("...")
     with pytest.raises(UnreadableError, match="holds no text"):
-        await read_document(tmp_path / "b.md", recognition)
+        await read(tmp_path / "b.md", recognition)
 
 
 async def test_a_scan_without_any_text_is_unreadable(
@@ -138,14 +144,14 @@ async def test_a_scan_without_any_text_is_unreadable(
 ) -> None:
     service.reads({1: '<!-- PageNumber="1" -->'})
     with pytest.raises(UnreadableError, match="holds no text"):
-        await read_document(SCANNED, recognition)
+        await read(SCANNED, recognition)
 
 
 async def test_the_result_is_waited_for(
     service: DocumentIntelligenceStandIn, recognition: DocumentIntelligence
 ) -> None:
     service.looks_needed = 3
-    await read_document(SCANNED, recognition)
+    await read(SCANNED, recognition)
     assert service.analysed[0].looks == 3
 
 
@@ -155,7 +161,7 @@ async def test_a_service_that_is_busy_for_a_moment_is_asked_again(
     service.fail(429, {"Retry-After": "0"})
     service.fail(503, {"Retry-After": "0"})
     service.fail_look(503, {"Retry-After": "0"})
-    await read_document(SCANNED, recognition)
+    await read(SCANNED, recognition)
     assert len(service.analysed) == 1
 
 
@@ -179,7 +185,7 @@ async def test_each_fault_of_the_moment_has_its_sentence(
 ) -> None:
     service.fail(status, headers)
     with pytest.raises(kind) as caught:
-        await read_document(SCANNED, recognition)
+        await read(SCANNED, recognition)
     assert names in caught.value.message
 
 
@@ -191,7 +197,7 @@ async def test_a_document_that_the_service_refuses_is_unreadable_at_once_or_late
     service.fail_look(200, body={"status": "failed", "error": error})
     for _ in range(2):
         with pytest.raises(UnreadableError, match="refused by Azure AI Document Intelligence"):
-            await read_document(SCANNED, recognition)
+            await read(SCANNED, recognition)
 
 
 async def test_an_analysis_that_fails_for_no_reason_of_the_document_is_a_fault_of_the_moment(
@@ -200,14 +206,14 @@ async def test_an_analysis_that_fails_for_no_reason_of_the_document_is_a_fault_o
     for _ in range(9):
         service.fail_look(200, body={"status": "failed", "error": {"code": "InternalServerError", "message": "x"}})
     with pytest.raises(Unavailable):
-        await read_document(SCANNED, recognition)
+        await read(SCANNED, recognition)
 
 
 async def test_what_has_text_is_kept_when_its_scans_are_refused(
     service: DocumentIntelligenceStandIn, recognition: DocumentIntelligence, mixed: Path
 ) -> None:
     service.fail(400, body={"error": BROKEN})
-    assert [page.number for page in await read_document(mixed, recognition)] == [1, 2, 3]
+    assert [page.number for page in await read(mixed, recognition)] == [1, 2, 3]
 
 
 async def test_a_folder_of_scans_is_indexed_and_a_fault_of_the_moment_leaves_what_was_there(

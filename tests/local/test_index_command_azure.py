@@ -1,4 +1,4 @@
-"""The command `python -m shared.ingestion DOCS`, as a process of its own, into Azure AI Search's stand-in."""
+"""The command `python -m local.index_command DOCS`, as a process of its own, into Azure AI Search's stand-in."""
 
 import asyncio
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ingestion.test_command import SAMPLES, run
+from tests.local.test_index_command import SAMPLES, run
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.ai_search_demo import demo_index
 from tests.stand_ins.openai_service import OpenAIStandIn

@@ -1,4 +1,4 @@
-"""The stand-in for Azure AI Search, which ingestion writes to."""
+"""The stand-in for Azure AI Search, which the index command writes to."""
 
 from collections.abc import AsyncGenerator
 

@@ -1,4 +1,4 @@
-"""The command `python -m shared.ingestion DOCS`, as a process of its own, with the real index."""
+"""The command `python -m local.index_command DOCS`, as a process of its own, with the real index."""
 
 import asyncio
 import os
@@ -17,22 +17,22 @@ from shared.retrieval.sqlite.index import SqliteIndex
 from tests.stand_ins.azurite import Azurite
 
 ROOT = Path(__file__).parents[2]
-FILES = Path(__file__).parents[1] / "reading" / "files"
+FILES = ROOT / "tests" / "reading" / "files"
 SAMPLES = ROOT / "samples" / "documents"
 
 
 def command(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-W", "error", "-m", "shared.ingestion", *map(str, arguments)]
+    return [sys.executable, "-W", "error", "-m", "local.index_command", *map(str, arguments)]
 
 
 def environment(data: Path, **more: str) -> dict[str, str]:
-    return {"PATH": os.environ["PATH"], "DATA_DIR": str(data), **more}
+    return {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "DATA_DIR": str(data), **more}
 
 
 def run(data: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command(*arguments),
-        cwd=ROOT,
+        cwd=data.parent,  # where no `local.settings.json` of a developer is
         env=environment(data, **more),
         capture_output=True,
         text=True,
@@ -156,7 +156,7 @@ def test_the_bar_shows_on_a_terminal_only(tmp_path: Path) -> None:
     main, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (25, 80))
     with subprocess.Popen(
-        command(SAMPLES), cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=terminal
+        command(SAMPLES), cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=terminal
     ) as process:
         os.close(terminal)
         shown = b""
@@ -184,7 +184,7 @@ def test_ctrl_c_ends_it_with_130_and_the_next_run_goes_on(tmp_path: Path, interr
     for number in range(1, 400):
         (docs / f"{number:03}-{long}.md").write_text(f"# Part {number}\n\n" + "Some words for this part. " * 400)
     process = subprocess.Popen(
-        command(docs), cwd=ROOT, env=environment(data), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(docs), cwd=tmp_path, env=environment(data), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout
     assert interrupted_after in process.stdout.readline()
@@ -205,7 +205,7 @@ def test_a_reader_of_the_lines_who_leaves_gets_no_trace(tmp_path: Path) -> None:
     with open(writing, "wb") as nobody:  # noqa: PTH123 (it has no path)
         done = subprocess.run(
             command(SAMPLES),
-            cwd=ROOT,
+            cwd=tmp_path,
             env=environment(tmp_path),
             stdout=nobody,
             stderr=subprocess.PIPE,
@@ -215,9 +215,50 @@ def test_a_reader_of_the_lines_who_leaves_gets_no_trace(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-def test_importing_the_package_loads_no_reader() -> None:
-    code = "import sys, shared.ingestion, shared.ingestion.ingest; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert "shared.ingestion.ingest" in loaded
-    assert not loaded & {"pypdfium2", "mammoth", "bs4", "markdownify", "semantic_text_splitter", "tqdm", "chardet"}
+COUNT_OPENS = """
+import os, sys
+from collections import Counter
+
+docs = os.path.realpath(sys.argv[-1])
+counts = Counter()
+
+def count(event, arguments):
+    if event in ("open", "os.scandir", "os.listdir") and isinstance(arguments[0], (str, os.PathLike)):
+        path = os.path.realpath(arguments[0])
+        if path.startswith(docs):
+            counts[event, os.path.relpath(path, docs)] += 1
+
+sys.addaudithook(count)
+from local.index_command import main
+
+code = main()
+print(*(f"{event} {path}: {number}" for (event, path), number in sorted(counts.items())), sep="\\n", file=sys.stderr)
+sys.exit(code)
+"""
+"""Runs the command and tells how often it opened each file below the folder, and listed each folder."""
+
+
+@pytest.mark.parametrize("arguments", [[], ["--first"]])
+def test_each_file_is_opened_once_and_each_folder_is_listed_once(tmp_path: Path, arguments: list[str]) -> None:
+    docs = tmp_path / "docs"
+    (docs / "leave").mkdir(parents=True)
+    (docs / "a.md").write_text("Text.")
+    shutil.copy(FILES / "three-pages.pdf", docs / "leave")
+    shutil.copy(FILES / "rules.docx", docs / "leave")
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT_OPENS, *arguments, str(docs)],
+        cwd=tmp_path,
+        env=environment(tmp_path / "data", PAGE_IMAGES="true"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "3 indexed")
+    assert done.stderr.splitlines() == [
+        "open a.md: 1",
+        "open leave/rules.docx: 1",
+        "open leave/three-pages.pdf: 1",
+        "os.scandir .: 1",
+        "os.scandir leave: 1",
+    ]

@@ -1,4 +1,4 @@
-"""The command `python -m shared.ingestion --sync`, as a process of its own, with the real index and store."""
+"""The command `python -m local.index_command --sync`, as a process of its own, with the real index and store."""
 
 import asyncio
 import signal
@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from azure.storage.blob.aio import ContainerClient
 
-from tests.ingestion.test_command import ROOT, command, environment, fingerprints, run
+from tests.local.test_index_command import ROOT, command, environment, fingerprints, run
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.azurite import KEY, Azurite
 from tests.stand_ins.openai_service import EMBEDDINGS, OpenAIStandIn

@@ -29,7 +29,7 @@ def machine(tmp_path: Path) -> Path:
 
 def index(machine: Path, *arguments: str, **more: str) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "local.documents", *arguments],
+        [sys.executable, "-m", "local.index_command", *arguments],
         cwd=machine,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY), **more},
         stdout=subprocess.PIPE,

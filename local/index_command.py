@@ -1,0 +1,201 @@
+"""Index documents, with the settings of the app on this machine: `python -m local.index_command`.
+
+With `DOCS` it indexes a folder, and with `--sync` the container of documents. With `--first DOCS` it indexes the folder
+only if the built-in index lacks some of its documents and holds no others: so `make run` brings the samples to a fresh
+checkout, continues what was interrupted, and leaves an index of your own alone.
+
+Exit codes: 0 if all went well; 1 if a document failed (the others are indexed); 2 if the command or the settings are
+wrong; 130 if interrupted (finished documents stay indexed).
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+
+from tqdm import tqdm
+
+from local.errors import HostError
+from local.rai_service.beside_host import is_wanted
+from local.settings_file import apply_local_settings
+from shared.app import kept_folders, open_index, open_target
+from shared.errors import NotConfigured, SwitchboardError
+from shared.ingestion import FileReport, IngestReport, Outcome
+from shared.ingestion.folder import Listing, list_folder
+from shared.ingestion.ingest import ingest_folder, sync_stored
+from shared.reading.readers import readable_suffixes
+from shared.settings import Settings
+
+_NO_CONTAINER = (
+    "There is no container to follow: set CONTENT_STORAGE__blobServiceUri or CONTENT_STORAGE, or index a folder "
+    "with `make index DOCS=folder`."
+)
+
+
+def main() -> int:
+    """Run the command and return its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m local.index_command", description="Indexes documents.")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("folder", nargs="?", type=Path, metavar="DOCS", help="a folder, with all folders below it")
+    source.add_argument("--first", type=Path, metavar="DOCS", help="the same, if not all and no others are indexed")
+    source.add_argument("--sync", action="store_true", help="what has changed in the container of documents")
+    arguments = parser.parse_args()
+    try:
+        settings = _read_settings()
+    except HostError as wrong:
+        return _fail(str(wrong), 2)
+    except NotConfigured as wrong:
+        return 0 if arguments.first else _fail(wrong.message, 2)  # after `--first`, the app reports it
+    try:
+        if arguments.sync:
+            return _sync(settings)
+        if arguments.first:
+            return _index_first(arguments.first, settings)
+        return _index(arguments.folder, _list(arguments.folder, settings), settings)
+    except NotConfigured as wrong:
+        return _fail(wrong.message, 2)
+    except SwitchboardError as fault:
+        return _fail(fault.message, 1)
+    except KeyboardInterrupt:
+        return _fail("Interrupted. What was finished is kept; run it again to go on.", 130)
+    except BrokenPipeError:  # the reader of the output is gone; let Python flush the rest into nothing
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+class _Console(AbstractContextManager["_Console"]):
+    """A `Reporter` that writes a line for each document, and shows a progress bar if standard error is a terminal."""
+
+    def __init__(self) -> None:
+        self._bar = tqdm(unit="file", leave=False, file=sys.stderr, disable=not sys.stderr.isatty())
+
+    def started(self, total: int) -> None:
+        """Set the length of the bar."""
+        self._bar.reset(total)
+
+    def reading(self, name: str) -> None:
+        """Show the document's name beside the bar."""
+        self._bar.set_description(_printable(name))
+
+    def finished(self, file: FileReport) -> None:
+        """Write the document's line."""
+        _write_line(f"{_printable(file.name)}: {_described(file)}")
+        self._bar.update()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.close()
+
+
+def _read_settings() -> Settings:
+    """The settings of the app on this machine, for a command that needs no safety service.
+
+    Raises:
+        HostError: `local.settings.json` is wrong.
+        NotConfigured: a setting is wrong.
+    """
+    apply_local_settings(Path())
+    if is_wanted(os.environ):
+        os.environ["RAI_MODE"] = "off"  # the local safety service starts later, and documents do not need it
+    return Settings.read(os.environ)
+
+
+def _sync(settings: Settings) -> int:
+    if not settings.has_container:
+        return _fail(_NO_CONTAINER, 2)
+    return asyncio.run(_ingest(None, settings))
+
+
+def _index_first(folder: Path, settings: Settings) -> int:
+    """Index a folder if the built-in index lacks some of its documents and holds no others."""
+    if settings.azure_search_endpoint or settings.has_container:
+        return 0  # others use this index or this container, too: it gets no samples
+    listing = _list(folder, settings)
+    if not asyncio.run(_indexed(settings)) < {file.sourcefile for file in listing.files}:
+        return 0
+    return _index(folder, listing, settings)
+
+
+def _index(folder: Path, listing: Listing, settings: Settings) -> int:
+    if problem := _problem(folder, listing, settings):
+        return _fail(problem, 2)
+    return asyncio.run(_ingest(listing, settings))
+
+
+def _list(folder: Path, settings: Settings) -> Listing:
+    recognized = settings.document_intelligence_endpoint is not None
+    return list_folder(folder, kept_folders(settings), readable_suffixes(recognized=recognized))
+
+
+def _problem(folder: Path, listing: Listing, settings: Settings) -> str | None:
+    """Why a folder cannot be indexed, known before the index is touched: an empty folder would empty the index."""
+    if not folder.exists():
+        return f"There is no folder {folder}."
+    if not folder.is_dir():
+        return f"{folder} is no folder; name the folder that holds the documents."
+    if any(folder.resolve().is_relative_to(own.resolve()) for own in kept_folders(settings)):
+        return f"{folder} holds the index's own copies; name the folder that they come from."
+    if not listing.files and not listing.closed_folders:
+        return f"{folder} holds no document that can be read; the index is left as it was."
+    return None
+
+
+async def _indexed(settings: Settings) -> set[str]:
+    """Names of the documents in the index."""
+    index = open_index(settings)
+    try:
+        return set(await index.fingerprints())
+    finally:
+        await index.aclose()
+
+
+async def _ingest(listing: Listing | None, settings: Settings) -> int:
+    """Ingest a folder, or the container if there is no listing; print the outcomes and return the exit code."""
+    target = open_target(settings)
+    try:
+        with _Console() as console:
+            if listing:
+                report = await ingest_folder(listing, target, console)
+            else:
+                report = await sync_stored(target, console)
+    finally:
+        await target.aclose()
+    _write_line(_summary(report))
+    return 1 if report.counts()[Outcome.FAILED] else 0
+
+
+def _write_line(line: str) -> None:
+    """Write a line above the bar, at once. Characters that the terminal cannot show are escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    tqdm.write(line.encode(encoding, "backslashreplace").decode(encoding), file=sys.stdout)
+    sys.stdout.flush()
+
+
+def _summary(report: IngestReport) -> str:
+    """One line with the number of documents by outcome, such as `3 indexed, 4 unchanged, 1 failed`."""
+    counts = report.counts()
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome]) or "no documents"
+
+
+def _printable(name: str) -> str:
+    """The name of a file, with control characters escaped, which could change how a terminal behaves."""
+    return "".join(character if character.isprintable() else ascii(character).strip("'") for character in name)
+
+
+def _described(file: FileReport) -> str:
+    if file.outcome is Outcome.INDEXED:
+        return f"{file.outcome} {file.detail}"
+    return f"{file.outcome}: {file.detail}" if file.detail else file.outcome
+
+
+def _fail(sentence: str, code: int) -> int:
+    sys.stderr.write(f"{sentence}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""Bytes to clean text: find the encoding, then remove characters that carry no text."""
+
+import codecs
+import re
+import unicodedata
+
+from shared.reading import UnreadableError
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16: this mark begins with the one of UTF-16
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_ALIASES = {"iso-8859-1": "cp1252", "latin-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252", "ascii": "cp1252"}
+"""Names that documents use for Windows-1252. Source: WHATWG Encoding, 'Names and labels'."""
+_DOMAIN_NAME_ENCODINGS = {"punycode", "idna"}
+"""Refused: decoding takes quadratic time, and no document is written in them."""
+_ESCAPE = b"\x1b"
+"""Seven-bit encodings such as ISO-2022-JP switch alphabets with it; UTF-8 text does not contain it."""
+
+_REPLACED = str.maketrans(
+    {
+        "\r": "\n",
+        "\v": "\n",
+        "\f": "\n\n",
+        "\x85": "\n",
+        "\u2028": "\n",
+        "\u2029": "\n\n",
+        "\u00a0": " ",
+        "\u202f": " ",
+        "ﬀ": "ff",
+        "ﬁ": "fi",
+        "ﬂ": "fl",
+        "ﬃ": "ffi",
+        "ﬄ": "ffl",
+        "ﬅ": "st",
+        "ﬆ": "st",
+    }
+)
+_REMOVED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff\ufffe\uffff\ud800-\udfff]")
+"""Control characters, soft hyphens, characters without width, and code points that are no characters."""
+_TRAILING_SPACE = re.compile(r"(?<![ \t])[ \t]++$", re.MULTILINE)
+"""Looks at each run of spaces once. Matching blocks the process, and an uploaded file may consist of spaces only."""
+_EMPTY_LINES = re.compile(r"\n{3,}")
+_NON_ASCII_RUN = re.compile(r"[^\x00-\x7f]{100,}")
+"""May hold so many combining marks in a row that sorting them, as NFC does, takes quadratic time."""
+_MAX_COMBINING_MARKS = 30
+"""Combining marks in a row. Source: UAX #15, Stream-Safe Text Format: no language needs more."""
+
+
+def decode(data: bytes, declared: str | None = None) -> str:
+    """Decode text by its byte order mark, as UTF-8, by the declared encoding, or by detection, in this order.
+
+    UTF-8 comes before the declaration: text in another encoding is almost never valid UTF-8 by chance, and wrong
+    declarations are common.
+
+    Raises:
+        UnreadableError: the bytes are not text.
+    """
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return _decode_strictly(data, encoding)
+    has_many_nulls = data.count(0) * 10 > len(data)  # UTF-16 without a mark, or not text at all
+    if not has_many_nulls and _ESCAPE not in data and _can_decode(data, "utf-8"):
+        return data.decode("utf-8")
+    name = (declared or "").strip().lower()
+    name = _ALIASES.get(name, name)
+    if name and _can_decode(data, name):
+        return data.decode(name)
+    return _decode_strictly(data, _detect(data))
+
+
+def clean(text: str) -> str:
+    """Text in NFC, without control characters, ligatures and soft hyphens; at most one empty line in a row."""
+    replaced = _REMOVED.sub("", text.replace("\r\n", "\n").translate(_REPLACED))
+    composed = unicodedata.normalize("NFC", _NON_ASCII_RUN.sub(_limit_combining_marks, replaced))
+    return _EMPTY_LINES.sub("\n\n", _TRAILING_SPACE.sub("", composed)).strip("\n")
+
+
+def _detect(data: bytes) -> str:
+    import chardet
+
+    found = chardet.detect(data, encoding_era=chardet.EncodingEra.MODERN_WEB, prefer_superset=True)["encoding"]
+    if found is None:
+        raise UnreadableError("is not text in an encoding that is known here; save it as UTF-8.")
+    return found
+
+
+def _can_decode(data: bytes, encoding: str) -> bool:
+    try:
+        if codecs.lookup(encoding).name in _DOMAIN_NAME_ENCODINGS:
+            return False
+        data.decode(encoding)
+    except (UnicodeError, LookupError):
+        return False
+    return True
+
+
+def _decode_strictly(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeError as broken:
+        raise UnreadableError(f"is broken {encoding.removesuffix('-sig').upper()} text; save it as UTF-8.") from broken
+
+
+def _limit_combining_marks(run: re.Match[str]) -> str:
+    kept: list[str] = []
+    marks = 0
+    for character in run[0]:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks <= _MAX_COMBINING_MARKS:
+            kept.append(character)
+    return "".join(kept)
