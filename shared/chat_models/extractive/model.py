@@ -12,16 +12,17 @@ from collections.abc import AsyncGenerator, Sequence
 from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
-from shared.chat_models.extractive.conversation import cited, has_spoken, questions, said_since
-from shared.chat_models.extractive.followup_questions import followup_questions
+from shared.chat_models.extractive.questions import followup_questions, standalone_query
 from shared.chat_models.extractive.relevance import (
     MOST_STATEMENTS,
     Scored,
     best_statements,
     language_of,
     read_sources,
+    read_statement,
+    says_the_same,
 )
-from shared.chat_models.extractive.standalone_query import standalone_query
+from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.events import CompletionStarted, Usage
 from shared.words.stop_words import Language
@@ -45,6 +46,9 @@ _DONE = "[[DONE]]"
 _NO_TOKENS = Usage(0, 0)
 _WORD = re.compile(r"\s*\S+\s?")
 """What one event carries: a word with the white space around it."""
+_ENDS_ITSELF = re.compile(r"[.!?…:;。！？][\"'”“»)]*$")
+_CITATION = re.compile(r"(?<=[.!?…:;。！？\"'”“»)]) \[([^\[\]\n]{1,300})\](?=\s|$)")
+"""The citation behind a statement, as `cited` writes it."""
 
 
 class ExtractiveModel:
@@ -85,16 +89,16 @@ class ExtractiveModel:
 
 def _answer(request: ModelRequest) -> str:
     """The whole answer, with its citations and follow-up questions."""
-    said = said_since(request)
+    said = _said_since(request)
     if said and _only_hears(request):
-        return _with_done(request, " ".join(cited(one) for one in said[:MOST_STATEMENTS]))
-    language, asked = language_of(request.question), questions(request)
+        return _with_done(request, " ".join(_cited(one) for one in said[:MOST_STATEMENTS]))
+    language, asked = language_of(request.question), _asked(request)
     statements = read_sources((*request.sources, *_attached(request.messages)))
     best = best_statements(standalone_query(asked), statements, said)
     best = best or best_statements(request.question, statements, said)
     if not best:
         return _nothing(request, said, language)
-    text = " ".join(cited(one) for one in best)
+    text = " ".join(_cited(one) for one in best)
     if request.want_followups:
         text += "".join(f"\n<<{one}>>" for one in followup_questions(statements, best, asked, language))
     return text
@@ -108,7 +112,7 @@ def _nothing(request: ModelRequest, said: Sequence[Scored], language: Language) 
         text = _NO_DOCUMENTS[language]
     else:
         text = _DONT_KNOW[language]
-    return _with_done(request, text) if has_spoken(request) or _only_hears(request) else text
+    return _with_done(request, text) if _has_spoken(request) or _only_hears(request) else text
 
 
 def _only_hears(request: ModelRequest) -> bool:
@@ -134,7 +138,7 @@ def _tool_call(request: ModelRequest) -> ToolCall | None:
     if request.messages[-1].role is Role.TOOL or not (found := _search_tool(request)):
         return None
     name, parameter = found
-    query = standalone_query(questions(request))
+    query = standalone_query(_asked(request))
     return ToolCall("call_extractive", name, json.dumps({parameter: query}, ensure_ascii=False))
 
 
@@ -149,3 +153,43 @@ def _search_tool(request: ModelRequest) -> tuple[str, str] | None:
             if isinstance(parameter, str) and isinstance(schema, dict) and schema.get("type") == "string":
                 return tool.name, parameter
     return None
+
+
+def _asked(request: ModelRequest) -> list[str]:
+    """What the user asked, the last question without the sources that the prompt has around it."""
+    asked = [message.content for message in request.messages if _is_the_users(message)]
+    return [*asked[:-1], request.question]
+
+
+def _said_since(request: ModelRequest) -> list[Scored]:
+    """The cited statements of the agents since the last question, in the order they were said, each once."""
+    found: list[Scored] = []
+    for message in _since(request.messages):
+        if message.role is Role.TOOL:
+            continue
+        pieces = iter(_CITATION.split(message.content))
+        for text, sourcepage in zip(pieces, pieces, strict=False):
+            one = read_statement(Statement(text.strip(), topic=None), sourcepage)
+            if not any(says_the_same(one, other) for other in found):
+                found.append(one)
+    return found
+
+
+def _has_spoken(request: ModelRequest) -> bool:
+    """Whether the agent that is asked has said something since the last question."""
+    return any(message.role is Role.ASSISTANT and message.content for message in _since(request.messages))
+
+
+def _cited(one: Scored) -> str:
+    """A statement with its citation."""
+    text = one.statement.text
+    return f"{text if _ENDS_ITSELF.search(text) else f'{text}.'} [{one.sourcepage}]"
+
+
+def _since(messages: Sequence[Message]) -> Sequence[Message]:
+    last = max((number for number, message in enumerate(messages) if _is_the_users(message)), default=-1)
+    return messages[last + 1 :]
+
+
+def _is_the_users(message: Message) -> bool:
+    return message.role is Role.USER and message.author is None

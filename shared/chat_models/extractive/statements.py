@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from shared.chat_models.extractive.sentences import sentences
+import apsw.unicode
 
 _LONGEST = 600
 """Characters of a statement; more without a full stop is no sentence, and is cut at a word."""
@@ -40,6 +40,19 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
 looks through the rest of the text from every place where it could begin."""
 
 
+_ABBREVIATION_LIST = """
+abb abs abt al anm approx apr art aug bzgl bzw ca cf co corp dec dept dez dipl dr eg etc evtl exkl feb fig ff fr geb
+gem ggf hr incl inkl ing insb jan jul jun kap lt ltd max min mio mr mrd mrs ms nov no nr okt oct pos pp prof sec sep
+sept sog st str tel usw vgl vol vs zb zzgl
+"""
+_ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
+"""Abbreviations in lower case, without their full stop. Single letters count too: `z. B.`, `e. g.`, initials."""
+
+_LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]{1,8})\.\s*$")
+_MAY_END_A_SENTENCE = frozenset({"etc", "usw", "co", "ltd", "corp", "no", "max", "min", "al"})
+"""Abbreviations that continue a sentence only before a number. (Before small letters, Unicode's rules continue it.)"""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """Something that a passage says."""
@@ -67,7 +80,7 @@ def statements_of(markdown: str) -> list[Statement]:
         elif isinstance(block, _Table):
             found += _rows(block.lines, topic)
         elif block:
-            said = [Statement(_shortened(one), topic, lead if block.is_item else "") for one in sentences(block.text)]
+            said = [Statement(_shortened(one), topic, lead if block.is_item else "") for one in _sentences(block.text)]
             found += said
             if not block.is_item:
                 lead = said[-1].text if said and said[-1].text.endswith(":") else ""
@@ -161,3 +174,27 @@ def _shortened(sentence: str) -> str:
     if len(sentence) <= _LONGEST:
         return sentence
     return sentence[:_LONGEST].rsplit(" ", 1)[0] + " …"
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Split a paragraph into sentences by Unicode's rules (UAX #29), but not after abbreviations and ordinals."""
+    begin = 0
+    for _, end, piece in apsw.unicode.sentence_iter_with_offsets(text):
+        if _goes_on(piece, text[end : end + 1]):
+            continue
+        if sentence := text[begin:end].strip():
+            yield sentence
+        begin = end
+
+
+def _goes_on(piece: str, following: str) -> bool:
+    """Whether the sentence continues after the full stop at the end of `piece`, given the next character."""
+    last = _LAST_WORD.search(piece)
+    if last is None or not following:
+        return False
+    word = last[1].lower()
+    if word.isdigit():
+        return len(word) <= 2  # an ordinal, as in '1. Januar'; a year ends a sentence
+    if word in _MAY_END_A_SENTENCE:
+        return following.isdigit()
+    return word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha())
