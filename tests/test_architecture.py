@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,72 @@ def imports_of(file: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
     return found
+
+
+ORDER = """
+triggers
+app
+service
+description
+wire
+agents
+telemetry
+core
+ingestion
+guard
+reading
+chat_models
+retrieval
+words
+documents
+history
+identity
+outbound
+settings
+settings_rules
+settings_fields
+late_imports reusable_timeout
+events
+errors
+chat_types
+"""
+"""The packages of `shared`, from the top down: each imports only from lines below its own, and within its own."""
+
+PROGRAMS = {"shared.ingestion.__main__"}
+"""Programs of their own: they start the app's parts from above."""
+
+
+def shared_imports() -> dict[str, set[str]]:
+    """The modules of `shared` that each of them imports, at the top or late."""
+    files = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in modules(".")
+    }
+    found: dict[str, set[str]] = {}
+    for name, file in files.items():
+        imported = set[str]()
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                of = [f"{node.module}.{alias.name}" for alias in node.names]
+                imported |= {module if module in files else node.module for module in of}
+        found[name] = imported & files.keys() - {name}
+    return found
+
+
+def test_packages_import_only_what_stands_below_them() -> None:
+    floor = {package: number for number, line in enumerate(ORDER.splitlines()) for package in line.split()}
+    imports = {name: of for name, of in shared_imports().items() if name != "shared" and name not in PROGRAMS}
+    assert {name.split(".")[1] for name in imports} == floor.keys()
+    upwards = {
+        (name, module)
+        for name, of in imports.items()
+        for module in of
+        if name.split(".")[1] != module.split(".")[1] and floor[name.split(".")[1]] >= floor[module.split(".")[1]]
+    }
+    assert upwards == set()
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    TopologicalSorter(shared_imports()).prepare()
 
 
 def modules(folder: str) -> list[Path]:
