@@ -45,6 +45,24 @@ param accessControlOpenDocuments bool = false
 @description('Origins of web pages that may call, with commas: https://chat.contoso.com,https://localhost:5173')
 param corsOrigins string = ''
 
+// --- What callers may use --------------------------------------------------------------------------------------------
+
+@minValue(0)
+@description('How many requests a caller, a user or an address, may send in a minute. 0: no limit.')
+param callerRequestsPerMinute int = 30
+
+@minValue(0)
+@description('How many tokens the model may read and write for a caller in a day (UTC). 0: no limit.')
+param callerTokensPerDay int = 250000
+
+@minValue(0)
+@description('How many requests all callers together may send in a minute. 0: no limit.')
+param requestsPerMinute int = 600
+
+@minValue(0)
+@description('How many tokens the model may read and write for all callers together in a day (UTC). 0: no limit.')
+param tokensPerDay int = 5000000
+
 // --- The model -------------------------------------------------------------------------------------------------------
 
 @description('An Azure OpenAI resource that exists, with its deployments, instead of a new one.')
@@ -446,10 +464,17 @@ module app 'modules/function-app.bicep' = {
         RAI_MODE: safetyMode
         RAI_BACKEND: safetyChecks ? 'content-safety' : 'rai'
         CONTENT_SAFETY_ENDPOINT: safetyChecks ? contentSafety!.outputs.endpoint : ''
+        CHAT_CALLER_PROMPTS: string(signIn)
         AUTH_MODE: authMode
         AUTH_TENANT_ID: signIn ? tenantId : ''
         AUTH_CLIENT_ID: clientId
         AUTH_AUTHORITY: environment().authentication.loginEndpoint
+        LIMIT_CALLER_REQUESTS_PER_MINUTE: string(callerRequestsPerMinute)
+        LIMIT_CALLER_TOKENS_PER_DAY: string(callerTokensPerDay)
+        LIMIT_REQUESTS_PER_MINUTE: string(requestsPerMinute)
+        LIMIT_TOKENS_PER_DAY: string(tokensPerDay)
+        LIMIT_BACKEND: 'azure-table'
+        LIMIT_TABLE_ENDPOINT: storage.outputs.tableEndpoint
         ACCESS_CONTROL: accessControl
         ACCESS_CONTROL_OPEN_DOCUMENTS: string(accessControlOpenDocuments)
         // Those who do not sign in would share their chats with everyone.

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.agents.definitions import AgentDefinition, Agents, load_agents
+from shared.budgets import Limits
+from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.documents import DocumentStore
 from shared.errors import NotConfigured
@@ -80,6 +82,7 @@ def build_service(settings: Settings) -> Service:
         _IDENTITY[settings.auth_mode](settings),
         _documents(settings),
         _pages(settings),
+        ledger=_ledger(settings),
     )
     return _traced(service, tracing) if tracing else service
 
@@ -160,9 +163,11 @@ def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:
         from shared.chat_models.extractive.model import ExtractiveModel
 
         return ExtractiveModel()
+    from shared.budgets.model import CappedModel
     from shared.chat_models.openai_chat import OpenAIChatModel
 
-    return OpenAIChatModel(openai, settings.chat_reasoning_effort)
+    model = OpenAIChatModel(openai, settings.chat_reasoning_effort)
+    return CappedModel(model, settings.chat_max_tokens, settings.chat_max_prompt_tokens)
 
 
 def _chat_agent(settings: Settings, agents: Agents) -> AgentDefinition | None:
@@ -295,6 +300,25 @@ def _store(settings: Settings, container: str, folder: Path) -> DocumentStore:
     from shared.documents.blob_store import BlobStore
 
     return BlobStore.from_settings(settings, container)
+
+
+def _ledger(settings: Settings) -> Ledger | None:
+    """What counts requests and tokens; with a table what is used at all instances."""
+    if not settings.has_limits:
+        return None
+    ledger = Ledger(
+        Limits(settings.limit_caller_requests_per_minute, settings.limit_caller_tokens_per_day),
+        Limits(settings.limit_requests_per_minute, settings.limit_tokens_per_day),
+    )
+    if settings.limit_backend == "azure-table":
+        from shared.budgets.shared_counts import SharedCounts
+
+        connection = settings.azure_web_jobs_storage
+        if settings.limit_table_endpoint:
+            SharedCounts.at(settings.limit_table_endpoint, ledger)
+        else:
+            SharedCounts.of(connection.get_secret_value() if connection else "", ledger)
+    return ledger
 
 
 def _tracing(settings: Settings, openai: OpenAIService | None) -> "OtelTracing | None":

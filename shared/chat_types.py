@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 type Json = bool | int | float | str | list[Json] | dict[str, Json] | None
 """Any JSON value, as parsed."""
@@ -270,6 +271,22 @@ class Access:
         return (*names, _EVERYBODY) if self.open_documents else names
 
 
+class TokenMeter(Protocol):
+    """Counts the tokens of model calls in the budgets of a request."""
+
+    def reserve(self, tokens: int) -> None:
+        """Count what a call may take, before it begins.
+
+        Raises:
+            RateLimited: no tokens are left; nothing is counted.
+        """
+        ...
+
+    def correct(self, difference: int) -> None:
+        """Count the difference to what a call took; negative if it took less than was reserved."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RequestContext:
     """Data of one invocation; passed as an argument, since the stream runs in another task than the trigger."""
@@ -286,6 +303,8 @@ class RequestContext:
     """The `traceparent` that came with the request (W3C Trace Context), or empty."""
     protocol: str = ""
     """Name of the chat protocol; empty for other requests."""
+    meter: TokenMeter | None = None
+    """Counts the tokens of each model call; None: nobody counts them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ class TooLarge(SwitchboardError):
 
 
 class RateLimited(SwitchboardError):
-    """A service that the answer needs refuses more requests for now."""
+    """A caller has used up a limit, or a service that the answer needs refuses more requests for now."""
 
     status = 429
     code = "rate_limited"

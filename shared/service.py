@@ -8,6 +8,7 @@ from importlib import import_module
 from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition, Agents
 from shared.agents.turns import agent_turn, team_turn
+from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, PartHealth, RequestContext
 from shared.core.attachments import Attachment, attach
@@ -51,6 +52,8 @@ class Service:
     """Images of the documents' pages."""
     tracing: Tracing | None = None
     """Makes a trace of each turn; None if traces are off."""
+    ledger: Ledger | None = None
+    """Counts requests and tokens; None if there are no limits."""
 
     def turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """Answer with the model or with the agent of single chat; returns the events of the turn."""

@@ -16,6 +16,24 @@ from shared.settings_rules import half_configured
 class Settings(SettingsFields):
     """The settings of an app. `Settings.read` makes them and checks how they fit together."""
 
+    @property
+    def in_azure(self) -> bool:
+        """Whether the platform runs the app, and writes the headers that only it may write."""
+        return bool(self.website_site_name)
+
+    @property
+    def callers_may_prompt(self) -> bool:
+        """Whether a request may bring a system prompt."""
+        if self.chat_caller_prompts is not None:
+            return self.chat_caller_prompts
+        return not (self.in_azure and self.auth_mode == "none")
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether requests or tokens are counted."""
+        per_caller = self.limit_caller_requests_per_minute or self.limit_caller_tokens_per_day
+        return bool(per_caller or self.limit_requests_per_minute or self.limit_tokens_per_day)
+
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Settings":
         """Read the settings from environment variables.

@@ -67,6 +67,32 @@ class SettingsFields(BaseModel):
         le=1800,
         description="How long an answer may take. Azure cuts an HTTP response that stays idle for 230 seconds.",
     )
+    chat_max_tokens: int = Field(
+        default=4096,
+        ge=1,
+        le=1_000_000,
+        description="The longest answer of one model call in tokens, with what a reasoning model thinks before, "
+        "for agents too. What is longer is cut, and its finish reason is `length`. Azure OpenAI counts this number "
+        "into a deployment's tokens a minute at each call.",
+    )
+    chat_max_question_tokens: int = Field(
+        default=8000,
+        ge=1,
+        le=1_000_000,
+        description="The longest question in tokens, four bytes each, without attached files. A longer one is a 413.",
+    )
+    chat_max_prompt_tokens: int = Field(
+        default=100_000,
+        ge=1,
+        le=10_000_000,
+        description="The longest prompt of one model call in tokens, four bytes each: instructions, earlier messages, "
+        "files, sources and the question. A longer one is a 413. Also for agents.",
+    )
+    chat_caller_prompts: bool | None = Field(
+        default=None,
+        description="Whether callers may bring a system prompt (`prompt_template`, messages with the role `system`). "
+        "False: such requests are a 403. Absent: true, but false in Azure with `AUTH_MODE=none`.",
+    )
     chat_reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
         default=None,
         description="How long a reasoning model may think. Absent: the model's own default.",
@@ -216,6 +242,9 @@ class SettingsFields(BaseModel):
     website_auth_enabled: bool = Field(
         default=False, description="Set by the platform where App Service Authentication is in front of the app."
     )
+    website_site_name: str | None = Field(
+        default=None, description="Set by the platform in Azure: the name of the app there."
+    )
     access_control: Literal["on-request", "enforced"] = Field(
         default="on-request",
         description="When callers see only the documents that name them or one of their groups: if a request asks "
@@ -224,6 +253,31 @@ class SettingsFields(BaseModel):
     access_control_open_documents: bool = Field(
         default=False,
         description="With `enforced`: whether all signed-in callers see documents that name nobody, or `all`.",
+    )
+    limit_caller_requests_per_minute: int = Field(
+        default=0, ge=0, description="How many requests a caller may send in a minute. 0: no limit."
+    )
+    limit_caller_tokens_per_day: int = Field(
+        default=0,
+        ge=0,
+        description="How many tokens the model may read and write for a caller in a day (UTC). 0: no limit.",
+    )
+    limit_requests_per_minute: int = Field(
+        default=0, ge=0, description="How many requests all callers together may send in a minute. 0: no limit."
+    )
+    limit_tokens_per_day: int = Field(
+        default=0, ge=0, description="How many tokens the model may read and write in a day (UTC). 0: no limit."
+    )
+    limit_backend: Literal["memory", "azure-table"] = Field(
+        default="memory",
+        description="Where requests and tokens are counted: by each instance for itself, or by all of them, which tell "
+        "each other through Azure Table Storage within seconds.",
+    )
+    limit_table_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https://\S+$",
+        description="Address of the tables, such as `https://contoso.table.core.windows.net`, for the app's identity. "
+        "With `LIMIT_BACKEND=azure-table`. Absent: those of `AzureWebJobsStorage`.",
     )
     telemetry_content: bool = Field(default=False, description="Whether traces contain questions and answers.")
     applicationinsights_connection_string: SecretStr | None = Field(

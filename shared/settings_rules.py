@@ -19,7 +19,7 @@ INDEX_FIELDS = (
 
 def half_configured(settings: SettingsFields) -> list[str]:
     """A sentence for each setting that is missing, or that has no effect beside the others."""
-    rules = (_model, _history, _safety, _azure_services, _search, _content, _identity, _telemetry)
+    rules = (_model, _history, _safety, _azure_services, _search, _content, _identity, _limits, _telemetry)
     return [problem for rule in rules for problem in rule(settings)]
 
 
@@ -140,6 +140,14 @@ def _identity(settings: SettingsFields) -> Iterator[str]:
     if settings.access_control_open_documents and settings.access_control != "enforced":
         yield "ACCESS_CONTROL_OPEN_DOCUMENTS is true: set ACCESS_CONTROL to enforced, or unset it."
     yield from _unencrypted("AUTH_AUTHORITY", settings.auth_authority)
+
+
+def _limits(settings: SettingsFields) -> Iterator[str]:
+    in_table = settings.limit_backend == "azure-table"
+    if in_table and not (settings.limit_table_endpoint or settings.azure_web_jobs_storage):
+        yield "LIMIT_TABLE_ENDPOINT is missing: name it, or set AzureWebJobsStorage to a connection string."
+    if settings.limit_table_endpoint and not in_table:
+        yield "LIMIT_TABLE_ENDPOINT is set: set LIMIT_BACKEND to azure-table, or unset it."
 
 
 def _telemetry(settings: SettingsFields) -> Iterator[str]:

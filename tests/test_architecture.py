@@ -26,6 +26,8 @@ SDKS = {
 }
 WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
+    "shared.budgets.model",
+    "shared.budgets.shared_counts",
     "shared.chat_models.extractive.model",
     "shared.chat_models.openai_chat",
     "shared.documents.blob_store",

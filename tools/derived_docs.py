@@ -57,6 +57,10 @@ SECTIONS = {
         "[documents.md](documents.md) says where they are stored and how they are indexed.",
     ),
     "auth_mode": ("Who is calling", "[security.md](security.md) describes sign-in and access."),
+    "limit_caller_requests_per_minute": (
+        "Budgets",
+        "[security.md](security.md#what-callers-may-use) says who a caller is, and what is counted.",
+    ),
     "telemetry_content": ("Telemetry", "[observability.md](observability.md) says what is sent."),
     "history_backend": ("Storage", ""),
 }

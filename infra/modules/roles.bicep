@@ -90,7 +90,7 @@ module onStorage 'roles-on-storage.bicep' = {
           principalId: appPrincipalId
           principalType: 'ServicePrincipal'
           role: roleIds['Storage Table Data Contributor']
-          why: 'The app keeps chats in a table; the Functions host keeps its diagnostic events in another.'
+          why: 'The app keeps chats in a table, and what callers used in another; the Functions host keeps its diagnostic events in another.'
         }
       ],
       hasDeployer && ingests

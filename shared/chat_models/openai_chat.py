@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("switchboard.openai")
 
+_LONGEST_ANSWER = ("max_completion_tokens", "max_tokens")
+"""OpenAI's reasoning models refuse the second, the older name; many compatible services do not know the first."""
 _SETTING_OF_OTHERS = "`model` in AGENTS_FILE"
 """Where a model that is not the configured one is named."""
 
@@ -77,7 +79,7 @@ class OpenAIChatModel:
 
         left_out = set(self._unsupported[model.name])
         while True:
-            sent = {name: value for name, value in body.items() if name not in left_out}
+            sent = _supported(body, left_out)
             try:
                 response = await self._service.post("/chat/completions", sent, deadline=deadline)
             except openai.APIStatusError as exc:
@@ -96,8 +98,7 @@ class OpenAIChatModel:
         optional: dict[str, Json] = {
             "temperature": request.temperature,
             "seed": request.seed,
-            # OpenAI's reasoning models refuse the old name; many compatible services do not know the new one.
-            "max_completion_tokens" if official else "max_tokens": request.max_tokens,
+            _LONGEST_ANSWER[0 if official else 1]: request.max_tokens,
             "reasoning_effort": self._reasoning_effort,
             "tools": [_tool(tool) for tool in request.tools] or None,
         }
@@ -153,6 +154,15 @@ class OpenAIChatModel:
             return PartHealth(self._connection.kind, ok=False, detail=error.message, facts=facts)
         detail = f"{self._model.name} at {self._connection.host}"
         return PartHealth(self._connection.kind, ok=True, detail=detail, facts=facts)
+
+
+def _supported(body: dict[str, Json], left_out: Collection[str]) -> dict[str, Json]:
+    """The body without what the model does not support; the longest answer is then given by its other name."""
+    sent = {name: value for name, value in body.items() if name not in left_out}
+    for name, other in zip(_LONGEST_ANSWER, reversed(_LONGEST_ANSWER), strict=True):
+        if name in body and name in left_out and other not in left_out:
+            sent[other] = body[name]
+    return sent
 
 
 def _unpacked(response: "httpx2.Response") -> AsyncGenerator[bytes]:

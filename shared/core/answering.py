@@ -75,18 +75,17 @@ class Answering:
             spent: The tokens that the question cost before.
 
         Raises:
-            Unavailable: The model did not finish its answer.
+            Unavailable: The model did not finish its answer, or reached the longest answer before it began.
         """
         if self._parser and (rest := self._parser.flush()):
             yield self._shown(rest)
         if thought := unverified("".join(self._answer), known):
             yield ThoughtsAdded((thought,))
-        if self._finished is None:
-            raise Unavailable("The model's service cut its answer off. Try again.")
+        finished = _ended(self._finished, has_text=bool(self._answer))
         yield Finished(
-            reason=final_reason(self._finished),
-            usage=Usage.total(spent, self._finished.usage),
-            content_filter_results=self._finished.content_filter_results,
+            reason=final_reason(finished),
+            usage=Usage.total(spent, finished.usage),
+            content_filter_results=finished.content_filter_results,
             followup_questions=tuple(self._parser.questions) if self._parser else None,
         )
 
@@ -98,6 +97,14 @@ class Answering:
 def final_reason(finished: ModelFinished) -> str:
     """The reason why an answer ended; `stop` for one that ends in tool calls, since nothing is left to call."""
     return "stop" if finished.reason == "tool_calls" else finished.reason
+
+
+def _ended(finished: ModelFinished | None, *, has_text: bool) -> ModelFinished:
+    if finished is None:
+        raise Unavailable("The model's service cut its answer off. Try again.")
+    if finished.reason == "length" and not has_text:  # a reasoning model that thought for too long
+        raise Unavailable("The model used all its tokens (CHAT_MAX_TOKENS) before it began to answer. Ask for less.")
+    return finished
 
 
 def unverified(text: str, known: Collection[str]) -> Thought | None:

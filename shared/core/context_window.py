@@ -13,6 +13,11 @@ _IMAGE_TOKENS = 1_500
 """Tokens of the largest image at full detail. Source: OpenAI, 'Images and vision', cost of GPT-4o."""
 
 
+def tokens_in(text: str) -> int:
+    """Roughly how many tokens a text takes: four UTF-8 bytes each. At most it takes four times as many, one a byte."""
+    return len(text.encode(errors="replace")) // 4
+
+
 def estimate_tokens(message: Message) -> int:
     """Estimate the tokens of a message's words: four UTF-8 bytes a token, and four tokens for the message itself.
 
@@ -20,12 +25,12 @@ def estimate_tokens(message: Message) -> int:
     English and close for other scripts, so it errs on the safe side.
     """
     calls = "".join(call.name + call.arguments for call in message.tool_calls)
-    return 4 + len((message.content + calls).encode()) // 4
+    return 4 + tokens_in(message.content + calls)
 
 
 def estimate_attached_tokens(message: Message) -> int:
     """Estimate the tokens of a message's files and images."""
-    return sum(len(str(file).encode()) // 4 for file in message.files) + _IMAGE_TOKENS * len(message.images)
+    return sum(tokens_in(str(file)) for file in message.files) + _IMAGE_TOKENS * len(message.images)
 
 
 def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tuple[Message, ...]:

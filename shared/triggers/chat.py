@@ -10,11 +10,13 @@ from dataclasses import replace
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
+from shared.budgets.request_limits import check_request
 from shared.chat_types import ChatRequest, RequestContext
 from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import NotConfigured
 from shared.identity import access_of
+from shared.triggers.budget import admit
 from shared.triggers.errors import answering, invocation_id, json_response
 from shared.triggers.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
@@ -80,13 +82,17 @@ async def _start_turn(
     seconds = settings.agents_deadline_seconds if team else settings.chat_deadline_seconds
     deadline = asyncio.get_running_loop().time() + seconds
     caller = await service.identity.caller(request.headers)
+    admission = admit(request, service, caller)
     body = await read_body(request.stream(), resolved.reader)
     request.state.protocol = protocol = resolved.of(body.json)
     asked = replace(protocol.parse(body.json), single_turn=single_turn)
+    check_request(asked, settings)
     access = access_of(caller, settings, asked.overrides)
     asked = await service.attach(asked, body.files)
     trace_parent = request.headers.get("traceparent", "")
-    context = RequestContext(invocation_id(request), deadline, caller, access, trace_parent, protocol.name)
+    context = RequestContext(
+        invocation_id(request), deadline, caller, access, trace_parent, protocol.name, meter=admission
+    )
     events = service.team_turn(asked, context) if team else service.turn(asked, context)
     return protocol, asked, RunningTurn(events, context)
 

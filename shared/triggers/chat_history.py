@@ -6,6 +6,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
 from shared.history import HistoryStore, owner_of
+from shared.triggers.budget import admit
 from shared.triggers.errors import answering, json_response
 from shared.wire.history_body import (
     HISTORY_BODY_LIMIT,
@@ -65,4 +66,6 @@ async def delete_chat(request: Request) -> Response:
 async def _history(request: Request) -> tuple[HistoryStore, str]:
     """The history store, and the owner of the caller's chats."""
     service = await app.get_service()
-    return service.history, owner_of(await service.identity.caller(request.headers))
+    caller = await service.identity.caller(request.headers)
+    admit(request, service, caller)
+    return service.history, owner_of(caller)

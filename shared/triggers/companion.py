@@ -12,6 +12,7 @@ from shared.errors import NotConfigured
 from shared.events import Failed
 from shared.guard import SafetyEvent
 from shared.guard.companion import analyse
+from shared.triggers.budget import admit
 from shared.triggers.errors import answering, invocation_id, json_response
 from shared.triggers.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
@@ -54,6 +55,7 @@ async def _start_analysis(request: Request) -> RunningTurn[SafetyEvent]:
     settings = service.settings
     deadline = asyncio.get_running_loop().time() + settings.chat_deadline_seconds
     caller = await service.identity.caller(request.headers)
+    admit(request, service, caller)
     body = await read_body(request.stream(), lambda: JsonReader(example=ANALYSIS_EXAMPLE, list_key=EVENTS))
     buffers = parse_analysis(body.json)
     if service.safety is None:

@@ -8,6 +8,7 @@ from starlette.requests import ClientDisconnect
 
 from shared.chat_types import Json
 from shared.errors import InternalError, NotSignedIn, RateLimited, SwitchboardError, log_fault
+from shared.triggers.budget import show_limits
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
@@ -20,6 +21,9 @@ def answering(handler: Handler) -> Handler:
 
     @wraps(handler)
     async def answer(request: Request) -> Response:
+        return show_limits(request, await attempt(request))
+
+    async def attempt(request: Request) -> Response:
         try:
             return await handler(request)
         except SwitchboardError as error:

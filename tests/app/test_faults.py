@@ -72,9 +72,11 @@ async def test_a_body_at_the_limit_is_read(built_in: RunningHost, http: aiohttp.
         assert response.status == 200
 
 
-async def test_a_question_of_a_megabyte_is_answered(built_in: RunningHost, http: aiohttp.ClientSession) -> None:
-    async with http.post(built_in.url + "/chat", json=body('dental " * AND ( ' * 50_000)) as response:
-        assert response.status == 200
+async def test_a_question_of_the_longest_length_is_answered(built_in: RunningHost, http: aiohttp.ClientSession) -> None:
+    longest = ('dental " * AND ( ' * 50_000)[: 4 * 8_000 + 3]
+    for question, status in ((longest, 200), (longest + "x", 413)):
+        async with http.post(built_in.url + "/chat", json=body(question)) as response:
+            assert response.status == status
 
 
 @pytest.mark.parametrize(

@@ -188,14 +188,25 @@ async def test_a_reasoning_model_is_asked_without_what_it_refuses_and_from_then_
     assert all(chat.body["reasoning_effort"] == "low" for chat in service.chats)
 
 
-async def test_a_reasoning_model_behind_a_gateway_is_asked_without_the_old_name_of_the_token_limit(
+async def test_a_reasoning_model_behind_a_gateway_is_given_the_token_limit_by_its_new_name(
     service: OpenAIStandIn, model: OpenAIChatModel
 ) -> None:
     question = replace(QUESTION, model=service.reasoning_model, max_tokens=100)
     service.reply("one")
     service.reply("two")
     assert [ModelText("one"), ModelText("two")] == [(await ask(model, question))[0], (await ask(model, question))[0]]
-    assert ["max_tokens" in chat.body for chat in service.chats] == [True, False, False]
+    limits = [(chat.body.get("max_tokens"), chat.body.get("max_completion_tokens")) for chat in service.chats]
+    assert limits == [(100, None), (None, 100), (None, 100)]
+
+
+async def test_a_service_that_knows_no_token_limit_by_any_name_is_asked_without(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    for name in ("max_tokens", "max_completion_tokens"):
+        service.fail(400, error={"message": "no", "param": name, "code": "unsupported_parameter"})
+    service.reply("one")
+    assert (await ask(model, replace(QUESTION, max_tokens=100)))[0] == ModelText("one")
+    assert not {"max_tokens", "max_completion_tokens"} & service.chats[-1].body.keys()
 
 
 async def test_a_model_that_does_not_reason_answers_without_the_effort(service: OpenAIStandIn) -> None:

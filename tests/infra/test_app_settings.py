@@ -27,6 +27,9 @@ DEFAULT_IS_RIGHT = {
     "CHAT_DEFAULT_PROTOCOL": "callers' choice, moreSettings",
     "CHAT_VISION": "the models that are deployed see",
     "CHAT_DEADLINE_SECONDS": "made for Azure's own limit",
+    "CHAT_MAX_TOKENS": "moreSettings",
+    "CHAT_MAX_QUESTION_TOKENS": "moreSettings",
+    "CHAT_MAX_PROMPT_TOKENS": "moreSettings",
     "CHAT_AGENT": "moreSettings",
     "AGENTS_FILE": "the sample team is deployed; moreSettings",
     "AGENTS_DEADLINE_SECONDS": "ChatUI's limit is the same everywhere",
@@ -43,6 +46,7 @@ DEFAULT_IS_RIGHT = {
     "TELEMETRY_CONTENT": "off unless somebody decides otherwise, moreSettings",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "Application Insights is deployed",
     "WEBSITE_AUTH_ENABLED": "set by the platform",
+    "WEBSITE_SITE_NAME": "set by the platform",
     "DATA_DIR": "nothing is kept there: everything has a service",
 }
 """Settings that are left alone, and why."""
@@ -124,6 +128,21 @@ def test_chats_are_kept_only_where_callers_sign_in() -> None:
     signed_in = Settings.read(app_settings(authMode="bearer", authClientId=CLIENT))
     assert signed_in.history_backend == "azure-table"
     assert signed_in.auth_tenant_id == "22222222-2222-2222-2222-222222222222"
+
+
+def test_every_deployment_has_limits_that_its_instances_share_and_0_takes_one_away() -> None:
+    settings = Settings.read(app_settings(authMode="none"))
+    names = [name for name in Settings.model_fields if name.startswith("limit_") and name.endswith(("_day", "_minute"))]
+    assert len(names) == 4
+    assert all(getattr(settings, name) > 0 for name in names)
+    assert settings.limit_backend == "azure-table"
+    assert settings.limit_table_endpoint == "https://st.table.example.com/"
+    assert Settings.read(app_settings(authMode="none", tokensPerDay="0")).limit_tokens_per_day == 0
+
+
+def test_callers_bring_system_prompts_only_where_they_sign_in() -> None:
+    assert not Settings.read(app_settings(authMode="none")).callers_may_prompt
+    assert Settings.read(app_settings(authMode="bearer", authClientId=CLIENT)).callers_may_prompt
 
 
 def test_no_key_is_among_the_settings() -> None:

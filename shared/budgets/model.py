@@ -1,0 +1,87 @@
+"""A model whose calls are capped, and whose tokens are counted while somebody counts them."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText
+from shared.chat_types import Message, PartHealth, RequestContext, TokenMeter, ToolCall
+from shared.core.context_window import estimate_attached_tokens, estimate_tokens, tokens_in
+from shared.errors import SwitchboardError, TooLarge
+from shared.events import Usage
+
+
+class CappedModel:
+    """A `ChatModel` whose prompts and answers have a largest size.
+
+    Args:
+        model: What answers.
+        max_tokens: The longest answer, in tokens; a call may ask for a shorter one.
+        max_prompt_tokens: The longest prompt, in tokens.
+    """
+
+    def __init__(self, model: ChatModel, max_tokens: int, max_prompt_tokens: int) -> None:
+        self.takes_images = model.takes_images
+        self._model = model
+        self._max_tokens = max_tokens
+        self._max_prompt_tokens = max_prompt_tokens
+
+    def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
+        """Yield the model's answer as it comes; see `ChatModel.stream`.
+
+        Raises:
+            TooLarge: the prompt is too long; the model has not been asked.
+        """
+        prompt = self._checked(request.messages)
+        longest = self._max_tokens if request.max_tokens is None else min(self._max_tokens, request.max_tokens)
+        events = self._model.stream(replace(request, max_tokens=longest), context)
+        return events if context.meter is None else _counted(events, prompt, longest, context.meter)
+
+    async def check(self) -> PartHealth:
+        """Whether the model can be used now."""
+        return await self._model.check()
+
+    def _checked(self, messages: Sequence[Message]) -> int:
+        """The tokens of a prompt that may be sent."""
+        count = sum(estimate_tokens(message) + estimate_attached_tokens(message) for message in messages)
+        if count > self._max_prompt_tokens:
+            raise TooLarge(
+                f"The whole prompt takes some {count:,} tokens, and this app takes {self._max_prompt_tokens:,} "
+                "(CHAT_MAX_PROMPT_TOKENS): ask about less, or start a new chat."
+            )
+        return count
+
+
+async def _counted(
+    events: AsyncGenerator[ModelEvent], prompt: int, longest: int, meter: TokenMeter
+) -> AsyncGenerator[ModelEvent]:
+    """Pass on the events of a call, and count its tokens.
+
+    The prompt and the longest answer are counted before, so that calls at the same time cannot overdraw a budget
+    together. In the end that is corrected to the service's own count, or to an estimate where the call was given up or
+    the service does not count.
+
+    Raises:
+        RateLimited: no tokens are left for the call.
+    """
+    meter.reserve(prompt + longest)
+    written: list[str] = []
+    usage: Usage | None = None
+    has_begun = is_refused = False
+    try:
+        async with aclosing(events):
+            async for event in events:
+                has_begun = True
+                if isinstance(event, ModelText):
+                    written.append(event.text)
+                elif isinstance(event, ToolCall):
+                    written.append(event.arguments)
+                elif isinstance(event, ModelFinished):
+                    usage = event.usage
+                yield event
+    except SwitchboardError:
+        is_refused = not has_begun  # the service did no work
+        raise
+    finally:
+        estimate = 0 if is_refused else prompt + tokens_in("".join(written))
+        meter.correct((usage.total_tokens if usage else estimate) - prompt - longest)

@@ -1,0 +1,219 @@
+"""Budgets of the running app: how many requests pass, what they are told, and what is counted."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from tests.app.conftest import NO_VECTORS, hosted
+from tests.app.test_answers import body
+from tests.local.running_host import RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+"""One loop with the stand-in that the tests script."""
+
+EARLIER = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello."}]
+
+
+@asynccontextmanager
+async def limited(openai: OpenAIStandIn, data_dir: Path, **settings: str) -> AsyncGenerator[RunningHost]:
+    async with hosted(data_dir, openai.settings | NO_VECTORS | settings) as host:
+        yield host
+
+
+async def post(http: aiohttp.ClientSession, url: str, asked: Any = None) -> tuple[aiohttp.ClientResponse, bytes]:
+    async with http.post(url, json=asked or body()) as response:
+        return response, await response.read()
+
+
+async def test_of_300_at_once_just_as_many_pass_as_may(
+    openai: OpenAIStandIn, data_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    async with limited(openai, data_dir, LIMIT_CALLER_REQUESTS_PER_MINUTE="7") as app:
+        asked = len(openai.chats)
+        answers = await asyncio.gather(*(post(http, app.url + "/chat") for _ in range(300)))
+        statuses = [response.status for response, _ in answers]
+        assert (statuses.count(200), statuses.count(429)) == (7, 293)
+        assert len(openai.chats) - asked == 7
+        for response, _ in answers:
+            assert ("retry-after" in response.headers) is (response.status == 429)
+            assert response.headers["x-ratelimit-limit-requests"] == "7"
+            assert '"requests";q=7;w=60' in response.headers["ratelimit-policy"]
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("/chat", ("error",)),
+        ("/chat/stream", ("error",)),
+        ("/ask", ("error",)),
+        ("/ai-chat-2024-05-29/chat", ("error", "message")),
+        ("/rag-chat/chat/stream", ("error",)),
+        ("/semantic-kernel/multi-agent-chat/batch", ("error",)),
+        ("/semantic-kernel-python/multi-agent-chat/stream", ("error",)),
+        ("/rai/analyze", ("error",)),
+        ("/chat-history", ("error",)),
+    ],
+)
+async def test_every_route_refuses_in_the_shape_of_its_protocol(
+    used_up: RunningHost, http: aiohttp.ClientSession, path: str, error: tuple[str, ...]
+) -> None:
+    response, received = await post(http, used_up.url + path)
+    assert response.status == 429
+    assert 0 < int(response.headers["retry-after"]) <= 86_400
+    assert response.headers["x-ratelimit-remaining-tokens"] == "0"
+    told = json.loads(received)
+    for key in error:
+        told = told[key]
+    assert "10 tokens a day (UTC) from each caller" in told
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def used_up(openai: OpenAIStandIn, data_dir: Path) -> AsyncGenerator[RunningHost]:
+    """An app whose caller has used up the tokens of the day."""
+    async with (
+        limited(openai, data_dir, LIMIT_CALLER_TOKENS_PER_DAY="10") as app,
+        aiohttp.ClientSession() as http,
+    ):
+        response, _ = await post(http, app.url + "/chat")
+        assert response.status == 200
+        yield app
+
+
+async def test_a_body_is_not_needed_to_be_refused(used_up: RunningHost) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", used_up.port)
+    writer.write(b"POST /api/chat HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\n")
+    async with asyncio.timeout(60):
+        assert b" 429 " in await reader.readline()
+    writer.close()
+
+
+@pytest.mark.parametrize("path", ["/health", "/openapi.json", "/content/plan.pdf"])
+async def test_what_asks_no_model_is_not_counted(used_up: RunningHost, http: aiohttp.ClientSession, path: str) -> None:
+    async with http.get(used_up.url + path) as response:
+        assert response.status == 200
+        assert "x-ratelimit-limit-tokens" not in response.headers
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def counting(openai: OpenAIStandIn, data_dir: Path, concurrent: dict[str, str]) -> AsyncGenerator[RunningHost]:
+    """An app that counts, and refuses nothing."""
+    async with limited(openai, data_dir, LIMIT_TOKENS_PER_DAY="1000000", **concurrent) as app:
+        yield app
+
+
+async def left(http: aiohttp.ClientSession, app: RunningHost) -> int:
+    """How many tokens are left, as a route says that spends none."""
+    async with http.get(app.url + "/chat-history") as response:
+        return int(response.headers["x-ratelimit-remaining-tokens"])
+
+
+@pytest.mark.parametrize(
+    ("path", "messages", "calls"),
+    [
+        ("/chat", [], 1),
+        ("/chat/stream", [], 1),
+        ("/chat", EARLIER, 2),
+        ("/multi-agent-chat/batch", [], 2),
+    ],
+)
+async def test_every_call_of_a_turn_is_counted_as_its_service_counts(
+    counting: RunningHost,
+    openai: OpenAIStandIn,
+    http: aiohttp.ClientSession,
+    path: str,
+    messages: list[dict[str, str]],
+    calls: int,
+) -> None:
+    before, asked = await left(http, counting), len(openai.chats)
+    response, _ = await post(http, counting.url + path, {"messages": [*messages, *body()["messages"]]})
+    assert response.status == 200
+    assert len(openai.chats) - asked == calls
+    assert before - await left(http, counting) == 12 * calls
+
+
+async def test_a_turn_whose_caller_leaves_is_counted(
+    counting: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    before = await left(http, counting)
+    openai.reply("four" * 1_000, asyncio.Event())
+    number = len(openai.requests) + 1
+    async with http.post(counting.url + "/chat/stream", json=body()) as response:
+        await response.content.readline()
+        assert b"four" in await response.content.readline()
+    received = await openai.request_number(number)
+    async with asyncio.timeout(60):
+        await received.disconnected.wait()
+        while before - await left(http, counting) < 1_000:  # the turn's end comes when it comes
+            pass
+
+
+async def test_without_limits_nothing_is_said_of_them(app: RunningHost, http: aiohttp.ClientSession) -> None:
+    response, _ = await post(http, app.url + "/chat")
+    assert response.status == 200
+    assert not [name for name in response.headers if "ratelimit" in name.lower()]
+
+
+async def test_a_question_of_a_megabyte_costs_nothing(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    asked = len(openai.requests)
+    for path in ("/chat", "/chat/stream", "/multi-agent-chat/batch"):
+        response, received = await post(http, app.url + path, body("word " * 200_000))
+        assert response.status == 413
+        assert b"CHAT_MAX_QUESTION_TOKENS" in received
+    assert len(openai.requests) == asked
+
+
+async def test_a_prompt_that_is_too_long_keeps_its_status(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    asked = len(openai.requests)
+    system = {"role": "system", "content": "word " * 100_000}
+    for path in ("/chat", "/chat/stream"):
+        response, received = await post(http, app.url + path, {"messages": [system, *body()["messages"]]})
+        assert response.status == 413
+        assert b"CHAT_MAX_PROMPT_TOKENS" in received
+    assert len(openai.requests) == asked
+
+
+@pytest.mark.parametrize("path", ["/chat", "/multi-agent-chat/batch"])
+async def test_every_answer_has_a_longest_length_for_the_model(
+    team: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, path: str
+) -> None:
+    asked = len(openai.chats)
+    await post(http, team.url + path, {"messages": [*EARLIER, *body()["messages"]]})
+    assert len(openai.chats) - asked == 2
+    assert all(chat.body.get("max_tokens") in (4_000, 4_096) for chat in openai.chats[asked:])
+
+
+async def test_an_answer_that_was_cut_says_so(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    openai.reply("It pays", finish_reason="length")
+    _, received = await post(http, app.url + "/chat")
+    assert json.loads(received)["context"]["finish_reason"] == "length"
+    openai.reply(finish_reason="length")
+    response, received = await post(http, app.url + "/chat")
+    assert response.status == 503
+    assert b"CHAT_MAX_TOKENS" in received
+
+
+async def test_in_azure_an_anonymous_caller_brings_no_prompt_and_is_known_by_the_platforms_address(
+    openai: OpenAIStandIn, data_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    async with limited(openai, data_dir, LIMIT_CALLER_REQUESTS_PER_MINUTE="1", WEBSITE_SITE_NAME="func-contoso") as app:
+        for index, address in enumerate(("203.0.113.1:1", "203.0.113.2:1", "9.9.9.9, 203.0.113.1:2")):
+            async with http.post(app.url + "/chat", json=body(), headers={"X-Forwarded-For": address}) as response:
+                assert response.status == (429 if index == 2 else 200)
+        asked = body(context={"overrides": {"prompt_template": "You are a pirate."}})
+        async with http.post(app.url + "/chat", json=asked, headers={"X-Forwarded-For": "203.0.113.3:1"}) as response:
+            assert response.status == 403
+            assert "CHAT_CALLER_PROMPTS" in (await response.json())["error"]

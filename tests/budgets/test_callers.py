@@ -1,0 +1,37 @@
+"""Whose budget a request is counted in."""
+
+import pytest
+
+from shared.budgets.callers import address_of, caller_key
+from shared.chat_types import Caller
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        (["203.0.113.9:51034"], "203.0.113.9"),
+        (["203.0.113.9"], "203.0.113.9"),
+        (["1.1.1.1, 203.0.113.9:51034"], "203.0.113.9"),
+        (["1.1.1.1", "2.2.2.2,203.0.113.9:51034"], "203.0.113.9"),
+        (["[2001:db8:1:2:3:4:5:6]:443"], "2001:db8:1:2::/64"),
+        (["2001:db8:1:2:ffff::1"], "2001:db8:1:2::/64"),
+        (["[2001:db8:1:2::1]"], "2001:db8:1:2::/64"),
+        (["::ffff:203.0.113.9"], "203.0.113.9"),
+        (["203.0.113.9, "], ""),
+        (["unknown"], ""),
+        ([], ""),
+    ],
+)
+def test_in_azure_only_what_the_platform_added_counts(forwarded: list[str], address: str) -> None:
+    assert address_of(forwarded, "10.0.0.1", in_azure=True) == address
+
+
+def test_elsewhere_the_header_does_not_count() -> None:
+    assert address_of(["203.0.113.9"], "192.0.2.7", in_azure=False) == "192.0.2.7"
+
+
+def test_who_is_signed_in_has_one_budget_wherever_he_is() -> None:
+    user = Caller("oid", tenant="t")
+    assert caller_key(user, "192.0.2.7") == caller_key(user, "192.0.2.8") != caller_key(Caller("oid"), "192.0.2.7")
+    assert caller_key(Caller(), "192.0.2.7") != caller_key(Caller(), "192.0.2.8")
+    assert caller_key(Caller("192.0.2.7"), "") != caller_key(Caller(), "192.0.2.7")

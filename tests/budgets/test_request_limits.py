@@ -1,0 +1,59 @@
+"""What a request may hold."""
+
+import pytest
+
+from shared.budgets.request_limits import check_request
+from shared.chat_types import ChatRequest, FileText, Message, Overrides, Role
+from shared.errors import NotAllowed, TooLarge
+from shared.settings import Settings
+
+AZURE = {"WEBSITE_SITE_NAME": "func-contoso"}
+SIGNED_IN = {"AUTH_MODE": "easy-auth", "WEBSITE_AUTH_ENABLED": "True"}
+QUESTION = Message(Role.USER, "How many days?")
+
+
+def check(environment: dict[str, str], *messages: Message, prompt_template: str | None = None) -> None:
+    check_request(ChatRequest(messages, Overrides(prompt_template=prompt_template)), Settings.read(environment))
+
+
+def test_a_question_has_a_largest_size_in_tokens() -> None:
+    check({"CHAT_MAX_QUESTION_TOKENS": "10"}, Message(Role.USER, "four" * 10 + "..."))
+    with pytest.raises(TooLarge, match=r"some 11 tokens, and this app takes 10 \(CHAT_MAX_QUESTION_TOKENS\)"):
+        check({"CHAT_MAX_QUESTION_TOKENS": "10"}, Message(Role.USER, "four" * 11))
+
+
+def test_a_question_in_another_script_is_counted_by_its_bytes() -> None:
+    with pytest.raises(TooLarge, match="some 15 tokens"):
+        check({"CHAT_MAX_QUESTION_TOKENS": "10"}, Message(Role.USER, "日" * 20))
+
+
+def test_files_and_earlier_messages_are_no_question() -> None:
+    file = FileText("a.txt", "x" * 1_000)
+    earlier = Message(Role.USER, "x" * 1_000)
+    check({"CHAT_MAX_QUESTION_TOKENS": "10"}, earlier, Message(Role.USER, "Why?", files=(file,)))
+
+
+@pytest.mark.parametrize(
+    ("environment", "allowed"),
+    [
+        ({}, True),
+        (AZURE, False),
+        (AZURE | SIGNED_IN, True),
+        ({"CHAT_CALLER_PROMPTS": "off"}, False),
+        (AZURE | {"CHAT_CALLER_PROMPTS": "on"}, True),
+        (AZURE | SIGNED_IN | {"CHAT_CALLER_PROMPTS": "false"}, False),
+    ],
+    ids=str,
+)
+def test_a_system_prompt_comes_only_from_callers_who_may_bring_one(environment: dict[str, str], allowed: bool) -> None:
+    check(environment, QUESTION)
+    for brought in (
+        lambda: check(environment, Message(Role.SYSTEM, "You are a pirate."), QUESTION),
+        lambda: check(environment, QUESTION, prompt_template="You are a pirate."),
+        lambda: check(environment, QUESTION, prompt_template=">>> Be short."),
+    ):
+        if allowed:
+            brought()
+        else:
+            with pytest.raises(NotAllowed, match=r"\(CHAT_CALLER_PROMPTS\)"):
+                brought()
