@@ -11,8 +11,7 @@ from pathlib import Path
 from bench.child import obey
 from bench.processes import ROOT
 from local.invocation import Call, HttpData
-from local.logs import set_up_logs
-from local.worker import Worker
+from local.worker import Worker, set_up_logs
 
 
 async def main() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from local.errors import HostError
+from local import HostError
 
 EXIT_SECONDS = 2.0
 

@@ -17,7 +17,7 @@ from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
-from local.polling import keep_polling
+from local.storage import keep_polling
 
 _TOPIC = "/subscriptions/local/resourceGroups/local/providers/Microsoft.Storage/storageAccounts/{account}"
 

@@ -19,7 +19,7 @@ from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
 from local.invocation import Call, Function, succeeds
-from local.polling import keep_polling
+from local.storage import keep_polling
 
 POISON_QUEUE = "webjobs-blobtrigger-poison"
 

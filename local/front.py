@@ -11,8 +11,7 @@ from uuid import uuid4
 
 from aiohttp import web
 
-from local import cors
-from local.errors import HostError
+from local import HostError
 from local.invocation import Call, Function, HttpData
 from local.proxy import BadBody, Proxy, WorkerUnreachable, target
 from local.routing import Matched, NotAllowed, Route, decode_path, find
@@ -92,9 +91,9 @@ class Front:
         if task is not None:
             self._running.add(task)
             task.add_done_callback(self._running.discard)
-        if self._cors.origins and cors.is_preflight(request.method, request.headers):
-            return web.Response(status=204, headers=cors.preflight_headers(self._cors, request.headers))
-        extra = cors.answer_headers(self._cors, request.headers)
+        if self._cors.origins and _is_preflight(request.method, request.headers):
+            return web.Response(status=204, headers=_preflight_headers(self._cors, request.headers))
+        extra = _cors_headers(self._cors, request.headers)
         match find(self._routes, request.method, decode_path(target(request).partition("?")[0])):
             case Matched(name, parameters):
                 return await self._invocation(request, self._functions[name], parameters, extra)
@@ -144,3 +143,31 @@ class Front:
             _log.error("%s %s: the worker did not answer: %r", call.invocation_id, call.function.name, exc.__cause__)
             answered(500)
             return web.Response(status=500, text="The function did not answer.", headers=extra)
+
+
+def _is_preflight(method: str, headers: Mapping[str, str]) -> bool:
+    """Tell whether a browser asks for permission rather than for the thing itself."""
+    return method == "OPTIONS" and "Origin" in headers and "Access-Control-Request-Method" in headers
+
+
+def _preflight_headers(cors: Cors, headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the permission, empty where the origin is not allowed."""
+    allowed = _cors_headers(cors, headers)
+    if "Access-Control-Allow-Origin" in allowed:
+        allowed["Access-Control-Allow-Methods"] = headers["Access-Control-Request-Method"]
+        if "Access-Control-Request-Headers" in headers:
+            allowed["Access-Control-Allow-Headers"] = headers["Access-Control-Request-Headers"]
+    return allowed
+
+
+def _cors_headers(cors: Cors, headers: Mapping[str, str]) -> dict[str, str]:
+    """Return what lets the caller's page read an answer, empty without CORS or without an origin."""
+    origin = headers.get("Origin")
+    if not cors.origins or origin is None:
+        return {}
+    if "*" in cors.origins:
+        return {"Access-Control-Allow-Origin": "*"}
+    if origin.lower() not in {allowed.lower() for allowed in cors.origins}:
+        return {"Vary": "Origin"}
+    allowed = {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
+    return allowed | ({"Access-Control-Allow-Credentials": "true"} if cors.credentials else {})

@@ -9,15 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from local import greeting
-from local.errors import HostError
+from local import HostError, greeting
 from local.front import Front
-from local.logs import set_up_logs, show_worker_warnings
 from local.proxy import Proxy
 from local.rai_service.beside_host import reference_service_if_wanted
 from local.routing import Route, build_route
 from local.settings_file import HostFile, LocalSettings, apply_local_settings, read_host_file
-from local.worker import LOOPBACK, App, Worker
+from local.worker import LOOPBACK, App, Worker, set_up_logs, show_worker_warnings
 
 type WhenAsked = Callable[[Callable[[], object] | None], None]
 

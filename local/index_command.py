@@ -18,7 +18,7 @@ from types import TracebackType
 
 from tqdm import tqdm
 
-from local.errors import HostError
+from local import HostError
 from local.rai_service.beside_host import is_wanted
 from local.settings_file import apply_local_settings
 from shared.app import kept_folders, open_index, open_target

@@ -18,8 +18,8 @@ from azure.storage.queue import QueueMessage
 from azure.storage.queue.aio import QueueClient
 
 from local.invocation import Call, Function, succeeds
-from local.polling import keep_polling
-from local.trigger_options import TriggerOptions
+from local.settings_file import TriggerOptions
+from local.storage import keep_polling
 
 LEASE_SECONDS = 600
 """How long a message is invisible if the host dies with it; while it lives it renews that."""

@@ -2,7 +2,7 @@
 
 Sources: `WebScriptHostHttpRoutesManager` of Azure/azure-functions-host (GET also answers HEAD; HEAD elsewhere is a 405;
 any other wrong method is a 404), `WebJobsRouteBuilder` of Azure/azure-webjobs-sdk-extensions (literal segments before
-parameters, more constraints before fewer, longer before shorter), ASP.NET Core's template matcher (constraints).
+parameters, longer before shorter). Constraints such as `{id:int}` are refused: no route of this app has one.
 """
 
 import re
@@ -10,12 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from local.errors import HostError
-from local.route_constraints import Check, build_check
+from local import HostError
 
 _PARAMETER = re.compile(r"\{((?:[^{}]|\{\{|\}\})*)\}")
 _NAME_AND_REST = re.compile(r"(\*{0,2})([A-Za-z_][\w-]*)(.*?)(\?)?", re.DOTALL)
-_CONSTRAINT = re.compile(r":([a-z]+)(?:\((.*?)\))?(?=:|$)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +22,6 @@ class Parameter:
 
     name: str
     """The key of its value."""
-    checks: tuple[Check, ...]
-    """All must hold for the value."""
     catch_all: bool
     """`{*name}`: the rest of the path, which may be empty."""
     optional: bool
@@ -54,10 +50,8 @@ class Route:
         found = self.pattern.fullmatch(path)
         if found is None:
             return None
-        pairs = [(parameter, value) for parameter, value in zip(self.parameters, found.groups(), strict=True) if value]
-        if all(check(value) for parameter, value in pairs for check in parameter.checks):
-            return {parameter.name: value for parameter, value in pairs}
-        return None
+        pairs = zip(self.parameters, found.groups(), strict=True)
+        return {parameter.name: value for parameter, value in pairs if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +149,7 @@ def decode_path(raw: str) -> str:
 def _rank(segment: str, found: Sequence[Parameter]) -> tuple[int, int, str]:
     if not found or not segment.startswith("{"):
         return (0, 0, segment.lower())
-    return (2 if found[0].catch_all else 1, -len(found[0].checks), "")
+    return (2 if found[0].catch_all else 1, 0, "")
 
 
 def _read_segment(function: str, segment: str) -> tuple[str, list[Parameter]]:
@@ -178,13 +172,6 @@ def _read_parameter(function: str, text: str) -> Parameter:
     if parts is None:
         raise HostError(f"Function {function}: '{{{text}}}' in its route is not a parameter.")
     stars, name, rest, optional = parts.groups()
-    checks: list[Check] = []
-    end = 0
-    for constraint in _CONSTRAINT.finditer(rest):
-        if constraint.start() != end:
-            break
-        checks.append(build_check(function, constraint[1], constraint[2] or ""))
-        end = constraint.end()
-    if end != len(rest):
-        raise HostError(f"Function {function}: this host does not know '{rest[end:]}' in the route's '{{{text}}}'.")
-    return Parameter(name, tuple(checks), bool(stars), optional is not None)
+    if rest:
+        raise HostError(f"Function {function}: this host does not know '{rest}' in the route's '{{{text}}}'.")
+    return Parameter(name, bool(stars), optional is not None)

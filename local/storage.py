@@ -1,16 +1,24 @@
-"""A storage account, found by the `connection` of a trigger as the Functions host finds it."""
+"""A storage account, found by the `connection` of a trigger as the Functions host finds it, and how it is polled."""
 
+import asyncio
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from azure.core.credentials_async import AsyncTokenCredential
+from azure.core.exceptions import AzureError
 from azure.storage.blob.aio import BlobServiceClient, ContainerClient
 from azure.storage.queue.aio import QueueClient, QueueServiceClient
 
-from local.errors import HostError
+from local import HostError
 
+SHORTEST_WAIT_SECONDS = 0.1
+"""Between two polls, after something came."""
+LONGEST_WAIT_SECONDS = 1.0
+"""Between two polls, after nothing came for a while."""
+
+_log = logging.getLogger(__name__)
 _PATIENCE: dict[str, Any] = {"retry_total": 0, "connection_timeout": 5, "read_timeout": 30}
 """Seconds, but for the number of retries: a poller asks again anyway."""
 
@@ -80,3 +88,27 @@ class StorageAccount:
 def is_loopback(url: str) -> bool:
     """Whether an account's address is this machine's: an emulator."""
     return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+
+
+async def keep_polling(poll: Callable[[], Awaitable[bool]], what: str) -> NoReturn:
+    """Poll until cancelled. That the storage cannot be used is said once, and so is that it can be used again.
+
+    Args:
+        poll: asks once, and tells whether there was something; may raise what the SDK raises.
+        what: is polled, for the log.
+    """
+    down, wait = False, SHORTEST_WAIT_SECONDS
+    while True:
+        wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+        try:
+            if await poll():
+                wait = SHORTEST_WAIT_SECONDS
+        except AzureError as exc:
+            if not down:
+                _log.warning("%s cannot be polled (%s); trying again until it can", what, type(exc).__name__)
+            down = True
+        else:
+            if down:
+                _log.warning("%s can be polled again", what)
+            down = False
+        await asyncio.sleep(wait)

@@ -10,8 +10,8 @@ from local.blob_events import BlobEvents
 from local.blob_trigger import POISON_QUEUE, BlobTrigger
 from local.invocation import Call, Function
 from local.queue_trigger import QueueTrigger
+from local.settings_file import TriggerOptions
 from local.storage import StorageAccount, is_loopback
-from local.trigger_options import TriggerOptions
 
 CONTENT_CONNECTION = "CONTENT_STORAGE"
 """The connection of the account whose blobs Event Grid tells of in Azure."""

@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from local.errors import HostError
+from local import HostError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _END_SECONDS = 3.0

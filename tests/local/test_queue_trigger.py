@@ -20,7 +20,7 @@ from azure.storage.queue.aio import QueueClient
 
 from local.invocation import Call, Function
 from local.queue_trigger import LEASE_SECONDS, QueueTrigger
-from local.trigger_options import TriggerOptions
+from local.settings_file import TriggerOptions
 from tests.clock import Clock
 from tests.local.running_host import RunningHost, host_beside, refused_host
 from tests.local.small_apps import write_app

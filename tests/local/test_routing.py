@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.errors import HostError
+from local import HostError
 from local.routing import Matched, NotAllowed, Route, build_route, decode_path, find
 
 
@@ -38,8 +38,6 @@ def chosen(path: str, *templates: str, prefix: str = "api") -> tuple[str, dict[s
         ("/api/a/1", "a/{id?}", {"id": "1"}),
         ("/api/a", "a/{id?}", {}),
         ("/api/a/1/2", "a/{id?}/{more?}", {"id": "1", "more": "2"}),
-        ("/api/a", "a/{id:int?}", {}),
-        ("/api/a/x", "a/{id:int?}", None),
         ("/api/f/report.pdf", "f/{name}.{extension}", {"name": "report", "extension": "pdf"}),
         ("/other/chat", "chat", None),
         ("/admin/chat", "{*all}", None),
@@ -51,41 +49,9 @@ def test_a_template_matches_as_in_functions(path: str, template: str, parameters
 
 
 @pytest.mark.parametrize(
-    ("constraint", "accepted", "refused"),
-    [
-        ("int", ["1", "-5", "2147483647"], ["x", "1.5", "2147483648", "١"]),
-        ("long", ["2147483648"], ["9223372036854775808", "9" * 5000]),
-        ("bool", ["true", "FALSE"], ["yes"]),
-        ("decimal", ["49.99", "-1,000.01"], ["1e3", "x"]),
-        ("double", ["1.5e8"], ["x"]),
-        ("float", ["-.5"], ["x"]),
-        ("guid", ["CD2C1638-1638-72D5-1638-DEADBEEF1638"], ["CD2C1638"]),
-        ("alpha", ["Rick"], ["Rick1", "Ré"]),
-        ("length(3)", ["abc"], ["ab", "abcd"]),
-        ("length(2,3)", ["ab", "abc"], ["a", "abcd"]),
-        ("minlength(2)", ["ab"], ["a"]),
-        ("maxlength(2)", ["ab"], ["abc"]),
-        ("min(18)", ["18"], ["17", "x"]),
-        ("max(120)", ["120"], ["121"]),
-        ("range(18,120)", ["18", "120"], ["17", "121"]),
-        (r"regex(^\d{{3}}-\d{{4}}$)", ["123-4567"], ["12-4567"]),
-        ("required", ["a"], []),
-        ("int:min(5)", ["5"], ["4", "x"]),
-    ],
-)
-def test_a_constraint_decides_over_the_value(constraint: str, accepted: list[str], refused: list[str]) -> None:
-    template = f"a/{{value:{constraint}}}"
-    assert [chosen(f"/api/a/{value}", template) for value in accepted] == [
-        (template, {"value": value}) for value in accepted
-    ]
-    assert [chosen(f"/api/a/{value}", template) for value in refused] == [None] * len(refused)
-
-
-@pytest.mark.parametrize(
     ("path", "templates", "winner"),
     [
         ("/api/items/recent", ["items/{id}", "items/recent"], "items/recent"),
-        ("/api/items/7", ["items/{id}", "items/{id:int}"], "items/{id:int}"),
         ("/api/items/7", ["{*all}", "items/{id}"], "items/{id}"),
         ("/api/items/7/parts", ["items/{*rest}", "items/{id}/parts"], "items/{id}/parts"),
         ("/api/chat/stream", ["{protocol}/stream", "chat/{what}"], "chat/{what}"),
@@ -148,15 +114,13 @@ def test_a_path_is_decoded_once_as_kestrel_does(raw: str, decoded: str) -> None:
 
 @given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E)))
 def test_any_path_can_be_decoded_and_looked_up(path: str) -> None:
-    find(routes("content/{*path}", "a/{id:int}", "{x}.{y}"), "GET", decode_path("/" + path))
+    find(routes("content/{*path}", "a/{id}", "{x}.{y}"), "GET", decode_path("/" + path))
 
 
 @pytest.mark.parametrize(
     ("template", "complaint"),
     [
-        ("a/{id:even}", "'even'"),
-        ("a/{id:length(x)}", "'length(x)'"),
-        ("a/{id:regex([)}", "cannot be read"),
+        ("a/{id:int}", "':int'"),
         ("a/{id=5}", "'=5'"),
         ("a/{id", "brace"),
         ("a/{}", "not a parameter"),

@@ -4,9 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from local.errors import HostError
-from local.settings_file import Cors, LocalSettings, apply_local_settings, read_host_file, read_local_settings
-from local.trigger_options import TriggerOptions
+from local import HostError
+from local.settings_file import (
+    Cors,
+    LocalSettings,
+    TriggerOptions,
+    apply_local_settings,
+    read_host_file,
+    read_local_settings,
+)
 
 
 def write(directory: Path, name: str, text: str) -> Path:

@@ -29,7 +29,7 @@ async def chat_stream(req: Request) -> JSONResponse:
             '@app.route(route="a")\nasync def a(wrong: Request) -> JSONResponse: ...',
             ["cannot load the a function", "wrong"],
         ),
-        (f'@app.route(route="a/{{id:odd}}"){CHAT.split(")", 1)[1]}', ["Function chat_stream", "'odd'"]),
+        (f'@app.route(route="a/{{id:odd}}"){CHAT.split(")", 1)[1]}', ["Function chat_stream", "':odd'"]),
     ],
 )
 def test_an_app_that_cannot_be_indexed_is_explained_without_a_trace(
