@@ -97,6 +97,7 @@ description
 wire
 agents
 telemetry
+budgets
 core
 ingestion
 guard
