@@ -2,12 +2,17 @@
 PYTHON := .venv/bin/python
 DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
+# The unit tests: neither the hosted app nor what generates requests for it is even read. tests/kinds.py finds them.
+UNIT := -m unit -n 2 --dist loadfile --ignore tests/app -p no:schemathesis
 export PORT
 
-.PHONY: run index sync test bench check format requirements docs goldens proto setup
+.PHONY: help run index sync test unit coverage live bench check format requirements docs goldens proto setup
+
+help: ## say what each command does
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
-run: setup
+run: setup ## serve the app on http://127.0.0.1:7071/api; PORT=7072 moves it, HOST=func uses Core Tools
 	@$(PYTHON) -m local.index_command --first samples/documents
 ifneq ($(and $(filter func,$(HOST)),$(shell command -v func)),)
 	@. .venv/bin/activate && func start --port $(or $(PORT),7071)
@@ -18,45 +23,56 @@ endif
 	@$(PYTHON) -m local --try "$(QUESTION)"
 endif
 
-index: setup
+index: setup ## index a folder of documents: make index DOCS=folder
 	@$(PYTHON) -m local.index_command "$(DOCS)"
 
-sync: setup
+sync: setup ## index what has changed in the container of documents
 	@$(PYTHON) -m local.index_command --sync
 
-test: setup
-	@$(PYTHON) -m pytest
+test: setup ## run all tests, or those of a part: make test T=tests/wire
+ifdef T
+	@$(PYTHON) -m pytest --durations=10 $(T)
+else
+	@$(PYTHON) -m pytest --durations=10 $(UNIT)
+	@$(PYTHON) -m pytest --durations=20 -m "not unit"
+endif
 
-# With BENCH=team only that one.
-bench: setup
+unit: setup ## run the tests that start no process, on two cores
+	@$(PYTHON) -m pytest --durations=10 $(UNIT)
+
+coverage: setup ## run the unit tests and report which lines of shared/ they reach
+	@COVERAGE_CORE=sysmon $(PYTHON) -m pytest $(UNIT) --cov=shared --cov-report=term:skip-covered
+
+live: setup ## run the contract tests against the real services that the settings name
+	@$(PYTHON) -m tests.live
+
+bench: setup ## run the benchmarks, or one: make bench BENCH=team
 	@$(PYTHON) -m bench $(BENCH)
 
-check: setup
+check: setup ## check lint, formats, types, infra/ and generated files
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/pyright
 	@$(PYTHON) tools/requirements.py --check
 	@$(PYTHON) tools/bicep.py
-	@$(PYTHON) -m pytest tests/infra
 	@$(PYTHON) tools/derived_docs.py --check
 
-format: setup
+format: setup ## format, and mend what the linter can
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-requirements: setup
+requirements: setup ## write requirements.txt from uv.lock
 	@$(PYTHON) tools/requirements.py
 
-docs: setup
+docs: setup ## write the parts of docs/ that the code decides: settings, tables of protocols
 	@$(PYTHON) tools/derived_docs.py
 
-# Rewrites the expected bytes of every protocol, and the documentation's tables of protocols; review them with git diff.
-goldens: setup
+goldens: setup ## write the expected bytes of every protocol and the docs' tables of protocols; review with git diff
 	@$(PYTHON) -m tests.wire
 	@$(PYTHON) tools/derived_docs.py
 
-proto: setup
+proto: setup ## generate the gRPC messages of rai.proto
 	@$(PYTHON) tools/proto.py
 
-setup:
-	@python3 tools/setup.py
+setup: ## install everything that uv.lock names
+	@cd / && python3 "$(CURDIR)/tools/setup.py" # from elsewhere: pyenv would insist on .python-version for any python3

@@ -1,12 +1,16 @@
 """What tests of several parts need, once for all of them."""
 
+import fcntl
 import signal
+import tempfile
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from hypothesis import settings
 
+from tests import blocking, kinds
 from tests.clients.ai_chat_protocol import install_clients
 from tests.clients.semantic_kernel.package import install_package
 from tests.clock import Clock
@@ -17,8 +21,25 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # The same examples each time, however slow the machine is; `--hypothesis-profile default` looks for new ones.
 settings.load_profile("ci")
 
+LIVE = Path(__file__).parent / "live"
 INSTALLED = {"azurite": install_azurite, "npm_clients": install_clients, "semantic_kernel": install_package}
 """What tests with these fixtures run, and what installs it."""
+
+
+def pytest_configure() -> None:
+    """Let no unit test start a process."""
+    kinds.forbid_processes()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the tests of real services to `make live`."""
+    return True if collection_path == LIVE and config.option.markexpr != "live" else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Find the unit tests."""
+    kinds.mark_unit_tests(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -28,7 +49,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     needed = {name for item in session.items if isinstance(item, pytest.Function) for name in item.fixturenames}
     for name, install in INSTALLED.items():
         if name in needed:
-            install()
+            with (Path(tempfile.gettempdir()) / f"switchboard-{name}.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # of several test processes, the second finds it done
+                install()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Watch a unit test: it starts no process, and nothing in `shared` blocks its event loop."""
+    kinds.entering(item)
+    blocking.watch(kinds.is_unit(item))
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -19,6 +19,8 @@ from tests.local.running_host import RunningHost
 from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.openai_service import OpenAIStandIn
 
+UNKNOWN_ID = "5f0c3f7e-8f5b-4c39-9d55-6f1f6f0f4b1a"
+
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in that the tests script."""
 
@@ -241,7 +243,7 @@ async def test_turns_at_the_same_time_are_all_recorded_as_pairs(
     assert [message["role"] for message in await chats.messages(chat)] == ["user", "assistant"] * 8
 
 
-@pytest.mark.parametrize("state", [str(uuid4()), "not an id", {"id": 7}, None, [], {"id": str(uuid4())}])
+@pytest.mark.parametrize("state", [UNKNOWN_ID, "not an id", {"id": 7}, None, [], {"id": UNKNOWN_ID}])
 async def test_a_conversation_that_is_not_ours_is_nobodys_business(
     host: RunningHost, http: aiohttp.ClientSession, state: Any
 ) -> None:

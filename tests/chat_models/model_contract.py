@@ -64,6 +64,11 @@ async def answer(model: ChatModel, request: ModelRequest = REQUEST) -> Answer:
 
 
 class ModelContract:
+    other_model = OpenAIStandIn.other_model
+    """Another model of the service."""
+    repeats_itself = True
+    """Whether it gives the same answer to the same request."""
+
     async def test_the_answer_begins_once_with_what_it_is_and_ends_once_with_why(self, model: ChatModel) -> None:
         got = await answer(model)
         assert got.last_is_finished
@@ -79,36 +84,21 @@ class ModelContract:
         assert all(got.pieces)
 
     async def test_a_request_may_be_for_another_model_of_the_service(self, model: ChatModel) -> None:
-        got = await answer(model, replace(REQUEST, model=OpenAIStandIn.other_model))
+        got = await answer(model, replace(REQUEST, model=self.other_model))
         assert got.text
         assert [finished.reason for finished in got.finished] == ["stop"]
-
-    async def test_others_get_their_turn_between_two_pieces(self, model: ChatModel) -> None:
-        turns = 0
-        stopped = asyncio.Event()
-
-        async def take_turns() -> None:
-            nonlocal turns
-            while not stopped.is_set():
-                turns += 1
-                await asyncio.sleep(0)
-
-        others = asyncio.create_task(take_turns())
-        async with aclosing(model.stream(REQUEST, CONTEXT)) as events:
-            seen = {turns async for event in events if isinstance(event, ModelText)}
-        stopped.set()
-        await others
-        assert len(seen) > 1
 
     async def test_an_answer_that_is_closed_early_ends_cleanly_and_the_next_one_is_whole(
         self, model: ChatModel
     ) -> None:
         whole = await answer(model)
         events = model.stream(REQUEST, CONTEXT)
-        first = [await anext(events), await anext(events)]
+        while not isinstance(await anext(events), ModelText):
+            pass  # before its text it says what it is, and maybe what a filter found
         await events.aclose()
-        assert isinstance(first[1], ModelText)
-        assert (await answer(model)).text == whole.text
+        again = await answer(model)
+        assert again.last_is_finished
+        assert again.text == whole.text or not self.repeats_itself
 
     async def test_a_cancelled_answer_is_cancelled(self, model: ChatModel) -> None:
         started = asyncio.Event()
@@ -128,7 +118,8 @@ class ModelContract:
     async def test_answers_at_the_same_time_do_not_mix(self, model: ChatModel) -> None:
         alone = (await answer(model)).text
         together = await asyncio.gather(*(answer(model) for _ in range(10)))
-        assert [got.text for got in together] == [alone] * 10
+        assert all(got.text and got.last_is_finished for got in together)
+        assert not self.repeats_itself or [got.text for got in together] == [alone] * 10
 
     async def test_it_says_what_it_is(self, model: ChatModel) -> None:
         health = await model.check()

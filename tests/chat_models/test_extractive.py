@@ -1,17 +1,19 @@
+import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import aclosing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.chat_models import ChatModel, ModelRequest, Tool
+from shared.chat_models import ChatModel, ModelRequest, ModelText, Tool
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_models.extractive.statements import statements_of
 from shared.chat_types import FileText, Message, Passage, Role
 from shared.core.prompts import SEARCH_TOOL
 from shared.events import Usage
-from tests.chat_models.model_contract import REQUEST, Answer, ModelContract, answer
+from tests.chat_models.model_contract import CONTEXT, REQUEST, Answer, ModelContract, answer
 
 DONT_KNOW = "I don't know: the documents say nothing about that."
 WEISS_NICHT = "Das weiß ich nicht: In den Dokumenten steht nichts dazu."
@@ -76,6 +78,23 @@ class TestExtractive(ModelContract):
     @pytest.fixture
     def model(self) -> ChatModel:
         return ExtractiveModel()
+
+    async def test_others_get_their_turn_between_two_pieces(self, model: ChatModel) -> None:
+        turns = 0
+        stopped = asyncio.Event()
+
+        async def take_turns() -> None:
+            nonlocal turns
+            while not stopped.is_set():
+                turns += 1
+                await asyncio.sleep(0)
+
+        others = asyncio.create_task(take_turns())
+        async with aclosing(model.stream(REQUEST, CONTEXT)) as events:
+            seen = {turns async for event in events if isinstance(event, ModelText)}
+        stopped.set()
+        await others
+        assert len(seen) > 1
 
 
 async def test_the_answer_is_the_matching_sentence_without_markup_and_with_its_citation() -> None:

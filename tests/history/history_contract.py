@@ -18,7 +18,8 @@ ODD_OWNERS = (
     "c-",
     "x" * 40_000,
 )
-NO_IDS = ("", "no-such-id", "../..", "' or 1 eq 1", "%00", "c-", str(uuid4()), str(uuid4()).upper(), "💬", "a" * 5_000)
+UNKNOWN_ID = "5f0c3f7e-8f5b-4c39-9d55-6f1f6f0f4b1a"
+NO_IDS = ("", "no-such-id", "../..", "' or 1 eq 1", "%00", "c-", UNKNOWN_ID, UNKNOWN_ID.upper(), "💬", "a" * 5_000)
 ODD_TEXTS = (
     "👩‍👩‍👧‍👦🏳️‍🌈",
     "\x00\x01\x1f\x7f\x85\u2028\ufeff\uffff",

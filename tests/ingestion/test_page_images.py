@@ -1,5 +1,6 @@
 """Images of pages are made with the passages of a PDF, replaced and removed with them."""
 
+import asyncio
 import shutil
 from collections.abc import AsyncGenerator, Sequence
 from io import BytesIO
@@ -143,7 +144,7 @@ async def test_a_fault_of_the_vectors_leaves_the_document_for_the_next_time(
 async def test_a_pdf_that_is_damaged_while_it_is_indexed_is_indexed_as_it_was_read(place: Pictured) -> None:
     class Meanwhile(LengthEmbedder):
         async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-            shutil.copy(FILES / "damaged.pdf", place.docs / "a.pdf")
+            await asyncio.to_thread(shutil.copy, FILES / "damaged.pdf", place.docs / "a.pdf")
             return await super().embed(texts)
 
     place.embedder = Meanwhile()

@@ -1,0 +1,105 @@
+"""Tells which tests need nothing but this Python process: `make unit` runs those, and no list has to be kept."""
+
+import inspect
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+HOSTED = Path(__file__).parent / "app"
+"""The tests of the hosted app: none of them is a unit test, so that `make unit` need not even read them."""
+UNIT = "unit"
+"""The mark that `mark_unit_tests` puts on them."""
+STARTERS = frozenset({"subprocess", "Popen", "create_subprocess_exec", "create_subprocess_shell"})
+"""The names with which code starts a process."""
+FOLLOWED = ("tests", "bench", "tools")
+"""The packages whose code is searched for them; what the product starts is found by `forbid_processes`."""
+
+_running_unit_test = False
+
+
+def mark_unit_tests(items: list[pytest.Item]) -> None:
+    """Mark each test outside `HOSTED`, and not of a real service, that starts no process, nor do its fixtures."""
+    for item in items:
+        elsewhere = HOSTED in item.path.parents or item.get_closest_marker("live")
+        if not elsewhere and not any(starts_process(code) for code in _code_of(item)):
+            item.add_marker(UNIT)
+
+
+def is_unit(item: pytest.Item) -> bool:
+    """Whether it has the mark."""
+    return item.get_closest_marker(UNIT) is not None
+
+
+def forbid_processes() -> None:
+    """Fail each marked test that starts a process all the same, for the rest of this run."""
+    sys.addaudithook(_audit)
+
+
+def entering(item: pytest.Item) -> None:
+    """Say which test runs from now on."""
+    global _running_unit_test  # noqa: PLW0603  an audit hook has no other way to know
+    _running_unit_test = is_unit(item)
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "subprocess.Popen" and _running_unit_test and arguments[0] != "uname":  # which `platform` asks
+        raise AssertionError("This test starts a process in a way that tests/kinds.py does not find.")
+
+
+def _code_of(item: pytest.Item) -> Iterator[FunctionType]:
+    """The test's function and those of all its fixtures."""
+    if not isinstance(item, pytest.Function):
+        return
+    found: Any = inspect.unwrap(item.obj)
+    yield getattr(found, "__func__", found)
+    for name in item.fixturenames:
+        # pytest has no public way to the functions behind a test's fixtures
+        for definition in item.session._fixturemanager.getfixturedefs(name, item) or ():  # pyright: ignore[reportPrivateUsage]
+            function = inspect.unwrap(definition.func)
+            yield getattr(function, "__func__", function)
+
+
+@cache
+def starts_process(start: FunctionType) -> bool:
+    """Whether a function, or one that it can reach by names, starts a process."""
+    seen: set[int] = set()
+    waiting: list[Any] = [start]
+    while waiting:
+        found = waiting.pop()
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        if isinstance(found, type):
+            waiting += [getattr(member, "__func__", getattr(member, "fget", member)) for member in vars(found).values()]
+        elif isinstance(found := inspect.unwrap(found), FunctionType):
+            names = _names(found.__code__)
+            if names & STARTERS:
+                return True
+            waiting += _values(found, names)
+    return False
+
+
+def _names(code: CodeType) -> set[str]:
+    """What a function and those within it name."""
+    inner = (_names(each) for each in code.co_consts if isinstance(each, CodeType))
+    return set(code.co_names).union(*inner)
+
+
+def _values(function: FunctionType, names: set[str]) -> Iterator[Any]:
+    """The functions and classes of our own packages behind these names, also those that are named by their module."""
+    values = [function.__globals__[name] for name in names if name in function.__globals__]
+    modules = [value for value in values if isinstance(value, ModuleType) and _is_followed(value.__name__)]
+    values += [getattr(module, name) for module in modules for name in names if hasattr(module, name)]
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    for value in [*values, *cells]:
+        if isinstance(value, FunctionType | type) and _is_followed(value.__module__):
+            yield value
+
+
+def _is_followed(module: str) -> bool:
+    return module.partition(".")[0] in FOLLOWED
