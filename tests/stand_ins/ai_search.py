@@ -49,6 +49,7 @@ ROLES: dict[Operation, frozenset[str]] = {
     "write": frozenset({CONTRIBUTOR}),
     "definition": frozenset({SERVICE_READER, SERVICE_CONTRIBUTOR}),
     "create": frozenset({SERVICE_CONTRIBUTOR}),
+    "delete": frozenset({SERVICE_CONTRIBUTOR}),
     "list": frozenset({SERVICE_READER, SERVICE_CONTRIBUTOR}),
     "stats": frozenset({SERVICE_READER, SERVICE_CONTRIBUTOR}),
 }
@@ -61,6 +62,7 @@ _ROUTES: tuple[tuple[str, str, Operation], ...] = (
     ("GET", r"/indexes\('(?P<name>[^']+)'\)/docs/\$count", "count"),
     ("GET", r"/indexes\('(?P<name>[^']+)'\)", "definition"),
     ("PUT", r"/indexes\('(?P<name>[^']+)'\)", "create"),
+    ("DELETE", r"/indexes\('(?P<name>[^']+)'\)", "delete"),
     ("POST", r"/indexes", "create"),
     ("GET", r"/indexes", "list"),
     ("GET", r"/indexes\('(?P<name>[^']+)'\)/search\.stats", "stats"),
@@ -192,8 +194,10 @@ class AISearchStandIn(Scripted):
     def _answer(
         self, operation: Operation, parts: Mapping[str, str], raw: bytes, request: web.Request
     ) -> web.StreamResponse:
-        if operation == "create":
-            return self._create(parts.get("name"), raw, request)
+        if operation in ("create", "delete"):
+            return (
+                self._delete(parts["name"]) if operation == "delete" else self._create(parts.get("name"), raw, request)
+            )
         if operation == "list":
             shown = [index.definition.shown() for index in self.indexes.values()]
             return web.json_response({"value": shown})
@@ -222,6 +226,10 @@ class AISearchStandIn(Scripted):
         if name not in self.indexes:
             raise Refusal(404, f"No index with the name '{name}' was found in the service 'stand-in'.")
         return self.indexes[name]
+
+    def _delete(self, name: str) -> web.StreamResponse:
+        del self.indexes[self._index(name).definition.name]
+        return web.Response(status=204)
 
     def _create(self, name: str | None, raw: bytes, request: web.Request) -> web.StreamResponse:
         definition = read_definition(raw)

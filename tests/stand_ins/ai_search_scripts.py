@@ -11,7 +11,9 @@ from aiohttp import web
 from shared.chat_types import Json
 from tests.stand_ins.local_server import LocalServer
 
-type Operation = Literal["search", "write", "lookup", "count", "definition", "create", "list", "stats", "retrieve"]
+type Operation = Literal[
+    "search", "write", "lookup", "count", "definition", "create", "delete", "list", "stats", "retrieve"
+]
 """What a request wants."""
 type Reply = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
