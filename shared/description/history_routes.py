@@ -4,7 +4,16 @@ from typing import get_args
 
 from shared.description.routes import Answer, ErrorType, PlainRoute
 from shared.description.schemas import INTEGER, STRING, Schema, described, list_of, record, ref
-from shared.errors import BadRequest, InternalError, NotConfigured, NotFound, NotSignedIn, TooLarge, Unavailable
+from shared.errors import (
+    BadRequest,
+    InternalError,
+    NotConfigured,
+    NotFound,
+    NotSignedIn,
+    RateLimited,
+    TooLarge,
+    Unavailable,
+)
 from shared.history import Mode
 from shared.wire.history_body import HistoryMessageBody, MessagesBody, NewChatBody
 
@@ -49,7 +58,15 @@ _OF_MODE: Schema = {
     "description": "What kind of chat.",
     "schema": _MODE,
 }
-_ERRORS: tuple[ErrorType, ...] = (BadRequest, NotSignedIn, NotFound, InternalError, Unavailable, NotConfigured)
+_ERRORS: tuple[ErrorType, ...] = (
+    BadRequest,
+    NotSignedIn,
+    NotFound,
+    InternalError,
+    Unavailable,
+    NotConfigured,
+    RateLimited,
+)
 
 HISTORY_ROUTES: tuple[PlainRoute, ...] = (
     PlainRoute(
