@@ -26,7 +26,7 @@ from tests.stand_ins.openai_service import OpenAIStandIn
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in that the tests script."""
 
-PDF = REPOSITORY / "tests" / "retrieval" / "ingestion" / "files" / "three-pages.pdf"
+PDF = REPOSITORY / "tests" / "reading" / "files" / "three-pages.pdf"
 QUESTION = "What does a cup of green tea cost, and who cleans the kitchen?"
 NEWEST: dict[str, Any] = {
     "use_gpt4v": None,

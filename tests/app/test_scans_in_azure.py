@@ -22,7 +22,7 @@ from tests.stand_ins.vision import VisionStandIn
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-ins."""
 
-SCANNED = REPOSITORY / "tests" / "retrieval" / "ingestion" / "files" / "scanned.pdf"
+SCANNED = REPOSITORY / "tests" / "reading" / "files" / "scanned.pdf"
 QUESTION = "Where is the fire extinguisher?"
 
 
