@@ -19,7 +19,7 @@ from shared.documents import DocumentStore
 from shared.errors import NotConfigured
 from shared.guard import SafetyService
 from shared.history import HistoryStore, NoHistory
-from shared.identity import Identity
+from shared.identity import Identity, NoIdentity
 from shared.late_imports import run_import
 from shared.outbound.openai_service.connection import OpenAIConnection
 from shared.outbound.openai_service.service import OpenAIService
@@ -259,12 +259,6 @@ _SAFETY = {"rai": _rai_service, "content-safety": _content_safety}
 """By `RAI_BACKEND`. Built when it is configured even if `RAI_MODE` is off, for the companion function."""
 
 
-def _no_identity(settings: Settings) -> Identity:
-    from shared.identity.none import NoIdentity
-
-    return NoIdentity.from_settings(settings)
-
-
 def _easy_auth(settings: Settings) -> Identity:
     from shared.identity.easy_auth import EasyAuth
 
@@ -277,7 +271,7 @@ def _bearer_tokens(settings: Settings) -> Identity:
     return BearerTokens.from_settings(settings)
 
 
-_IDENTITY = {"none": _no_identity, "easy-auth": _easy_auth, "bearer": _bearer_tokens}
+_IDENTITY = {"none": NoIdentity.from_settings, "easy-auth": _easy_auth, "bearer": _bearer_tokens}
 """By `AUTH_MODE`."""
 
 

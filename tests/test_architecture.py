@@ -38,7 +38,6 @@ PLUG_INS = {
     "shared.history.sqlite_history",
     "shared.identity.bearer",
     "shared.identity.easy_auth",
-    "shared.identity.none",
     "shared.retrieval.azure_search.knowledge_base",
     "shared.retrieval.azure_search.retriever",
     "shared.reading.document_intelligence",

@@ -11,7 +11,7 @@ from shared.chat_models import ModelEvent, ModelRequest, Tool
 from shared.chat_models.chunk_reader import ChunkReader
 from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
-from shared.outbound.cached_health import CachedHealth
+from shared.outbound.asking import CachedHealth
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import ServedModel
 from shared.outbound.openai_service.service import OpenAIService

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
-from shared.description.protocol_schemas import error_schema, prefix_of, protocol_schemas
 from shared.description.rai_routes import RAI_ROUTES, RAI_SCHEMAS
 from shared.description.routes import (
     ABOUT_THE_APP,
@@ -17,7 +16,7 @@ from shared.description.routes import (
     PlainRoute,
     Route,
 )
-from shared.description.schemas import STRING, Schema, any_of, record, ref
+from shared.description.schemas import STRING, Schema, any_of, error_schema, prefix_of, protocol_schemas, record, ref
 from shared.errors import NotSignedIn, RateLimited, SwitchboardError
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE

@@ -1,7 +1,18 @@
-"""Short constructors for JSON Schemas."""
+"""JSON Schemas of the description: short constructors, and the schemas of the protocols.
+
+The schemas of a protocol are derived from the models that parse requests and from the types of `Protocol.shape`. Each
+protocol has `…Request`, `…Answer`, `…Record`, `…TeamAnswer` and `…TeamRecord`, after its name in camel case, and the
+types that these refer to.
+"""
 
 from collections.abc import Iterable
 from typing import Any
+
+from pydantic import TypeAdapter
+
+from shared.wire.chat_body import ChatBody
+from shared.wire.history_body import MessagesBody, NewChatBody
+from shared.wire.protocol import ErrorText, Protocol, Shape
 
 type Schema = dict[str, Any]
 """A JSON Schema, or another part of an OpenAPI document."""
@@ -65,3 +76,64 @@ def untitled(schema: Schema) -> Schema:
 
 def _without_title(schema: Schema) -> Schema:
     return {key: value for key, value in schema.items() if key != "title"}
+
+
+_REQUESTS = (ChatBody, NewChatBody, MessagesBody)
+"""The models that parse requests."""
+
+
+def prefix_of(protocol: Protocol) -> str:
+    """The start of the names of a protocol's schemas: `ai-chat` has `AiChatAnswer` and so on."""
+    return "".join(part.capitalize() for part in protocol.name.split("-"))
+
+
+def error_schema(protocol: Protocol) -> Schema:
+    """A reference to the schema of a protocol's errors."""
+    return ref(protocol.shape.error.__name__)
+
+
+def protocol_schemas(protocols: Iterable[Protocol]) -> dict[str, Schema]:
+    """All schemas of these protocols, of the error that most have, and of the models that parse requests, by name."""
+    protocols = tuple(protocols)
+    types = dict.fromkeys((*_REQUESTS, ErrorText, *(kind for protocol in protocols for kind in _types(protocol.shape))))
+    inputs: list[Any] = [(kind, "validation", TypeAdapter[Any](kind)) for kind in types]
+    made, definitions = TypeAdapter.json_schemas(inputs, ref_template="#/components/schemas/{model}")
+    schema_of: dict[Any, Schema] = {kind: dict(schema) for (kind, _), schema in made.items()}
+    named = {name: untitled(schema) for name, schema in definitions["$defs"].items()}
+    chat = named.pop(ChatBody.__name__)
+    for protocol in protocols:
+        derived = _schemas_of(protocol, schema_of, chat, named)
+        if taken := derived.keys() & named.keys():
+            raise ValueError(f"{', '.join(taken)}: a type of {protocol.name} has the name of a derived schema.")
+        named |= derived
+    return named
+
+
+def _types(shape: Shape) -> list[Any]:
+    kinds = (shape.answer, shape.record, shape.agent, shape.error, shape.reads, shape.message)
+    return [kind for kind in kinds if kind is not None]
+
+
+def _schemas_of(protocol: Protocol, schema_of: dict[Any, Schema], chat: Schema, named: dict[str, Schema]) -> Schema:
+    shape, prefix = protocol.shape, prefix_of(protocol)
+    answer, item, error = schema_of[shape.answer], schema_of[shape.record], schema_of[shape.error]
+    message = schema_of[shape.agent] if shape.agent else ref(f"{prefix}Answer")
+    extras = named.pop(shape.reads.__name__) if shape.reads else {}
+    request = _request(chat, extras, schema_of[shape.message] if shape.message else None)
+    return {
+        f"{prefix}Request": request | {"examples": [shape.example]},
+        **({} if answer == ref(f"{prefix}Answer") else {f"{prefix}Answer": answer}),
+        f"{prefix}Record": any_of([item, error]),
+        f"{prefix}TeamAnswer": list_of(message),
+        f"{prefix}TeamRecord": any_of([message, error]) if shape.agent else ref(f"{prefix}Record"),
+    }
+
+
+def _request(chat: Schema, extras: Schema, message: Schema | None) -> Schema:
+    """The body that all protocols share, with the keys that this one reads beyond it."""
+    properties: Schema = chat["properties"] | extras.get("properties", {})
+    if message:
+        messages = properties["messages"]
+        properties["messages"] = messages | {"items": any_of([messages["items"], message])}
+    required = {name: properties.pop(name) for name in chat["required"]}
+    return record(required, properties, chat["description"])

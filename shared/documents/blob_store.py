@@ -25,9 +25,9 @@ from shared.chat_types import PartHealth
 from shared.documents import Rights, StoredDocument, is_name, md5_of
 from shared.documents.media_types import media_type
 from shared.errors import NotConfigured, SwitchboardError, Unavailable
+from shared.outbound.asking import CachedHealth
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import BLOBS, storage_errors
-from shared.outbound.cached_health import CachedHealth
 from shared.settings import Settings
 
 _KIND = "azure-blob"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from random import SystemRandom
 
+from shared.chat_types import PartHealth
 from shared.errors import SwitchboardError
 from shared.outbound.faults import RETRIED, Fault
 
@@ -113,3 +114,30 @@ def _described(exc: Exception, fault: Fault, service: str, invocation_id: str | 
     }
     known = [f"{name} {value}" for name, value in facts.items() if value is not None]
     return ", ".join([f"{service}: {fault.reason.name} ({type(exc).__name__})", *known])
+
+
+_HEALTH_SECONDS = 30.0
+"""Seconds for which an answer holds."""
+
+
+class CachedHealth:
+    """Asks a service how it is at most every 30 seconds, and once for all who want to know at the same time.
+
+    Args:
+        ask: Finds out; what is wrong is in its answer.
+    """
+
+    def __init__(self, ask: Callable[[], Awaitable[PartHealth]]) -> None:
+        self._ask = ask
+        self._health: PartHealth | None = None
+        self._until = 0.0
+        self._asking = asyncio.Lock()
+
+    async def latest(self) -> PartHealth:
+        """How the service is, as far as that is known."""
+        async with self._asking:
+            now = asyncio.get_running_loop().time()
+            if self._health is None or now >= self._until:
+                self._health = await self._ask()
+                self._until = now + _HEALTH_SECONDS
+            return self._health

@@ -12,8 +12,8 @@ from openapi_spec_validator import validate
 
 from shared.chat_types import Json
 from shared.description.openapi import VERSION, all_errors, build_openapi
-from shared.description.protocol_schemas import prefix_of
 from shared.description.routes import ROUTES
+from shared.description.schemas import prefix_of
 from shared.description.swagger import to_swagger
 from shared.wire.framing import encode_json
 from shared.wire.request_body import read_json_object

@@ -3,7 +3,7 @@
 import asyncio
 
 from shared.chat_types import PartHealth
-from shared.outbound.cached_health import CachedHealth
+from shared.outbound.asking import CachedHealth
 
 
 async def test_a_service_is_asked_once_for_all_who_want_to_know() -> None:

@@ -12,7 +12,7 @@ from azure.core.exceptions import HttpResponseError
 from multidict import CIMultiDict
 
 from shared.errors import BadRequest, ContentFiltered, NotConfigured, RateLimited, TooSlow, Unavailable
-from shared.guard.rai.errors import ERRORS as SAFETY
+from shared.guard.rai.session import ERRORS as SAFETY
 from shared.outbound.azure_service.asking import fault_of
 from shared.outbound.azure_service.storage import BLOBS
 from shared.outbound.azure_service.storage import TABLES as STORED_TABLES

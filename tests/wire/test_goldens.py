@@ -14,7 +14,7 @@ import pytest
 from shared.chat_types import ChatRequest, Message, Role
 from shared.core.fold import fold
 from shared.description.openapi import build_openapi
-from shared.description.protocol_schemas import prefix_of
+from shared.description.schemas import prefix_of
 from shared.errors import SwitchboardError
 from shared.events import ChatEvent
 from shared.wire.framing import encode_json

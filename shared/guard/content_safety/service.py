@@ -13,7 +13,7 @@ from shared.errors import SwitchboardError
 from shared.guard.content_safety.session import ContentSafetySession
 from shared.guard.content_safety.severity_policy import SeverityPolicy, read_severity_policy
 from shared.late_imports import run_import
-from shared.outbound.cached_health import CachedHealth
+from shared.outbound.asking import CachedHealth
 from shared.settings import Settings
 
 if TYPE_CHECKING:

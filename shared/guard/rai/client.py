@@ -18,10 +18,9 @@ import grpc.aio
 from shared.chat_types import Json, PartHealth, RequestContext
 from shared.errors import BadRequest, NotConfigured, RateLimited, SwitchboardError
 from shared.guard import SafetySession
-from shared.guard.rai.errors import ERRORS
-from shared.guard.rai.session import LARGEST_MESSAGE, RaiCall, RaiSession
+from shared.guard.rai.session import ERRORS, LARGEST_MESSAGE, RaiCall, RaiSession
 from shared.guard.rai.wire import PATH, InlinePolicy, MalformedPolicy, PolicyName, read_policy
-from shared.outbound.cached_health import CachedHealth
+from shared.outbound.asking import CachedHealth
 from shared.outbound.faults import ServiceFault
 from shared.settings import Settings
 
@@ -131,7 +130,7 @@ class RaiService:
         """Open a stream and send the policy; leaving it early ends the analysis at the service.
 
         Raises:
-            SwitchboardError: by the table in `rai.errors`.
+            SwitchboardError: by the table in `rai.session.ERRORS`.
         """
         async with self._opened(context, self._timeout) as session:
             yield session

@@ -2,19 +2,19 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import aclosing, suppress
 from typing import Protocol, cast
 
 import grpc
 import grpc.aio
+from grpc import StatusCode
 
 from shared.chat_types import RequestContext
-from shared.errors import BadRequest, SwitchboardError, TooLarge
+from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooLarge
 from shared.guard import Buffer, Completion, SafetyEvent
-from shared.guard.rai.errors import ERRORS, REASONS
 from shared.guard.rai.wire import ClientMessage, Commit, MalformedMessage, decode_response, encode_request
-from shared.outbound.faults import Fault, Reason
+from shared.outbound.faults import ErrorTable, Fault, Reason
 
 _log = logging.getLogger("switchboard.rai")
 
@@ -22,6 +22,55 @@ LARGEST_MESSAGE = 4 * 1024 * 1024
 """Bytes of a message; the default limit of gRPC servers."""
 _STATUS_SECONDS = 0.5
 """Time to wait for the status of a stream that has ended."""
+
+ERRORS = ErrorTable(
+    "The safety service",
+    "RAI_ENDPOINT and the network",
+    {
+        Reason.TOO_SLOW: "{name} took too long. Try again later.",
+        Reason.CUT_OFF: "{name} ended the analysis early. Try again later.",
+        Reason.NOT_AN_ANSWER: (
+            "{name} sent something that is no result of an analysis. If it stays, check RAI_ENDPOINT."
+        ),
+        Reason.NO_IDENTITY: (
+            "The app cannot sign in to the safety service: give it a managed identity, or sign in with `az login` "
+            "locally."
+        ),
+        Reason.CREDENTIALS: (
+            "{name} refused this app: check that the app's identity has the role 'Cognitive Services User' on the "
+            "resource of RAI_ENDPOINT."
+        ),
+        Reason.NOT_ACCEPTED: (
+            "{name} does not accept what it was sent: check the payload, and the policy that RAI_POLICY names."
+        ),
+        Reason.NOT_THERE: "{name} knows no such policy: check RAI_POLICY.",
+        Reason.WRONG_SERVICE: "What answers at RAI_ENDPOINT is not the RAI service: check RAI_ENDPOINT.",
+    },
+    {Reason.NOT_ACCEPTED: BadRequest, Reason.NOT_THERE: NotConfigured},
+)
+"""What differs from `outbound.faults.DEFAULTS`."""
+
+REASONS: Mapping[StatusCode, Reason] = {
+    # All went well, says the service, where an answer was still due.
+    StatusCode.OK: Reason.CUT_OFF,
+    StatusCode.CANCELLED: Reason.CUT_OFF,
+    StatusCode.UNKNOWN: Reason.BROKEN,
+    StatusCode.INVALID_ARGUMENT: Reason.NOT_ACCEPTED,
+    StatusCode.DEADLINE_EXCEEDED: Reason.TOO_SLOW,
+    StatusCode.NOT_FOUND: Reason.NOT_THERE,
+    StatusCode.ALREADY_EXISTS: Reason.BROKEN,
+    StatusCode.PERMISSION_DENIED: Reason.CREDENTIALS,
+    StatusCode.RESOURCE_EXHAUSTED: Reason.RATE,
+    StatusCode.FAILED_PRECONDITION: Reason.NOT_ACCEPTED,
+    StatusCode.ABORTED: Reason.CUT_OFF,
+    StatusCode.OUT_OF_RANGE: Reason.NOT_ACCEPTED,
+    StatusCode.UNIMPLEMENTED: Reason.WRONG_SERVICE,
+    StatusCode.INTERNAL: Reason.BROKEN,
+    StatusCode.UNAVAILABLE: Reason.UNREACHABLE,
+    StatusCode.DATA_LOSS: Reason.BROKEN,
+    StatusCode.UNAUTHENTICATED: Reason.CREDENTIALS,
+}
+"""The reason of each status."""
 
 type RaiCall = grpc.aio.StreamStreamCall[bytes, bytes]
 
@@ -56,7 +105,7 @@ class RaiSession:
         """Wait for the connection, and send the policy.
 
         Raises:
-            SwitchboardError: by the table in `rai.errors`.
+            SwitchboardError: by the table in `ERRORS`.
         """
         await self._write(encode_request(policy), late=Reason.UNREACHABLE)
 
@@ -65,7 +114,7 @@ class RaiSession:
 
         Raises:
             BadRequest, TooLarge: it cannot be sent; the session can still be used.
-            SwitchboardError: by the table in `rai.errors`.
+            SwitchboardError: by the table in `ERRORS`.
         """
         try:
             data = encode_request(buffer)
@@ -83,7 +132,7 @@ class RaiSession:
         """Say that the side which was sent last is complete.
 
         Raises:
-            SwitchboardError: by the table in `rai.errors`.
+            SwitchboardError: by the table in `ERRORS`.
         """
         await self._write(encode_request(Commit()))
 
@@ -91,7 +140,7 @@ class RaiSession:
         """Say that nothing more will be sent. Does nothing if the service has ended the stream already.
 
         Raises:
-            SwitchboardError: by the table in `rai.errors`.
+            SwitchboardError: by the table in `ERRORS`.
         """
         async with self._sending:
             with suppress(grpc.aio.InternalError):
@@ -101,7 +150,7 @@ class RaiSession:
         """Yield the results as they come. Results that came before a fault are yielded before its error is raised.
 
         Raises:
-            SwitchboardError: by the table in `rai.errors`.
+            SwitchboardError: by the table in `ERRORS`.
         """
         # Not `call.read`: it returns nothing more once the status has come, even if results are waiting.
         async with aclosing(cast("AsyncGenerator[bytes]", aiter(self._call))) as responses:

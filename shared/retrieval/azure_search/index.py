@@ -22,7 +22,7 @@ from azure.search.documents.indexes.models import SearchIndex
 from shared.chat_types import Json, Passage
 from shared.errors import NotConfigured
 from shared.retrieval.azure_search.connection import MANAGE, WRITE, SearchConnection
-from shared.retrieval.azure_search.filters import file_filter, literal
+from shared.retrieval.azure_search.fields import file_filter, literal
 from shared.retrieval.azure_search.schema import ExistingIndex, IndexPlan
 from shared.retrieval.azure_search.writer import Action, Bounds, Document, DocumentWriter
 

@@ -21,8 +21,7 @@ from azure.search.documents.knowledgebases.models import (
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.retrieval import SearchQuery, SearchResult, overrides_in
 from shared.retrieval.azure_search.connection import SearchConnection
-from shared.retrieval.azure_search.fields import IndexFields
-from shared.retrieval.azure_search.filters import NOTHING, both, category_filter, pages_filter, query_filter
+from shared.retrieval.azure_search.fields import NOTHING, IndexFields, both, category_filter, pages_filter, query_filter
 from shared.retrieval.azure_search.reader import IndexReader, passage_of, readable
 from shared.settings import Settings
 

@@ -13,10 +13,9 @@ from azure.search.documents.aio import SearchClient
 
 from shared.chat_types import Access, Caption, Json, PartHealth, Passage
 from shared.errors import SwitchboardError
-from shared.outbound.cached_health import CachedHealth
+from shared.outbound.asking import CachedHealth
 from shared.retrieval.azure_search.connection import SearchConnection
-from shared.retrieval.azure_search.fields import IndexFields
-from shared.retrieval.azure_search.filters import NOTHING, access_filter, both, file_filter, pages_filter
+from shared.retrieval.azure_search.fields import NOTHING, IndexFields, access_filter, both, file_filter, pages_filter
 
 _KIND = "azure-ai-search"
 _EMPTY = "The index is empty: run `make index DOCS=folder`, or `make sync` for the documents of the container."

@@ -16,8 +16,7 @@ from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext,
 from shared.errors import BadRequest, TooSlow
 from shared.retrieval import Embedder, SearchQuery, SearchResult, overrides_in
 from shared.retrieval.azure_search.connection import SearchConnection
-from shared.retrieval.azure_search.fields import IndexFields
-from shared.retrieval.azure_search.filters import NOTHING, category_filter, query_filter
+from shared.retrieval.azure_search.fields import NOTHING, IndexFields, category_filter, query_filter
 from shared.retrieval.azure_search.reader import IndexReader, readable, with_captions
 from shared.retrieval.azure_search.vectors import ChosenFields, VectorFields
 from shared.settings import Settings

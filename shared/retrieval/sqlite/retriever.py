@@ -17,8 +17,7 @@ import msgspec
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow
 from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in
-from shared.retrieval.sqlite.file import EmbeddingInfo, embedding_info
-from shared.retrieval.sqlite.readers import SqliteReaders
+from shared.retrieval.sqlite.file import EmbeddingInfo, SqliteReaders, embedding_info
 from shared.retrieval.sqlite.search import Ranking, is_visible, load_passages, rank_by_text, rank_by_vector
 
 _FUSED_DEPTH = 50

@@ -14,7 +14,7 @@ from shared.chat_types import RequestContext
 from shared.errors import BadRequest, NotConfigured, RateLimited, SwitchboardError, TooLarge, TooSlow, Unavailable
 from shared.guard import Api, Buffer, SafetyEvent, SafetySession, Side, Watermark
 from shared.guard.rai.client import RaiService
-from shared.guard.rai.errors import ERRORS, REASONS
+from shared.guard.rai.session import ERRORS, REASONS
 from shared.guard.rai.wire import Commit, InlinePolicy, PolicyName
 from shared.outbound.faults import Fault
 from shared.settings import Settings
