@@ -11,8 +11,8 @@ ALLOWED = (
     ("shared/guard/rai/client.py", "_policy"),
     # The command lists the folder before anything else runs on its loop.
     ("shared/ingestion/folder.py", "list_folder"),
-    # The first client of azure-core asks the operating system for its name, once per process.
-    ("azure/core/pipeline/policies/_universal.py", "__init__"),
+    # Azure's libraries ask the operating system for its name, once per process.
+    ("/platform.py", "platform"),
 )
 """Where blocking is right: the end of the file's path and the function, in whose calls everything may block."""
 

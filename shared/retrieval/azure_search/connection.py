@@ -1,4 +1,4 @@
-"""The connection to Azure AI Search, and the errors of its faults. Imports `azure.search.documents`: import it late."""
+"""Connection to Azure AI Search, and the messages of its errors. Imports `azure.search.documents`: import it late."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from shared.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """A right that the app needs."""
+    """A right on the search service that a request needs."""
 
     role: str
-    """The role for its identity."""
+    """The role that grants the right to the app's identity."""
     key: str
-    """The kind of key where it has one."""
+    """The kind of key that grants the right to an app with a key."""
 
 
 READ = Right("Search Index Data Reader", "a key")
 WRITE = Right("Search Index Data Contributor", "an admin key")
 LOOK = Right("Reader", "an admin key")
-"""To look at the definition of an index, which is nothing of its documents."""
+"""Reads the definition of an index, not its documents."""
 MANAGE = Right("Search Service Contributor", "an admin key")
 
 
@@ -56,17 +56,17 @@ ERRORS = ErrorTable(
     },
     dict.fromkeys((Reason.NO_IDENTITY, Reason.CREDENTIALS, Reason.NOT_THERE, Reason.NOT_ACCEPTED), NotConfigured),
 )
-"""What differs from `outbound.faults.DEFAULTS`."""
+"""Messages and error classes that differ from `outbound.faults.DEFAULTS`."""
 
 
 def error_of(fault: Fault, right: Right, thing: str, *, has_key: bool) -> SwitchboardError:
-    """Make the error that the caller gets.
+    """Make the error for the caller.
 
     Args:
         fault: What went wrong.
-        right: The right that the app needs for what it asked.
-        thing: What was asked for, where the service may not have it.
-        has_key: Whether the app comes with a key, or else as its identity.
+        right: The right that the request needs.
+        thing: Name of the index or knowledge base, for the case that the service does not have it.
+        has_key: Whether the app signs in with a key; else it uses its identity.
     """
     advice = (
         f"set AZURE_SEARCH_API_KEY to {right.key} of the service"
@@ -77,19 +77,19 @@ def error_of(fault: Fault, right: Right, thing: str, *, has_key: bool) -> Switch
 
 
 INGESTION_RETRIES = RetryPolicy(retries=5, longest_wait=60.0)
-"""For ingestion, which nobody waits for at a screen."""
+"""Retries of ingestion, which may take longer than a search: no user waits for it."""
 
 
 class SearchConnection:
-    """A service with its clients, for one index.
+    """The SDK's clients for one service and one index.
 
     Args:
         endpoint: The service's URL.
-        index: The index.
+        index: The index's name.
         key: The service's key; None: the app's identity.
-        policy: How often to try, and after which waits.
-        knowledge_base: The knowledge base; empty: none is asked.
-        options: More for the SDK's clients.
+        policy: Number of retries, and the waits before them; None: the default.
+        knowledge_base: The knowledge base's name; empty: there is none.
+        options: Further options of the SDK's clients.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class SearchConnection:
 
     @classmethod
     def from_settings(cls, settings: Settings, policy: RetryPolicy | None = None) -> "SearchConnection":
-        """What the settings name; they have been checked to be complete."""
+        """Connect to the service that the settings name. The settings were checked to be complete."""
         return cls(
             (settings.azure_search_endpoint or "").rstrip("/"),
             settings.azure_search_index or "",
@@ -127,31 +127,31 @@ class SearchConnection:
     async def ask[Answer](
         self, call: Callable[[SearchClient], Awaitable[Answer]], *, deadline: float, right: Right = READ
     ) -> Answer:
-        """Ask for documents of the index, or write some.
+        """Send a request for documents of the index: search, count or write them.
 
         Args:
-            call: What to ask; called again where a second try may help.
-            deadline: When the answer must be there, on the event loop's clock, in seconds.
-            right: What the app must be allowed to do for it.
+            call: Sends the request; called again for each retry.
+            deadline: Time by which the answer must be there, in seconds on the event loop's clock.
+            right: The right that the request needs.
 
         Raises:
-            NotConfigured: the service refuses us, or has no such index.
-            Unavailable, RateLimited, TooSlow: the service's faults.
+            NotConfigured: the service refuses the app, or has no such index.
+            Unavailable, RateLimited, TooSlow: the service failed.
         """
-        return await self._asked(lambda: call(self._documents), deadline, right, self._the_index)
+        return await self._ask(lambda: call(self._documents), deadline, right, self._index_label)
 
     async def ask_indexes[Answer](
         self, call: Callable[[SearchIndexClient], Awaitable[Answer]], *, deadline: float, right: Right = LOOK
     ) -> Answer:
-        """Ask about indexes, or create one; see `ask`."""
-        return await self._asked(lambda: call(self._indexes), deadline, right, self._the_index)
+        """Send a request for the definition of an index: read or create it; see `ask`."""
+        return await self._ask(lambda: call(self._indexes), deadline, right, self._index_label)
 
     async def ask_knowledge_base[Answer](
         self, call: Callable[[KnowledgeBaseRetrievalClient], Awaitable[Answer]], *, deadline: float
     ) -> Answer:
-        """Ask the knowledge base; see `ask`."""
+        """Send a request to the knowledge base; see `ask`."""
         thing = f"knowledge base '{self.knowledge_base}' (AZURE_SEARCH_KNOWLEDGE_BASE)"
-        return await self._asked(lambda: call(self._knowledge_base), deadline, READ, thing)
+        return await self._ask(lambda: call(self._knowledge_base), deadline, READ, thing)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -160,10 +160,10 @@ class SearchConnection:
         await close(self._credential)
 
     @property
-    def _the_index(self) -> str:
+    def _index_label(self) -> str:
         return f"index '{self.index}' (AZURE_SEARCH_INDEX)"
 
-    async def _asked[Answer](
+    async def _ask[Answer](
         self, call: Callable[[], Awaitable[Answer]], deadline: float, right: Right, thing: str
     ) -> Answer:
         def to_error(fault: Fault) -> SwitchboardError:

@@ -13,51 +13,55 @@ from shared.chat_types import Access
 from shared.retrieval import SearchQuery
 
 NOTHING = "false"
-"""The filter that nothing passes: there is no need to send it."""
+"""The filter that no document passes. A search with it need not be sent."""
 
 _DELIMITER = "|"
-"""Between the values of `search.in`. By itself it takes space and comma, which the names of groups may hold."""
+"""Separates the values of `search.in`. Its default is space and comma, which names of groups may contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFields:
-    """The names of the fields; by default those of azure-search-openai-demo's index, and ingestion's own."""
+    """Names of the index's fields. By default those of azure-search-openai-demo, and `fingerprint` of our ingestion."""
 
     id: str = "id"
-    """The key."""
+    """Key of the document."""
     content: str = "content"
-    """The text, searchable."""
+    """Text of the passage, searchable."""
     category: str = "category"
-    """What categories are compared with."""
+    """Category, for the category filters."""
     sourcepage: str = "sourcepage"
-    """What is cited."""
+    """Name that answers cite."""
     sourcefile: str = "sourcefile"
-    """The document."""
+    """Name of the source file."""
     oids: str = "oids"
-    """Users who may see it, a collection."""
+    """Ids of the users who may see the passage, a collection."""
     groups: str = "groups"
-    """Groups whose members may see it, a collection."""
+    """Ids of the groups whose members may see the passage, a collection."""
     embedding: str = "embedding"
-    """The vector of the text."""
+    """Vector of the text."""
     image_embedding: str = "imageEmbedding"
-    """The vector of the page's image."""
+    """Vector of the page's image."""
     fingerprint: str = "fingerprint"
-    """What ingestion knows a file's state by."""
+    """State of the source file when ingestion indexed it."""
 
     @classmethod
     def called(cls, names: Mapping[str, str]) -> "IndexFields":
-        """The fields where some are called otherwise: `AZURE_SEARCH_FIELDS`, by their default names."""
+        """Make the fields of an index that names some differently.
+
+        Args:
+            names: `AZURE_SEARCH_FIELDS`: the index's names by the default names.
+        """
         other = {"imageEmbedding": "image_embedding"}
         return cls(**{other.get(field, field): name for field, name in names.items()})
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """What a passage is made of: all but the vectors and ingestion's own."""
+        """The fields that make up a passage: all but the vectors and the fingerprint."""
         return self.id, self.content, self.category, self.sourcepage, self.sourcefile, self.oids, self.groups
 
 
 def query_filter(query: SearchQuery, fields: IndexFields) -> str | None:
-    """What a search is among; None: everything, `NOTHING`: nothing at all."""
+    """The filter for a query. None: every document passes; `NOTHING`: no document passes."""
     return both(
         category_filter(query.include_category, query.exclude_category, fields),
         access_filter(query.access, fields) if query.access else None,
@@ -65,7 +69,7 @@ def query_filter(query: SearchQuery, fields: IndexFields) -> str | None:
 
 
 def category_filter(include: str | None, exclude: str | None, fields: IndexFields) -> str | None:
-    """Only one category, and not another one; None: any. What has no category is not excluded."""
+    """The filter for an included and an excluded category, or None. `exclude` keeps documents without a category."""
     parts = [
         *([f"{fields.category} eq {literal(include)}"] if include else []),
         *([f"{fields.category} ne {literal(exclude)}"] if exclude else []),
@@ -74,7 +78,7 @@ def category_filter(include: str | None, exclude: str | None, fields: IndexField
 
 
 def access_filter(access: Access, fields: IndexFields) -> str:
-    """Only what may be seen so. Where that is nothing, it is `NOTHING`, never the lack of a filter."""
+    """The filter for documents that `access` allows; `NOTHING`, never None, where it allows no document."""
     parts = [
         *_names_one_of(fields.oids, access.named_oids),
         *_names_one_of(fields.groups, access.named_groups),
@@ -84,17 +88,17 @@ def access_filter(access: Access, fields: IndexFields) -> str:
 
 
 def file_filter(sourcefile: str, fields: IndexFields) -> str:
-    """Only passages of this file."""
+    """The filter for passages of this file."""
     return f"{fields.sourcefile} eq {literal(sourcefile)}"
 
 
 def pages_filter(sourcepages: Iterable[str], fields: IndexFields) -> str:
-    """Only passages of these pages."""
+    """The filter for passages of these pages."""
     return f"({_is_one_of(fields.sourcepage, sourcepages) or NOTHING})"
 
 
 def both(*filters: str | None) -> str | None:
-    """What passes all of those that there are; None: there is none."""
+    """Join filters with `and`, leaving out those that are None. Returns None if all are None."""
     given = [one for one in filters if one is not None]
     return NOTHING if NOTHING in given else " and ".join(given) or None
 
@@ -105,7 +109,7 @@ def _names_one_of(collection: str, values: Iterable[str]) -> list[str]:
 
 
 def _is_one_of(variable: str, values: Iterable[str]) -> str:
-    """The test whether it is one of the values; empty for no value, and the empty value is none."""
+    """The expression that compares a variable with values. Empty values are skipped; without values it is empty."""
     listed: list[str] = []
     tests: list[str] = []
     for value in filter(None, values):
@@ -119,5 +123,5 @@ def _is_one_of(variable: str, values: Iterable[str]) -> str:
 
 
 def literal(value: str) -> str:
-    """A value as an expression has it."""
+    """A value as an OData string literal."""
     return "'" + value.replace("'", "''") + "'"

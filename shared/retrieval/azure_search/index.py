@@ -1,12 +1,13 @@
 """Azure AI Search as a `PassageIndex`. Imports `azure.search.documents`: import it late.
 
-A file's passages are documents, and its first one holds its fingerprint, which is written when all else is done: first
-all passages, with a fingerprint that says so, then what is left of the file's old state goes, then the first passage
-again with the real one. What is interrupted or fails half way leaves a file that is known, and to be written again.
+Each passage of a file is a document, and the first one holds the file's fingerprint. A file is written in three steps:
+all passages, with a fingerprint marked as unfinished; then the file's old passages are deleted; then the first passage
+is written again with the final fingerprint. If this is interrupted, the fingerprint stays unfinished, so the next run
+writes the file again.
 
-The service shows what was written after a second or so, and who looks at a file earlier sees its old state. So this
-waits that long before it looks at a file that it has written; two processes that write the same file within that time
-can leave passages of the first version behind, until the file is written again.
+The service shows written documents in searches only after a second or so. Before it reads a file that it has written,
+this class waits that long. Two processes that write the same file within that time can leave passages of the first
+version behind, until the file is written again.
 """
 
 import asyncio
@@ -26,21 +27,21 @@ from shared.retrieval.azure_search.fields import file_filter, literal
 from shared.retrieval.azure_search.schema import ExistingIndex, IndexPlan
 from shared.retrieval.azure_search.writer import Action, Bounds, Document, DocumentWriter
 
-_SECONDS = 120.0
-"""For one request, its retries included."""
-_SETTLING = 2.0
-"""Seconds until searches show what was written."""
+_REQUEST_TIMEOUT_SECONDS = 120.0
+"""Time limit of one request, retries included."""
+_REFRESH_SECONDS = 2.0
+"""Time until searches show what was written."""
 _UNFINISHED = " (unfinished)"
-"""What a fingerprint ends in while its file is written."""
+"""Suffix of a fingerprint while its file is being written."""
 
 
 class AzureSearchIndex:
-    """A `PassageIndex` over an index of Azure AI Search, which is made when there is none.
+    """A `PassageIndex` in an index of Azure AI Search. It creates the index if there is none.
 
     Args:
-        connection: To the service; closed with this.
-        plan: The index.
-        bounds: What the service takes at once.
+        connection: Connection to the service; closed by `aclose`.
+        plan: The index to write, or to create.
+        bounds: Limits of the service for one request; None: the default.
         settling: Seconds until searches show what was written.
     """
 
@@ -50,29 +51,29 @@ class AzureSearchIndex:
         plan: IndexPlan,
         bounds: Bounds | None = None,
         *,
-        settling: float = _SETTLING,
+        settling: float = _REFRESH_SECONDS,
     ) -> None:
         self._connection = connection
         self._plan = plan
         self._fields = plan.fields
         self._bounds = bounds or Bounds()
-        self._writer = DocumentWriter(connection, self._fields.id, self._bounds, _SECONDS)
+        self._writer = DocumentWriter(connection, self._fields.id, self._bounds, _REQUEST_TIMEOUT_SECONDS)
         self._existing: ExistingIndex | None = None
         self._settling = settling
-        self._settled: dict[str, float] = {}
-        """Of files that were written lately: when searches show that, on the event loop's clock."""
+        self._visible_at: dict[str, float] = {}
+        """For each file written lately: when searches will show it, in seconds on the event loop's clock."""
 
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
-        """The fingerprint that each source file was indexed with, or that one only; none where there is no index yet.
+        """Get the fingerprint of each indexed source file, or of `sourcefile` only. Empty if there is no index yet.
 
         Raises:
-            NotConfigured: the service refuses us, or the index has no room for fingerprints; says what to do.
-            Unavailable, RateLimited, TooSlow: the service's faults.
+            NotConfigured: the service refuses the app, or the index has no field for fingerprints.
+            Unavailable, RateLimited, TooSlow: the service failed.
         """
-        if await self._look() is None:
+        if await self._get_existing() is None:
             return {}
         if sourcefile is not None:
-            await self._settle(sourcefile)
+            await self._wait_until_visible(sourcefile)
         file, mark = self._fields.sourcefile, self._fields.fingerprint
         that_one = f" and {file_filter(sourcefile, self._fields)}" if sourcefile is not None else ""
         found: dict[str, str] = {}
@@ -82,8 +83,9 @@ class AzureSearchIndex:
             found |= {str(one[file]): str(one[mark]) for one in window}
             if len(window) < self._bounds.window:
                 return found
-            # The service skips no further, so the next window begins where this one ends, with the files of one state
-            # that it may have cut apart. What fills a window all alone is left behind.
+            # The service cannot skip further. So the next window begins at the last fingerprint of this one, which the
+            # end of the window may have cut off from others of the same value. If one value fills a whole window, the
+            # next window begins after it, and the rest of that value is missed.
             last = literal(str(window[-1][mark]))
             where = f"{mark} ge {last}" if where != f"{mark} ge {last}" else f"{mark} gt {last}"
 
@@ -95,12 +97,12 @@ class AzureSearchIndex:
         vectors: Sequence[Sequence[float]] | None,
         image_vectors: Sequence[Sequence[float] | None] | None = None,
     ) -> None:
-        """Put a file's passages in place of its old ones; searches may see some of both in between.
+        """Replace a file's passages. Until it is done, searches may find old and new ones.
 
         Raises:
-            ValueError: there is not one vector a passage.
-            NotConfigured: the service refuses us, or the index has no room for what a passage has; says what to do.
-            Unavailable, RateLimited, TooSlow: the service's faults; the file is to be written again.
+            ValueError: the number of vectors is not the number of passages.
+            NotConfigured: the service refuses the app, or the index lacks a field that the passages need.
+            Unavailable, RateLimited, TooSlow: the service failed; the file has to be written again.
         """
         if any(given is not None and len(given) != len(passages) for given in (vectors, image_vectors)):
             raise ValueError("there must be one vector a passage")
@@ -114,52 +116,52 @@ class AzureSearchIndex:
             for place, passage in enumerate(passages)
         ]
         try:
-            await self._make_room(documents)
-            await self._put(sourcefile, fingerprint, documents)
+            await self._ensure_index(documents)
+            await self._replace(sourcefile, fingerprint, documents)
         except NotConfigured:
-            self._existing = None  # whoever mends the index need not restart the app
+            self._existing = None  # read it again next time: it may be repaired without a restart of the app
             raise
 
     async def remove(self, sourcefile: str) -> None:
-        """Forget a file; one that is not there is no error.
+        """Remove a file. It need not exist.
 
         Raises:
-            NotConfigured: the service refuses us; says what to do.
-            Unavailable, RateLimited, TooSlow: the service's faults; some passages may be gone.
+            NotConfigured: the service refuses the app.
+            Unavailable, RateLimited, TooSlow: the service failed; some passages may be gone.
         """
-        if await self._look() is not None:
-            await self._settle(sourcefile)
-            await self._remove_all_but(set(), sourcefile)
+        if await self._get_existing() is not None:
+            await self._wait_until_visible(sourcefile)
+            await self._remove_except(set(), sourcefile)
 
     async def aclose(self) -> None:
         """Close the connections to the service."""
         await self._connection.aclose()
 
-    async def _put(self, sourcefile: str, fingerprint: str, documents: Sequence[Document]) -> None:
-        await self._settle(sourcefile)
+    async def _replace(self, sourcefile: str, fingerprint: str, documents: Sequence[Document]) -> None:
+        await self._wait_until_visible(sourcefile)
         mark = self._fields.fingerprint
         unfinished = {**documents[0], mark: f"{fingerprint}{_UNFINISHED}"}
         await self._write("upload", [unfinished, *documents[1:]], sourcefile)
-        await self._remove_all_but({str(one[self._fields.id]) for one in documents}, sourcefile)
+        await self._remove_except({str(one[self._fields.id]) for one in documents}, sourcefile)
         await self._write("upload", [{**documents[0], mark: fingerprint}], sourcefile)
 
     async def _write(self, action: Action, documents: Sequence[Document], sourcefile: str) -> None:
-        """Write of a file; whatever comes of it, what was shown of it until now may be old."""
+        """Write documents of a file. Even after an error, searches may show its old state for a while."""
         if not documents:
             return
         try:
             await self._writer.write(action, documents)
         finally:
             now = asyncio.get_running_loop().time()
-            lately = {name: when for name, when in self._settled.items() if when > now}
-            self._settled = {**lately, sourcefile: now + self._settling}
+            lately = {name: when for name, when in self._visible_at.items() if when > now}
+            self._visible_at = {**lately, sourcefile: now + self._settling}
 
-    async def _settle(self, sourcefile: str) -> None:
-        """Wait until searches show what was written of a file."""
-        await asyncio.sleep(self._settled.get(sourcefile, 0) - asyncio.get_running_loop().time())
+    async def _wait_until_visible(self, sourcefile: str) -> None:
+        """Wait until searches show what was last written of a file."""
+        await asyncio.sleep(self._visible_at.get(sourcefile, 0) - asyncio.get_running_loop().time())
 
-    async def _remove_all_but(self, kept: set[str], sourcefile: str) -> None:
-        """Remove a file's other passages; the one with the fingerprint last, so that the file is known until then."""
+    async def _remove_except(self, kept: set[str], sourcefile: str) -> None:
+        """Remove a file's passages except `kept`. The fingerprint goes last: until then the file is listed."""
         key, mark = self._fields.id, self._fields.fingerprint
         there = await self._window(file_filter(sourcefile, self._fields), [key, mark])
         gone = {str(one[key]): one[mark] is not None for one in there}
@@ -168,7 +170,7 @@ class AzureSearchIndex:
             await self._write("delete", [{key: one} for one in ids], sourcefile)
 
     async def _window(self, where: str, select: list[str], *, order: list[str] | None = None) -> list[dict[str, Any]]:
-        """The documents that pass a filter, as far as the service skips; of each these fields."""
+        """Get these fields of the documents that pass a filter, up to the number that the service can skip."""
         found: list[dict[str, Any]] = []
         for skip in range(0, self._bounds.window, self._bounds.page):
             page = await self._page(where, select, order, skip)
@@ -185,12 +187,12 @@ class AzureSearchIndex:
             )
             return [{name: hit[name] for name in select} async for hit in hits]
 
-        return await self._connection.ask(search, deadline=_soon(), right=WRITE)
+        return await self._connection.ask(search, deadline=_deadline(), right=WRITE)
 
     def _document(
         self, sourcefile: str, passage: Passage, vector: Sequence[float] | None, image: Sequence[float] | None
     ) -> Document:
-        """A passage with what it has; an upload empties the other fields."""
+        """Make a document of the fields that have a value. An upload empties the others."""
         fields = self._fields
         values: dict[str, Json] = {
             fields.id: passage.id,
@@ -200,16 +202,16 @@ class AzureSearchIndex:
             fields.category: passage.category,
             fields.oids: [*passage.oids] or None,
             fields.groups: [*passage.groups] or None,
-            fields.embedding: _direction(vector),
-            fields.image_embedding: _direction(image),
+            fields.embedding: _usable_vector(vector),
+            fields.image_embedding: _usable_vector(image),
         }
         return {name: value for name, value in values.items() if value is not None}
 
-    async def _make_room(self, documents: Iterable[Document]) -> None:
-        """Make the index if there is none, and look whether it has room for these.
+    async def _ensure_index(self, documents: Iterable[Document]) -> None:
+        """Create the index if there is none, and check that it has the fields of these documents.
 
         Raises:
-            NotConfigured: it has not.
+            NotConfigured: it lacks a field, or takes vectors of another length.
         """
         used: set[str] = set()
         lengths: dict[str, int] = {}
@@ -218,14 +220,14 @@ class AzureSearchIndex:
             for name in (self._fields.embedding, self._fields.image_embedding):
                 if isinstance(vector := document.get(name), list):
                     lengths[name] = len(vector)
-        existing = await self._look() or await self._make(lengths.get(self._fields.embedding))
-        existing.check_room_for(used, lengths)
+        existing = await self._get_existing() or await self._create(lengths.get(self._fields.embedding))
+        existing.check_fields(used, lengths)
 
-    async def _look(self) -> ExistingIndex | None:
-        """The index, looked at once.
+    async def _get_existing(self) -> ExistingIndex | None:
+        """The index as it exists in the service, read once; None if there is none.
 
         Raises:
-            NotConfigured: ingestion cannot keep its books there.
+            NotConfigured: the index cannot keep what ingestion needs.
         """
 
         async def get(client: SearchIndexClient) -> SearchIndex | None:
@@ -235,30 +237,30 @@ class AzureSearchIndex:
                 return None
 
         if self._existing is None:
-            index = await self._connection.ask_indexes(get, deadline=_soon())
+            index = await self._connection.ask_indexes(get, deadline=_deadline())
             if index is not None:
                 existing = ExistingIndex(index, self._fields)
                 existing.check()
                 self._existing = existing
         return self._existing
 
-    async def _make(self, dimensions: int | None) -> ExistingIndex:
+    async def _create(self, dimensions: int | None) -> ExistingIndex:
         wanted = self._plan.new_index(dimensions)
 
         async def create(client: SearchIndexClient) -> None:
             try:
                 await client.create_index(wanted)
-            except ResourceExistsError:  # another one was faster, or so was an earlier try whose answer was lost
+            except ResourceExistsError:  # created by another process, or by an earlier try whose answer was lost
                 return
 
-        await self._connection.ask_indexes(create, deadline=_soon(), right=MANAGE)
-        return await self._look() or ExistingIndex(wanted, self._fields)
+        await self._connection.ask_indexes(create, deadline=_deadline(), right=MANAGE)
+        return await self._get_existing() or ExistingIndex(wanted, self._fields)
 
 
-def _direction(vector: Sequence[float] | None) -> list[Json] | None:
-    """A vector as the service takes it; None without a direction (zeros, infinities, NaN): it has no cosine."""
+def _usable_vector(vector: Sequence[float] | None) -> list[Json] | None:
+    """The vector as a list; None if it has no direction (zeros, infinities, NaN) and therefore no cosine."""
     return [*vector] if vector and 0 < math.hypot(*vector) < math.inf else None
 
 
-def _soon() -> float:
-    return asyncio.get_running_loop().time() + _SECONDS
+def _deadline() -> float:
+    return asyncio.get_running_loop().time() + _REQUEST_TIMEOUT_SECONDS

@@ -1,10 +1,11 @@
 """A knowledge base of Azure AI Search as a `Retriever`: agentic retrieval. Imports the SDK: import it late.
 
-The service searches all knowledge sources of the base and ranks what it finds by meaning. A filter holds in one of them
-only, the index: where there is one, what was found is looked up in the index under it, and nothing else is shown.
+The service searches all knowledge sources of the base and ranks the results by meaning. It applies a filter to one
+source only, the index. So with a filter, all results are looked up in the index under this filter, and only those that
+pass are returned.
 
-Source: Search Service REST API 2026-04-01, 'Knowledge Retrieval - Retrieve'. It takes intents; to plan searches by a
-model is in preview.
+Source: Search Service REST API 2026-04-01, 'Knowledge Retrieval - Retrieve'. Requests contain intents; the planning of
+searches by a model is in preview.
 """
 
 from collections.abc import Sequence
@@ -26,11 +27,11 @@ from shared.retrieval.azure_search.reader import IndexReader, passage_of, readab
 from shared.settings import Settings
 
 _LONGEST_TEXT = 1_000
-"""Characters that are searched for."""
-_HIGHEST_RANK = 4.0
-"""Of the semantic ranker's scores."""
+"""Characters of a question that are searched for."""
+_MAX_RERANKER_SCORE = 4.0
+"""Highest score of the semantic ranker."""
 _MOST_LOOKED_UP = 1_000
-"""Passages, by one request."""
+"""Passages that one request looks up in the index."""
 _ADVICE = "check `content` in AZURE_SEARCH_FIELDS and the source data fields of the knowledge source."
 
 
@@ -49,7 +50,7 @@ class _Activity(msgspec.Struct, rename="camel"):
 
 
 class _Answer(msgspec.Struct):
-    """What is of use of the service's answer."""
+    """The parts of the service's answer that are used."""
 
     references: list[_Reference] | None = None
     activity: list[_Activity] | None = None
@@ -59,9 +60,9 @@ class AzureKnowledgeBase:
     """A `Retriever` over a knowledge base.
 
     Args:
-        source: The base's knowledge source that is the index.
-        connection: To the service, with the base's name; closed with the reader.
-        reader: Reads the index; closed with this.
+        source: Name of the knowledge source that is the index.
+        connection: Connection to the service, with the base's name; closed with the reader.
+        reader: Reads the index; closed by `aclose`.
     """
 
     def __init__(self, source: str, connection: SearchConnection, reader: IndexReader) -> None:
@@ -71,7 +72,7 @@ class AzureKnowledgeBase:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "AzureKnowledgeBase":
-        """The base that the settings name, which have been checked to be complete."""
+        """Make a retriever for the knowledge base that the settings name. They were checked to be complete."""
         connection = SearchConnection.from_settings(settings)
         reader = IndexReader(connection, IndexFields.called(settings.azure_search_fields))
         source = settings.azure_search_knowledge_source or connection.index
@@ -81,8 +82,8 @@ class AzureKnowledgeBase:
         """Find the passages that best match.
 
         Raises:
-            NotConfigured: the service refuses us, or what we ask of its base or index.
-            Unavailable, RateLimited: the service fails.
+            NotConfigured: the service refuses the app, or the base or index does not support the request.
+            Unavailable, RateLimited: the service failed.
             TooSlow: the deadline passed.
         """
         where = query_filter(query, self._reader.fields)
@@ -91,15 +92,15 @@ class AzureKnowledgeBase:
         answer = await self._retrieve(self._request(query, where), context.deadline)
         found = _passages(answer, self._reader.fields)
         if where and found:
-            found = await self._looked_up(found, where, context.deadline)
+            found = await self._filtered(found, where, context.deadline)
         return self._result(query, answer, found)
 
     async def may_see(self, document: str, access: Access) -> bool:
-        """Whether a passage of this document may be seen so; see `IndexReader.may_see`."""
+        """Check whether `access` allows a passage of this document; see `IndexReader.may_see`."""
         return await self._reader.may_see(document, access)
 
     async def check(self) -> PartHealth:
-        """Whether the index can be searched and has something in it: to ask the base is not cheap."""
+        """Check that the index can be searched and is not empty. The base is not asked, since that costs more."""
         health = await self._reader.check()
         return replace(health, facts={**health.facts, "knowledge_base": self._connection.knowledge_base})
 
@@ -118,7 +119,7 @@ class AzureKnowledgeBase:
                     include_references=True,
                     include_reference_source_data=True,
                     filter_add_on=where,
-                    reranker_threshold=None if minimum is None else min(max(minimum, 0.0), _HIGHEST_RANK),
+                    reranker_threshold=None if minimum is None else min(max(minimum, 0.0), _MAX_RERANKER_SCORE),
                 )
             ],
         )
@@ -129,12 +130,12 @@ class AzureKnowledgeBase:
             try:
                 return msgspec.convert(answer.as_dict(), _Answer)
             except msgspec.ValidationError as exc:
-                raise ValueError("an answer of another shape") from exc  # as the SDK puts it elsewhere
+                raise ValueError("an answer of another shape") from exc  # as the SDK does in other calls
 
         return await self._connection.ask_knowledge_base(retrieve, deadline=deadline)
 
-    async def _looked_up(self, found: Sequence[Passage], where: str, deadline: float) -> list[Passage]:
-        """Those of the passages that the filter lets through, as they are in the index."""
+    async def _filtered(self, found: Sequence[Passage], where: str, deadline: float) -> list[Passage]:
+        """Look the passages up in the index, and keep those that pass the filter."""
         pages = pages_filter({passage.sourcepage for passage in found}, self._reader.fields)
         arguments = {"filter": both(pages, where), "top": _MOST_LOOKED_UP}
         there = {passage.id: passage for passage in await self._reader.find(arguments, deadline)}
@@ -164,7 +165,7 @@ class AzureKnowledgeBase:
 
 
 def _passages(answer: _Answer, fields: IndexFields) -> list[Passage]:
-    """What was found, best first, as far as the knowledge source gives its fields."""
+    """The passages of an answer, best first, with the fields that the knowledge source returns."""
     found = [
         passage_of(
             {**(one.source_data or {}), fields.id: one.doc_key, "@search.reranker_score": one.reranker_score},
@@ -177,11 +178,11 @@ def _passages(answer: _Answer, fields: IndexFields) -> list[Passage]:
 
 
 def _step(activity: _Activity, *, counts: bool) -> Json:
-    """What the service did; not the filter, which names the caller's groups, nor its own words of what failed.
+    """Describe a step of the service, without its filter, which names the caller's groups, and its error messages.
 
     Args:
-        activity: As the service tells it.
-        counts: Whether to tell how much was found: it is not all for everyone where a filter holds in one source only.
+        activity: The step in the service's answer.
+        counts: Whether to show the number of results; it may count passages that the caller may not see.
     """
     step: dict[str, Json] = {"type": activity.type, "elapsed_ms": activity.elapsed_ms}
     if activity.knowledge_source_name:

@@ -1,4 +1,4 @@
-"""Reads passages from an index of Azure AI Search, which may lack any field, and a document of it any value.
+"""Reads passages from an index of Azure AI Search. The index may lack any field, and a document any value.
 
 Imports `azure.search.documents`: import it late.
 """
@@ -19,18 +19,18 @@ from shared.retrieval.azure_search.fields import NOTHING, IndexFields, access_fi
 
 _KIND = "azure-ai-search"
 _EMPTY = "The index is empty: run `make index DOCS=folder`, or `make sync` for the documents of the container."
-_LOOK_SECONDS = 10.0
-"""How long it may take to look whether a document may be seen."""
-_CHECK_SECONDS = 3.0
-"""How long a health check may take."""
+_ACCESS_TIMEOUT_SECONDS = 10.0
+"""Time limit for checking whether a document may be seen."""
+_HEALTH_TIMEOUT_SECONDS = 3.0
+"""Time limit of a health check."""
 
 
 class IndexReader:
-    """What every retriever over an index does.
+    """The requests that all retrievers over an index share.
 
     Args:
-        connection: To the service and its index.
-        fields: What the index calls its fields.
+        connection: Connection to the service and its index.
+        fields: Names of the index's fields.
     """
 
     def __init__(self, connection: SearchConnection, fields: IndexFields) -> None:
@@ -40,58 +40,58 @@ class IndexReader:
         self._health = CachedHealth(self._ask_health)
 
     async def find(self, arguments: Mapping[str, Any], deadline: float) -> list[Passage]:
-        """Search, and return what is found in its order; a passage whose text the index lacks has none.
+        """Search, and return the passages in the order of the service. A missing text becomes an empty one.
 
         Args:
-            arguments: What `SearchClient.search` is called with, but for the fields to select.
-            deadline: On the event loop's clock, in seconds.
+            arguments: Arguments of `SearchClient.search`, without the fields to select.
+            deadline: Time by which the answer must be there, in seconds on the event loop's clock.
 
         Raises:
-            NotConfigured: the service refuses us, or what we ask of its index.
-            Unavailable, RateLimited, TooSlow: the service's faults.
+            NotConfigured: the service refuses the app, or the index does not support the request.
+            Unavailable, RateLimited, TooSlow: the service failed.
         """
         try:
-            found = await self._found({**arguments, "select": self._select}, deadline)
+            found = await self._search({**arguments, "select": self._select}, deadline)
         except SwitchboardError:
-            self._select = None  # in case that the index was made anew with other fields
+            self._select = None  # the index may have been created again with other fields
             raise
         if found and self._select is None:
-            # An index may lack a field, and the service refuses to select what is not there. Without a selection it
-            # sends all that there is, vectors too: so the first answer tells what to select from then on.
+            # An index may lack a field, and the service refuses to select a missing field. Without a selection it sends
+            # all fields, vectors too. So the first search selects nothing, and later ones select the fields it found.
             self._select = [field for field in self.fields.shown if field in found[0]] or None
         return [passage_of(document, self.fields, place) for place, document in enumerate(found)]
 
     async def may_see(self, document: str, access: Access) -> bool:
-        """Whether a passage of this document, by its `sourcefile` or `sourcepage`, may be seen so.
+        """Check whether `access` allows a passage whose `sourcefile` or `sourcepage` is `document`.
 
-        A `sourcepage` counts only where no file is called so: it may be escaped, or name a page, and be the name of
-        another file, which is not for those who may see the page.
+        A `sourcepage` counts only if no file has the same name. Else the name of a page, which may be escaped, could
+        open another file of that name to a caller who may only see the page.
 
         Raises:
-            NotConfigured: the service refuses us, or what we ask of its index.
-            Unavailable, RateLimited, TooSlow: the service's faults.
+            NotConfigured: the service refuses the app, or the index does not support the request.
+            Unavailable, RateLimited, TooSlow: the service failed.
         """
         seen = access_filter(access, self.fields)
         if seen == NOTHING:
             return False
-        deadline = _in(_LOOK_SECONDS)
+        deadline = _deadline_in(_ACCESS_TIMEOUT_SECONDS)
         file, page = file_filter(document, self.fields), pages_filter([document], self.fields)
-        if await self._is_any(both(file, seen), deadline):
+        if await self._exists(both(file, seen), deadline):
             return True
-        return await self._is_any(both(page, seen), deadline) and not await self._is_any(file, deadline)
+        return await self._exists(both(page, seen), deadline) and not await self._exists(file, deadline)
 
     async def check(self) -> PartHealth:
-        """Whether the index can be searched and has something in it; asked at most every 30 seconds."""
+        """Check that the index can be searched and is not empty, at most every 30 seconds."""
         return await self._health.latest()
 
     async def aclose(self) -> None:
         """Close the connections to the service."""
         await self._connection.aclose()
 
-    async def _is_any(self, where: str | None, deadline: float) -> bool:
-        return bool(await self._found({"filter": where, "top": 1, "select": [self.fields.id]}, deadline))
+    async def _exists(self, where: str | None, deadline: float) -> bool:
+        return bool(await self._search({"filter": where, "top": 1, "select": [self.fields.id]}, deadline))
 
-    async def _found(self, arguments: Mapping[str, Any], deadline: float) -> list[dict[str, Any]]:
+    async def _search(self, arguments: Mapping[str, Any], deadline: float) -> list[dict[str, Any]]:
         async def search(client: SearchClient) -> list[dict[str, Any]]:
             found = cast("AsyncIterable[dict[str, Any]]", await client.search(**arguments))
             return [document async for document in found]
@@ -100,10 +100,10 @@ class IndexReader:
 
     async def _ask_health(self) -> PartHealth:
         async def count(client: SearchClient) -> int:
-            return int(await client.get_document_count())  # of what is no number the SDK makes a string
+            return int(await client.get_document_count())  # the SDK returns a string for an answer that is no number
 
         try:
-            passages = await self._connection.ask(count, deadline=_in(_CHECK_SECONDS))
+            passages = await self._connection.ask(count, deadline=_deadline_in(_HEALTH_TIMEOUT_SECONDS))
         except SwitchboardError as exc:
             return PartHealth(_KIND, False, exc.message)
         facts: dict[str, Json] = {"index": self._connection.index, "passages": passages}
@@ -112,21 +112,21 @@ class IndexReader:
         return PartHealth(_KIND, True, "Azure AI Search.", facts)
 
 
-def _in(seconds: float) -> float:
+def _deadline_in(seconds: float) -> float:
     return asyncio.get_running_loop().time() + seconds
 
 
 _BETWEEN_CAPTIONS = " . "
-"""As azure-search-openai-demo puts the captions of a passage together."""
+"""Joins the captions of a passage, as in azure-search-openai-demo."""
 
 
 def passage_of(document: Mapping[str, object], fields: IndexFields, place: int) -> Passage:
-    """A passage, as it is in the index.
+    """Make a passage of a search result.
 
     Args:
-        document: What was found; scores and captions as `azure-search-documents` names them.
-        fields: What the index calls its fields.
-        place: Its place among what was found, from 0: names what has no name.
+        document: The result; scores and captions have the names of `azure-search-documents`.
+        fields: Names of the index's fields.
+        place: Position among the results, from 0, for the id of a passage that has none.
     """
     sourcefile, sourcepage = _text(document, fields.sourcefile), _text(document, fields.sourcepage)
     id_ = _text(document, fields.id) or sourcepage or f"result-{place + 1}"
@@ -145,21 +145,21 @@ def passage_of(document: Mapping[str, object], fields: IndexFields, place: int) 
 
 
 def readable(passages: Sequence[Passage], advice: str) -> tuple[list[Passage], str | None]:
-    """The passages that have a text, and a note with the advice if not all have one."""
+    """Keep the passages that have a text. If some have none, also return a note that ends in the advice."""
     with_text = [passage for passage in passages if passage.content]
     missing = len(passages) - len(with_text)
     return with_text, f"{missing} passages without a text were left out: {advice}" if missing else None
 
 
 def with_captions(passage: Passage) -> Passage:
-    """The passage with its captions in place of its text, if it has any."""
+    """Replace the passage's text by its captions, if it has any."""
     if not passage.captions:
         return passage
     return replace(passage, content=_BETWEEN_CAPTIONS.join(caption.text for caption in passage.captions))
 
 
 def _captions(found: object) -> tuple[Caption, ...]:
-    """Those that have a text; of the SDK each is a mapping."""
+    """The captions that have a text. The SDK returns each as a mapping."""
     mappings = [cast("Mapping[str, object]", one) for one in _items(found) if isinstance(one, Mapping)]
     captions = [Caption(_text(one, "text"), _text(one, "highlights")) for one in mappings]
     return tuple(caption for caption in captions if caption.text)
@@ -171,19 +171,19 @@ def _items(value: object) -> list[object]:
 
 def _text(document: Mapping[str, object], field: str) -> str:
     value = document.get(field)
-    return _sendable(value) if isinstance(value, str) else ""
+    return _encodable(value) if isinstance(value, str) else ""
 
 
 def _texts(document: Mapping[str, object], field: str) -> tuple[str, ...]:
-    return tuple(_sendable(value) for value in _items(document.get(field)) if isinstance(value, str))
+    return tuple(_encodable(value) for value in _items(document.get(field)) if isinstance(value, str))
 
 
-def _sendable(text: str) -> str:
-    """The text with `?` for each half of a character: JSON can hold one, and nothing that is sent can."""
+def _encodable(text: str) -> str:
+    """Replace each lone surrogate by `?`: JSON can contain one, but UTF-8, which is sent, cannot."""
     return text.encode(errors="replace").decode()
 
 
 def _number(document: Mapping[str, object], field: str) -> float | None:
-    """A number that can be compared: JSON can hold others, too large for any."""
+    """The number as a float; None if it is missing or, as JSON allows, too large for a float."""
     value = document.get(field)
     return float(value) if isinstance(value, int | float) and abs(value) <= sys.float_info.max else None

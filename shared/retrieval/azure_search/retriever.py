@@ -1,7 +1,7 @@
 """Azure AI Search as a `Retriever`. Imports `azure.search.documents`: import it late.
 
-What `minimum_score` is compared with depends on how it was searched: BM25 from 0 up for text, 0.333 to 1 for vectors
-by cosine, and for hybrid the fused score, about 1/60 for each query that ranks a passage first.
+The scale of `minimum_score` depends on the kind of search: BM25 (0 and more) for text, 0.333 to 1 for vectors by
+cosine, and the fused score for hybrid: about 1/60 for each query that ranks a passage first.
 """
 
 import asyncio
@@ -22,34 +22,34 @@ from shared.retrieval.azure_search.vectors import ChosenFields, VectorFields
 from shared.settings import Settings
 
 _LONGEST_TEXT = 1_000
-"""Characters that are searched for by their words: the service takes 1,024 words, and a character can be one."""
+"""Characters of a question that are searched for. The service accepts 1,024 words; one character can be a word."""
 _NEAREST = 50
-"""Passages that a vector query finds at least: so many the semantic ranker reads, and fusion hardly gains by more."""
+"""Passages that a vector query finds at least: the semantic ranker reads 50, and fusion gains little from more."""
 _ONLY_WITH_RANKER = ("semantic_captions", "minimum_reranker_score")
-"""Overrides that mean nothing without the semantic ranker."""
+"""Overrides without effect unless the semantic ranker is on."""
 _OPERATOR = re.compile(r"""[+|"()'\\]|(?<!\S)-|\*(?!\S)""")
-"""What acts in the simple query syntax: `-` only at the beginning of a word, `*` only at its end."""
+"""Operators of the simple query syntax. `-` is one only at the beginning of a word, `*` only at its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How a query is searched."""
+    """How a query will be searched."""
 
     mode: RetrievalMode
-    """In the end."""
+    """The kind of search that is made."""
     vectors: ChosenFields | None = None
-    """The vector fields; None: by text only."""
+    """The vector fields to search; None: search by text only."""
     note: str | None = None
-    """Why not as asked."""
+    """Why the search differs from the request; None if it does not."""
 
 
 class AzureSearchRetriever:
     """A `Retriever` over an index of Azure AI Search.
 
     Args:
-        reader: Reads the index; closed with this.
-        vectors: What questions are searched by in the vector fields.
-        semantic_configuration: Of the index; None: its default one.
+        reader: Reads the index; closed by `aclose`.
+        vectors: The vector fields that can be searched.
+        semantic_configuration: The index's configuration for the semantic ranker; None: its default.
     """
 
     def __init__(self, reader: IndexReader, vectors: VectorFields, semantic_configuration: str | None) -> None:
@@ -61,12 +61,12 @@ class AzureSearchRetriever:
     def from_settings(
         cls, settings: Settings, embedder: Embedder | None, image_embedder: Embedder | None
     ) -> "AzureSearchRetriever":
-        """Over the index that the settings name.
+        """Make a retriever for the index that the settings name.
 
         Args:
-            settings: They have been checked to be complete.
-            embedder: Makes vectors of questions; closed by who made it. None: there are none of ours.
-            image_embedder: Makes those that lie where the vectors of images do; the same goes for it.
+            settings: The settings, which were checked to be complete.
+            embedder: Makes vectors of questions; the caller closes it. None: the app makes none.
+            image_embedder: Makes vectors of questions in the space of the images' vectors; the caller closes it.
         """
         reader = IndexReader(SearchConnection.from_settings(settings), IndexFields.called(settings.azure_search_fields))
         vectors = VectorFields(reader.fields, embedder, image_embedder, vectorizer=settings.azure_search_vectorizer)
@@ -75,13 +75,13 @@ class AzureSearchRetriever:
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """Find the passages that best match.
 
-        Without a mode it is hybrid where there are vectors of questions, else text. A fault of the embedding service in
-        a hybrid search is raised: who relies on vectors should learn that they are missing.
+        Without a mode, the search is hybrid if questions have vectors, else by text. If the embedding service fails, a
+        hybrid search fails too, so that nobody gets worse results without notice.
 
         Raises:
-            BadRequest: the mode needs what is not configured, or a vector field is none.
-            NotConfigured: the service refuses us, or what we ask of its index.
-            Unavailable, RateLimited: the service or the embedding service fails.
+            BadRequest: the mode needs something that is not configured, or a vector field is unknown.
+            NotConfigured: the service refuses the app, or the index does not support the request.
+            Unavailable, RateLimited: the service or the embedding service failed.
             TooSlow: the deadline passed.
         """
         plan = self._plan(query)
@@ -93,11 +93,11 @@ class AzureSearchRetriever:
         return self._result(query, plan, found)
 
     async def may_see(self, document: str, access: Access) -> bool:
-        """Whether a passage of this document may be seen so; see `IndexReader.may_see`."""
+        """Check whether `access` allows a passage of this document; see `IndexReader.may_see`."""
         return await self._reader.may_see(document, access)
 
     async def check(self) -> PartHealth:
-        """Whether the index can be searched and has something in it."""
+        """Check that the index can be searched and is not empty."""
         return await self._reader.check()
 
     async def aclose(self) -> None:
@@ -137,10 +137,10 @@ class AzureSearchRetriever:
         if where:
             arguments["filter"] = where
         if where and vectors:
-            arguments["vector_filter_mode"] = "preFilter"  # old indexes filter what was found, unless they are told
+            arguments["vector_filter_mode"] = "preFilter"  # old indexes filter after the search by default
         if query.semantic_ranker:
             arguments |= {"query_type": "semantic", "semantic_configuration_name": self._semantic_configuration}
-            if arguments.get("search_text") != text:  # by itself the ranker takes that
+            if arguments.get("search_text") != text:  # the ranker uses `search_text` by default
                 arguments["semantic_query"] = text
             if query.semantic_captions:
                 arguments["query_caption"] = "extractive|highlight-false"
@@ -149,7 +149,7 @@ class AzureSearchRetriever:
     def _result(self, query: SearchQuery, plan: _Plan, found: Sequence[Passage]) -> SearchResult:
         passages, missing = readable(found, "check `content` in AZURE_SEARCH_FIELDS.")
         return SearchResult(
-            tuple(with_captions(passage) for passage in passages if _is_good(passage, query)),
+            tuple(with_captions(passage) for passage in passages if _scores_enough(passage, query)),
             plan.mode,
             " ".join(note for note in (plan.note, missing, _unranked(query, found)) if note) or None,
             ignored=() if query.semantic_ranker else overrides_in(query, *_ONLY_WITH_RANKER),
@@ -163,21 +163,21 @@ class AzureSearchRetriever:
 
 
 def as_words(text: str) -> str:
-    """A question as a search for its words, with nothing in it an operator: `-allowed` would find what lacks the word.
+    """Escape the operators in a question: unescaped, `-allowed` would find passages without that word.
 
     Source: Azure AI Search, 'Simple query syntax', 'Escaping search operators'.
     """
     return _OPERATOR.sub(r"\\\g<0>", text)
 
 
-def _is_good(passage: Passage, query: SearchQuery) -> bool:
-    """Whether its scores are high enough, as far as it has them."""
+def _scores_enough(passage: Passage, query: SearchQuery) -> bool:
+    """Whether each score that the passage has reaches the query's minimum."""
     limits = ((passage.score, query.minimum_score), (passage.reranker_score, query.minimum_reranker_score))
     return all(score is None or minimum is None or score >= minimum for score, minimum in limits)
 
 
 def _unranked(query: SearchQuery, found: Sequence[Passage]) -> str | None:
-    """A note if the ranker left the passages as they were found: the service then answers with 206."""
+    """Make a note if the service answered without semantic ranking, which it does with status 206."""
     if not (query.semantic_ranker and found) or any(passage.reranker_score is not None for passage in found):
         return None
     return "The semantic ranker was busy or too slow: what was found is in the order of the search."

@@ -1,7 +1,7 @@
-"""The index in Azure AI Search that ingestion writes: made as azure-search-openai-demo makes it, with the fingerprint.
+"""Definition of the index that ingestion writes: that of azure-search-openai-demo, with a fingerprint.
 
-An index that is there already is never changed: it is checked for what ingestion needs. Imports
-`azure.search.documents`: import it late.
+An existing index is never changed. It is checked for what ingestion needs. Imports `azure.search.documents`: import it
+late.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -32,9 +32,9 @@ _ALGORITHM = "hnsw_config"
 _VECTORIZER = "azure-openai"
 _SEMANTIC_CONFIGURATION = "default"
 IMAGE_DIMENSIONS = 1024
-"""Of the vectors that Azure AI Vision makes (multimodal embeddings, model version 2023-04-15)."""
-_MODELS = ("text-embedding-3-large", "text-embedding-3-small", "text-embedding-ada-002")
-"""What the service has to know of a deployment to make vectors with it; ours tells only its name."""
+"""Numbers in a vector of Azure AI Vision (multimodal embeddings, model version 2023-04-15)."""
+_VECTORIZER_MODELS = ("text-embedding-3-large", "text-embedding-3-small", "text-embedding-ada-002")
+"""Models that the service can make vectors with. It must be told the model; the settings only name the deployment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +42,22 @@ class IndexPlan:
     """The index that the settings ask for."""
 
     name: str
-    """Its name."""
+    """Name of the index."""
     fields: IndexFields
-    """What it calls its fields."""
+    """Names of its fields."""
     semantic_configuration: str
-    """What the semantic ranker is asked with."""
+    """Name of the configuration for the semantic ranker."""
     has_images: bool
     """Whether page images have vectors."""
     vectorizer: AzureOpenAIVectorizerParameters | None
-    """What makes the vectors of queries in the service; None: the app does."""
+    """Model with which the service makes the vectors of queries; None: the app makes them."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "IndexPlan":
-        """What the settings ask for.
+        """Make the plan for these settings.
 
         Raises:
-            NotConfigured: the index is to make vectors itself, and there is nothing to make them with.
+            NotConfigured: `AZURE_SEARCH_VECTORIZER` is on, but the settings name no usable embedding model.
         """
         return cls(
             settings.azure_search_index or "",
@@ -68,10 +68,10 @@ class IndexPlan:
         )
 
     def new_index(self, dimensions: int | None) -> SearchIndex:
-        """The index to make.
+        """Define the index to create.
 
         Args:
-            dimensions: Of the texts' vectors; None: they have none.
+            dimensions: Numbers in a vector of a text; None: texts have no vectors.
         """
         fields = self.fields
         vectors = [
@@ -124,7 +124,7 @@ class IndexPlan:
 
 
 class ExistingIndex:
-    """What there is: to say what it lacks."""
+    """An index that exists, and what it lacks for ingestion."""
 
     def __init__(self, index: SearchIndex, fields: IndexFields) -> None:
         self._name = index.name
@@ -132,21 +132,25 @@ class ExistingIndex:
         self._has = {field.name: field for field in index.fields}
 
     def check(self) -> None:
-        """That ingestion can keep its books there.
+        """Check that the index has the key and the fields by which ingestion tracks files.
 
         Raises:
-            NotConfigured: it cannot; says what to add.
+            NotConfigured: it has not; says what to add.
         """
         if problems := " ".join(self._problems()):
             raise NotConfigured(
                 f"The index '{self._name}' (AZURE_SEARCH_INDEX) can be searched, not written. {problems}"
             )
 
-    def check_room_for(self, names: Set[str], lengths: Mapping[str, int]) -> None:
-        """That it has these fields, and takes vectors of these lengths in those.
+    def check_fields(self, names: Set[str], lengths: Mapping[str, int]) -> None:
+        """Check that the index has these fields, and vector fields of these lengths.
+
+        Args:
+            names: The fields that the documents use.
+            lengths: Numbers in a vector, by vector field.
 
         Raises:
-            NotConfigured: it does not; says which.
+            NotConfigured: it lacks a field, or a length differs; says which.
         """
         if missing := sorted(names - self._has.keys()):
             raise NotConfigured(
@@ -185,7 +189,7 @@ def _text(
     filterable: bool = False,
     sortable: bool = False,
 ) -> SearchField:
-    """A field. What is not said here is on by default in the service."""
+    """A field. Each option is set, since the service turns on those that are left out."""
     return SearchField(
         name=name,
         type=kind,
@@ -199,7 +203,7 @@ def _text(
 
 
 def _vector(name: str, dimensions: int) -> SearchField:
-    """A vector field: searched, and never shown, so that it takes no room twice."""
+    """A vector field that is searched, but neither returned nor stored a second time."""
     return SearchField(
         name=name,
         type=_VECTOR,
@@ -220,11 +224,11 @@ def _profile(name: str) -> str:
 
 def _vectorizer(settings: Settings) -> AzureOpenAIVectorizerParameters:
     deployment = settings.azure_openai_embedding_deployment
-    model = next((name for name in _MODELS if deployment and name in deployment), None)
+    model = next((name for name in _VECTORIZER_MODELS if deployment and name in deployment), None)
     if not settings.azure_openai_endpoint or deployment is None or model is None:
         raise NotConfigured(
             "AZURE_SEARCH_VECTORIZER: an index that makes vectors itself needs AZURE_OPENAI_ENDPOINT, and "
-            f"AZURE_OPENAI_EMBEDDING_DEPLOYMENT named after its model ({', '.join(_MODELS)})."
+            f"AZURE_OPENAI_EMBEDDING_DEPLOYMENT named after its model ({', '.join(_VECTORIZER_MODELS)})."
         )
     key = settings.azure_openai_api_key
     return AzureOpenAIVectorizerParameters(

@@ -1,6 +1,6 @@
-"""What a question is searched by in the vector fields of an index.
+"""Vector queries for a question: with vectors that the app makes, or with the text if the index has a vectorizer.
 
-Vectors of ours, or its text where the index has a vectorizer. Imports `azure.search.documents`: import it late.
+Imports `azure.search.documents`: import it late.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from shared.errors import BadRequest
 from shared.retrieval import LONGEST_TO_EMBED, Embedder
 from shared.retrieval.azure_search.fields import IndexFields
 
-_NAMES = {
+_FIELDS_BY_NAME = {
     "embedding": ("embedding",),
     "imageEmbedding": ("imageEmbedding",),
     "textEmbeddingOnly": ("embedding",),
@@ -21,18 +21,18 @@ _NAMES = {
     "textAndImageEmbeddings": ("embedding", "imageEmbedding"),
     "both": ("embedding", "imageEmbedding"),
 }
-"""The fields that `vector_fields` of a request can ask for: by their names, or as azure-search-openai-demo puts it."""
+"""Values of a request's `vector_fields`: names of fields, and the names that azure-search-openai-demo uses."""
 
-_MISSING = {
+_HOW_TO_ENABLE = {
     "embedding": "Searching by the meaning of a text needs an embedding model: set OPENAI_EMBEDDING_MODEL or "
     "AZURE_OPENAI_EMBEDDING_DEPLOYMENT, or AZURE_SEARCH_VECTORIZER where the index has one.",
     "imageEmbedding": "Searching images needs AZURE_VISION_ENDPOINT.",
 }
-"""What to do where a field cannot be searched."""
+"""By field: what to configure so that it can be searched."""
 
 
 type _MakeQuery = Callable[[str, int], Awaitable[VectorQuery]]
-"""Makes the query of a field, for a text and so many passages."""
+"""Makes the query of a field, from a text and the number of passages to find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,36 +40,36 @@ class ChosenFields:
     """The vector fields that a search uses."""
 
     queries: Mapping[str, _MakeQuery]
-    """By the fields' default names; empty where there is none that can be searched."""
+    """By the fields' default names; empty if none can be searched."""
     missing: str
-    """What would be needed for those that were asked for and cannot be searched; empty if there are none."""
+    """What to configure for the requested fields that cannot be searched; empty if all can be."""
 
     async def search_by(self, text: str, nearest: int) -> list[VectorQuery]:
-        """A query for each of the fields, made at the same time.
+        """Make a query for each of the fields, concurrently.
 
         Args:
             text: The question.
-            nearest: How many passages each query finds.
+            nearest: Number of passages that each query finds.
 
         Raises:
-            RateLimited, Unavailable, TooSlow: faults of the service that makes the vectors.
+            RateLimited, Unavailable, TooSlow: the embedding service failed.
         """
         making = [asyncio.ensure_future(query(text[:LONGEST_TO_EMBED], nearest)) for query in self.queries.values()]
         try:
             return await asyncio.gather(*making)
         finally:
             for query in making:
-                query.cancel()  # where one fails, nobody waits for the others
+                query.cancel()  # if one failed, the others are not needed
 
 
 class VectorFields:
     """The vector fields of an index that can be searched.
 
     Args:
-        fields: What the index calls them.
-        embedder: Makes vectors of questions for the field of texts. None: there are none of ours.
-        image_embedder: Makes vectors of questions that lie where those of images do. None: images are not searched.
-        vectorizer: Whether the index makes the vectors of questions for the field of texts.
+        fields: Names of the index's fields.
+        embedder: Makes vectors of questions for the field of texts; None: the app makes none.
+        image_embedder: Makes vectors of questions in the space of the images' vectors; None: images are not searched.
+        vectorizer: Whether the service makes the vectors of questions for the field of texts.
     """
 
     def __init__(
@@ -84,21 +84,21 @@ class VectorFields:
             self._queries["imageEmbedding"] = _by_embedder(image_embedder, fields.image_embedding)
 
     def chosen(self, asked: Iterable[str]) -> ChosenFields:
-        """The fields to search.
+        """Choose the fields to search.
 
         Args:
-            asked: By the names that requests have for them; none: all that can be searched.
+            asked: Values of a request's `vector_fields`; empty: all fields that can be searched.
 
         Raises:
-            BadRequest: there is no such field.
+            BadRequest: a value is unknown.
         """
         wanted: dict[str, None] = {}
         for name in asked:
-            if name not in _NAMES:
-                raise BadRequest(f"vector_fields: should be one or more of {', '.join(_NAMES)}.")
-            wanted |= dict.fromkeys(_NAMES[name])
+            if name not in _FIELDS_BY_NAME:
+                raise BadRequest(f"vector_fields: should be one or more of {', '.join(_FIELDS_BY_NAME)}.")
+            wanted |= dict.fromkeys(_FIELDS_BY_NAME[name])
         queries = {name: query for name, query in self._queries.items() if name in (wanted or self._queries)}
-        missing = [_MISSING[name] for name in wanted or ["embedding"] if name not in queries]
+        missing = [_HOW_TO_ENABLE[name] for name in wanted or ["embedding"] if name not in queries]
         return ChosenFields(queries, " ".join(missing))
 
 

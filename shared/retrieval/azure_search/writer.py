@@ -1,6 +1,6 @@
 """Writes documents to an index of Azure AI Search, in batches. Imports `azure.core`: import it late.
 
-The requests are made here: the SDK's models take ten times as long to build from vectors, and hold everything else up.
+The requests are encoded here: building the SDK's models from vectors takes ten times as long and blocks the event loop.
 
 Source: Search Service REST API 2026-04-01, 'Documents - Index'; 'Service limits in Azure AI Search'.
 """
@@ -24,25 +24,25 @@ _log = logging.getLogger("switchboard.retrieval")
 
 _API_VERSION = "2026-04-01"
 _TRIES = 5
-"""How often a document is sent whose batch was taken without it."""
+"""How often a document is sent that the service refused while it accepted others of the same batch."""
 
 type Document = dict[str, Json]
-"""Fields by name."""
+"""Values of a document by field name."""
 type Action = Literal["upload", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What the service takes at once."""
+    """Limits of the service for one request."""
 
     actions: int = 1_000
-    """Documents of a batch."""
+    """Documents in a batch."""
     batch_bytes: int = 1_000_000
-    """Of a batch. The service takes 16 MB; beyond 1 MiB a body holds up whatever else there is to do here."""
+    """Bytes of a batch. The service accepts 16 MB, but sending more than 1 MiB at once delays other work."""
     page: int = 1_000
-    """Documents of a page."""
+    """Documents in a page of results."""
     window: int = 100_000
-    """Documents that can be paged over."""
+    """Documents that paging can reach."""
 
 
 class _Result(msgspec.Struct):
@@ -60,13 +60,13 @@ _encoder = msgspec.json.Encoder()
 
 
 class DocumentWriter:
-    """Uploads and deletes.
+    """Uploads and deletes documents.
 
     Args:
-        connection: To the service.
-        key: The field that is the index's key.
-        bounds: What the service takes at once.
-        seconds: For one request, its retries included.
+        connection: Connection to the service.
+        key: Name of the index's key field.
+        bounds: Limits of the service for one request.
+        seconds: Time limit of one request, retries included.
     """
 
     def __init__(self, connection: SearchConnection, key: str, bounds: Bounds, seconds: float) -> None:
@@ -76,18 +76,18 @@ class DocumentWriter:
         self._seconds = seconds
 
     async def write(self, action: Action, documents: Iterable[Document]) -> None:
-        """Put documents in place of those with their keys, in order, or remove those; they need not exist.
+        """Upload documents in their order, replacing those with the same keys, or delete them; they need not exist.
 
         Raises:
-            NotConfigured: the service refuses us.
-            Unavailable, RateLimited, TooSlow: not all were taken.
+            NotConfigured: the service refuses the app.
+            Unavailable, RateLimited, TooSlow: not all documents were written.
         """
         batches = self._batches(action, documents)
         while batch := await asyncio.to_thread(next, batches, None):
             await self._write(batch)
 
     def _batches(self, action: Action, documents: Iterable[Document]) -> Iterator[dict[str, bytes]]:
-        """What to do, by key."""
+        """Encode the documents in batches, each document by its key."""
         batch: dict[str, bytes] = {}
         size = 0
         for document in documents:
@@ -101,7 +101,7 @@ class DocumentWriter:
             yield batch
 
     async def _write(self, batch: Mapping[str, bytes]) -> None:
-        """Write a batch, and again what the service did not take of it, as long as that may help."""
+        """Write a batch, and send what the service refused again as long as a retry may help."""
         for attempt in range(_TRIES):
             if attempt:
                 await asyncio.sleep(self._connection.policy.first_backoff * 2**attempt)
@@ -137,10 +137,10 @@ class DocumentWriter:
 
 
 def _read(content: bytes, keys: Collection[str]) -> list[_Result]:
-    """The results, one a document.
+    """Read the results, one for each document.
 
     Raises:
-        ValueError: these are none.
+        ValueError: the answer is malformed, or a document has no result.
     """
     try:
         results = _decoder.decode(content).value
