@@ -65,6 +65,8 @@ def open_target(settings: Settings) -> "Target":
 
 def build_service(settings: Settings) -> Service:
     """Choose and make the parts that the settings name."""
+    from shared.reading.sandbox import sandbox_for_uploads
+
     agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
     openai = _openai_service(settings)
     embedder = _embedder(openai)
@@ -82,6 +84,7 @@ def build_service(settings: Settings) -> Service:
         _IDENTITY[settings.auth_mode](settings),
         _documents(settings),
         _pages(settings),
+        sandbox_for_uploads(),
         ledger=_ledger(settings),
     )
     return _traced(service, tracing) if tracing else service

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition, Agents
@@ -24,6 +25,9 @@ from shared.late_imports import run_import
 from shared.retrieval import Retriever
 from shared.settings import Settings
 from shared.telemetry import Tracing, unwatched
+
+if TYPE_CHECKING:
+    from shared.reading.sandbox import Sandbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,8 @@ class Service:
     """Documents that answers cite."""
     pages: DocumentReader
     """Images of the documents' pages."""
+    sandbox: "Sandbox"
+    """Reads the files of requests."""
     tracing: Tracing | None = None
     """Makes a trace of each turn; None if traces are off."""
     ledger: Ledger | None = None
@@ -122,7 +128,7 @@ class Service:
         Raises:
             BadRequest, TooLarge: a file cannot be read; the message names it and says why.
         """
-        return await attach(request, files, no_images=self._no_images()) if files else request
+        return await attach(request, files, self.sandbox, no_images=self._no_images()) if files else request
 
     def _no_images(self) -> str | None:
         if not self.model.takes_images:

@@ -3,26 +3,24 @@
 import asyncio
 import mimetypes
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from zipfile import BadZipFile
+from typing import TYPE_CHECKING
 
 from shared.chat_types import ChatRequest, FileText, ImagePart, Json, Message, Role
 from shared.documents.media_types import IMAGE_TYPES, image_type
 from shared.errors import BadRequest, TooLarge
 from shared.events import Thought
 
+if TYPE_CHECKING:
+    from shared.reading.sandbox import Sandbox
+
 LONGEST_TEXT = 100_000
 """Bytes of text in UTF-8 that all files of a request may add, the latest message's first: some 25,000 tokens."""
 LARGEST_MARKUP = 2 * 1024 * 1024
 """Bytes of a web page or of the text in a Word document, which take a hundred times as much memory to read."""
 READ_SECONDS = 20.0
-"""How long the files may take to be read, which goes on in its thread even when nobody waits for it any more."""
-
-_READERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="read-file")
-"""Threads of their own: a file that takes long must not keep retrieval waiting."""
+"""Seconds that all files of a request may take to be read."""
 
 _ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
 
@@ -73,13 +71,19 @@ class Attachment:
 
 
 async def attach(
-    request: ChatRequest, files: Sequence[Attachment], *, no_images: str | None, read_seconds: float = READ_SECONDS
+    request: ChatRequest,
+    files: Sequence[Attachment],
+    sandbox: "Sandbox",
+    *,
+    no_images: str | None,
+    read_seconds: float = READ_SECONDS,
 ) -> ChatRequest:
     """Add the files to the messages that they name.
 
     Args:
         request: The conversation.
         files: In any order.
+        sandbox: Reads the files.
         no_images: Why images cannot be taken, as a sentence; None if they can.
         read_seconds: How long the files may take to be read.
 
@@ -98,7 +102,7 @@ async def attach(
             images = (*message.images, ImagePart(media_type, file.data))
             messages[file.message] = replace(message, images=images)
             continue
-        text = await _text_of(file, deadline)
+        text = await _text_of(file, deadline, sandbox)
         fits = text.encode()[:room]
         room -= len(fits)
         kept = fits.decode(errors="ignore")  # the cut may go through a character
@@ -145,18 +149,22 @@ def _image_type(file: Attachment) -> str | None:
     return None
 
 
-async def _text_of(file: Attachment, deadline: float) -> str:
+async def _text_of(file: Attachment, deadline: float, sandbox: "Sandbox") -> str:
     from shared.reading import UnreadableError
+    from shared.reading.readers import with_text
+    from shared.reading.sandbox import ReadLimitError
 
     suffix = _suffix(file)
-    reading = asyncio.get_running_loop().run_in_executor(_READERS, _read, file, suffix)
     try:
         async with asyncio.timeout_at(deadline):
-            return await reading
+            pages = with_text(await sandbox.read(file.data, suffix, file.charset, max_markup=LARGEST_MARKUP))
+    except ReadLimitError as limit:
+        raise TooLarge(f"{file} {limit}") from limit
     except UnreadableError as unreadable:
         raise BadRequest(f"{file} {unreadable}") from unreadable
     except TimeoutError:
         raise TooLarge(f"{file} takes too long to read. Send a shorter one.") from None
+    return "\n\n".join(f"(page {page.number})\n{page.text}" if page.number else page.text for page in pages)
 
 
 def _suffix(file: Attachment) -> str:
@@ -175,25 +183,3 @@ def _suffix(file: Attachment) -> str:
         return named
     what = f"is of the type '{file.media_type}'" if file.media_type else "has no content-type and no known file name"
     raise BadRequest(f"{file} {what}, which cannot be read. {_READABLE}")
-
-
-def _read(file: Attachment, suffix: str) -> str:
-    """The whole text of a file, with the numbers of its pages."""
-    from shared.reading.readers import read_pages
-
-    if _markup_size(file.data, suffix) > LARGEST_MARKUP:
-        raise TooLarge(f"{file} holds more than {LARGEST_MARKUP:,} bytes of markup. Send a shorter one, or its text.")
-    pages = read_pages(file.data, suffix, file.charset)
-    return "\n\n".join(f"(page {page.number})\n{page.text}" if page.number else page.text for page in pages)
-
-
-def _markup_size(data: bytes, suffix: str) -> int:
-    """Bytes of markup in a file; 0 for formats without markup, and for damaged files, which the reader refuses."""
-    if suffix == ".html":
-        return len(data)
-    if suffix == ".docx":
-        from shared.reading.markup import unpacked_size
-
-        with suppress(BadZipFile, NotImplementedError, ValueError, OSError):
-            return unpacked_size(data)
-    return 0

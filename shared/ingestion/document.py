@@ -17,6 +17,7 @@ from shared.ingestion.folder import why_not_indexed
 from shared.ingestion.page_images import PageImages
 from shared.reading import Page, UnreadableError
 from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, check_size, read_document, readable_suffixes
+from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from shared.retrieval import Embedder, PassageIndex
 
 _MAX_TRIES = 3
@@ -57,6 +58,8 @@ class Target:
     """Keeps images of the pages; None: there are no images."""
     recognition: TextRecognition | None = None
     """Reads scans; None: documents without text cannot be read."""
+    sandbox: Sandbox = field(default_factory=sandbox_for_documents)
+    """Reads the documents, and renders their pages."""
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -142,13 +145,13 @@ async def index_document(document: LoadedDocument, known: str, target: Target, *
         OSError, SwitchboardError: it cannot be indexed now.
     """
     name = document.name
-    pages = await read_document(document.data, _suffix(name), target.recognition)
+    pages = await read_document(document.data, _suffix(name), target.recognition, target.sandbox)
     passages = await asyncio.to_thread(_split, name, pages, document.rights)
     vectors = await _embed(target.embedder, passages) if target.embedder else None
     if keep:
         await target.documents.keep(name, document.data)
     pictured = target.pages if _suffix(name) == ".pdf" else None
-    image_vectors = await pictured.replace(document.data, passages) if pictured else None
+    image_vectors = await pictured.replace(document.data, passages, target.sandbox) if pictured else None
     await target.index.replace(name, known, passages, vectors, image_vectors)
     return FileReport(name, Outcome.INDEXED, f"{len(passages)} passage{'s' if len(passages) > 1 else ''}")
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from shared.chat_types import Passage
 from shared.documents import DocumentWriter, Rights, is_name, page_image
+from shared.reading.sandbox import Sandbox
 
 _MAX_IMAGES_IN_MEMORY = 4
 """Images that are rendered, kept and embedded together."""
@@ -55,12 +56,15 @@ class PageImages:
         """Names the way images and vectors are made, for fingerprints; empty if none are made."""
         return f"{_FORMAT_VERSION} {self._embedder.model if self._embedder else ''}" if self._wanted else ""
 
-    async def replace(self, data: bytes, passages: Sequence[Passage]) -> list[list[float] | None] | None:
+    async def replace(
+        self, data: bytes, passages: Sequence[Passage], sandbox: Sandbox
+    ) -> list[list[float] | None] | None:
         """Keep an image of each page of a PDF that has passages, with the rights of the passages; remove all others.
 
         Args:
             data: The bytes of the PDF.
             passages: Its passages, at least one.
+            sandbox: Renders the pages.
 
         Returns:
             The image vector of each passage's page; None without an embedder.
@@ -75,7 +79,7 @@ class PageImages:
         vectors: dict[int, list[float] | None] = {}
         if self._wanted and numbers and is_name(page_image(sourcefile, numbers[-1])):
             for batch in batched(numbers, _MAX_IMAGES_IN_MEMORY, strict=False):
-                vectors |= await self._keep(sourcefile, data, batch, rights)
+                vectors |= await self._keep(sourcefile, rights, await sandbox.render(data, batch))
         await self._remove_except(sourcefile, {page_image(sourcefile, number) for number in vectors})
         return [vectors.get(passage.page or 0) for passage in passages] if self._embedder else None
 
@@ -94,16 +98,14 @@ class PageImages:
             await self._embedder.aclose()
 
     async def _keep(
-        self, sourcefile: str, data: bytes, numbers: Sequence[int], rights: Rights
+        self, sourcefile: str, rights: Rights, images: Sequence[tuple[int, bytes]]
     ) -> dict[int, list[float] | None]:
-        """Make and keep the images of these pages. Returns the vector, or None, of each page that can be rendered."""
-        from shared.reading.pdf import render_pages
+        """Keep the images of pages, each with its number. Returns the vector, or None, of each page."""
 
         async def keep(number: int, image: bytes) -> list[float] | None:
             await self._store.keep(page_image(sourcefile, number), image, rights)
             return await self._embedder.embed_image(image) if self._embedder else None
 
-        images = await asyncio.to_thread(render_pages, data, numbers)
         # Wait for all, also after an error of one: no write must go on after this returns.
         results = await asyncio.gather(*(keep(*image) for image in images), return_exceptions=True)
         vectors: dict[int, list[float] | None] = {}

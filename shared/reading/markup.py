@@ -2,6 +2,7 @@
 
 import re
 import zipfile
+from contextlib import suppress
 from io import BytesIO, StringIO
 
 import mammoth
@@ -71,6 +72,16 @@ def unpacked_size(data: bytes) -> int:
     """
     with zipfile.ZipFile(BytesIO(data)) as parts:
         return sum(part.file_size for part in _xml_parts(parts))
+
+
+def markup_size(data: bytes, suffix: str) -> int:
+    """Bytes of markup in a file; 0 for formats without markup, and for damaged files, which the reader refuses."""
+    if suffix in (".html", ".htm"):
+        return len(data)
+    if suffix == ".docx":
+        with suppress(zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
+            return unpacked_size(data)
+    return 0
 
 
 def _xml_parts(parts: zipfile.ZipFile) -> list[zipfile.ZipInfo]:

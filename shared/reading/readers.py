@@ -3,13 +3,15 @@
 The library of each reader is imported when the first file of its format comes.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from shared.reading import NoTextError, Page, UnreadableError
 from shared.reading.plain_text import clean, decode
+
+if TYPE_CHECKING:
+    from shared.reading.sandbox import Sandbox
 
 MAX_FILE_BYTES = 100 * 1024 * 1024
 """Size of the largest file that is read: a file and its text are in memory as a whole."""
@@ -51,13 +53,16 @@ def readable_suffixes(*, recognized: bool) -> tuple[str, ...]:
     return (*READERS, *SCAN_SUFFIXES) if recognized else (*READERS,)
 
 
-async def read_document(data: bytes, suffix: str, recognition: TextRecognition | None) -> list[Page]:
+async def read_document(
+    data: bytes, suffix: str, recognition: TextRecognition | None, sandbox: "Sandbox"
+) -> list[Page]:
     """Read a document, with the text of its scanned pages where there is text recognition.
 
     Args:
         data: The bytes of the file.
         suffix: The suffix of its name, such as `.pdf`, in lower case.
         recognition: Reads scanned pages; None: they count as pages without text.
+        sandbox: Reads the file.
 
     Returns:
         The pages that have text.
@@ -69,7 +74,7 @@ async def read_document(data: bytes, suffix: str, recognition: TextRecognition |
     """
     if suffix in SCAN_SUFFIXES:
         return await _read_image(data, suffix, recognition)
-    pages = await asyncio.to_thread(read_all_pages, data, suffix)
+    pages = await sandbox.read(data, suffix)
     if suffix != ".pdf":
         return with_text(pages)
     if recognition:
@@ -90,7 +95,7 @@ def read_pages(data: bytes, suffix: str, charset: str | None = None) -> list[Pag
 
 
 def read_all_pages(data: bytes, suffix: str, charset: str | None = None) -> list[Page]:
-    """Read all pages of a file, with or without text. This takes a while: call it in a thread or in a process.
+    """Read all pages of a file, with or without text. A hostile file can make it crash or never end: see `sandbox`.
 
     Args:
         data: The bytes of the file.
@@ -104,7 +109,7 @@ def read_all_pages(data: bytes, suffix: str, charset: str | None = None) -> list
     check_size(len(data))
     try:
         pages = READERS[suffix](data, charset)
-    except UnreadableError:
+    except (UnreadableError, MemoryError):
         raise
     except Exception as fault:  # given odd bytes, a parser may raise anything; other files must still be read
         if isinstance(fault, OSError) and fault.errno is not None:  # an error of the system, not of a parser

@@ -13,8 +13,10 @@ from shared.core.attachments import LARGEST_MARKUP, LONGEST_TEXT, Attachment, at
 from shared.core.context_window import ATTACHED_TOKENS, estimate_attached_tokens, fit_history
 from shared.core.prompts import FILES_INSTRUCTIONS, answer_prompt, rewrite_prompt
 from shared.errors import BadRequest, TooLarge
+from shared.reading.sandbox import sandbox_for_uploads
 
 FILES = Path(__file__).parents[1] / "reading" / "files"
+SANDBOX = sandbox_for_uploads()
 REQUEST = ChatRequest(
     (
         Message(Role.USER, "First question"),
@@ -33,12 +35,12 @@ def sent(data: bytes, media_type: str = "", filename: str = "", message: int = 2
 
 
 async def attached(*files: Attachment, request: ChatRequest = REQUEST) -> ChatRequest:
-    return await attach(request, files, no_images=None)
+    return await attach(request, files, SANDBOX, no_images=None)
 
 
 async def refusal(file: Attachment, no_images: str | None = None) -> str:
     with pytest.raises(BadRequest) as refused:
-        await attach(REQUEST, [file], no_images=no_images)
+        await attach(REQUEST, [file], SANDBOX, no_images=no_images)
     assert file.part in refused.value.message
     return refused.value.message
 
@@ -113,7 +115,7 @@ async def test_a_file_that_is_not_what_it_says_is_refused(data: bytes, declared:
 
 async def test_images_are_refused_where_nothing_sees_them() -> None:
     assert "is an image. Nobody looks." in await refusal(sent(PNG, "image/png"), "Nobody looks.")
-    request = await attach(REQUEST, [sent(b"text", "text/plain")], no_images="Nobody looks.")
+    request = await attach(REQUEST, [sent(b"text", "text/plain")], SANDBOX, no_images="Nobody looks.")
     assert request.messages[2].files
 
 
@@ -228,7 +230,7 @@ async def test_no_file_is_written_or_opened_to_read_an_upload(record_files: list
 async def test_a_file_that_takes_too_long_is_given_up() -> None:
     file = sent((FILES / "three-pages.pdf").read_bytes(), "application/pdf")
     with pytest.raises(TooLarge, match=r"messages\[2\]\.files\[0\] takes too long to read"):
-        await attach(REQUEST, [file], no_images=None, read_seconds=0)
+        await attach(REQUEST, [file], SANDBOX, no_images=None, read_seconds=0)
 
 
 async def test_the_answer_reads_the_files_and_the_search_does_not() -> None:

@@ -14,6 +14,7 @@ import pytest
 from azure.storage.blob.aio import ContainerClient
 
 from shared.retrieval.sqlite.index import SqliteIndex
+from tests.hostile.files import nested_pdf
 from tests.stand_ins.azurite import Azurite
 
 ROOT = Path(__file__).parents[2]
@@ -262,3 +263,19 @@ def test_each_file_is_opened_once_and_each_folder_is_listed_once(tmp_path: Path,
         "os.scandir .: 1",
         "os.scandir leave: 1",
     ]
+
+
+@pytest.mark.timeout(300)
+def test_a_hostile_file_is_its_own_failure_and_the_rest_is_indexed(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("The first one.")
+    (docs / "b.pdf").write_bytes(nested_pdf(12, 10))
+    (docs / "c.md").write_text("The last one.")
+    done = subprocess.run(
+        command(docs), cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False, timeout=280
+    )
+    assert done.returncode == 1
+    failed, *_ = [line for line in done.stdout.splitlines() if line.startswith("b.pdf: failed")]
+    assert "takes too" in failed
+    assert {"a.md", "c.md"} == set(fingerprints(tmp_path))

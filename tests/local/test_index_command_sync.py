@@ -123,7 +123,7 @@ async def test_what_cannot_be_followed_is_told_in_a_sentence_and_nothing_is_remo
     await place.sync()
     before = await asyncio.to_thread(fingerprints, place.data)
     await place.client.delete_blob("a.md")
-    returned, (line,) = await place.sync(change(place.settings))
+    returned, (*_logged, line) = await place.sync(change(place.settings))
     assert (returned, words in line) == (code, True)
     assert await asyncio.to_thread(fingerprints, place.data) == before
 

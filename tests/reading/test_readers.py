@@ -2,8 +2,6 @@
 
 import io
 import zipfile
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -130,16 +128,3 @@ def test_a_zip_that_is_no_word_document_is_refused() -> None:
 def test_a_file_that_is_empty_or_too_large_is_refused(size: int, says: str) -> None:
     with pytest.raises(UnreadableError, match=says):
         read_pages(bytes(size), ".txt")
-
-
-@pytest.mark.parametrize("name", ["three-pages.pdf", "protected.pdf"])
-def test_reading_can_run_in_another_process(name: str) -> None:
-    """The function, its arguments, its pages and its errors cross the border between processes."""
-    data = (FILES / name).read_bytes()
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-        reading = processes.submit(read_pages, data, ".pdf")
-        if name == "protected.pdf":
-            with pytest.raises(UnreadableError, match="is protected by a password"):
-                reading.result(timeout=60)
-        else:
-            assert reading.result(timeout=60) == read(name)

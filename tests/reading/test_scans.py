@@ -14,6 +14,7 @@ from shared.errors import RateLimited, SwitchboardError, Unavailable
 from shared.reading import Page, UnreadableError
 from shared.reading.document_intelligence import DocumentIntelligence
 from shared.reading.readers import TextRecognition, read_document
+from shared.reading.sandbox import sandbox_for_documents
 from shared.settings import Settings
 from tests.ingestion.memory_index import Workplace, outcomes, reason
 from tests.stand_ins.document_intelligence import BROKEN, DocumentIntelligenceStandIn
@@ -41,7 +42,7 @@ async def recognition(service: DocumentIntelligenceStandIn) -> AsyncGenerator[Do
 
 async def read(path: Path, recognition: TextRecognition | None) -> list[Page]:
     data = await asyncio.to_thread(path.read_bytes)
-    return await read_document(data, path.suffix.lower(), recognition)
+    return await read_document(data, path.suffix.lower(), recognition, sandbox_for_documents())
 
 
 def image(path: Path, color: str = "white") -> Path:

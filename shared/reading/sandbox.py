@@ -1,0 +1,293 @@
+"""Reading files in processes of their own: a hostile file ends its process, not the app.
+
+A parser of PDF or Word files can crash, fill the memory or never end when a file makes it, and a thread cannot be ended
+from outside. So each file is read by a process that has limits, and is killed when it exceeds one or nobody waits any
+more:
+
+    the app ── socket ──▶ the server, started with the first file ── fork ──▶ a reader, one for each file
+
+The server (`sandbox_server`) has imported the parsers and has a single thread, so that it can be forked, which takes a
+few milliseconds; the app has many threads and is never forked. A reader serves one file: one that a file has taken over
+meets no other caller's. It has no secret in its environment and cannot open files or connections.
+"""
+
+import asyncio
+import atexit
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager, suppress
+from threading import Lock
+from typing import Literal
+
+import msgspec
+
+from shared.errors import Unavailable
+from shared.reading import Page, UnreadableError
+
+MAX_UPLOAD_READERS = 3
+"""Uploaded files that are read at the same time; with their memory they fit an instance of 2 GiB beside the app."""
+MAX_UPLOAD_MEMORY_BYTES = 512 * 1024 * 1024
+"""Address space of the process that reads an uploaded file."""
+MAX_UPLOAD_READ_SECONDS = 10.0
+"""Time to read one uploaded file."""
+MAX_UPLOAD_WAIT_SECONDS = 10.0
+"""Time that an uploaded file waits for a free reader."""
+MAX_DOCUMENT_MEMORY_BYTES = 1536 * 1024 * 1024
+"""Address space of the process that reads a document to be indexed."""
+MAX_DOCUMENT_READ_SECONDS = 300.0
+"""Time to read one document to be indexed, or to render some of its pages."""
+_CHUNK_BYTES = 1024 * 1024
+_SERVER_CODE = "from shared.reading.sandbox_server import main; main()"
+
+
+class ReadLimitError(UnreadableError):
+    """Reading the file takes more time or memory than a file may take."""
+
+
+class ReadTask(msgspec.Struct, tag=True, frozen=True):
+    """Read the text of a file."""
+
+    suffix: str
+    """The suffix of its name, such as `.pdf`: a key of `READERS`."""
+    charset: str | None
+    """The encoding that the sender of plain text declared; None if unknown."""
+    max_markup: int | None
+    """Bytes of markup that the file may hold; None: as much as the readers take."""
+
+
+class RenderTask(msgspec.Struct, tag=True, frozen=True):
+    """Render pages of a PDF."""
+
+    numbers: list[int]
+    """Page numbers, from 1."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What the app sends to a reader; the bytes of the file follow."""
+
+    task: ReadTask | RenderTask
+    size: int
+    """Bytes of the file."""
+    memory: int
+    """Bytes of address space that the reader may take."""
+    seconds: int
+    """CPU time that the reader may take."""
+
+
+class PagesRead(msgspec.Struct, tag=True, frozen=True):
+    """The pages of a file."""
+
+    pages: list[Page]
+
+
+class PagesRendered(msgspec.Struct, tag=True, frozen=True):
+    """Page numbers, each with its image as JPEG."""
+
+    images: list[tuple[int, bytes]]
+
+
+class Refused(msgspec.Struct, tag=True, frozen=True):
+    """Why the file cannot be read, as the end of the sentence 'the file …'."""
+
+    reason: str
+    kind: Literal["unreadable", "limit"]
+    """Names the error that the app raises."""
+
+
+type Reply = PagesRead | PagesRendered | Refused
+
+_decoder = msgspec.msgpack.Decoder[Reply](PagesRead | PagesRendered | Refused)
+_ERRORS = {"unreadable": UnreadableError, "limit": ReadLimitError}
+
+
+class Sandbox:
+    """Reads files, a limited number at a time, each within limits.
+
+    Args:
+        readers: Files that are read at the same time; others wait.
+        memory: Bytes of address space that one reader may take; the parsers alone take some 100 MB.
+        seconds: How long reading one file may take.
+        max_wait: Seconds that a file may wait for another to be read; None: without an end.
+    """
+
+    def __init__(self, *, readers: int, memory: int, seconds: float, max_wait: float | None = None) -> None:
+        self._memory = memory
+        self._seconds = seconds
+        self._max_wait = max_wait
+        self._free = asyncio.Semaphore(readers)
+
+    async def read(
+        self, data: bytes, suffix: str, charset: str | None = None, *, max_markup: int | None = None
+    ) -> list[Page]:
+        """Read all pages of a file, with or without text.
+
+        Args:
+            data: The bytes of the file.
+            suffix: The suffix of its name, such as `.pdf`, in lower case: a key of `readers.READERS`.
+            charset: The encoding that the sender of plain text declared; None if unknown.
+            max_markup: Bytes of markup that the file may hold; None: as much as the readers take.
+
+        Raises:
+            UnreadableError: the file is damaged, protected, empty or too large.
+            ReadLimitError: reading it takes too much time or memory.
+            Unavailable: too many files are read now.
+            OSError: no process can be started now.
+        """
+        reply = await self._run(ReadTask(suffix, charset, max_markup), data)
+        return reply.pages if isinstance(reply, PagesRead) else []
+
+    async def render(self, data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Render pages of a PDF as JPEG: arguments and result of `pdf.render_pages`, errors of `read`."""
+        reply = await self._run(RenderTask([*numbers]), data)
+        return reply.images if isinstance(reply, PagesRendered) else []
+
+    async def _run(self, task: ReadTask | RenderTask, data: bytes) -> Reply:
+        job = Job(task, len(data), self._memory, int(self._seconds) + 1)
+        try:
+            async with asyncio.timeout(self._max_wait):
+                await self._free.acquire()
+        except TimeoutError:
+            raise Unavailable("The app reads as many files as it can. Try again in a moment.") from None
+        try:
+            ours, theirs = socket.socketpair()
+            with closing(ours):
+                ours.setblocking(False)
+                await asyncio.to_thread(_SERVER.start_reader, theirs)
+                async with asyncio.timeout(self._seconds):
+                    reply = await _serve(ours, job, data)
+        except TimeoutError:
+            raise ReadLimitError("takes too long to read; split it.") from None
+        finally:
+            self._free.release()
+        if isinstance(reply, Refused):
+            raise _ERRORS[reply.kind](reply.reason)
+        return reply
+
+
+def sandbox_for_uploads() -> Sandbox:
+    """Make a sandbox for files that callers send."""
+    return Sandbox(
+        readers=MAX_UPLOAD_READERS,
+        memory=MAX_UPLOAD_MEMORY_BYTES,
+        seconds=MAX_UPLOAD_READ_SECONDS,
+        max_wait=MAX_UPLOAD_WAIT_SECONDS,
+    )
+
+
+def sandbox_for_documents() -> Sandbox:
+    """Make a sandbox for the documents that are indexed, which may be larger and may take longer."""
+    return Sandbox(
+        readers=os.process_cpu_count() or 1, memory=MAX_DOCUMENT_MEMORY_BYTES, seconds=MAX_DOCUMENT_READ_SECONDS
+    )
+
+
+class _Server:
+    """The process whose forks are the readers: one for the app, started when it is needed."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    def start_reader(self, connection: socket.socket) -> None:
+        """Start a reader at this end of a connection, which is closed here. Blocks while the server starts.
+
+        Raises:
+            OSError: no process can be started now.
+        """
+        with self._lock, connection:
+            try:
+                socket.send_fds(self._start(), [b"r"], [connection.fileno()])
+            except OSError:  # the server has ended: the next one may live
+                self._end()
+                socket.send_fds(self._start(), [b"r"], [connection.fileno()])
+
+    def end(self) -> None:
+        """End the server; the next file starts another."""
+        with self._lock:
+            self._end()
+
+    def _start(self) -> socket.socket:
+        """The connection to the server, which is started if it does not run."""
+        if self._control:
+            return self._control
+        self._control, theirs = socket.socketpair()
+        paths = os.pathsep.join(entry for entry in sys.path if entry)
+        with theirs:
+            # Its own session: Ctrl-C in a terminal is the app's to handle. It ends when its connection to the app does.
+            self._process = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-c", _SERVER_CODE],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                env={"PYTHONPATH": paths},
+                start_new_session=True,
+            )
+        return self._control
+
+    def _end(self) -> None:
+        if self._control:
+            self._control.close()
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+        self._control = self._process = None
+
+
+_SERVER = _Server()
+atexit.register(_SERVER.end)
+
+
+async def _serve(connection: socket.socket, job: Job, data: bytes) -> Reply:
+    """Send a job to a reader, and wait for its reply. However this ends, the reader is gone.
+
+    Raises:
+        ReadLimitError: the reader has ended without a reply, or replies with too much.
+    """
+    loop = asyncio.get_running_loop()
+
+    async def receive(size: int) -> bytes:
+        received = bytearray()
+        while len(received) < size:
+            piece = await loop.sock_recv(connection, min(size - len(received), _CHUNK_BYTES))
+            if not piece:
+                raise EOFError
+            received += piece
+        return bytes(received)
+
+    try:
+        with _ended(int.from_bytes(await receive(8))):
+            header = msgspec.msgpack.encode(job)
+            await loop.sock_sendall(connection, len(header).to_bytes(8) + header)
+            view = memoryview(data)
+            for start in range(0, len(data), _CHUNK_BYTES):
+                await loop.sock_sendall(connection, view[start : start + _CHUNK_BYTES])
+            size = int.from_bytes(await receive(8))
+            if size > job.memory:
+                raise ReadLimitError("holds too much text to be read; split it.")
+            return _decoder.decode(await receive(size))
+    except (ConnectionError, EOFError, msgspec.DecodeError):
+        # A parser that gets no memory ends its process, and so does one that a damaged file has led astray.
+        raise ReadLimitError("takes too much memory to read, or is damaged.") from None
+
+
+@contextmanager
+def _ended(pid: int) -> Generator[None]:
+    """End the process with this id when the block is left, and never another that has got the same id since."""
+    descriptor: int | None = None
+    if sys.platform == "linux":
+        with suppress(OSError):  # it has ended, or the system has no such call
+            descriptor = os.pidfd_open(pid)
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            if descriptor is None:
+                os.kill(pid, signal.SIGKILL)
+            else:
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        if descriptor is not None:
+            os.close(descriptor)

@@ -1,0 +1,119 @@
+"""The processes in which files are read: a server that has imported the parsers, and its forks. See `sandbox`."""
+
+import encodings
+import os
+import pkgutil
+import resource
+import signal
+import socket
+import sys
+from contextlib import suppress
+from importlib import import_module
+from typing import NoReturn
+
+import msgspec
+
+from shared.reading import UnreadableError
+from shared.reading.sandbox import Job, PagesRead, PagesRendered, Refused, RenderTask, Reply
+
+_LATE_IMPORTS = (
+    "shared.reading.markup",
+    "shared.reading.pdf",
+    "shared.reading.readers",
+    "xml.dom.expatbuilder",
+)
+
+
+def main() -> None:
+    """Serve the app at the other end of standard input until it goes."""
+    control = socket.socket(fileno=os.dup(0))
+    devnull = os.open(os.devnull, os.O_RDWR)
+    os.dup2(devnull, 0)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets readers that have ended
+    _preload()
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not request:
+            return
+        if os.fork() == 0:
+            control.close()
+            _serve_one(descriptors[0], devnull)
+        os.close(descriptors[0])
+
+
+def _preload() -> None:
+    """Import all that parsers import late, since a reader cannot open files."""
+    import chardet
+    from PIL import Image
+
+    for module in _LATE_IMPORTS:
+        import_module(module)
+    Image.preinit()
+    chardet.detect("Größe".encode("cp1252"))  # loads its models
+    for encoding in pkgutil.iter_modules(encodings.__path__):
+        with suppress(ImportError):  # of another platform
+            import_module(f"encodings.{encoding.name}")
+
+
+def _serve_one(connection: int, devnull: int) -> NoReturn:
+    """Read the one file of this process, and end it."""
+    try:
+        os.write(connection, os.getpid().to_bytes(8))
+        job = msgspec.msgpack.decode(_receive(connection, int.from_bytes(_receive(connection, 8))), type=Job)
+        for standard in (1, 2):  # a parser's messages could quote the file
+            os.dup2(devnull, standard)
+        _restrict(job)
+        reply = msgspec.msgpack.encode(_run(job, bytes(_receive(connection, job.size))))
+        _send(connection, len(reply).to_bytes(8) + reply)
+    finally:
+        os._exit(0)
+
+
+def _restrict(job: Job) -> None:
+    """Limit this process for good; in this order, since nothing can be opened afterwards."""
+    limits = [
+        (resource.RLIMIT_AS, job.memory),
+        (resource.RLIMIT_CPU, job.seconds),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NPROC, 0),
+        (resource.RLIMIT_NOFILE, 0),  # neither files nor connections, but for the one that is open
+    ]
+    for limit, value in limits:
+        with suppress(OSError, ValueError):  # macOS has no limit of address space
+            resource.setrlimit(limit, (value, value))
+
+
+def _run(job: Job, data: bytes) -> Reply:
+    from shared.reading.markup import markup_size
+    from shared.reading.pdf import render_pages
+    from shared.reading.readers import read_all_pages
+
+    try:
+        if isinstance(job.task, RenderTask):
+            return PagesRendered(render_pages(data, job.task.numbers))
+        if job.task.max_markup is not None and markup_size(data, job.task.suffix) > job.task.max_markup:
+            return Refused(
+                f"holds more than {job.task.max_markup:,} bytes of markup. Send a shorter one, or its text.", "limit"
+            )
+        return PagesRead(read_all_pages(data, job.task.suffix, job.task.charset))
+    except UnreadableError as error:
+        return Refused(str(error), "unreadable")
+    except MemoryError:
+        return Refused("takes too much memory to read; split it.", "limit")
+
+
+def _receive(connection: int, size: int) -> bytearray:
+    received = bytearray()
+    while len(received) < size:
+        piece = os.read(connection, min(size - len(received), 1024 * 1024))
+        if not piece:
+            sys.exit()
+        received += piece
+    return received
+
+
+def _send(connection: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(connection, view) :]

@@ -1,0 +1,115 @@
+"""Files made to harm who reads them: small, and dear to read."""
+
+import zipfile
+from collections.abc import Sequence
+from io import BytesIO
+
+
+def pdf(objects: Sequence[bytes]) -> bytes:
+    """A PDF of these objects, numbered from 1; the first is its catalogue."""
+    body = b"%PDF-1.4\n"
+    places: list[int] = []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(body))
+        body += b"%d 0 obj%s endobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    end = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(body))
+    return body + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end
+
+
+def stream(content: bytes, entries: bytes = b"") -> bytes:
+    """A stream object, such as the drawing of a page."""
+    return b"<</Length %d%s>>stream\n%s\nendstream" % (len(content), entries, content)
+
+
+def form(drawing: bytes, drawn: int | None) -> bytes:
+    """A form XObject; `/X` in its drawing is the object with this number."""
+    resources = b"/Resources<</XObject<</X %d 0 R>>>>" % drawn if drawn else b""
+    return stream(drawing, b"/Type/XObject/Subtype/Form/BBox[0 0 9 9]" + resources)
+
+
+def pdf_drawing(forms: Sequence[bytes]) -> bytes:
+    """A PDF with one page that draws the first of these forms, which is object 5."""
+    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Resources<</XObject<</X 5 0 R>>>>/Contents 4 0 R>>"
+    return pdf(
+        [
+            b"<</Type/Catalog/Pages 2 0 R>>",
+            b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+            page,
+            stream(b"/X Do"),
+            *forms,
+        ]
+    )
+
+
+def self_drawing_pdf() -> bytes:
+    """A form that draws itself twice: 2^n drawings, without an end."""
+    return pdf_drawing([form(b"/X Do /X Do", 5)])
+
+
+def nested_pdf(levels: int, times: int) -> bytes:
+    """Forms that each draw the next so many times."""
+    drawing = b"/X Do " * times
+    return pdf_drawing(
+        [form(drawing, 6 + level) if level < levels - 1 else form(b"0 0 1 1 re f", None) for level in range(levels)]
+    )
+
+
+def many_pages_pdf(pages: int) -> bytes:
+    """So many pages that all show the same two thousand words."""
+    words = b"BT /F 1 Tf " + b"(word ) Tj " * 2_000 + b"ET"
+    font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
+    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Resources<</Font<</F 4 0 R>>>>/Contents 3 0 R>>"
+    kids = b" ".join(b"%d 0 R" % (5 + number) for number in range(pages))
+    return pdf(
+        [
+            b"<</Type/Catalog/Pages 2 0 R>>",
+            b"<</Type/Pages/Kids[%s]/Count %d>>" % (kids, pages),
+            stream(words),
+            font,
+            *([page] * pages),
+        ]
+    )
+
+
+def breaks_html() -> bytes:
+    """Half a million line breaks."""
+    return b"<html><body>" + b"<br>" * 500_000 + b"end</body></html>"
+
+
+def deep_html() -> bytes:
+    """Tags in one another, 100,000 deep."""
+    return b"<html><body>" + b"<div>" * 100_000 + b"deep" + b"</div>" * 100_000
+
+
+def zip_bomb_docx() -> bytes:
+    """A Word document of some 200 kB that unpacks to 200 MB."""
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as parts:
+        parts.writestr("[Content_Types].xml", "<Types/>")
+        parts.writestr("word/document.xml", b"<w:document>" + b" " * 200_000_000)
+    return file.getvalue()
+
+
+def entity_docx() -> bytes:
+    """A Word document whose XML is a billion laughs."""
+    entities = "".join(f'<!ENTITY e{level} "{f"&e{level - 1};" * 10}">' for level in range(1, 10))
+    xml = f'<!DOCTYPE d [<!ENTITY e0 "laugh">{entities}]><w:document><w:body>&e9;</w:body></w:document>'
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as parts:
+        parts.writestr("[Content_Types].xml", "<Types/>")
+        parts.writestr("word/document.xml", xml)
+    return file.getvalue()
+
+
+HOSTILE_FILES = {
+    "self-drawing.pdf": self_drawing_pdf,
+    "nested-12x10.pdf": lambda: nested_pdf(12, 10),
+    "nested-8x8.pdf": lambda: nested_pdf(8, 8),
+    "pages-2000.pdf": lambda: many_pages_pdf(2_000),
+    "breaks.html": breaks_html,
+    "deep.html": deep_html,
+    "bomb.docx": zip_bomb_docx,
+    "laughs.docx": entity_docx,
+}
+"""By name; the suffix is the format."""

@@ -1,0 +1,198 @@
+"""Files are read in processes of their own: the same text, within limits, and nothing of the app's in reach."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+
+import pytest
+
+from shared.errors import Unavailable
+from shared.reading import Page, UnreadableError
+from shared.reading.pdf import render_pages
+from shared.reading.readers import READERS, read_all_pages
+from shared.reading.sandbox import ReadLimitError, Sandbox
+from tests.hostile.files import HOSTILE_FILES, self_drawing_pdf
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(
+    path
+    for folder in (ROOT / "samples" / "documents", Path(__file__).parent / "files")
+    for path in folder.rglob("*")
+    if path.suffix in READERS
+)
+MEBIBYTE = 1024 * 1024
+SANDBOX = Sandbox(readers=2, memory=512 * MEBIBYTE, seconds=60)
+
+
+def server() -> int:
+    """The process id of the server that this process has started."""
+    (found,) = [child for child in children(os.getpid()) if "sandbox_server" in command_line(child)]
+    return found
+
+
+def children(parent: int) -> list[int]:
+    command = ["pgrep", "-P", str(parent)]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    return [int(line) for line in listed.stdout.split()]
+
+
+def command_line(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:  # it has ended
+        return ""
+
+
+def kill_server() -> None:
+    """Kill the server, and wait until it is dead."""
+    process = server()
+    os.kill(process, signal.SIGKILL)
+    while ") Z" not in Path(f"/proc/{process}/stat").read_text():
+        time.sleep(0.01)
+
+
+def wait_for_readers(*, some: bool) -> None:
+    """Wait until the server has readers, or has none."""
+    while bool(children(server())) != some:
+        time.sleep(0.01)
+
+
+async def read_here(data: bytes, suffix: str) -> list[Page] | str:
+    try:
+        return await asyncio.to_thread(read_all_pages, data, suffix)
+    except UnreadableError as error:
+        return str(error)
+
+
+async def read_there(data: bytes, suffix: str, sandbox: Sandbox = SANDBOX) -> list[Page] | str:
+    try:
+        return await sandbox.read(data, suffix)
+    except UnreadableError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
+async def test_a_file_reads_as_it_does_in_the_app(file: Path) -> None:
+    data = await asyncio.to_thread(file.read_bytes)
+    pages = await read_there(data, file.suffix)
+    assert pages == await read_here(data, file.suffix)
+    if file.suffix == ".pdf" and isinstance(pages, list):
+        assert await SANDBOX.render(data, [1]) == await asyncio.to_thread(render_pages, data, [1])
+
+
+TEXTS = {
+    "cp1252": "Grüße",
+    "cp874": "ภาษาไทย",
+    "gb18030": "中文文件",
+    "koi8-r": "Привет, как дела",
+    "mac_roman": "Grüße",
+    "shift_jis": "日本語の文書です",
+    "utf-16": "Grüße",
+}
+
+
+@pytest.mark.parametrize("charset", TEXTS)
+async def test_text_in_any_encoding_is_read(charset: str) -> None:
+    data = (TEXTS[charset] * 20).encode(charset)
+    assert await SANDBOX.read(data, ".txt", charset) == [Page(TEXTS[charset] * 20)]
+    assert await read_there(data, ".txt") == await read_here(data, ".txt")  # the encoding is guessed
+
+
+@pytest.mark.parametrize("name", HOSTILE_FILES)
+async def test_a_hostile_file_ends_its_reader_and_nothing_else(name: str) -> None:
+    data = HOSTILE_FILES[name]()
+    sandbox = Sandbox(readers=2, memory=256 * MEBIBYTE, seconds=4)
+    before = getrusage(RUSAGE_SELF).ru_maxrss
+    hostile = asyncio.create_task(read_there(data, Path(name).suffix, sandbox))
+    assert await sandbox.read(b"good", ".txt") == [Page("good")]
+    assert isinstance(await hostile, str)
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 100 * 1024  # kibibytes
+
+
+async def test_other_files_wait_for_a_reader_and_are_refused_when_there_is_none() -> None:
+    sandbox = Sandbox(readers=1, memory=2048 * MEBIBYTE, seconds=60, max_wait=0)
+    hostile = asyncio.create_task(sandbox.read(self_drawing_pdf(), ".pdf"))
+    await asyncio.sleep(0)  # the task takes the only reader
+    with pytest.raises(Unavailable, match="reads as many files as it can"):
+        await sandbox.read(b"good", ".txt")
+    hostile.cancel()
+    await asyncio.wait([hostile])
+    assert await sandbox.read(b"good", ".txt") == [Page("good")]
+
+
+async def test_a_reader_ends_when_nobody_waits_for_it() -> None:
+    await SANDBOX.read(b"text", ".txt")
+    reading = asyncio.create_task(SANDBOX.read(self_drawing_pdf(), ".pdf"))
+    await asyncio.to_thread(wait_for_readers, some=True)
+    reading.cancel()
+    await asyncio.to_thread(wait_for_readers, some=False)
+    await asyncio.wait([reading])
+    assert reading.cancelled()
+
+
+async def test_the_next_file_starts_a_server_when_the_last_one_has_ended() -> None:
+    await SANDBOX.read(b"text", ".txt")
+    ended = server()
+    await asyncio.to_thread(kill_server)
+    assert await SANDBOX.read(b"text", ".txt") == [Page("text")]
+    assert server() != ended
+
+
+async def test_many_files_at_once_are_each_read() -> None:
+    texts = [f"text {number}" for number in range(50)]
+    pages = await asyncio.gather(*(SANDBOX.read(text.encode(), ".txt") for text in texts))
+    assert pages == [[Page(text)] for text in texts]
+
+
+async def test_a_file_of_many_megabytes_goes_both_ways() -> None:
+    text = "word " * 4_000_000
+    (page,) = await SANDBOX.read(text.encode(), ".txt")
+    assert page.text == text.rstrip()
+
+
+async def test_more_text_than_a_reader_may_hold_is_refused() -> None:
+    sandbox = Sandbox(readers=1, memory=160 * MEBIBYTE, seconds=60)
+    with pytest.raises(ReadLimitError, match="memory"):
+        await sandbox.read(b"word " * 30_000_000, ".txt")
+
+
+async def test_no_secret_is_in_a_readers_environment() -> None:
+    os.environ["CHAT_KEY"] = "of the app"
+    await SANDBOX.read(b"text", ".txt")
+    await asyncio.to_thread(kill_server)
+    await SANDBOX.read(b"text", ".txt")
+    del os.environ["CHAT_KEY"]
+    environment = await asyncio.to_thread(Path(f"/proc/{server()}/environ").read_text)
+    assert "PYTHONPATH=" in environment
+    assert {entry.partition("=")[0] for entry in environment.split("\0") if entry} <= {"PYTHONPATH", "LC_CTYPE"}
+
+
+RESTRICTED = """
+import os, socket, subprocess, sys
+from shared.reading.sandbox import Job, RenderTask
+from shared.reading.sandbox_server import _restrict
+_restrict(Job(RenderTask([]), 0, 512 * 1024 * 1024, 5))
+def attempt(name, work):
+    try:
+        work()
+    except (OSError, MemoryError) as error:
+        print(name, type(error).__name__, file=sys.stderr)
+    else:
+        print(name, "works", file=sys.stderr)
+attempt("read", lambda: open("/proc/self/environ"))
+attempt("write", lambda: open("/tmp/never-written", "w"))
+attempt("connect", lambda: socket.create_connection(("127.0.0.1", 9)))
+attempt("memory", lambda: bytearray(1024 * 1024 * 1024))
+"""
+
+
+def test_a_reader_cannot_open_files_or_connections_nor_take_more_memory() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RESTRICTED], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stderr.splitlines() == ["read OSError", "write OSError", "connect OSError", "memory MemoryError"]
