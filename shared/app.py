@@ -236,11 +236,7 @@ def _azure_table_history(settings: Settings) -> HistoryStore:
     return AzureTableHistory(HistoryTable.from_settings(settings))
 
 
-def _no_history(_settings: Settings) -> HistoryStore:
-    return NoHistory()
-
-
-_HISTORY = {"sqlite": _sqlite_history, "azure-table": _azure_table_history, "off": _no_history}
+_HISTORY = {"sqlite": _sqlite_history, "azure-table": _azure_table_history, "off": lambda _: NoHistory()}
 """By `HISTORY_BACKEND`."""
 
 
@@ -310,11 +306,7 @@ def _ledger(settings: Settings) -> Ledger | None:
     if settings.limit_backend == "azure-table":
         from shared.budgets.shared_counts import SharedCounts
 
-        connection = settings.azure_web_jobs_storage
-        if settings.limit_table_endpoint:
-            SharedCounts.at(settings.limit_table_endpoint, ledger)
-        else:
-            SharedCounts.of(connection.get_secret_value() if connection else "", ledger)
+        SharedCounts.from_settings(settings, ledger)
     return ledger
 
 

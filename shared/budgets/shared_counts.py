@@ -29,6 +29,7 @@ from shared.budgets.ledger import Counts, Ledger
 from shared.budgets.standing import DAY, MINUTE
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
+from shared.settings import Settings
 
 TABLE = "SwitchboardBudgets"
 """The table's name; it is made at the first use."""
@@ -63,6 +64,18 @@ class SharedCounts:
         self._cleared: date | None = None
         self._task: asyncio.Task[None] | None = None
         ledger.changed = self._soon
+
+    @classmethod
+    def from_settings(cls, settings: Settings, ledger: Ledger) -> "SharedCounts":
+        """Through the table that the settings name.
+
+        Raises:
+            NotConfigured: AzureWebJobsStorage is no connection string.
+        """
+        if settings.limit_table_endpoint:
+            return cls.at(settings.limit_table_endpoint, ledger)
+        connection = settings.azure_web_jobs_storage
+        return cls.of(connection.get_secret_value() if connection else "", ledger)
 
     @classmethod
     def at(cls, endpoint: str, ledger: Ledger) -> "SharedCounts":

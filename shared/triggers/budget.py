@@ -1,11 +1,20 @@
 """Counts a request in the budget of its caller, before its body is read."""
 
+from collections.abc import Sequence
+from ipaddress import IPv6Address, ip_address
+
 from azurefunctions.extensions.http.fastapi import Request, Response
 
-from shared.budgets.callers import FORWARDED, address_of, caller_key
 from shared.budgets.ledger import Admission
 from shared.chat_types import Caller
 from shared.service import Service
+
+FORWARDED = "x-forwarded-for"
+"""Azure's front end adds the address that it was called from at the end; what is before it is the caller's own words.
+
+Sources: Azure Functions host, which changes nothing of it; App Service, 'client IP address'."""
+_SUBSCRIBER_BITS = 64
+"""Of an IPv6 address: a subscriber has all addresses below them (RFC 6177)."""
 
 
 def admit(request: Request, service: Service, caller: Caller) -> Admission | None:
@@ -31,3 +40,30 @@ def show_limits(request: Request, response: Response) -> Response:
     if admission:
         response.headers.update(admission.headers())
     return response
+
+
+def caller_key(caller: Caller, address: str) -> str:
+    """The name of a caller's budget."""
+    return f"user {caller.tenant or ''}/{caller.oid}" if caller.oid else f"address {address}"
+
+
+def address_of(forwarded: Sequence[str], peer: str, *, in_azure: bool) -> str:
+    """The address that a request came from; empty where it is not known, so that such requests share a budget.
+
+    Args:
+        forwarded: The values of the header `FORWARDED`, in their order.
+        peer: The address at the other end of the connection, which in Azure is the platform's.
+        in_azure: Whether the platform writes that header. Elsewhere a caller may have written all of it.
+    """
+    said = ",".join(forwarded).rpartition(",")[2].strip() if in_azure else peer
+    for text in (said, said.rpartition(":")[0].strip("[]"), said.strip("[]")):  # with a port, or without
+        try:
+            address = ip_address(text)
+        except ValueError:
+            continue
+        if isinstance(address, IPv6Address):
+            if address.ipv4_mapped:
+                return str(address.ipv4_mapped)
+            return f"{IPv6Address(int(address) >> _SUBSCRIBER_BITS << _SUBSCRIBER_BITS)}/{_SUBSCRIBER_BITS}"
+        return str(address)
+    return ""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from shared.budgets.callers import address_of, caller_key
 from shared.chat_types import Caller
+from shared.triggers.budget import address_of, caller_key
 
 
 @pytest.mark.parametrize(
