@@ -1,4 +1,4 @@
-"""What every built-in store in an SQLite file shares: its transactions, and what SQLite's errors mean for its users."""
+"""Transactions and error messages that all built-in stores in SQLite files share."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -20,45 +20,45 @@ _MESSAGES: dict[type[apsw.Error], str] = {
     apsw.PermissionsError: "The {name} cannot be opened. Check that DATA_DIR may be read and written.",
     apsw.IOError: "The {name} cannot be read or written. Check the disk that DATA_DIR is on.",
 }
-_ANY_OTHER = "The {name} failed. {remedy} Report it if it stays."
+_OTHER_ERROR = "The {name} failed. {remedy} Report it if it stays."
 
 
 @dataclass(frozen=True, slots=True)
 class SqliteFile:
-    """How a file is spoken of when something is wrong with it."""
+    """Transactions of one SQLite file, and its names in error messages."""
 
     name: str
-    """What it is, such as `search index`."""
+    """Name of the file's contents, such as `search index`."""
     remedy: str
-    """What to do when it is damaged: a sentence."""
+    """What to do if the file is damaged, as a sentence."""
 
     @contextmanager
     def translated(self) -> Generator[None]:
-        """Turn SQLite's errors and the file system's into ours.
+        """Turn errors of SQLite and the file system into ours.
 
         Raises:
-            Unavailable: what is wrong with the file.
+            Unavailable: the file cannot be used; says why and what to do.
         """
         try:
             yield
         except apsw.Error as exc:
-            raise Unavailable(self._sentence(_MESSAGES.get(type(exc), _ANY_OTHER))) from exc
+            raise Unavailable(self._sentence(_MESSAGES.get(type(exc), _OTHER_ERROR))) from exc
         except OSError as exc:
             raise Unavailable(self._sentence(_MESSAGES[apsw.CantOpenError])) from exc
 
     @contextmanager
     def transaction(self, db: apsw.Connection, kind: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Generator[None]:
-        """Commit what happens inside, or nothing of it if it raises.
+        """Run the block as one transaction: commit at its end, or roll back if it raises.
 
-        Not by apsw's own `with db:`, which waits for a busy file without letting go of Python's lock, so that no
-        other thread runs meanwhile.
+        apsw's own `with db:` is not used: while it waits for a busy file it holds Python's lock, so no other thread can
+        run.
 
         Args:
             db: The connection.
             kind: `DEFERRED` to read, `IMMEDIATE` to write.
 
         Raises:
-            Unavailable: what is wrong with the file.
+            Unavailable: the file cannot be used; says why and what to do.
         """
         with self.translated():
             db.execute(f"BEGIN {kind}")

@@ -1,7 +1,6 @@
-"""The boundary to search: `Retriever` finds passages, `PassageIndex` holds them, `Embedder` makes vectors.
+"""The boundary to search: `Retriever` finds passages, `PassageIndex` stores them, `Embedder` makes vectors.
 
-Azure AI Search is in `azure_search/`, the built-in implementations are in `sqlite/`;
-`ingestion` fills an index.
+`azure_search/` implements it with Azure AI Search, `sqlite/` with the built-in index. `ingestion` fills an index.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,56 +12,60 @@ from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext,
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What to search for and among what."""
+    """A question to search for, and the filters and options of the search."""
 
     text: str
-    """Anything a user can type."""
+    """The question. It may be any text."""
     mode: RetrievalMode | None = None
-    """None: the best that the retriever can do without being asked."""
+    """The kind of search; None: the best one that the retriever supports."""
     top: int = 3
-    """At most so many passages."""
+    """The most passages to return."""
     include_category: str | None = None
     """Only passages of this category."""
     exclude_category: str | None = None
     """No passages of this category."""
     minimum_score: float | None = None
-    """No passages that score lower."""
+    """No passages with a lower score."""
     access: Access | None = None
-    """Only passages that may be seen so; None: all."""
+    """Only passages that these rights allow; None: all."""
     semantic_ranker: bool = False
-    """Rank by meaning."""
+    """Rank the results by meaning."""
     semantic_captions: bool = False
-    """Captions instead of whole passages."""
+    """Return captions instead of whole passages."""
     minimum_reranker_score: float | None = None
-    """No passages that the semantic ranker scores lower."""
+    """No passages with a lower score from the semantic ranker."""
     vector_fields: tuple[str, ...] = ()
-    """The vector fields to search, by the names that requests have for them; empty: all that there are."""
+    """The vector fields to search, by their names in requests; empty: all."""
     any_vector_field: bool = False
-    """Whether another field will do where none of these can be searched."""
+    """Search the other vector fields if none of `vector_fields` can be searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What was found."""
+    """The passages that a search found, and how it was made."""
 
     passages: tuple[Passage, ...]
     """Best first, each with its score."""
     mode: RetrievalMode
-    """How it was searched in the end."""
+    """The kind of search that was made."""
     note: str | None = None
-    """Why it was not searched as asked."""
+    """Why the search differs from the request; None if it does not."""
     ignored: tuple[str, ...] = ()
-    """The query's fields that this retriever has no use for, though they are set."""
+    """Overrides of the request that this retriever does not support."""
     steps: Json = None
-    """What the service did by itself, such as searches that it planned; None: just this search."""
+    """Further steps that the service made by itself, such as searches that it planned; None: there were none."""
     details: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """What else there is to say of how it was searched, for a debug display; nothing of the sources or of rights."""
+    """Facts about the search for a debug display. They contain no sources and no rights."""
 
 
 def overrides_in(query: SearchQuery, *names: str) -> tuple[str, ...]:
-    """Which of these overrides a query has, for `SearchResult.ignored`; by the names that requests have for them.
+    """Return those of these overrides that a query sets, for `SearchResult.ignored`.
 
-    A minimum of 0 leaves nothing out, and front ends send it where nobody asked for one.
+    A minimum of 0 counts as not set: it excludes nothing, and front ends send it by default.
+
+    Args:
+        query: The query.
+        names: The names of the overrides in requests.
     """
     values = {
         "retrieval_mode": query.mode,
@@ -82,13 +85,13 @@ class Retriever(Protocol):
         """Find the passages that best match.
 
         Raises:
-            BadRequest: the mode needs what is not configured.
-            Unavailable, RateLimited, TooSlow: the service's faults.
+            BadRequest: the mode needs something that is not configured.
+            Unavailable, RateLimited, TooSlow: the service failed.
         """
         ...
 
     async def may_see(self, document: str, access: Access) -> bool:
-        """Whether a passage of this document, by its `sourcefile` or `sourcepage`, may be seen so.
+        """Check whether `access` allows a passage whose `sourcefile` or `sourcepage` is `document`.
 
         Raises:
             Unavailable, RateLimited, TooSlow: the service's faults.
@@ -96,15 +99,15 @@ class Retriever(Protocol):
         ...
 
     async def check(self) -> PartHealth:
-        """Whether it can be searched now."""
+        """Check that it can be searched now."""
         ...
 
 
 class PassageIndex(Protocol):
-    """Holds the passages of documents, for ingestion to write."""
+    """Stores the passages of documents; ingestion writes it."""
 
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
-        """The fingerprint that each source file was indexed with; with a name that one's only, if it is there."""
+        """Get the fingerprint of each indexed source file, or of `sourcefile` only, if it is indexed."""
         ...
 
     async def replace(
@@ -115,22 +118,22 @@ class PassageIndex(Protocol):
         vectors: Sequence[Sequence[float]] | None,
         image_vectors: Sequence[Sequence[float] | None] | None = None,
     ) -> None:
-        """Put a file's passages in place of its old ones.
+        """Replace a file's passages.
 
         Args:
-            sourcefile: The file.
-            fingerprint: What to know its state by.
-            passages: All of them, in order, and at least one.
-            vectors: One a passage; None: there is no embedder.
-            image_vectors: Of each passage's page, None where it has no image; None: there are no images.
+            sourcefile: The file's name.
+            fingerprint: Identifies the state of the file that is written.
+            passages: All passages of the file in order, at least one.
+            vectors: One vector for each passage; None: there is no embedder.
+            image_vectors: For each passage the vector of its page's image, or None if it has none; None: no images.
 
         Raises:
-            Unavailable, RateLimited, TooSlow: the service's faults; the file is to be written again.
+            Unavailable, RateLimited, TooSlow: the service failed; the file has to be written again.
         """
         ...
 
     async def remove(self, sourcefile: str) -> None:
-        """Forget a file; one that is not there is no error."""
+        """Remove a file. It need not exist."""
         ...
 
     async def aclose(self) -> None:
@@ -139,23 +142,23 @@ class PassageIndex(Protocol):
 
 
 LONGEST_TO_EMBED = 8_000
-"""Characters of a question; embedding models refuse more than about 8,000 tokens, and the subject stands in the first
-sentences."""
+"""Characters of a question that are embedded. Embedding models refuse more than about 8,000 tokens, and the first
+sentences say what a question is about."""
 
 
 class Embedder(Protocol):
-    """Makes vectors of texts."""
+    """Makes vectors from texts."""
 
     @property
     def model(self) -> str:
-        """The embedding model's name; vectors of different models do not compare."""
+        """The embedding model's name. Vectors of different models cannot be compared."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text, in order.
+        """Make one vector for each text, in order.
 
         Raises:
-            RateLimited, Unavailable, TooSlow: the service's faults.
+            RateLimited, Unavailable, TooSlow: the service failed.
         """
         ...
 

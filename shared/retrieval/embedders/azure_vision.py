@@ -1,4 +1,4 @@
-"""Vectors of texts and images from Azure AI Vision, in one space: a text finds the images that show what it says.
+"""Vectors of texts and images from Azure AI Vision. They share one space, so a text can find images of its subject.
 
 Imports `azure.core`: import it late. Source: Azure AI Vision, 'Do image retrieval using multimodal embeddings'.
 """
@@ -23,14 +23,14 @@ from shared.settings import Settings
 DIMENSIONS = 1024
 """Numbers in a vector."""
 MOST_WORDS = 70
-"""Of a text; the service refuses more."""
+"""Words of a text that are embedded; the service refuses more."""
 
 _API_VERSION = "2024-02-01"
 _MODEL_VERSION = "2023-04-15"
 _VECTOR_TIMEOUT_SECONDS = 20.0
-"""For one vector, retries included."""
-_AT_ONCE = 4
-"""Requests at the same time."""
+"""Time limit for one vector, retries included."""
+_CONCURRENT_REQUESTS = 4
+"""Requests that run at the same time, at most."""
 
 _SERVICE = AIService("Azure AI Vision", "AZURE_VISION", "a question, or an image of a page")
 
@@ -43,12 +43,12 @@ _decoder = msgspec.json.Decoder(_Vector)
 
 
 class VisionEmbedder:
-    """The `retrieval` routes of one resource.
+    """An `Embedder` for texts, and for images, of one Azure AI Vision resource.
 
     Args:
         endpoint: The resource's URL.
-        key: Its key; None: the app's identity.
-        options: More for the SDK's client.
+        key: Its key; None: the app signs in with its identity.
+        options: Further options of the SDK's client.
     """
 
     def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
@@ -57,31 +57,31 @@ class VisionEmbedder:
         self._client: AsyncPipelineClient[HttpRequest, AsyncHttpResponse] = AsyncPipelineClient(
             self._endpoint, policies=_policies(self._credential), **{**OPTIONS, **options}
         )
-        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_CONCURRENT_REQUESTS)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "VisionEmbedder":
-        """The resource that the settings name; they have been checked to be complete."""
+        """Make an embedder for the resource that the settings name. They were checked to be complete."""
         return cls(settings.azure_vision_endpoint or "", settings.azure_vision_api_key)
 
     @property
     def model(self) -> str:
-        """The model's name; vectors of different models do not compare."""
+        """The model's name. Vectors of different models cannot be compared."""
         return f"azure-ai-vision-{_MODEL_VERSION}"
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text, in order, of its first words if there are many.
+        """Make one vector for each text, in order. Of a long text, only the first `MOST_WORDS` words count.
 
         Raises:
-            RateLimited, BadRequest, Unavailable, TooSlow: there is no vector; says what to do.
+            RateLimited, BadRequest, Unavailable, TooSlow: the service failed or refused a text.
         """
         return await asyncio.gather(*map(self._embed_text, texts))
 
     async def embed_image(self, image: bytes) -> list[float] | None:
-        """The vector of an image; None where the service does not take it.
+        """Make the vector of an image; None if the service does not accept the image.
 
         Raises:
-            RateLimited, Unavailable, TooSlow: there is no vector now; says what to do.
+            RateLimited, Unavailable, TooSlow: the service failed.
         """
         try:
             return await self._vector("vectorizeImage", image, "application/octet-stream")
@@ -108,17 +108,17 @@ class VisionEmbedder:
             )
             response = await self._client.send_request(request)
             response.raise_for_status()
-            vector = _decoder.decode(response.content).vector  # what is none raises a ValueError
+            vector = _decoder.decode(response.content).vector  # raises a ValueError for anything else
             if len(vector) != DIMENSIONS:
                 raise ValueError("a vector of another length")
             return vector
 
-        async with self._turns:
+        async with self._slots:
             return await _SERVICE.ask(post, deadline=asyncio.get_running_loop().time() + _VECTOR_TIMEOUT_SECONDS)
 
 
 def _policies(credential: Credential) -> list[Any]:
-    """What puts the credential into a request."""
+    """The SDK's policies that add the credential to a request."""
     if isinstance(credential, AzureKeyCredential):
         return [AzureKeyCredentialPolicy(credential, "Ocp-Apim-Subscription-Key")]
     return [AsyncBearerTokenCredentialPolicy(credential, AI_SERVICES)]

@@ -1,4 +1,4 @@
-"""Vectors from OpenAI, Azure OpenAI and everything compatible, as an `Embedder`."""
+"""Vectors from OpenAI, Azure OpenAI and compatible services, as an `Embedder`."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from shared.outbound.openai_service.connection import ServedModel
 from shared.outbound.openai_service.service import OpenAIService
 
 _BATCH = 128
-"""Texts a request. Services take 2048, but also limit the tokens: 128 passages of 500 stay well below."""
+"""Texts in a request. Services accept 2048, but also limit the tokens: 128 passages of 500 tokens are well below."""
 
-_BATCH_SECONDS = 60.0
-"""How long one request may take, its retries included."""
+_REQUEST_TIMEOUT_SECONDS = 60.0
+"""Time limit of one request, retries included."""
 
 
 class _Vector(msgspec.Struct):
@@ -31,7 +31,7 @@ _decoder = msgspec.json.Decoder(_Vectors)
 
 
 class OpenAIEmbedder:
-    """A model behind `POST /embeddings`."""
+    """An `Embedder` that calls `POST /embeddings`."""
 
     def __init__(self, service: OpenAIService, model: ServedModel) -> None:
         self._service = service
@@ -39,11 +39,11 @@ class OpenAIEmbedder:
 
     @property
     def model(self) -> str:
-        """The embedding model's name; vectors of different models do not compare."""
+        """The embedding model's name. Vectors of different models cannot be compared."""
         return self._model.name
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text, in order; no request for no texts.
+        """Make one vector for each text, in order. Without texts no request is sent.
 
         Raises:
             RateLimited, BadRequest, Unavailable, TooSlow: see `outbound.faults`.
@@ -54,17 +54,17 @@ class OpenAIEmbedder:
         return vectors
 
     async def aclose(self) -> None:
-        """Close the service, which a chat model may share."""
+        """Close the service, even if a chat model shares it."""
         await self._service.aclose()
 
     async def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
         await self._service.opened()
         from shared.outbound.openai_service.errors import service_errors
 
-        # Services refuse an empty text, which has no meaning, as a space has none.
+        # Services refuse an empty text. A space stands in for it: neither has a meaning.
         inputs: list[Json] = [text or " " for text in texts]
         body: dict[str, Json] = {"model": self._model.name, "input": inputs, "encoding_format": "float"}
-        deadline = asyncio.get_running_loop().time() + _BATCH_SECONDS
+        deadline = asyncio.get_running_loop().time() + _REQUEST_TIMEOUT_SECONDS
         with service_errors(self._service.connection, self._model):
             response = await self._service.post("/embeddings", body, deadline=deadline)
             try:

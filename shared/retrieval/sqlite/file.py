@@ -1,4 +1,4 @@
-"""The built-in index as a file: how it is opened, what is in it, and what its errors mean."""
+"""The file of the built-in index: its schema, and connections to it for writing and for reading."""
 
 import asyncio
 import math
@@ -17,11 +17,11 @@ from shared.outbound.sqlite_file import SqliteFile
 from shared.words.terms import index_terms
 
 SCHEMA_VERSION = 1
-"""Kept in the file's `user_version`; 0 is a file without a schema."""
+"""Version of the schema, stored in the file's `user_version`. 0 means that the file has no schema."""
 
 SCHEMA = f"""
 CREATE TABLE files (sourcefile TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) STRICT, WITHOUT ROWID;
--- No rowid is used twice: a search that runs while a file is replaced can miss a passage, but never mix up two.
+-- AUTOINCREMENT never reuses a rowid: a search during a replacement can miss a passage, but cannot return a wrong one.
 CREATE TABLE passages (
     rowid INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -36,15 +36,15 @@ CREATE INDEX passages_by_file ON passages (sourcefile);
 CREATE VIRTUAL TABLE passage_terms USING fts5 (
     content, content = '', contentless_delete = 1, tokenize = 'switchboard'
 );
--- At most one row: what the vectors in `passage_vectors` were made with.
+-- At most one row: the model of the vectors in `passage_vectors`.
 CREATE TABLE embedding (model TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT;
 PRAGMA user_version = {SCHEMA_VERSION};
 """
 
 _BUSY_MILLISECONDS = 10_000
-"""How long to wait for another process that writes; a file's transaction takes far less."""
-_PAUSE = 0.01
-"""Seconds between two tries to have the file for oneself."""
+"""Time to wait for another process that writes; the transaction of one file is much shorter."""
+_WAL_RETRY_SECONDS = 0.01
+"""Time between two tries to turn on the write-ahead log."""
 
 _FILE = SqliteFile("search index", "Delete it and run `make index` to build it again.")
 translated = _FILE.translated
@@ -52,7 +52,7 @@ transaction = _FILE.transaction
 
 
 class EmbeddingInfo(NamedTuple):
-    """What the vectors of an index were made with."""
+    """The model that made the vectors of an index."""
 
     model: str
     """The embedding model's name."""
@@ -61,15 +61,15 @@ class EmbeddingInfo(NamedTuple):
 
 
 def open_for_writing(path: Path) -> apsw.Connection:
-    """Open the index, and make it where there is none.
+    """Open the index, and create it if there is none.
 
     Raises:
-        Unavailable: the file cannot be used; says why and what to do.
+        Unavailable: the file cannot be used.
     """
     with translated():
         path.parent.mkdir(parents=True, exist_ok=True)
-        db = _prepared(apsw.Connection(str(path)))
-        _log_ahead(db)
+        db = _prepare(apsw.Connection(str(path)))
+        _enable_wal(db)
         db.pragma("synchronous", "normal")
         db.pragma("foreign_keys", True)
         with transaction(db, "IMMEDIATE"):
@@ -82,20 +82,20 @@ def open_for_reading(path: Path) -> apsw.Connection:
     """Open an index that exists.
 
     Raises:
-        Unavailable: the file cannot be used; says why and what to do.
+        Unavailable: the file cannot be used.
     """
     with translated():
-        # Readers take part in the write-ahead log, so they too need to write beside the file.
-        db = _prepared(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE))
+        # Readers, too, write files of the write-ahead log beside the index.
+        db = _prepare(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE))
         db.pragma("query_only", True)
         return db
 
 
 def has_schema(db: apsw.Connection) -> bool:
-    """Whether there is anything in the index.
+    """Whether the file has the schema; an empty file has none.
 
     Raises:
-        Unavailable: it was written by another version of this app.
+        Unavailable: another version of this app wrote the file.
     """
     version = db.pragma("user_version")
     if version not in (0, SCHEMA_VERSION):
@@ -108,24 +108,24 @@ def has_schema(db: apsw.Connection) -> bool:
 
 
 def embedding_info(db: apsw.Connection) -> EmbeddingInfo | None:
-    """What the index's vectors were made with; None when it has none."""
+    """The model of the index's vectors; None if it has no vectors."""
     row = db.execute("SELECT model, dimensions FROM embedding").fetchone()
     return None if row is None else msgspec.convert(row, EmbeddingInfo)
 
 
 def vector_blob(vector: Sequence[float]) -> bytes | None:
-    """A vector as sqlite-vec reads it: 32-bit floats.
+    """Encode a vector for sqlite-vec: 32-bit floats.
 
     Returns:
-        None for a vector without a direction (zeros, infinities, NaN): it has no cosine, and spoils the ranking.
+        None for a vector without a direction (zeros, infinities, NaN): it has no cosine, and would disturb the ranking.
     """
     return array("f", vector).tobytes() if 0 < math.hypot(*vector) < math.inf else None
 
 
-def _log_ahead(db: apsw.Connection) -> None:
-    """Have what is written go to a log first, so that readers and writers do not wait for each other.
+def _enable_wal(db: apsw.Connection) -> None:
+    """Turn on the write-ahead log, so that readers and writers do not wait for each other.
 
-    The first time, SQLite gives up at once if somebody else does the same: there its own wait does not count.
+    SQLite ignores its busy timeout here: if another process does the same, it fails at once. So this function waits.
     """
     until = time.monotonic() + _BUSY_MILLISECONDS / 1000
     while True:
@@ -134,15 +134,15 @@ def _log_ahead(db: apsw.Connection) -> None:
         except apsw.BusyError:
             if time.monotonic() > until:
                 raise
-            time.sleep(_PAUSE)
+            time.sleep(_WAL_RETRY_SECONDS)
         else:
             return
 
 
-def _prepared(db: apsw.Connection) -> apsw.Connection:
+def _prepare(db: apsw.Connection) -> apsw.Connection:
     db.set_busy_timeout(_BUSY_MILLISECONDS)
-    # The tokenizer's registration reads the schema if nothing has yet, and while it waits for the file then, no other
-    # thread of this process runs: not even the one that it waits for.
+    # Read the schema before the tokenizer is registered. Else the registration reads it, holding Python's lock: if it
+    # then has to wait for a writer in another thread of this process, neither can go on.
     db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     db.enable_load_extension(True)
     db.load_extension(sqlite_vec.loadable_path())
@@ -154,7 +154,7 @@ def _prepared(db: apsw.Connection) -> apsw.Connection:
 def _tokenizer(
     _db: apsw.Connection, _args: list[str]
 ) -> Callable[[bytes, int, str | None], Iterable[str | tuple[str, ...]]]:
-    """The FTS5 tokenizer: `index_terms` of what is indexed; a query's strings are terms already."""
+    """The FTS5 tokenizer. It splits indexed text by `index_terms`; the strings of a query are terms already."""
 
     def tokenize(utf8: bytes, flags: int, _locale: str | None) -> Iterable[str | tuple[str, ...]]:
         text = utf8.decode()
@@ -170,12 +170,18 @@ class _FileId(NamedTuple):
 
 class _Reader(NamedTuple):
     file: _FileId
-    """The file that was opened; the path may name another by now."""
+    """The file that was opened. The path may name another file by now."""
     db: apsw.Connection
 
 
 class SqliteReaders:
-    """Runs reads in threads, each in a transaction of its own: it sees one state of the index."""
+    """Connections for reading, one for each search that runs; idle ones are kept for the next search.
+
+    Each read runs in a thread and in a transaction of its own, so it sees one state of the index.
+
+    Args:
+        path: The file of the index; it need not exist yet.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -183,18 +189,18 @@ class SqliteReaders:
         self._closed = False
 
     async def run[T](self, read: Callable[[apsw.Connection], T]) -> T | None:
-        """Run `read` with a connection.
+        """Call `read` with a connection, in a thread.
 
         Returns:
-            None when there is no index yet.
+            The result of `read`; None if there is no index yet.
 
         Raises:
-            Unavailable: the index cannot be read; says why and what to do.
+            Unavailable: the index cannot be read.
         """
         return await asyncio.to_thread(self._run, read)
 
     async def aclose(self) -> None:
-        """Close the connections; one that is in use closes when its read is done."""
+        """Close the connections. One that is in use is closed when its read has ended."""
         self._closed = True
         await asyncio.to_thread(self._close_idle)
 
@@ -215,7 +221,7 @@ class SqliteReaders:
         return found
 
     def _take(self) -> _Reader | None:
-        """A connection to the file that is there now; another may have taken the place of the one that was."""
+        """Take a connection to the file that is at the path now; it may have been replaced since the last read."""
         try:
             status = self._path.stat()
         except FileNotFoundError:
@@ -225,7 +231,7 @@ class SqliteReaders:
         while self._idle:
             try:
                 reader = self._idle.pop()
-            except IndexError:  # another thread was faster
+            except IndexError:  # another thread took it
                 break
             if reader.file == file:
                 return reader
@@ -236,5 +242,5 @@ class SqliteReaders:
         while self._idle:
             try:
                 self._idle.pop().db.close()
-            except IndexError:  # another thread was faster
+            except IndexError:  # another thread took it
                 return

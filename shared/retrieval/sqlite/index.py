@@ -1,4 +1,4 @@
-"""The built-in index, written: files with their passages, terms and vectors, in one SQLite file."""
+"""Writes the built-in index: source files with their passages, terms and vectors, in one SQLite file."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -20,22 +20,22 @@ from shared.retrieval.sqlite.file import (
 
 
 class SqliteIndex:
-    """A `PassageIndex` in one file. Each file's change is one transaction; readers see it whole or not at all.
+    """A `PassageIndex` in one SQLite file. Each change of a source file is one transaction.
 
     Args:
-        path: The file; made, with its folder, at the first use.
-        embedding_model: The name of the model whose vectors `replace` will be given.
+        path: The SQLite file; it is created with its folder when it is first used.
+        embedding_model: Name of the model that makes the vectors for `replace`; None: there are no vectors.
     """
 
     def __init__(self, path: Path, embedding_model: str | None = None) -> None:
         self._path = path
         self._embedding_model = embedding_model
-        self._one_at_a_time = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._db: apsw.Connection | None = None
         self._changed = False
 
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
-        """The fingerprint that each source file was indexed with, or that one only.
+        """Get the fingerprint of each indexed source file, or of `sourcefile` only.
 
         Raises:
             Unavailable: the file cannot be used.
@@ -50,49 +50,49 @@ class SqliteIndex:
         vectors: Sequence[Sequence[float]] | None,
         image_vectors: Sequence[Sequence[float] | None] | None = None,  # noqa: ARG002 (of the boundary)
     ) -> None:
-        """Put a file's passages in place of its old ones. Vectors of images are not kept: nothing here searches them.
+        """Replace a file's passages. Vectors of images are not stored, since this index does not search them.
 
-        The first vectors of another model, or of another length, drop all that were there: they do not compare. The
-        files that had them are to be written again.
+        Vectors of different models or lengths cannot be compared. So the first vectors of another model or length
+        delete all earlier ones, and the files that had them have to be written again.
 
         Raises:
-            ValueError: vectors without a model's name, or not one a passage.
+            ValueError: there are vectors but no model's name, or not one vector for each passage.
             Unavailable: the file cannot be used.
         """
         if vectors is not None and (self._embedding_model is None or len(vectors) != len(passages)):
             raise ValueError("vectors need the name of their model, and there must be one a passage")
 
         def work(db: apsw.Connection) -> None:
-            _forget(db, sourcefile)
+            _remove(db, sourcefile)
             db.execute("INSERT INTO files (sourcefile, fingerprint) VALUES (?, ?)", (sourcefile, fingerprint))
             rowids = [_add(db, sourcefile, passage) for passage in passages]
             if vectors and self._embedding_model is not None:
-                _make_room_for_vectors(db, EmbeddingInfo(self._embedding_model, len(vectors[0])))
+                _create_vector_table(db, EmbeddingInfo(self._embedding_model, len(vectors[0])))
                 _add_vectors(db, rowids, vectors)
             else:
-                _drop_vectors_if_none_is_left(db)
+                _drop_vectors_if_empty(db)
 
         await self._run(work)
         self._changed = True
 
     async def remove(self, sourcefile: str) -> None:
-        """Forget a file; one that is not there is no error.
+        """Remove a file. It need not exist.
 
         Raises:
             Unavailable: the file cannot be used.
         """
-        await self._run(lambda db: _forget(db, sourcefile))
+        await self._run(lambda db: _remove(db, sourcefile))
         self._changed = True
 
     async def aclose(self) -> None:
-        """Tidy up what was written, so that searches are fast, and close the file."""
-        async with self._one_at_a_time:
+        """Optimize the index after changes, so that searches are fast, and close the file."""
+        async with self._lock:
             db, self._db = self._db, None
             if db is not None:
-                await asyncio.to_thread(_close, db, tidy=self._changed)
+                await asyncio.to_thread(_close, db, optimize=self._changed)
 
     async def _run[T](self, work: Callable[[apsw.Connection], T]) -> T:
-        async with self._one_at_a_time:
+        async with self._lock:
             # A caller that is cancelled, however often, must not free the connection while the thread still writes.
             thread = asyncio.get_running_loop().run_in_executor(None, self._transact, work)
             try:
@@ -119,7 +119,7 @@ def _fingerprints(db: apsw.Connection, sourcefile: str | None) -> dict[str, str]
     return dict(msgspec.convert(rows, list[tuple[str, str]]))
 
 
-def _forget(db: apsw.Connection, sourcefile: str) -> None:
+def _remove(db: apsw.Connection, sourcefile: str) -> None:
     rowids = [row[0] for row in db.execute("SELECT rowid FROM passages WHERE sourcefile = ?", (sourcefile,))]
     tables = ["passage_terms", "passages"]
     if embedding_info(db):
@@ -148,7 +148,7 @@ def _add(db: apsw.Connection, sourcefile: str, passage: Passage) -> int:
     return rowid
 
 
-def _make_room_for_vectors(db: apsw.Connection, wanted: EmbeddingInfo) -> None:
+def _create_vector_table(db: apsw.Connection, wanted: EmbeddingInfo) -> None:
     if embedding_info(db) == wanted:
         return
     _drop_vectors(db)
@@ -158,8 +158,8 @@ def _make_room_for_vectors(db: apsw.Connection, wanted: EmbeddingInfo) -> None:
     )
 
 
-def _drop_vectors_if_none_is_left(db: apsw.Connection) -> None:
-    """So that an index that was written again without an embedding model says that it has no vectors."""
+def _drop_vectors_if_empty(db: apsw.Connection) -> None:
+    """Drop the table of vectors if it is empty, so that the index no longer states a model."""
     if embedding_info(db) and db.execute("SELECT rowid FROM passage_vectors LIMIT 1").fetchone() is None:
         _drop_vectors(db)
 
@@ -177,10 +177,10 @@ def _add_vectors(db: apsw.Connection, rowids: Sequence[int], vectors: Sequence[S
     db.executemany("INSERT INTO passage_vectors (rowid, embedding) VALUES (?, ?)", rows)
 
 
-def _close(db: apsw.Connection, *, tidy: bool) -> None:
+def _close(db: apsw.Connection, *, optimize: bool) -> None:
     with translated():
         try:
-            if tidy:
+            if optimize:
                 db.execute("INSERT INTO passage_terms (passage_terms) VALUES ('optimize'); PRAGMA optimize")
         finally:
             db.close()

@@ -1,7 +1,7 @@
-"""The built-in index, searched: BM25, vectors where there is an embedding model, and both together.
+"""Searches the built-in index: by text (BM25), by vectors if there is an embedding model, or by both (hybrid).
 
-What `minimum_score` is compared with depends on how it was searched: BM25 from 0 up for text, the cosine for
-vectors, and for hybrid the fused score, at most 2/61 (0.033).
+The scale of `minimum_score` depends on the kind of search: BM25 (0 and more) for text, the cosine for vectors, and the
+fused score for hybrid, at most 2/61 (0.033).
 """
 
 import asyncio
@@ -21,11 +21,11 @@ from shared.retrieval.sqlite.file import EmbeddingInfo, SqliteReaders, embedding
 from shared.retrieval.sqlite.search import Ranking, is_visible, load_passages, rank_by_text, rank_by_vector
 
 _FUSED_DEPTH = 50
-"""How many passages of each ranking are fused; deeper ones hardly gain. More are taken when more are asked for."""
+"""Passages of each ranking that are fused, or more if a query asks for more. Lower ranks change little."""
 _ONLY_IN_AZURE = ("semantic_ranker", "semantic_captions", "vector_fields", "minimum_reranker_score")
-"""Overrides that mean nothing here."""
-_FIELD = {"embedding", "textEmbeddingOnly"}
-"""What requests call the only vector field that there is."""
+"""Overrides that only Azure AI Search supports."""
+_VECTOR_FIELD_NAMES = {"embedding", "textEmbeddingOnly"}
+"""Names in requests for the only vector field."""
 
 _NO_EMBEDDER = (
     "Vector search needs an embedding model. Set OPENAI_EMBEDDING_MODEL or AZURE_OPENAI_EMBEDDING_DEPLOYMENT and run "
@@ -41,15 +41,15 @@ class _Contents(NamedTuple):
     documents: int
     passages: int
     embedding: EmbeddingInfo | None
-    """None when it was made without an embedding model."""
+    """The model of the vectors; None: there are none."""
 
 
 class SqliteRetriever:
-    """A `Retriever` over the file that `SqliteIndex` writes, be it at the same time and in another process.
+    """A `Retriever` over the file of `SqliteIndex`. Another process may write the file at the same time.
 
     Args:
-        path: The file; there may be none yet.
-        embedder: Makes the vectors of questions; closed by who made it. None: text search only.
+        path: The file; it need not exist yet.
+        embedder: Makes the vectors of questions; the caller closes it. None: text search only.
     """
 
     def __init__(self, path: Path, embedder: Embedder | None) -> None:
@@ -57,27 +57,29 @@ class SqliteRetriever:
         self._embedder = embedder
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
-        """Find the passages that best match; none in an index that is not there yet.
+        """Find the passages that best match; none if there is no index yet.
 
-        Without a mode it is hybrid where there is an embedding model, else text. A fault of the embedding service in
-        a hybrid search is raised: who relies on vectors should learn that they are missing.
+        Without a mode, the search is hybrid if there is an embedding model, else by text. If the embedding service
+        fails, a hybrid search fails too, so that nobody gets worse results without notice.
 
         Raises:
             BadRequest: `vectors` without an embedding model, or without vectors in the index.
             NotConfigured: the index was made with another embedding model.
-            Unavailable: the index cannot be read, or the embedding service fails.
-            RateLimited: by the embedding service.
+            Unavailable: the index cannot be read, or the embedding service failed.
+            RateLimited: the embedding service refused the request for now.
             TooSlow: the deadline passed.
         """
         try:
             async with asyncio.timeout_at(context.deadline):
-                others = replace(query, vector_fields=tuple(name for name in query.vector_fields if name not in _FIELD))
+                others = replace(
+                    query, vector_fields=tuple(name for name in query.vector_fields if name not in _VECTOR_FIELD_NAMES)
+                )
                 return replace(await self._search(query), ignored=overrides_in(others, *_ONLY_IN_AZURE))
         except TimeoutError as exc:
             raise TooSlow("The search took too long. Try again, or ask for less.") from exc
 
     async def may_see(self, document: str, access: Access) -> bool:
-        """Whether a passage of this file may be seen so.
+        """Check whether `access` allows a passage of this file.
 
         Raises:
             Unavailable: the index cannot be read.
@@ -85,7 +87,7 @@ class SqliteRetriever:
         return bool(await self._readers.run(lambda db: is_visible(db, document, access)))
 
     async def check(self) -> PartHealth:
-        """Whether there is something to search, and vectors that fit the embedding model."""
+        """Check that the index is not empty, and that its vectors are of the configured model."""
         try:
             contents = await self._readers.run(_contents)
             facts: dict[str, Json] = {
@@ -183,23 +185,26 @@ def _expect_model(made_with: EmbeddingInfo, model: str) -> None:
         )
 
 
-_K = 60
-"""Damps the lead of the first ranks.
+_RANK_CONSTANT = 60
+"""Reduces the weight of the first ranks.
 
 Source: Cormack, Clarke, Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
-Methods (SIGIR 2009); Azure AI Search uses the same.
+Methods (SIGIR 2009); Azure AI Search uses the same value.
 """
 
 
 def fuse(rankings: Iterable[Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
-    """Fuse rankings of ids with their scores, each best first; only the order counts.
+    """Fuse rankings by reciprocal rank fusion. Only the order in each ranking counts, not the scores.
+
+    Args:
+        rankings: Ids with their scores, best first.
 
     Returns:
-        Each id with its score, best first: the sum of `1 / (60 + rank)`, where ranks count from 1. On a draw, the
-        one that comes first in the earlier ranking.
+        Ids with their fused scores, best first. The score is the sum of `1 / (60 + rank)`, with ranks from 1. Of equal
+        scores, the id that the earlier ranking has first comes first.
     """
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, (found, _) in enumerate(ranking, start=1):
-            scores[found] = scores.get(found, 0.0) + 1 / (_K + rank)
+            scores[found] = scores.get(found, 0.0) + 1 / (_RANK_CONSTANT + rank)
     return sorted(scores.items(), key=lambda scored: -scored[1])

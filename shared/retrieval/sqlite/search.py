@@ -1,4 +1,4 @@
-"""The queries of the built-in index. Each value from a request is bound; the SQL itself is all ours."""
+"""SQL queries on the built-in index. Values from requests are always bound, never part of the SQL."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -18,16 +18,16 @@ type Ranking = Sequence[tuple[int, float]]
 
 
 def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> Ranking:
-    """The passages that have words of the query, by BM25. Scores are above 0 and have no upper end.
+    """Find the passages that contain words of the query, ranked by BM25. Scores are above 0, without an upper limit.
 
-    On a draw the one that was indexed first comes first.
+    Of equal scores, the passage that was indexed first comes first.
     """
     match = match_expression(query.text)
     if match is None:
         return ()
     condition, values = _filter(query)
     source = "passage_terms JOIN passages ON passages.rowid = passage_terms.rowid" if condition else "passage_terms"
-    # By `rank` itself FTS5 would sort all that match; by an expression SQLite keeps the best, in half the time.
+    # For `ORDER BY rank` FTS5 sorts all matches; for an expression SQLite keeps only the best, in half the time.
     rows = db.execute(
         f"SELECT passage_terms.rowid, -rank FROM {source} "  # noqa: S608 (the parts are ours)
         f"WHERE passage_terms MATCH :match {condition} ORDER BY +rank, passage_terms.rowid LIMIT :limit",
@@ -37,7 +37,7 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> Ranking
 
 
 def rank_by_vector(db: apsw.Connection, query: SearchQuery, vector: Sequence[float], limit: int) -> Ranking:
-    """The passages whose vectors point most nearly the same way. The score is the cosine, -1 to 1."""
+    """Find the passages with the most similar vectors. The score is the cosine, -1 to 1."""
     blob = vector_blob(vector)
     if blob is None:
         return ()
@@ -52,7 +52,7 @@ def rank_by_vector(db: apsw.Connection, query: SearchQuery, vector: Sequence[flo
 
 
 def load_passages(db: apsw.Connection, ranking: Ranking) -> tuple[Passage, ...]:
-    """The passages of a ranking, in its order. One that was replaced meanwhile is left out."""
+    """Load the passages of a ranking, in its order. One that was replaced since then is left out."""
     rows = db.execute(
         "SELECT rowid, id, content, sourcepage, sourcefile, category, oids, groups FROM passages "
         "WHERE rowid IN (SELECT value FROM json_each(?))",
@@ -63,7 +63,7 @@ def load_passages(db: apsw.Connection, ranking: Ranking) -> tuple[Passage, ...]:
 
 
 def is_visible(db: apsw.Connection, document: str, access: Access) -> bool:
-    """Whether a passage of this file may be seen so."""
+    """Check whether `access` allows a passage of this file."""
     condition, values = _visible(access)
     found = db.execute(
         f"SELECT 1 FROM passages WHERE sourcefile = :document AND {condition} LIMIT 1",  # noqa: S608 (the parts are ours)
@@ -97,7 +97,7 @@ def _passage(row: _Row, score: float) -> Passage:
 
 
 def _filter(query: SearchQuery) -> tuple[str, dict[str, str | None]]:
-    """The query's filters as conditions on `passages`, each with `AND` in front, and the values to bind."""
+    """The query's filters as conditions on `passages`, each after an `AND`, and the values to bind."""
     conditions = ""
     values: dict[str, str | None] = {}
     if query.include_category is not None:
@@ -114,7 +114,7 @@ def _filter(query: SearchQuery) -> tuple[str, dict[str, str | None]]:
 
 
 def _visible(access: Access) -> tuple[str, dict[str, str | None]]:
-    """The condition that a passage may be seen so, and the values to bind."""
+    """The condition that `access` allows a passage, and the values to bind."""
     ways = [
         "EXISTS (SELECT 1 FROM json_each(passages.oids) JOIN json_each(:oids) AS own USING (value))",
         "EXISTS (SELECT 1 FROM json_each(passages.groups) JOIN json_each(:groups) AS own USING (value))",
@@ -128,30 +128,30 @@ def _visible(access: Access) -> tuple[str, dict[str, str | None]]:
 
 
 _MOST_WORDS = 64
-"""Different words of a question that are looked for; a pasted page says what it is about in its first ones."""
+"""Different words of a question that are searched for. The first words of a pasted page show its subject."""
 _LONGEST_TEXT = 20_000
-"""Characters of a question that are read to find them."""
+"""Characters of a question that are read for these words."""
 
 
 def match_expression(text: str) -> str | None:
-    """The query for passages that have any of the text's words; BM25 then ranks those first that have more of them.
+    """Make the FTS5 query for passages that contain any of the text's words; BM25 ranks those with more words first.
 
-    Function words are left out, unless there are no others: in a small collection they can be rare, and BM25 would
-    take them for telling. A passage scores for each spelling of a word that it has, and again for words that begin
-    with it, so that the very word outranks a compound. An English question is spared those: English writes its
-    compounds apart, and `cover` is not to find `coverlet`.
+    Stop words are left out unless there are no other words: in a small collection they can be rare, and BM25 would give
+    them a high weight. A passage scores for each spelling of a word that it contains, and again for words that begin
+    with it, so that the word itself ranks above a compound. An English question has no such prefixes: English writes
+    most compounds as separate words, and `cover` must not find `coverlet`.
 
     Returns:
-        None when the text has no words.
+        The query; None if the text has no words.
     """
     found: dict[tuple[str, ...], str] = {}
     for word, terms in query_terms(text[:_LONGEST_TEXT]):
         found.setdefault(terms, fold(word))
     languages = languages_of(found.values())
     dropped = stop_words(languages)
-    telling = [terms for terms, word in found.items() if word not in dropped] or list(found)
+    content_words = [terms for terms, word in found.items() if word not in dropped] or list(found)
     phrases: dict[str, None] = {}
-    for terms in islice(telling, _MOST_WORDS):
+    for terms in islice(content_words, _MOST_WORDS):
         phrases |= dict.fromkeys(map(_quoted, terms))
         if languages != ("en",) and (prefix := prefix_of(terms)):
             phrases[f"{_quoted(prefix)} *"] = None
@@ -159,5 +159,5 @@ def match_expression(text: str) -> str | None:
 
 
 def _quoted(term: str) -> str:
-    """A string of FTS5's query language, in which nothing is an operator."""
+    """A term as a string of FTS5's query language, in which no character is an operator."""
     return '"' + term.replace('"', '""') + '"'
