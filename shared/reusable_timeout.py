@@ -1,7 +1,7 @@
-"""The limits of many waits, one after the other, with one timer for all of them.
+"""Time limits for many waits, one after another, with a single timer.
 
-`asyncio.timeout` sets a timer for each wait. Where a token comes every few milliseconds, that costs more than most of
-what is done with the token.
+`asyncio.timeout` creates a timer for each wait. For a token every few milliseconds, this costs more than most of the
+work on the token.
 """
 
 import asyncio
@@ -11,14 +11,14 @@ from typing import Self
 
 
 class ReusableTimeout:
-    """ReusableTimeout for one thing at a time. Leaving the `with` block ends the timer."""
+    """A context manager whose `until` waits for one awaitable at a time. Leaving its block cancels the timer."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._limit = math.inf
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[object] | None = None
-        self._is_over = False
+        self._expired = False
 
     def __enter__(self) -> Self:
         return self
@@ -28,46 +28,46 @@ class ReusableTimeout:
             self._timer.cancel()
 
     async def until[T](self, limit: float, what: Awaitable[T]) -> T:
-        """Wait for something.
+        """Wait for an awaitable, until a time.
 
         Args:
-            limit: On the event loop's clock, in seconds; infinite for none.
-            what: What is waited for; cancelled when the limit is over.
+            limit: When to stop waiting, in seconds on the event loop's clock; infinity: never.
+            what: The awaitable; it is cancelled at the limit.
 
         Raises:
-            TimeoutError: the limit was over first.
+            TimeoutError: the limit was reached first.
         """
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("Only a task can wait with a limit.")
-        self._limit, self._is_over = limit, False
+        self._limit, self._expired = limit, False
         if self._timer is None or limit < self._timer.when():
             self._set_timer()
         self._task, cancelled_before = task, task.cancelling()
         try:
             return await what
         except asyncio.CancelledError as exc:
-            # As in `asyncio.Timeout`: who is cancelled by others as well is cancelled.
-            if self._is_over and task.cancelling() - 1 <= cancelled_before:
+            # As in `asyncio.Timeout`: if others cancelled the task as well, it stays cancelled.
+            if self._expired and task.cancelling() - 1 <= cancelled_before:
                 raise TimeoutError from exc
             raise
         finally:
             self._task = None
-            if self._is_over:
+            if self._expired:
                 task.uncancel()
 
     def _set_timer(self) -> None:
         if self._timer:
             self._timer.cancel()
-        self._timer = None if self._limit == math.inf else self._loop.call_at(self._limit, self._look)
+        self._timer = None if self._limit == math.inf else self._loop.call_at(self._limit, self._on_timer)
 
-    def _look(self) -> None:
-        """The timer may have been set for an earlier wait: then it is set again, for the one at hand."""
+    def _on_timer(self) -> None:
+        """End the wait, or set the timer again if it was set for an earlier wait with an earlier limit."""
         self._timer = None
         if self._task is None:
             return
         if self._loop.time() < self._limit:
             self._set_timer()
         else:
-            self._is_over = True
+            self._expired = True
             self._task.cancel()

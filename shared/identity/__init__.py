@@ -1,6 +1,6 @@
-"""Who is calling, and what they may see. Only what the platform or a signed token vouches for counts.
+"""Who is calling, and what the caller may see. Only the platform or a signed token can state who is calling.
 
-One implementation for each `AUTH_MODE`: `none`, `easy_auth`, `bearer`.
+There is one implementation for each `AUTH_MODE`: `NoIdentity` here, `easy_auth` and `bearer`.
 """
 
 import logging
@@ -13,34 +13,37 @@ from shared.settings import Settings
 
 _log = logging.getLogger("switchboard.identity")
 
-_SHARED_CHATS = (
-    "App Service Authentication is in front of the app, and AUTH_MODE is none: all who sign in share one chat history. "
-    "So that each has their own, set AUTH_MODE to easy-auth; or HISTORY_BACKEND to off."
+_SHARED_HISTORY_WARNING = (
+    "App Service Authentication is in front of the app, but AUTH_MODE is none: all users share one chat history. Set "
+    "AUTH_MODE to easy-auth to give each user a history of their own, or set HISTORY_BACKEND to off."
 )
 
 
 class Identity(Protocol):
-    """Tells who is calling."""
+    """Finds out who is calling."""
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
-        """Who sent a request with these headers, whose names may have any case.
+        """Return the caller of a request.
+
+        Args:
+            headers: The request's headers; their names may have any case.
 
         Raises:
-            NotSignedIn: nobody is signed in, or what says so does not hold.
-            Unavailable: it cannot be checked now.
+            NotSignedIn: the caller is not signed in, or the token or header is not valid.
+            Unavailable: the sign-in cannot be checked now.
         """
         ...
 
     async def check(self) -> PartHealth:
-        """How callers sign in, and what is wrong with that."""
+        """Report how callers sign in, and any problem with it."""
         ...
 
 
 class NoIdentity:
-    """Everyone is anonymous.
+    """`AUTH_MODE=none`: every caller is anonymous, whatever the headers are.
 
     Args:
-        problem: Why that is hardly meant, as a sentence; None: nothing speaks against it.
+        problem: Why this mode is probably a mistake here, as a sentence; None: there is no sign of one.
     """
 
     def __init__(self, problem: str | None = None) -> None:
@@ -48,36 +51,36 @@ class NoIdentity:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "NoIdentity":
-        """For these settings, with a warning in the log where that is hardly meant."""
+        """Make it for these settings. Logs a warning if the mode is probably a mistake."""
         if not settings.website_auth_enabled or settings.history_backend == "off":
             return cls()
-        _log.warning(_SHARED_CHATS)
-        return cls(_SHARED_CHATS)
+        _log.warning(_SHARED_HISTORY_WARNING)
+        return cls(_SHARED_HISTORY_WARNING)
 
-    async def caller(self, headers: Mapping[str, str]) -> Caller:  # noqa: ARG002 (none of them counts)
-        """Nobody in particular."""
+    async def caller(self, headers: Mapping[str, str]) -> Caller:  # noqa: ARG002 (they are ignored)
+        """Return a caller without a name."""
         return Caller()
 
     async def check(self) -> PartHealth:
-        """Whether that is meant; answers are given all the same."""
+        """Report whether this mode is probably a mistake. The app answers in any case."""
         detail = self._problem or "Nobody signs in (AUTH_MODE)."
         return PartHealth("none", ok=self._problem is None, detail=detail, needed=False)
 
 
 def access_of(caller: Caller, settings: Settings, overrides: Overrides | None = None) -> Access | None:
-    """What this caller may see; None: everything.
+    """Decide what a caller may see. None: everything.
 
-    Each security filter of a request leaves a part of what `ACCESS_CONTROL=enforced` shows, so a request narrows that,
-    whatever it asks for.
+    The security filters of a request can only narrow what `ACCESS_CONTROL=enforced` allows. Each retriever applies the
+    result in its searches, and to cited documents that the caller opens.
 
     Args:
-        caller: Who is calling.
-        settings: Whether rights are enforced, and whether documents that name nobody are open.
-        overrides: The request's security filters; None: it has none.
+        caller: The caller.
+        settings: They say whether rights are enforced, and whether documents without named users or groups are open.
+        overrides: The request's overrides, with its security filters; None: there are none.
 
     Raises:
-        NotSignedIn: rights matter here, and nobody is signed in.
-        NotAllowed: they depend on groups, and the caller's token does not name them.
+        NotSignedIn: rights have to be checked, but the caller is not signed in.
+        NotAllowed: rights depend on groups, but the caller's token does not list them.
     """
     by_oid = bool(overrides and overrides.use_oid_security_filter)
     by_groups = bool(overrides and overrides.use_groups_security_filter)
@@ -86,16 +89,16 @@ def access_of(caller: Caller, settings: Settings, overrides: Overrides | None = 
         return None
     if caller.oid is None:
         raise NotSignedIn(
-            "Sign in: who is not signed in may see no document here."
+            "Sign in: documents are only for users who are signed in."
             if enforced
             else "Sign in to search with a security filter, or leave the security filters off."
         )
     if not (by_oid or by_groups):
-        return Access(caller.oid, _known(caller.groups), settings.access_control_open_documents)
-    return Access(caller.oid if by_oid else None, _known(caller.groups) if by_groups else None)
+        return Access(caller.oid, _known_groups(caller.groups), settings.access_control_open_documents)
+    return Access(caller.oid if by_oid else None, _known_groups(caller.groups) if by_groups else None)
 
 
-def _known(groups: tuple[str, ...] | None) -> tuple[str, ...]:
+def _known_groups(groups: tuple[str, ...] | None) -> tuple[str, ...]:
     if groups is None:
         raise NotAllowed(
             "You are in more groups than a token has room for, so what they may see is not known. Ask your "

@@ -1,4 +1,4 @@
-"""`AUTH_MODE=bearer`: callers send a token of Microsoft Entra ID, which is checked here. Imports PyJWT: import it late.
+"""`AUTH_MODE=bearer`: checks the Microsoft Entra ID tokens that callers send. Imports PyJWT: import it late.
 
 Source: Microsoft identity platform, 'Validate tokens'; RFC 6750; RFC 8725.
 """
@@ -14,11 +14,12 @@ from shared.identity.claims import caller_of, only_header
 from shared.identity.signing_keys import ALGORITHM, SigningKeys
 from shared.settings import Settings
 
-_LEEWAY_SECONDS = 60
-"""How far the clocks of this machine and of the directory may be apart."""
-_REQUIRED = ["aud", "exp", "iat", "iss", "nbf", "oid", "tid"]
-_OF_ACCESS_TOKENS = frozenset({"azp", "appid"})
-"""The application that asked for the token, in v2.0 and v1.0: an ID token, which is not for APIs, does not name it."""
+_CLOCK_LEEWAY_SECONDS = 60
+"""Largest accepted difference between the clocks of this machine and of the directory."""
+_REQUIRED_CLAIMS = ["aud", "exp", "iat", "iss", "nbf", "oid", "tid"]
+_ACCESS_TOKEN_CLAIMS = frozenset({"azp", "appid"})
+"""Claims that name the application that requested the token, in v2.0 and v1.0. ID tokens, which are not for APIs, have
+neither."""
 
 SENTENCES: dict[type[jwt.PyJWTError], str] = {
     jwt.PyJWTError: "The token cannot be read: send one of Microsoft Entra ID, as it was issued.",
@@ -31,17 +32,17 @@ SENTENCES: dict[type[jwt.PyJWTError], str] = {
     jwt.MissingRequiredClaimError: "The token lacks a claim that Microsoft Entra ID gives to users' tokens: send its "
     "access token for this app.",
 }
-"""What the caller is told; the nearest class counts."""
+"""Error message for each error of PyJWT; for an error without one, that of its nearest base class."""
 
 
 class BearerTokens:
-    """Believes tokens that the tenant signed for this app, and nothing else.
+    """An `Identity` that accepts only tokens that the tenant signed for this app.
 
     Args:
-        tenant: Its id.
+        tenant: The tenant's id.
         client: The id of this app's registration.
-        authority: The directory's address.
-        keys: The tenant's; closed with this.
+        authority: The directory's URL.
+        keys: The tenant's signing keys; closed by `aclose`.
     """
 
     def __init__(self, tenant: str, client: str, authority: str, keys: SigningKeys) -> None:
@@ -52,23 +53,23 @@ class BearerTokens:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "BearerTokens":
-        """As the settings have it, which have been checked to be complete."""
+        """Make it for these settings, which were checked to be complete."""
         tenant, client = (settings.auth_tenant_id or "").lower(), (settings.auth_client_id or "").lower()
         authority = settings.auth_authority.rstrip("/")
         return cls(tenant, client, authority, SigningKeys(f"{authority}/{tenant}/discovery/v2.0/keys"))
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
-        """Whose token came with a request.
+        """Return the user of the request's token.
 
         Raises:
-            NotSignedIn: none came, or it does not hold; says why.
-            Unavailable: the tenant's keys are not known now.
+            NotSignedIn: there is no token, or it is not valid; says why.
+            Unavailable: the tenant's keys are not available now.
         """
         scheme, _, token = (only_header(headers, "authorization") or "").partition(" ")
         if scheme.lower() != "bearer":
             raise NotSignedIn("Sign in: send an access token of Microsoft Entra ID (Authorization: Bearer …).")
         claims = await self._claims(token.strip(" "))
-        if not _OF_ACCESS_TOKENS & claims.keys():
+        if not _ACCESS_TOKEN_CLAIMS & claims.keys():
             raise NotSignedIn("This is an ID token: send an access token for this app.", refused=True)
         if not _has_permission(claims):
             raise NotSignedIn(
@@ -79,7 +80,7 @@ class BearerTokens:
         return caller_of(claims.items(), self._tenant)
 
     async def check(self) -> PartHealth:
-        """Who calls has to sign in; whether that works is seen when somebody does."""
+        """Report that callers have to sign in. Whether they can is not tested."""
         return PartHealth("bearer", ok=True, detail="Callers have to sign in.")
 
     async def aclose(self) -> None:
@@ -89,7 +90,7 @@ class BearerTokens:
     async def _claims(self, token: str) -> dict[str, Any]:
         try:
             header = jwt.get_unverified_header(token)
-            if header.get("alg") != ALGORITHM:  # a token that cannot hold is not worth a fetch of the keys
+            if header.get("alg") != ALGORITHM:  # fetch no keys for a token that cannot be valid
                 raise jwt.InvalidAlgorithmError
             key = await self._keys.key(header.get("kid", ""))
             return jwt.decode(
@@ -98,16 +99,16 @@ class BearerTokens:
                 algorithms=[ALGORITHM],
                 audience=self._audiences,
                 issuer=self._issuers,
-                leeway=_LEEWAY_SECONDS,
-                options={"require": _REQUIRED},
+                leeway=_CLOCK_LEEWAY_SECONDS,
+                options={"require": _REQUIRED_CLAIMS},
             )
         except jwt.PyJWTError as exc:
-            # Not the cause: its text may quote the token.
+            # Without the cause: its text may quote the token.
             raise NotSignedIn(_sentence(exc), refused=True) from None
 
 
 def _has_permission(claims: dict[str, Any]) -> bool:
-    """Whether it names a scope or an app role. One without is had by every application of the tenant.
+    """Whether the token names a scope or an app role. Every application of the tenant can get a token without.
 
     Source: Microsoft identity platform, 'Verify scopes and app roles in protected web API'.
     """

@@ -1,6 +1,6 @@
-"""Reading a sign-in: the one header that it comes in, and what its claims say of the user.
+"""Reads a sign-in: the header that contains it, and the user that its claims name.
 
-Claims have the same names in tokens and behind App Service Authentication, but for those in `_NAMES`.
+Claims have the same names in tokens and in App Service Authentication, except those in `_SHORT_NAMES`.
 
 Source: Microsoft identity platform, 'Access token claims reference' and 'Groups overage claim'.
 """
@@ -11,52 +11,52 @@ from typing import cast
 from shared.chat_types import Caller
 from shared.errors import NotSignedIn
 
-MOST_CHARACTERS = 64 * 1024
-"""More than any sign-in takes; nothing longer is looked into."""
+LONGEST_HEADER = 64 * 1024
+"""Characters of a header with a sign-in. A longer one is refused unread; no real sign-in needs so many."""
 
 
 def only_header(headers: Mapping[str, str], name: str) -> str | None:
-    """The value of a header that may come once; None where it does not come.
+    """Return the value of a header that may occur once; None if it is missing.
 
     Args:
-        headers: Their names may have any case; `items()` has one that is repeated as often as it came.
-        name: In lower case.
+        headers: The request's headers. Names may have any case; `items()` contains a repeated header several times.
+        name: The header's name, in lower case.
 
     Raises:
-        NotSignedIn: it is repeated, or far too long.
+        NotSignedIn: the header is repeated or too long.
     """
     values = [value for found, value in headers.items() if found.lower() == name]
     if not values:
         return None
     if len(values) > 1:
         raise NotSignedIn(f"The header {name} came more than once: send one.", refused=True)
-    if len(values[0]) > MOST_CHARACTERS:
+    if len(values[0]) > LONGEST_HEADER:
         raise NotSignedIn(f"The header {name} is longer than any sign-in.", refused=True)
     return values[0]
 
 
-_NAMES = {
+_SHORT_NAMES = {
     "http://schemas.microsoft.com/identity/claims/objectidentifier": "oid",
     "http://schemas.microsoft.com/identity/claims/tenantid": "tid",
     "http://schemas.microsoft.com/ws/2008/06/identity/claims/groups": "groups",
     "http://schemas.microsoft.com/claims/groups.link": "hasgroups",
 }
-"""What App Service Authentication, as .NET does, calls some claims."""
+"""Short names of the claims for which App Service Authentication uses the names of .NET."""
 
 
 def caller_of(claims: Iterable[tuple[str, object]], tenant: str | None) -> Caller:
-    """Who claims are about.
+    """Return the user that claims name.
 
     Args:
-        claims: Names, short or as URIs, and values; a name may come often.
-        tenant: The one that they have to come from; None: any.
+        claims: Pairs of a name, short or as a URI, and a value. A name may be repeated.
+        tenant: Id of the tenant that the user must belong to; None: any tenant.
 
     Raises:
-        NotSignedIn: they name no user, more than one, or one of another tenant.
+        NotSignedIn: the claims name no user, several users, or a user of another tenant.
     """
     values: dict[str, list[object]] = {}
     for name, value in claims:
-        values.setdefault(_NAMES.get(name, name), []).append(value)
+        values.setdefault(_SHORT_NAMES.get(name, name), []).append(value)
     oid, home = _one(values, "oid"), _one(values, "tid")
     if oid is None:
         raise NotSignedIn("The sign-in names no user of Microsoft Entra ID (oid): sign in there.", refused=True)
@@ -66,7 +66,7 @@ def caller_of(claims: Iterable[tuple[str, object]], tenant: str | None) -> Calle
 
 
 def _one(values: dict[str, list[object]], name: str) -> str | None:
-    """The value of a claim that has one; None where there is none."""
+    """Return the only value of a claim; None if the claim is missing."""
     match values.get(name, []):
         case []:
             return None
@@ -77,7 +77,7 @@ def _one(values: dict[str, list[object]], name: str) -> str | None:
 
 
 def _groups(values: dict[str, list[object]]) -> tuple[str, ...] | None:
-    """The groups; None where the token only says where to ask for them."""
+    """Return the groups; None if there are too many for the token, which then only refers to them."""
     elsewhere = any(isinstance(names, str | dict) and "groups" in names for names in values.get("_claim_names", ()))
     if elsewhere or "hasgroups" in values:
         return None

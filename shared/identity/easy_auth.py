@@ -1,6 +1,6 @@
-"""`AUTH_MODE=easy-auth`: App Service Authentication is in front, checks who signs in, and says so in a header.
+"""`AUTH_MODE=easy-auth`: App Service Authentication, in front of the app, checks the sign-in and sends it in a header.
 
-It removes that header from requests that bring their own, and the settings refuse this mode where it is not in front.
+It removes this header from requests of its callers, and the settings refuse this mode unless it is in front.
 
 Source: Azure App Service, 'Work with user identities', 'Decoding the client principal header'.
 """
@@ -15,8 +15,9 @@ from shared.errors import NotSignedIn
 from shared.identity.claims import caller_of, only_header
 
 PRINCIPAL = "x-ms-client-principal"
-"""The header: a `_Principal` in JSON, in Base64."""
+"""Name of the header. Its value is a `_Principal` as JSON in Base64."""
 _ENTRA_ID = "aad"
+"""Value of `auth_typ` for Microsoft Entra ID."""
 
 
 class _Claim(msgspec.Struct):
@@ -30,36 +31,36 @@ class _Principal(msgspec.Struct):
 
 
 class EasyAuth:
-    """Believes App Service Authentication, and no other header.
+    """An `Identity` that reads only the header of App Service Authentication.
 
     Args:
-        tenant: The only one whose users may come in; None: those that the platform lets in.
+        tenant: Id of the only tenant whose users are accepted; None: all users that the platform accepts.
     """
 
     def __init__(self, tenant: str | None = None) -> None:
         self._tenant = tenant
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
-        """Who signed in with Microsoft Entra ID.
+        """Return the user who signed in with Microsoft Entra ID.
 
         Raises:
-            NotSignedIn: nobody did, or the header cannot be read.
+            NotSignedIn: the caller is not signed in, or the header cannot be read.
         """
         header = only_header(headers, PRINCIPAL)
         if not header:
-            raise NotSignedIn("Sign in: this app is for those only who are signed in.")
+            raise NotSignedIn("Sign in: this app is only for users who are signed in.")
         principal = _read(header)
         if principal.auth_typ != _ENTRA_ID:
-            raise NotSignedIn("Sign in with Microsoft Entra ID: this app knows no other users.", refused=True)
+            raise NotSignedIn("Sign in with Microsoft Entra ID: this app accepts no other sign-in.", refused=True)
         return caller_of([(claim.typ, claim.val) for claim in principal.claims], self._tenant)
 
     async def check(self) -> PartHealth:
-        """Who calls has to sign in; whether that works is seen when somebody does."""
+        """Report that callers have to sign in. Whether they can is not tested."""
         return PartHealth("easy-auth", ok=True, detail="Callers have to sign in.")
 
 
 def _read(header: str) -> _Principal:
-    """The header's principal, from either alphabet of Base64, padded or not."""
+    """Decode the header, from either alphabet of Base64, padded or not."""
     text = header.replace("-", "+").replace("_", "/").rstrip("=")
     try:
         return msgspec.json.decode(b64decode(text + "=" * (-len(text) % 4), validate=True), type=_Principal)

@@ -1,4 +1,4 @@
-"""The public keys that a tenant's tokens are signed with. Imports PyJWT and aiohttp: import it late.
+"""The public keys that check the signatures of a tenant's tokens. Imports PyJWT and aiohttp: import it late.
 
 Source: OpenID Connect Discovery 1.0, `jwks_uri`; Microsoft identity platform, 'Signing key rollover'.
 """
@@ -16,9 +16,11 @@ from shared.errors import NotSignedIn, Unavailable
 _log = logging.getLogger("switchboard.identity")
 
 ALGORITHM = "RS256"
-"""The only one that Entra ID signs with."""
-_FETCH_SECONDS = 5.0
-_MOST_BYTES = 1024 * 1024
+"""The only signature algorithm that Entra ID uses."""
+_FETCH_TIMEOUT_SECONDS = 5.0
+"""Time limit for fetching the keys."""
+_LARGEST_KEY_SET = 1024 * 1024
+"""Bytes of the document with the keys."""
 
 
 class _Document(msgspec.Struct):
@@ -26,12 +28,12 @@ class _Document(msgspec.Struct):
 
 
 class SigningKeys:
-    """Fetches the keys when they are needed, once for all who wait, and keeps them.
+    """Fetches the keys when they are first needed, with one request for all callers, and caches them.
 
     Args:
-        url: Where the tenant's JSON Web Key Set is.
-        age: Seconds after which they are fetched anew; until that is done the old ones go on.
-        pause: Seconds between two fetches, at least: forged tokens, which name any key, must not become requests.
+        url: URL of the tenant's JSON Web Key Set.
+        age: Seconds after which the keys are fetched again. Until then, and during the fetch, the old ones are used.
+        pause: Seconds between two fetches, at least, so that forged tokens with unknown keys cannot cause many fetches.
     """
 
     def __init__(self, url: str, *, age: float = 6 * 3600, pause: float = 10) -> None:
@@ -44,30 +46,33 @@ class SigningKeys:
         self._session: aiohttp.ClientSession | None = None
 
     async def key(self, name: str) -> PyJWK:
-        """The key of this name, the `kid`.
+        """Return a key.
+
+        Args:
+            name: The key's id, `kid`.
 
         Raises:
             NotSignedIn: the tenant has no such key.
-            Unavailable: nobody knows its keys now.
+            Unavailable: no keys could be fetched.
         """
         now = asyncio.get_running_loop().time()
         known = self._keys.get(name)
         if known is None or now - self._fetched > self._age:
             self._fetch_soon(now)
         if known is None and self._fetching:
-            await asyncio.shield(self._fetching)  # others wait for it too
+            await asyncio.shield(self._fetching)  # other callers wait for it too
             known = self._keys.get(name)
         if known:
             return known
         if not self._keys:
             raise Unavailable(
-                "Who is signed in cannot be checked now: the tenant's signing keys cannot be fetched. Try again in a "
+                "The sign-in cannot be checked now: the tenant's signing keys cannot be fetched. Try again in a "
                 "moment; if it stays, check AUTH_AUTHORITY and AUTH_TENANT_ID."
             )
         raise NotSignedIn("The token is signed with a key that the tenant does not have: sign in again.", refused=True)
 
     async def aclose(self) -> None:
-        """Give up a fetch that is under way, and close the connections."""
+        """Cancel a running fetch, and close the connections."""
         if self._fetching:
             self._fetching.cancel()
             await asyncio.wait([self._fetching])
@@ -86,7 +91,7 @@ class SigningKeys:
 
     async def _fetch(self) -> None:
         try:
-            async with asyncio.timeout(_FETCH_SECONDS):
+            async with asyncio.timeout(_FETCH_TIMEOUT_SECONDS):
                 keys = _read(await self._get())
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, RecursionError, PyJWKSetError) as exc:
             _log.warning("the tenant's signing keys cannot be fetched (%s)", type(exc).__name__)
@@ -102,15 +107,19 @@ class SigningKeys:
                 raise ValueError("not the keys")
             async for chunk in response.content.iter_any():
                 body += chunk
-                if len(body) > _MOST_BYTES:
+                if len(body) > _LARGEST_KEY_SET:
                     raise ValueError("too long")
         return bytes(body)
 
 
 def _read(body: bytes) -> dict[str, PyJWK]:
-    """The keys for signatures, by name. There is at least one."""
+    """Read the keys for signatures, by id.
+
+    Raises:
+        ValueError, PyJWKSetError: the document is malformed, or has no usable key.
+    """
     document = msgspec.json.decode(body, type=_Document)
-    # The library stumbles over what others say of themselves, and with it over all of them.
+    # The library fails on the whole set if it cannot read one key, so the keys for other purposes are removed before.
     ours = [key for key in document.keys if _signs(key)]
     usable = {key.key_id: key for key in PyJWKSet(ours) if key.key_id}
     if not usable:
@@ -119,7 +128,7 @@ def _read(body: bytes) -> dict[str, PyJWK]:
 
 
 def _signs(key: dict[str, Any]) -> bool:
-    """Whether it is a key with a name, for signatures of the one kind. Entra ID leaves the algorithm out."""
+    """Whether it is a key with an id for RS256 signatures. Entra ID leaves `alg` out."""
     return (
         key.get("kty") == "RSA"
         and key.get("alg") in (None, ALGORITHM)

@@ -1,4 +1,4 @@
-"""Words that carry grammar rather than subject, in English and German, and what they tell of a text's language."""
+"""Stop words in English and German, and the detection of a text's language by them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -21,7 +21,7 @@ ours out over own please same shall she should so some such tell than that that'
 these they this those through to too under until up upon us very want was wasn't we were what what's when where
 whether which while who who's whom whose why will with within without would yes you your yours
 """)
-"""English function words, and the words around a question: 'tell me', 'please'."""
+"""English stop words, with words that introduce a question, such as 'tell me' and 'please'."""
 
 GERMAN = _folded("""
 aber alle allem allen aller alles als also am an andere anderen anderer anderes auch auf aus bei beim bin bis bist
@@ -36,14 +36,14 @@ unserem unseren unserer unter viel viele vom von vor wann war waren warum was we
 welches wem wen wenn wer werde werden wessen wie wieder wieso wieviel will wir wird wirst wo wofür wofuer woher wohin
 womit worden wurde wurden würde wuerde zu zum zur zwischen
 """)
-"""German function words, and 'bitte'."""
+"""German stop words, with 'bitte'."""
 
 ASKING = _folded("""
 document documents file page happen happens know say says said tell explain describe information info much many long
 often far high big old large dokument dokumente dokumenten datei seite passiert wissen steht stehen sagen sagt erklären
 erkläre informationen lange lang oft hoch weit groß gilt gelten thema beim mehr
 """)
-"""Words of questions, in both languages, that ask for an answer or for its measure and need not be in it."""
+"""Question words in both languages that an answer need not contain, such as 'how long' and 'explain'."""
 
 LIGHT = _folded("""
 allow allowed apply ask bring change choose cost costs cover covered covers eligible entitled include included includes
@@ -51,21 +51,24 @@ mean means need needed offer offered offers paid pay pays possible provide provi
 work works anspruch beantrage beantragen bekomme bekommen bekommt bezahlt brauche brauchen dauert erhalte erhalten
 kostet möglich nehme nehmen übernimmt zahlt
 """)
-"""Words that a question about almost anything may have, in both languages; an answer may well use others."""
+"""Words in both languages that say little about a question's subject. An answer may use others in their place."""
 
-_SAYS_LITTLE = (ENGLISH & GERMAN) | _folded("bin den die des dies hat her him i man mine nun per so um us war was")
-"""Words of both languages, or of one that mean something else in the other: no evidence for either."""
+_AMBIGUOUS = (ENGLISH & GERMAN) | _folded("bin den die des dies hat her him i man mine nun per so um us war was")
+"""Words that exist in both languages, so that they are evidence for neither."""
 
 _BY_LANGUAGE: dict[Language, frozenset[str]] = {"en": ENGLISH, "de": GERMAN}
 
 
 def languages_of(folded: Iterable[str]) -> tuple[Language, ...]:
-    """The languages that the function words among `folded` words speak for: both on a draw, or none.
+    """Detect the language of words by the stop words among them.
 
     Args:
-        folded: Words as `fold` gives them.
+        folded: Words as `fold` returns them.
+
+    Returns:
+        The language with the most stop words, both if they have equally many, or none if there are no stop words.
     """
-    evidence = [word for word in folded if word not in _SAYS_LITTLE]
+    evidence = [word for word in folded if word not in _AMBIGUOUS]
     counts: dict[Language, int] = {
         language: sum(word in listed for word in evidence) for language, listed in _BY_LANGUAGE.items()
     }
@@ -74,5 +77,5 @@ def languages_of(folded: Iterable[str]) -> tuple[Language, ...]:
 
 
 def stop_words(languages: Sequence[Language]) -> frozenset[str]:
-    """The function words of these languages, folded."""
+    """The stop words of these languages, folded."""
     return frozenset[str]().union(*(_BY_LANGUAGE[language] for language in languages))
