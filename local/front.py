@@ -33,7 +33,7 @@ class Front:
         functions: by name, those with an HTTP trigger.
         routes: theirs, sorted by rank.
         invoke: starts an invocation in the worker.
-        proxy: to the worker's HTTP server; closed by `stop`.
+        proxy: to the worker's HTTP server.
         shared_with: which other origins may call.
     """
 
@@ -84,7 +84,6 @@ class Front:
         for task in self._running:
             task.cancel()
         await self._runner.cleanup()
-        await self._proxy.close()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         task = asyncio.current_task()

@@ -3,25 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import Future
-from types import SimpleNamespace
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
-from aiohttp import (
-    ClientError,
-    ClientSession,
-    ClientTimeout,
-    DummyCookieJar,
-    TCPConnector,
-    TraceConfig,
-    TraceRequestHeadersSentParams,
-    web,
-)
+from aiohttp import HttpVersion11, web
 from multidict import CIMultiDict
-from yarl import URL
+
+from local.worker_connection import BrokenOff, WorkerConnection
 
 type Invoke = Callable[[], Future[bool]]
 
-CONNECT_SECONDS = 10
 UNCLAIMED_SECONDS = 1.0
 """How long an invocation may go on after its answer is complete; the library ends it in the same step."""
 
@@ -33,19 +23,20 @@ _HOP_BY_HOP = frozenset(
 )
 _INVOCATION_ID = ("x-ms-invocation-id",)
 _SIGNED_IN = ("x-ms-client-principal", "x-ms-token-")
-_AUTOMATIC = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
 class BadBody(Exception):
-    """The caller's request broke its own framing."""
+    """The body of the caller's request has broken framing."""
 
 
 class WorkerUnreachable(Exception):
-    """The worker's HTTP server broke off before it answered."""
+    """The worker's HTTP server closed the connection before it answered."""
 
 
 class Proxy:
-    """A client of the worker's HTTP server; `close` it after use.
+    """Sends requests on to the worker's HTTP server.
+
+    Each request has a connection of its own: one that is kept could be closed by the worker just when it is used again.
 
     Args:
         http_uri: The server.
@@ -53,19 +44,10 @@ class Proxy:
     """
 
     def __init__(self, http_uri: str, *, signs_in: bool = False) -> None:
-        self._http_uri = http_uri
+        address = urlsplit(http_uri)
+        self._host = address.hostname or ""
+        self._port = address.port or 80
         self._set_by_the_platform = _INVOCATION_ID if signs_in else (*_INVOCATION_ID, *_SIGNED_IN)
-        headers_sent = TraceConfig()
-        headers_sent.on_request_headers_sent.append(_start_invocation)
-        self._session = ClientSession(
-            # One connection a request: a kept one could be closed by the worker just when it is used again.
-            connector=TCPConnector(limit=0, force_close=True),
-            cookie_jar=DummyCookieJar(),
-            timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
-            auto_decompress=False,
-            skip_auto_headers=_AUTOMATIC,
-            trace_configs=[headers_sent],
-        )
 
     async def forward(
         self,
@@ -78,52 +60,53 @@ class Proxy:
         """Answer a request with what the function answers.
 
         Args:
-            request: the caller's.
-            invocation_id: ties the HTTP request to the invocation.
-            invoke: starts the invocation; called once the request is on its way, so that neither waits in vain.
-            extra: headers for the answer, which replace the function's.
-            answered: told the status once the answer is complete; the caller may leave at that moment.
+            request: The caller's.
+            invocation_id: Ties the HTTP request to the invocation.
+            invoke: Starts the invocation; called once the request is on its way, so that neither waits in vain.
+            extra: Headers for the answer, which replace the function's.
+            answered: Called with the status once the answer is complete; the caller may leave at that moment.
 
         Raises:
-            BadBody: nothing was answered, because the request's body is malformed.
-            WorkerUnreachable: nothing was answered.
-            ConnectionResetError: the answer broke off; the caller's connection must too.
+            BadBody: Nothing was answered, because the request's body is malformed.
+            WorkerUnreachable: Nothing was answered.
+            ConnectionResetError: The answer broke off; the caller's connection must too.
         """
-        invocations: list[Future[bool]] = []
-        answer: web.StreamResponse | None = None
         try:
-            async with self._session.request(
-                request.method,
-                URL(self._http_uri + target(request), encoded=True),
-                headers=_request_headers(request.raw_headers, invocation_id, self._set_by_the_platform),
-                data=_upload(request) if request.body_exists else None,
-                # The headers go first, so that a function can answer before, or without, reading the body.
-                expect100=request.body_exists,
-                allow_redirects=False,
-                trace_request_ctx=lambda: invocations.append(invoke()),
-            ) as worker:
-                answer = web.StreamResponse(
-                    status=worker.status, reason=worker.reason, headers=_answer_headers(worker.raw_headers, extra)
-                )
-                await answer.prepare(request)
-                async for chunk in worker.content.iter_any():
-                    await answer.write(chunk)
-                await answer.write_eof()
-                answered(worker.status)
-                worker.close()  # Whatever of the request's body nobody wanted is not read.
-        except ClientError as exc:
-            _end_unclaimed(invocations)
-            if answer is not None:
-                raise ConnectionResetError("The function's answer broke off.") from exc
-            if request.content.exception() is not None:
-                raise BadBody from exc
+            worker = await WorkerConnection.connect(self._host, self._port)
+        except OSError as exc:
             raise WorkerUnreachable from exc
-        _end_unclaimed(invocations)
+        uploading: asyncio.Task[None] | None = None
+        try:
+            self._send_head(request, invocation_id, worker)
+            if request.body_exists:
+                uploading = _start_upload(request, worker)
+            invocation = invoke()
+            try:
+                answer = await _relay_answer(request, worker, extra)
+            except (BadBody, BrokenOff, WorkerUnreachable):
+                _end_unclaimed(invocation)
+                raise
+            answered(answer.status)
+            _end_unclaimed(invocation)
+        finally:
+            if uploading:
+                uploading.cancel()
+            worker.abort()  # Whatever of the request's body nobody wanted is not sent.
         return answer
 
-    async def close(self) -> None:
-        """Close what is still open."""
-        await self._session.close()
+    def _send_head(self, request: web.BaseRequest, invocation_id: str, worker: WorkerConnection) -> None:
+        headers = _request_headers(request.raw_headers, invocation_id, self._set_by_the_platform)
+        headers.setdefault("Host", f"{self._host}:{self._port}")
+        headers["Connection"] = "close"
+        if request.body_exists:
+            if "Content-Length" not in headers:
+                headers["Transfer-Encoding"] = "chunked"
+            if _knows_chunks(request):
+                # The headers go first, so that a function can answer before, or without, reading the body.
+                headers["Expect"] = "100-continue"
+        # The body of the answer is passed on as it is, so its framing has to be one that the caller knows.
+        version = "1.1" if _knows_chunks(request) else "1.0"
+        worker.send_head(f"{request.method} {target(request)} HTTP/{version}", headers)
 
 
 def target(request: web.BaseRequest) -> str:
@@ -135,19 +118,51 @@ def target(request: web.BaseRequest) -> str:
     return quote(raw, safe=ascii_marks, errors="surrogateescape")
 
 
-async def _start_invocation(
-    _session: ClientSession, context: SimpleNamespace, _sent: TraceRequestHeadersSentParams
-) -> None:
-    context.trace_request_ctx()
+def _knows_chunks(request: web.BaseRequest) -> bool:
+    return request.version >= HttpVersion11
 
 
-def _end_unclaimed(invocations: Iterable[Future[bool]]) -> None:
+def _transport(request: web.BaseRequest) -> asyncio.Transport:
+    if request.transport is None:
+        raise ConnectionResetError("The caller has left.")
+    return request.transport
+
+
+async def _relay_answer(
+    request: web.BaseRequest, worker: WorkerConnection, extra: Mapping[str, str]
+) -> web.StreamResponse:
+    try:
+        head = await worker.head()
+    except BrokenOff as exc:
+        raise (WorkerUnreachable if request.content.exception() is None else BadBody) from exc
+    answer = web.StreamResponse(status=head.status, reason=head.reason, headers=_answer_headers(head.headers, extra))
+    await answer.prepare(request)
+    # aiohttp writes the head before and the end after; what lies between goes past it.
+    await worker.relay(_transport(request), request.writer.drain)
+    await answer.write_eof()
+    return answer
+
+
+def _end_unclaimed(invocation: Future[bool]) -> None:
     """End an invocation whose HTTP request the worker's server refused: it would wait for ever."""
-    for invocation in invocations:
-        asyncio.get_running_loop().call_later(UNCLAIMED_SECONDS, invocation.cancel)
+    asyncio.get_running_loop().call_later(UNCLAIMED_SECONDS, invocation.cancel)
 
 
-async def _upload(request: web.BaseRequest) -> AsyncIterator[bytes]:
+def _start_upload(request: web.BaseRequest, worker: WorkerConnection) -> asyncio.Task[None]:
+    chunked = "Content-Length" not in request.headers
+    uploading = asyncio.create_task(
+        worker.send_body(_parts(request), chunked=chunked, when_wanted=_knows_chunks(request))
+    )
+
+    def ended(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception():  # The caller's body is malformed, or it has left.
+            worker.abort()
+
+    uploading.add_done_callback(ended)
+    return uploading
+
+
+async def _parts(request: web.BaseRequest) -> AsyncIterator[bytes]:
     if request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         # The answer itself has not begun.

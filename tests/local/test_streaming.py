@@ -85,6 +85,21 @@ async def upload(req: Request) -> JSONResponse:
     return JSONResponse({"bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()})
 
 
+@app.route(route="large/{name}", methods=["GET"])
+async def large(req: Request) -> StreamingResponse:
+    async def body():
+        for number in range(500):
+            yield bytes([number % 256]) * 100_000
+        gate(req.path_params["name"]).set()
+
+    return StreamingResponse(body(), media_type="text/plain")
+
+
+@app.route(route="is-open/{name}", methods=["GET"])
+async def is_open(req: Request) -> JSONResponse:
+    return JSONResponse(gate(req.path_params["name"]).is_set())
+
+
 @app.route(route="refuse", methods=["POST"])
 async def refuse(req: Request) -> Response:
     return Response("too large", status_code=413)
@@ -322,3 +337,44 @@ async def test_fifty_streams_run_at_once(host: RunningHost) -> None:
             rests = await asyncio.gather(*(answer.content.read() for answer in answers))
     assert set(firsts) == {b"first\n"}
     assert set(rests) == {b"second\n"}
+
+
+def test_a_caller_that_does_not_read_holds_up_the_function_and_then_gets_everything(host: RunningHost) -> None:
+    with socket.create_connection(("127.0.0.1", host.port), timeout=60) as caller:
+        caller.sendall(b"GET /api/large/slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        received = caller.recv(65536)
+        for _ in range(100):  # the host goes on with others meanwhile
+            assert exchange(host, b"GET /api/is-open/slow HTTP/1.1\r\nHost: x\r\n").endswith(b"false")
+        parts = [received]
+        while part := caller.recv(1 << 20):
+            parts.append(part)
+    head, _, body = b"".join(parts).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 ")
+    chunk = b"186a0\r\n%b\r\n"
+    assert body == b"".join(chunk % (bytes([number % 256]) * 100_000) for number in range(500)) + b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize("path", ["parts/http10", "synchronous"])
+def test_a_caller_of_http_1_0_gets_no_chunks(host: RunningHost, path: str) -> None:
+    opened = exchange(host, b"POST /api/open/http10 HTTP/1.1\r\nHost: x\r\n")
+    assert opened.startswith(b"HTTP/1.1 204 ")
+    head, _, body = exchange(host, b"GET /api/%b HTTP/1.0\r\n" % path.encode()).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.0 200 ")
+    assert b"chunked" not in head
+    assert body == (b"first\nsecond\n" if path.startswith("parts") else b'"done"')
+
+
+def test_a_caller_of_http_1_0_can_upload(host: RunningHost) -> None:
+    answer = exchange(host, b"POST /api/upload/http10 HTTP/1.0\r\nContent-Length: 3\r\n", b"abc")
+    assert answer.startswith(b"HTTP/1.0 200 ")
+    assert b'"bytes":3' in answer
+
+
+def exchange(host: RunningHost, head: bytes, body: bytes = b"") -> bytes:
+    """Send a request on a connection of its own and return everything that comes back."""
+    with socket.create_connection(("127.0.0.1", host.port), timeout=60) as caller:
+        caller.sendall(head + b"Connection: close\r\n\r\n" + body)
+        received = b""
+        while part := caller.recv(65536):
+            received += part
+    return received
