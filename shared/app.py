@@ -6,6 +6,7 @@ service lives as long as its process, and nothing closes it: the process's end c
 
 import asyncio
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -90,6 +91,7 @@ def build_service(settings: Settings) -> Service:
     return _traced(service, tracing) if tracing else service
 
 
+_INDEX_FILE = "index.sqlite"
 _SAMPLE_TEAM = Path(__file__).parent.parent / "samples" / "agents.yaml"
 
 
@@ -153,7 +155,7 @@ def _sqlite_index(settings: Settings) -> PassageIndex:
 
     openai = OpenAIConnection.from_settings(settings)
     embedding = openai.embedding_model if openai else None
-    return SqliteIndex(_index_path(settings), embedding.name if embedding else None)
+    return SqliteIndex(settings.data_dir / _INDEX_FILE, embedding.name if embedding else None)
 
 
 def _openai_service(settings: Settings) -> OpenAIService | None:
@@ -220,7 +222,7 @@ def _retriever(settings: Settings, embedder: Embedder | None) -> Retriever:
         return AzureSearchRetriever.from_settings(settings, embedder, _image_embedder(settings))
     from shared.retrieval.sqlite.retriever import SqliteRetriever
 
-    return SqliteRetriever(_index_path(settings), embedder)
+    return SqliteRetriever(settings.data_dir / _INDEX_FILE, embedder)
 
 
 def _sqlite_history(settings: Settings) -> HistoryStore:
@@ -236,7 +238,11 @@ def _azure_table_history(settings: Settings) -> HistoryStore:
     return AzureTableHistory(HistoryTable.from_settings(settings))
 
 
-_HISTORY = {"sqlite": _sqlite_history, "azure-table": _azure_table_history, "off": lambda _: NoHistory()}
+_HISTORY: Mapping[str, Callable[[Settings], HistoryStore]] = {
+    "sqlite": _sqlite_history,
+    "azure-table": _azure_table_history,
+    "off": lambda _: NoHistory(),
+}
 """By `HISTORY_BACKEND`."""
 
 
@@ -340,8 +346,3 @@ def _traced(service: Service, tracing: "OtelTracing") -> Service:
         safety=tracing.safety(service.safety, Peer("", settings.rai_backend, address)) if service.safety else None,
         tracing=tracing,
     )
-
-
-def _index_path(settings: Settings) -> Path:
-    """The built-in index."""
-    return settings.data_dir / "index.sqlite"

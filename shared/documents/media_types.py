@@ -1,16 +1,39 @@
 """Media types: of documents, by their names; of images, by their first bytes."""
 
-import mimetypes
 from pathlib import PurePosixPath
 
 IMAGE_TYPES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 """Media types of the images that models accept."""
 
+_OFFICE = "application/vnd.openxmlformats-officedocument"
 _BY_SUFFIX = {
+    ".csv": "text/csv",
+    ".docx": f"{_OFFICE}.wordprocessingml.document",
+    ".gif": "image/gif",
+    ".htm": "text/html",
+    ".html": "text/html",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".json": "application/json",
+    ".markdown": "text/markdown",
     ".md": "text/markdown",
-    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".pptx": f"{_OFFICE}.presentationml.presentation",
+    ".svg": "image/svg+xml",
+    ".tif": "image/tiff",
+    ".tiff": "image/tiff",
+    ".txt": "text/plain",
+    ".webp": "image/webp",
+    ".xhtml": "application/xhtml+xml",
+    ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
+    ".xml": "application/xml",
 }
-"""Media types that not every operating system knows."""
+"""Media types of documents. A list of our own: that of the operating system differs, and reads `data:` in names."""
+HARMLESS_TYPES = IMAGE_TYPES | {"application/json", "application/pdf", "text/csv", "text/markdown", "text/plain"}
+"""Media types that browsers show without running scripts; those in a PDF have no rights of the app's origin."""
+SHOWN_TYPES = HARMLESS_TYPES | {"application/xhtml+xml", "application/xml", "image/svg+xml", "text/html"}
+"""Media types that browsers show."""
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -22,8 +45,7 @@ _SIGNATURES = (
 
 def media_type(name: str) -> str:
     """Media type of a document by its suffix; `application/octet-stream` if the suffix is unknown."""
-    suffix = PurePosixPath(name).suffix.lower()
-    return _BY_SUFFIX.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return _BY_SUFFIX.get(PurePosixPath(name).suffix.lower(), "application/octet-stream")
 
 
 def image_type(data: bytes) -> str | None:

@@ -5,12 +5,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from email.utils import format_datetime
 from pathlib import PurePosixPath
+from typing import Literal
 from unicodedata import normalize
 from urllib.parse import quote, unquote
 
 from shared.chat_types import Access
 from shared.documents import DocumentReader, StoredDocument, is_hidden, is_name
-from shared.documents.media_types import media_type
+from shared.documents.media_types import HARMLESS_TYPES, SHOWN_TYPES, media_type
 from shared.errors import NotFound
 
 CHARSET_BYTES = 64 * 1024
@@ -48,14 +49,15 @@ async def find_document(
 
 def content_headers(document: StoredDocument) -> dict[str, str]:
     """Headers of an answer with a document, or with a part of it, except for its `content-type`."""
+    kind = media_type(document.name)
     headers = {
-        "content-disposition": _disposition(PurePosixPath(document.name).name),
+        "content-disposition": _disposition("inline" if kind in SHOWN_TYPES else "attachment", document.name),
         "x-content-type-options": "nosniff",
         "accept-ranges": "bytes",
         "etag": document.etag,
         "last-modified": format_datetime(document.last_modified, usegmt=True),
     }
-    if _can_run_scripts(media_type(document.name)):
+    if kind not in HARMLESS_TYPES:
         headers["content-security-policy"] = "sandbox"  # scripts in a document must not act on the app's origin
     return headers
 
@@ -87,18 +89,11 @@ def _possible_names(path: str) -> list[str]:
     return [name for name in names if is_name(name) and not is_hidden(name)]
 
 
-def _can_run_scripts(kind: str) -> bool:
-    """Whether browsers run scripts in such a document with the rights of the app's origin; those of a PDF have none.
-
-    Source: WHATWG MIME Sniffing, 'XML MIME type': any XML may be XHTML.
-    """
-    return kind in ("text/html", "text/xml", "application/xml") or kind.endswith("+xml")
-
-
-def _disposition(name: str) -> str:
-    """The `content-disposition` of a file name. Source: RFC 6266; other than plain ASCII is encoded by RFC 8187."""
+def _disposition(kind: Literal["inline", "attachment"], document: str) -> str:
+    """The `content-disposition` of a document. Source: RFC 6266; other than plain ASCII is encoded by RFC 8187."""
+    name = PurePosixPath(document).name
     quoted = quote(name, safe="")
-    return f'inline; filename="{name}"' if quoted == name else f"inline; filename*=UTF-8''{quoted}"
+    return f'{kind}; filename="{name}"' if quoted == name else f"{kind}; filename*=UTF-8''{quoted}"
 
 
 def _is_utf8(start: bytes) -> bool:

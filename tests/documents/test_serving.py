@@ -106,10 +106,13 @@ async def test_only_what_the_caller_may_see_is_looked_for(content: FileStore) ->
     ("name", "sandboxed"),
     [
         *((name, True) for name in ("page.html", "page.htm", "picture.SVG", "list.xml", "style.xsl", "graph.rdf")),
-        *((name, False) for name in ("plan.pdf", "notes.md", "table.csv", "picture.png", "plan.docx")),
+        *((name, True) for name in ("plan.docx", "program.js", "no-suffix", "data:TEXT/HTML,evil.js")),
+        *((name, False) for name in ("plan.pdf", "notes.md", "table.csv", "picture.png", "data:TEXT/HTML,evil.txt")),
     ],
 )
-async def test_a_document_that_can_have_scripts_is_sandboxed(content: FileStore, name: str, *, sandboxed: bool) -> None:
+async def test_a_document_that_is_not_known_to_be_harmless_is_sandboxed(
+    content: FileStore, name: str, *, sandboxed: bool
+) -> None:
     await content.keep(name, b"x")
     headers = content_headers(await found(content, name))
     assert headers.get("content-security-policy") == ("sandbox" if sandboxed else None)
@@ -121,9 +124,12 @@ async def test_a_document_that_can_have_scripts_is_sandboxed(content: FileStore,
         ("plan.pdf", 'inline; filename="plan.pdf"'),
         ("leave/Über uns.md", "inline; filename*=UTF-8''%C3%9Cber%20uns.md"),
         ("50% [old].txt", "inline; filename*=UTF-8''50%25%20%5Bold%5D.txt"),
+        ("plan.docx", 'attachment; filename="plan.docx"'),
+        ("data:TEXT/HTML,evil.js", 'attachment; filename="HTML%2Cevil.js"'),
     ],
 )
 async def test_a_document_is_shown_under_its_own_name(content: FileStore, path: str, disposition: str) -> None:
+    await content.keep(path, b"x")
     headers = content_headers(await found(content, path))
     assert headers["content-disposition"] == disposition
 

@@ -39,7 +39,8 @@ class Sender:
             api_key=self._tokens.token if self._tokens else key,
             max_retries=0,
             timeout=timeout,
-            http_client=openai.DefaultAioHttpClient(timeout=timeout),
+            # A redirect would take the question and its sources to another place than the settings name.
+            http_client=openai.DefaultAioHttpClient(timeout=timeout, follow_redirects=False),
         )
 
     async def post(self, path: str, body: Mapping[str, Json], *, deadline: float) -> httpx2.Response:

@@ -1,8 +1,11 @@
 import subprocess
 import sys
 
+import pytest
+
 from shared.chat_models import ModelText
 from shared.chat_models.openai_chat import OpenAIChatModel
+from shared.errors import Unavailable
 from shared.outbound.openai_service.connection import ServedModel
 from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval.embedders.openai_compatible import OpenAIEmbedder
@@ -19,6 +22,18 @@ async def test_chat_and_embeddings_share_their_connections() -> None:
         assert (await ask(model))[0] == ModelText("Hi")
         assert len(await embedder.embed(["word"])) == 1
         assert len({request.client_port for request in stand_in.requests}) == 1
+        await service.aclose()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_takes_the_question_nowhere(status: int) -> None:
+    async with OpenAIStandIn() as stand_in, OpenAIStandIn() as elsewhere:
+        service = OpenAIService(connection_to(stand_in))
+        location = elsewhere.settings["OPENAI_BASE_URL"] + "/chat/completions"
+        stand_in.fail(status, headers={"Location": location})
+        with pytest.raises(Unavailable):
+            await ask(OpenAIChatModel(service))
+        assert elsewhere.requests == []
         await service.aclose()
 
 
