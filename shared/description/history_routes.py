@@ -24,12 +24,12 @@ _CHAT = record(
     {
         "id": STRING,
         "title": STRING,
-        "lastMessage": described(STRING, "How the last message starts; empty when there is none."),
+        "lastMessage": described(STRING, "The beginning of the last message; empty if there is none."),
         "lastUpdated": _TIME,
         "messageCount": INTEGER,
         "mode": _MODE,
     },
-    description="A chat as a list shows it.",
+    description="A chat, as in a list of chats.",
 )
 _MESSAGE = record(
     {
@@ -43,19 +43,25 @@ _MESSAGE = record(
         "agentIdentifier": STRING,
         "toolCall": {},
         "toolCallId": STRING,
-        "finishReason": described(STRING, "How the answer ended, where that was not 'stop': it is not whole."),
+        "finishReason": described(STRING, "Why the answer is incomplete; missing if it ended with 'stop'."),
     },
-    description="A message that is kept.",
+    description="A stored message.",
 )
 HISTORY_SCHEMAS: dict[str, Schema] = {"Chat": _CHAT, "ChatMessage": _MESSAGE}
-"""Schemas of what these routes answer, by name."""
+"""Schemas of the answers of these routes, by name."""
 
-_ID: Schema = {"name": "id", "in": "path", "required": True, "description": "The chat's id.", "schema": STRING}
-_OF_MODE: Schema = {
+_ID_PARAMETER: Schema = {
+    "name": "id",
+    "in": "path",
+    "required": True,
+    "description": "The chat's id.",
+    "schema": STRING,
+}
+_MODE_PARAMETER: Schema = {
     "name": "mode",
     "in": "query",
     "required": False,
-    "description": "What kind of chat.",
+    "description": "The kind of chat.",
     "schema": _MODE,
 }
 _ERRORS: tuple[ErrorType, ...] = (
@@ -75,10 +81,10 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "list_chats",
         "history",
         "List the caller's chats",
-        "The newest first; of one mode, or all.",
+        "The newest first, of one mode or of all.",
         _ERRORS,
         answers={200: Answer("The chats.", schema=list_of(ref("Chat")))},
-        parameters=(_OF_MODE,),
+        parameters=(_MODE_PARAMETER,),
     ),
     PlainRoute(
         "chat-history",
@@ -86,7 +92,7 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "start_chat",
         "history",
         "Start a chat",
-        "An empty chat, whose id later requests may name.",
+        "Makes an empty chat. Later requests can use its id.",
         (*_ERRORS, TooLarge),
         answers={201: Answer("The chat.", schema=ref("Chat"))},
         body=ref(NewChatBody.__name__),
@@ -96,11 +102,11 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "get",
         "get_chat_messages",
         "history",
-        "Get what was said in a chat",
+        "Get the messages of a chat",
         "The oldest first.",
         _ERRORS,
         answers={200: Answer("The messages.", schema=list_of(ref("ChatMessage")))},
-        parameters=(_ID,),
+        parameters=(_ID_PARAMETER,),
     ),
     PlainRoute(
         "chat-history/{id}",
@@ -108,10 +114,10 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "update_chat",
         "history",
         "Add messages to a chat, or update them",
-        "Each message takes the place of the one with its id, or else comes at the end; the others stay.",
+        "A message replaces the one with the same id, or is added at the end. Other messages stay.",
         (*_ERRORS, TooLarge),
         answers={200: Answer("The chat as it is now.", schema=ref("Chat"))},
-        parameters=(_ID,),
+        parameters=(_ID_PARAMETER,),
         body=ref(MessagesBody.__name__),
     ),
     PlainRoute(
@@ -120,10 +126,10 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "delete_chat",
         "history",
         "Delete a chat",
-        "With everything in it.",
+        "Deletes the chat with all its messages.",
         _ERRORS,
-        answers={204: Answer("It is deleted.", None)},
-        parameters=(_ID, _OF_MODE),
+        answers={204: Answer("The chat is deleted.", None)},
+        parameters=(_ID_PARAMETER, _MODE_PARAMETER),
     ),
 )
-"""In the order of the documents."""
+"""The routes, in the documents' order."""

@@ -25,16 +25,16 @@ from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 
 VERSION = "0.1.0"
-"""The app's version. `pyproject.toml`, which is not deployed, has the same; a test compares them."""
+"""The app's version. A test compares it with `pyproject.toml`, which is not deployed."""
 JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 TOKEN = "token"  # noqa: S105 (a name)
-"""The security scheme."""
+"""Name of the security scheme."""
 _HOST_JSON = Path(__file__).parents[2] / "host.json"
 
 
 def build_openapi(*, signed_in: bool = False) -> Schema:
-    """Build the document. Its server is a relative URL, since only the caller knows the app's public name.
+    """Build the document. Its server is a relative URL, since the app does not know its public name.
 
     Args:
         signed_in: Whether callers have to sign in.
@@ -56,7 +56,7 @@ def build_openapi(*, signed_in: bool = False) -> Schema:
 
 
 def _require_tokens(document: Schema) -> None:
-    """Require a token for every operation but those about the app itself."""
+    """Require a token for every operation except those with the tag `ABOUT_THE_APP`."""
     document["components"]["securitySchemes"] = {
         TOKEN: {
             "type": "http",
@@ -73,7 +73,7 @@ def _require_tokens(document: Schema) -> None:
 
 
 def all_errors(root: ErrorType = SwitchboardError) -> Iterator[ErrorType]:
-    """Every class of error, parents before their children."""
+    """Every class of error, base classes first."""
     for kind in root.__subclasses__():
         yield kind
         yield from all_errors(kind)
@@ -88,29 +88,30 @@ def _introduction() -> str:
     errors = "".join(f"| {kind.status} | `{kind.code}` | {_meaning(kind)} |\n" for kind in all_errors())
     return (
         "A chat backend that answers every front end in its own protocol.\n\n"
-        "A route that names a protocol speaks it; on others the body tells. Each error has a status and a code:\n\n"
+        "A route with the name of a protocol speaks it; other routes find it out from the body. Each error has a "
+        "status and a code:\n\n"
         f"| status | code | meaning |\n|---|---|---|\n{errors}"
     )
 
 
 def _meaning(kind: ErrorType) -> str:
-    """The first sentence of the error's documentation."""
+    """The first line of the error's docstring."""
     return (kind.__doc__ or "").strip().partition("\n")[0]
 
 
 def _tags() -> Iterator[Schema]:
-    yield {"name": "chat", "description": "Questions, in the protocol that the body speaks."}
+    yield {"name": "chat", "description": "Questions, in the protocol of the body."}
     for protocol in PROTOCOLS.values():
         names = f" Its other name in routes: {', '.join(protocol.aliases)}." if protocol.aliases else ""
         yield {"name": protocol.name, "description": f"{protocol.title}.{names}"}
     yield {"name": "history", "description": "The caller's chats."}
-    yield {"name": "safety", "description": "The safety service, for texts and payloads of other apps."}
+    yield {"name": "safety", "description": "Safety analysis of texts and payloads of other apps."}
     yield {"name": "documents", "description": "The documents that answers cite."}
     yield {"name": ABOUT_THE_APP, "description": "The app itself."}
 
 
 def _operations() -> Iterator[tuple[str, str, Schema]]:
-    """Path, method and operation of every route, a pinned one once per protocol."""
+    """Path, method and operation of every route. A pinned route has one for each protocol."""
     for route in (*ROUTES, *HISTORY_ROUTES, *RAI_ROUTES):
         path = "/" + route.template.replace("{*", "{")
         match route:
@@ -161,7 +162,7 @@ def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
 
 
 def _form(protocol: Protocol) -> Schema:
-    """A request with files, as a media type object."""
+    """The media type object of a request with files."""
     file: Schema = {"type": "string", "contentMediaType": "application/octet-stream"}
     body = record({"json": ref(f"{prefix_of(protocol)}Request")}, description="The request, and its files.")
     return {
@@ -172,9 +173,9 @@ def _form(protocol: Protocol) -> Schema:
 
 def _chat_content(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
     content: Schema = {}
-    whose = "Team" if route.team else ""
+    team = "Team" if route.team else ""
     if not route.streams:
-        answers = any_of(ref(f"{prefix_of(protocol)}{whose}Answer") for protocol in protocols)
+        answers = any_of(ref(f"{prefix_of(protocol)}{team}Answer") for protocol in protocols)
         content[JSON_TYPE] = {"schema": answers}
     on_demand = not route.team
     streaming = [
@@ -182,17 +183,17 @@ def _chat_content(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
     ]
     for media_type in dict.fromkeys(protocol.framing.content_type for protocol in streaming):
         names = [prefix_of(spoken) for spoken in streaming if spoken.framing.content_type == media_type]
-        content[media_type] = _stream(media_type, any_of(ref(f"{name}{whose}Record") for name in names))
+        content[media_type] = _stream(media_type, any_of(ref(f"{name}{team}Record") for name in names))
     return content
 
 
 def _stream(media_type: str, item: Schema) -> Schema:
-    """A stream as a media type object. `x-itemSchema` is OpenAPI 3.2's `itemSchema`, which 3.1 does not have."""
+    """The media type object of a stream. `x-itemSchema` stands for `itemSchema`, which is new in OpenAPI 3.2."""
     if media_type == SSE.content_type:
         data: Schema = {"type": "string", "contentMediaType": JSON_TYPE, "contentSchema": item}
         schema = record({"data": data}, description="An event.")
     else:
-        schema = STRING | {"description": "Lines of JSON, each as x-itemSchema says."}
+        schema = STRING | {"description": "Lines of JSON; x-itemSchema is the schema of each."}
     return {"schema": schema, "x-itemSchema": item}
 
 

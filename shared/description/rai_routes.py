@@ -1,4 +1,4 @@
-"""The routes of the companion function, as data."""
+"""The routes of the companion function (safety analysis), as data."""
 
 from shared.description.routes import Answer, ErrorType, PlainRoute
 from shared.description.schemas import (
@@ -29,17 +29,17 @@ from shared.wire.rai_body import ANALYSIS_LINES, EVENTS, RequestEventBody, TextB
 _PLACE: dict[str, Schema] = {
     "sourceType": {"type": "string", "enum": [source.value for source in Side]},
     "messageId": described(STRING, "The message of a prompt, the choice of an answer, or the realtime item."),
-    "contentIndex": described(INTEGER, "Which content of it."),
+    "contentIndex": described(INTEGER, "Index of the content in it."),
 }
-_BYTES = "In UTF-8 bytes of that text."
+_BYTE_OFFSET = "In UTF-8 bytes of that text."
 _FINDING = record(
     {
-        "result": described(STRING, "'OK', or 'NoModel' where nothing looked."),
-        "isBlocking": described(BOOLEAN, "Whether the policy forbids it."),
+        "result": described(STRING, "'OK', or 'NoModel' if there was no model for the analysis."),
+        "isBlocking": described(BOOLEAN, "Whether the policy blocks it."),
         "kind": described(STRING, "The kind of task, such as 'HARM_CATEGORY'."),
         "harmCategoryTaskResult": record(
             {
-                "harmCategory": described(STRING, "What was looked for, such as 'HATE'."),
+                "harmCategory": described(STRING, "The kind of harm, such as 'HATE'."),
                 "isDetected": BOOLEAN,
                 "severity": described(INTEGER, "0 to 7."),
                 "riskLevel": described(STRING, "'LOW', 'MEDIUM' or 'HIGH'."),
@@ -50,36 +50,36 @@ _FINDING = record(
 _RESULT = record(
     {
         "offset": record(
-            _PLACE | {"startOffset": described(INTEGER, _BYTES), "endOffset": described(INTEGER, _BYTES)},
+            _PLACE | {"startOffset": described(INTEGER, _BYTE_OFFSET), "endOffset": described(INTEGER, _BYTE_OFFSET)},
             description="The range that was analysed.",
         ),
         "harmCategoryTaskResults": list_of(_FINDING),
     },
-    description="What was found in a range of a text.",
+    description="The results for a range of a text.",
 )
 _WATERMARK = record(
-    _PLACE | {"offset": described(INTEGER, _BYTES)}, description="A text is analysed and safe up to here."
+    _PLACE | {"offset": described(INTEGER, _BYTE_OFFSET)}, description="A text is analysed and safe up to here."
 )
 _COMPLETION = record(
     {
-        "end_reason": described(STRING, "'END_REASON_END_OF_STREAM' when all was analysed."),
-        "error_description": described(STRING, "What went wrong; empty if nothing did."),
+        "end_reason": described(STRING, "'END_REASON_END_OF_STREAM' if everything was analysed."),
+        "error_description": described(STRING, "The error; empty if there was none."),
     },
     description="The analysis is over.",
 )
 _EVENT = record(
     {},
     {"analysisResult": _RESULT, "watermark": _WATERMARK, "completion": _COMPLETION},
-    "What the safety service says: one of these. None is a keep-alive of a stream.",
+    "An event of the safety service: one of these. An empty object in a stream is a keep-alive.",
 )
 _ANALYSIS = record(
     {
-        "blocked": described(BOOLEAN, "Whether the policy forbids anything of it. False only if all was analysed."),
+        "blocked": described(BOOLEAN, "Whether the policy blocks anything. False only if everything was analysed."),
         "events": list_of(ref("SafetyEvent")),
     }
 )
 RAI_SCHEMAS: dict[str, Schema] = {"SafetyEvent": _EVENT, "SafetyAnalysis": _ANALYSIS}
-"""Schemas of what these routes answer, by name."""
+"""Schemas of the answers of these routes, by name."""
 
 _TEXT, _REQUEST_EVENT = (untitled(model.model_json_schema()) for model in (TextBody, RequestEventBody))
 _ITEMS = list_of(any_of([_TEXT, _REQUEST_EVENT])) | {"minItems": 1}
@@ -87,7 +87,7 @@ _BODY = any_of(
     [
         _TEXT,
         _REQUEST_EVENT,
-        record({EVENTS: _ITEMS}, description="One conversation, in its order."),
+        record({EVENTS: _ITEMS}, description="One conversation, in order."),
         _ITEMS,
     ]
 )
@@ -109,7 +109,7 @@ RAI_ROUTES: tuple[PlainRoute, ...] = (
         "analyze_safety",
         "safety",
         "Analyze a text or a conversation for harm",
-        "Forwards it to the safety service, and returns whether anything is blocked, with all that was found.",
+        "Forwards it to the safety service, and returns whether anything is blocked, and all results.",
         _ERRORS,
         answers={200: Answer("The analysis.", schema=ref("SafetyAnalysis"))},
         body=_BODY,
@@ -120,7 +120,7 @@ RAI_ROUTES: tuple[PlainRoute, ...] = (
         "analyze_safety_stream",
         "safety",
         "Stream an analysis for harm",
-        "The events of the safety service as they come. A failure after the first is told by a last record.",
+        "The events of the safety service as they arrive. A failure after the first event is sent as the last record.",
         _ERRORS,
         visible=False,
         answers={
@@ -134,4 +134,4 @@ RAI_ROUTES: tuple[PlainRoute, ...] = (
         body=_BODY,
     ),
 )
-"""In the order of the documents."""
+"""The routes, in the documents' order."""

@@ -1,4 +1,4 @@
-"""The table of routes: what `function_app.py` offers, as data. A test holds the two together."""
+"""The routes of `function_app.py` as data. A test checks that both have the same routes."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -33,7 +33,7 @@ CHAT_ERRORS: tuple[ErrorType, ...] = (
     NotConfigured,
     TooSlow,
 )
-"""What a question can fail with."""
+"""Errors that a chat route can answer with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +41,19 @@ class Route:
     """One method of one route."""
 
     template: str
-    """As in `function_app.py`; `{protocol}` stands for the name of each protocol."""
+    """The route as in `function_app.py`; `{protocol}` stands for the name of each protocol."""
     method: Literal["get", "head", "post", "put", "delete"]
     operation: str
-    """The operation's id; with the protocol's name behind it where the route pins one."""
+    """The operation's id. If the route pins a protocol, its name is appended."""
     tag: str
     summary: str
-    """For people, without a full stop."""
+    """Short title, without a full stop."""
     description: str
-    """More for people, in sentences."""
+    """Description in sentences."""
     errors: tuple[ErrorType, ...]
-    """What it can fail with."""
+    """Errors that it can answer with."""
     visible: bool = True
-    """Whether a designer of workflows should offer it."""
+    """Whether workflow designers (Logic Apps, Power Automate) should offer it."""
 
     @property
     def pinned(self) -> bool:
@@ -68,21 +68,21 @@ class ChatRoute(Route):
     streams: bool = False
     """Whether it always streams."""
     team: bool = False
-    """Whether the team of agents answers; then it streams only if it always does."""
+    """Whether the team of agents answers. Then it streams only if `streams` is set."""
     speaks: tuple[str, ...] = ()
-    """The protocols it speaks unless pinned; none named: all."""
+    """Names of the protocols that it speaks, if it pins none; empty: all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What comes with one status that is no error of ours."""
+    """The response of one status that is not one of our errors."""
 
     description: str
     media_type: str | None = "application/json"
     """None: no body."""
     schema: Schema = field(default_factory=dict[str, object])
     streams: bool = False
-    """Whether the schema is that of each record of a stream."""
+    """Whether the answer is a stream; then `schema` is that of each record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +90,29 @@ class PlainRoute(Route):
     """A route whose answers do not depend on a protocol."""
 
     answers: dict[int, Answer] = field(default_factory=dict[int, Answer])
-    """By status."""
+    """Responses by status."""
     parameters: tuple[Schema, ...] = ()
     """OpenAPI parameter objects."""
     body: Schema | None = None
-    """What has to be sent, in JSON; None: nothing."""
+    """Schema of the required JSON body; None: there is no body."""
 
 
-_BODY_TELLS = "in the protocol that the body speaks"
+_BY_BODY = "in the protocol that the body speaks"
 
 
 def _chat(
-    template: str, operation: str, summary: str, description: str, speaks: str | None = None, bare: str = _BODY_TELLS
+    template: str, operation: str, summary: str, description: str, speaks: str | None = None, bare: str = _BY_BODY
 ) -> tuple[ChatRoute, ...]:
-    """A chat route, what it speaks if the body does not tell, and the same with the protocol pinned."""
+    """A chat route, and the same route with a pinned protocol.
+
+    Args:
+        template: The route without a protocol.
+        operation: The operation's id.
+        summary: The beginning of the summary; the protocol is appended.
+        description: The description.
+        speaks: The only protocol of the route without a pinned one; None: the body shows the protocol.
+        bare: The end of the summary of the route without a pinned protocol.
+    """
     streams, team = operation.endswith("_stream"), operation.startswith("multi_agent")
     return (
         ChatRoute(
@@ -138,9 +147,9 @@ _PART = record(
     {
         "kind": described(STRING, "'embedded' or the service's name."),
         "ok": BOOLEAN,
-        "detail": described(STRING, "What it is, or what is wrong with it and what to do."),
+        "detail": described(STRING, "What it is, or what is wrong and what to do."),
     },
-    description="A part of the app, with counts and names worth showing.",
+    description="A part of the app, with further facts such as counts.",
 ) | {"additionalProperties": True}
 _HEALTH = record(
     {
@@ -153,7 +162,7 @@ _HEALTH = record(
     },
 )
 OWN_SCHEMAS: dict[str, Schema] = {"Part": _PART, "Health": _HEALTH}
-"""Schemas of the routes that speak no protocol, by name."""
+"""Schemas of the routes without a protocol, by name."""
 
 _PATH: Schema = {
     "name": "path",
@@ -169,9 +178,9 @@ _RANGE: Schema = {
     "description": "The bytes to send, such as 'bytes=0-1023'.",
     "schema": STRING,
 }
-_FAULTS: tuple[ErrorType, ...] = (InternalError,)
+_INTERNAL: tuple[ErrorType, ...] = (InternalError,)
 ABOUT_THE_APP = "service"
-"""The tag of what is told to those who are not signed in, too."""
+"""Tag of the routes that need no sign-in."""
 _CONTENT_ERRORS: tuple[ErrorType, ...] = (
     NotSignedIn,
     NotAllowed,
@@ -193,7 +202,7 @@ def _document(path: str, operation: str, version: str, key: str, value: str) -> 
         ABOUT_THE_APP,
         f"This description in {version}",
         "What the app offers, for tools.",
-        _FAULTS,
+        _INTERNAL,
         visible=False,
         answers={200: answer},
     )
@@ -205,13 +214,13 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "chat/stream",
         "chat_stream",
         "Stream an answer to a conversation",
-        "The answer comes in records as it is made. A failure after the first record is told by a last one.",
+        "The answer comes in records while it is made. A failure after the first record is sent as the last record.",
     ),
     *_chat(
         "ask",
         "ask",
         "Answer a single question",
-        "Answers the last message; the earlier ones do not count.",
+        "Answers the last message and ignores earlier ones.",
         "ai-chat-2024-01-28",
         "in the RAG chat protocol",
     ),
@@ -219,7 +228,7 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "multi-agent-chat/batch",
         "multi_agent_chat",
         "Let a team of agents answer",
-        "All that the agents say, in one array. One that fails has a message that says why; the others still answer.",
+        "The messages of all agents, in one array. A failed agent sends the reason; the others still answer.",
         "semantic-kernel",
         "in Semantic Kernel's shape",
     ),
@@ -227,7 +236,7 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "multi-agent-chat/stream",
         "multi_agent_chat_stream",
         "Stream the answers of a team of agents",
-        "What an agent says comes whole, as soon as it is there.",
+        "Each agent's message is sent as a whole, as soon as it is complete.",
         "semantic-kernel",
         "in Semantic Kernel's shape",
     ),
@@ -237,13 +246,13 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "get_content",
         "documents",
         "Get a source document",
-        "Sends a document that an answer cites, whole or in part.",
+        "Sends a document that an answer cites, as a whole or in part.",
         _CONTENT_ERRORS,
         answers={
             200: Answer("The document.", "*/*", {"type": "string", "format": "binary"}),
             206: Answer("The part that was asked for.", "*/*", {"type": "string", "format": "binary"}),
-            304: Answer("The caller has it already, as If-None-Match or If-Modified-Since say.", None),
-            416: Answer("The document has no such part; Content-Range says how many bytes it has.", None),
+            304: Answer("The caller has this version already, by If-None-Match or If-Modified-Since.", None),
+            416: Answer("The document has no such part; Content-Range contains its size in bytes.", None),
         },
         parameters=(_PATH, _RANGE),
     ),
@@ -253,17 +262,17 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "head_content",
         "documents",
         "Look for a source document",
-        "What GET would send, without its body.",
+        "Sends the headers of GET without the document.",
         (),
         visible=False,
         answers={
-            200: Answer("There is such a document.", None),
-            304: Answer("The caller has it already.", None),
-            401: Answer("Nobody is signed in.", None),
-            403: Answer("Who is signed in may see no document.", None),
-            404: Answer("There is none.", None),
-            429: Answer("A service has had enough for now.", None),
-            500: Answer("A fault of ours.", None),
+            200: Answer("The document exists.", None),
+            304: Answer("The caller has this version already.", None),
+            401: Answer("The caller is not signed in.", None),
+            403: Answer("The caller may see no document.", None),
+            404: Answer("There is no such document.", None),
+            429: Answer("A service refuses further requests for now.", None),
+            500: Answer("An internal error.", None),
             503: Answer("A setting is missing or wrong, or a service cannot be used.", None),
             504: Answer("A service did not answer in time.", None),
         },
@@ -276,7 +285,7 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         ABOUT_THE_APP,
         "Get the health of the app",
         "Whether the app can answer, and which part cannot.",
-        _FAULTS,
+        _INTERNAL,
         answers={
             200: Answer("Every part that answers need can be used.", schema=ref("Health")),
             503: Answer("A part cannot be used, or a setting is missing or wrong.", schema=ref("Health")),
@@ -285,4 +294,4 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
     _document("openapi.json", "get_openapi", "OpenAPI 3.1", "openapi", "3.1.0"),
     _document("swagger.json", "get_swagger", "Swagger 2.0", "swagger", "2.0"),
 )
-"""Every route but those of the chat history and the companion, in the order of the documents."""
+"""All routes except those of the chat history and the companion function, in the documents' order."""

@@ -15,7 +15,7 @@ from shared.wire.history_body import MessagesBody, NewChatBody
 from shared.wire.protocol import ErrorText, Protocol, Shape
 
 type Schema = dict[str, Any]
-"""A JSON Schema, or another part of an OpenAPI document."""
+"""A JSON Schema, or another object of an OpenAPI document."""
 
 ANYTHING: Schema = {}
 STRING: Schema = {"type": "string"}
@@ -35,17 +35,17 @@ def constant(value: str) -> Schema:
 
 
 def list_of(item: Schema) -> Schema:
-    """The schema of a list of these items."""
+    """The schema of a list with these items."""
     return {"type": "array", "items": item}
 
 
 def nullable(schema: Schema) -> Schema:
-    """The schema of this value or null."""
+    """The schema of this value, or null."""
     return {"anyOf": [schema, NULL]}
 
 
 def any_of(schemas: Iterable[Schema]) -> Schema:
-    """The schema of any of these; a single one is returned as it is."""
+    """The schema of a value that fits one of these; a single schema is returned unchanged."""
     distinct: list[Schema] = []
     distinct.extend(schema for schema in schemas if schema not in distinct)
     return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
@@ -67,7 +67,7 @@ def described(schema: Schema, description: str) -> Schema:
 
 
 def untitled(schema: Schema) -> Schema:
-    """A schema made by pydantic, without its titles, which only repeat the names."""
+    """Remove the titles from a schema made by pydantic; they only repeat the names."""
     bare = _without_title(schema)
     if "properties" not in bare:
         return bare
@@ -83,7 +83,7 @@ _REQUESTS = (ChatBody, NewChatBody, MessagesBody)
 
 
 def prefix_of(protocol: Protocol) -> str:
-    """The start of the names of a protocol's schemas: `ai-chat` has `AiChatAnswer` and so on."""
+    """Prefix of the names of a protocol's schemas: `AiChat` of `AiChatAnswer` for `ai-chat`."""
     return "".join(part.capitalize() for part in protocol.name.split("-"))
 
 
@@ -93,7 +93,7 @@ def error_schema(protocol: Protocol) -> Schema:
 
 
 def protocol_schemas(protocols: Iterable[Protocol]) -> dict[str, Schema]:
-    """All schemas of these protocols, of the error that most have, and of the models that parse requests, by name."""
+    """All named schemas: those of these protocols, of the common error, and of the models that parse requests."""
     protocols = tuple(protocols)
     types = dict.fromkeys((*_REQUESTS, ErrorText, *(kind for protocol in protocols for kind in _types(protocol.shape))))
     inputs: list[Any] = [(kind, "validation", TypeAdapter[Any](kind)) for kind in types]
@@ -130,7 +130,7 @@ def _schemas_of(protocol: Protocol, schema_of: dict[Any, Schema], chat: Schema, 
 
 
 def _request(chat: Schema, extras: Schema, message: Schema | None) -> Schema:
-    """The body that all protocols share, with the keys that this one reads beyond it."""
+    """The body that all protocols share, with the further keys that one protocol reads."""
     properties: Schema = chat["properties"] | extras.get("properties", {})
     if message:
         messages = properties["messages"]

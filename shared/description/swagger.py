@@ -1,7 +1,7 @@
-"""Converts the OpenAPI 3.1 document to Swagger 2.0, which Logic Apps and Power Platform's custom connectors read.
+"""Converts the OpenAPI 3.1 document to Swagger 2.0, for custom connectors of Logic Apps and Power Platform.
 
-Swagger 2.0 has no null, no alternatives and one schema a response. Null becomes `x-nullable`, alternatives become one
-schema that holds for each of them, and a response's schema is that of its JSON.
+Swagger 2.0 has no null, no alternatives, and only one schema for each response. Null becomes `x-nullable`. Alternatives
+become one schema that each of them fits. The schema of a response is that of its JSON.
 """
 
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ _KEPT = frozenset(
     ["type", "format", "title", "description", "pattern", "required", "enum", "multipleOf", "minimum", "maximum"]
     + [f"{bound}{of}" for bound in ("min", "max") for of in ("Length", "Items", "Properties")]
 )
-"""The keywords with the same meaning in both. `default` is not among them: it may not be null."""
+"""Keywords with the same meaning in both. `default` is missing, since Swagger 2.0 does not allow null in it."""
 _JOINED = ("enum", "description")
-"""The keywords that joined alternatives keep where they are equal."""
+"""Keywords that joined alternatives keep if they are equal in all of them."""
 _JSON_TYPE = "application/json"
 _LOCAL = ("localhost", "127.0.0.1")
 
@@ -26,9 +26,9 @@ def to_swagger(openapi: Schema, hostname: str | None = None) -> Schema:
     """Convert an OpenAPI document to Swagger 2.0.
 
     Args:
-        openapi: as `build_openapi` makes it.
-        hostname: the app's public name, with the port where it is not the usual one; None: left out, so that readers
-            take that of the document's address.
+        openapi: The result of `build_openapi`.
+        hostname: The app's public host name, with the port unless it is the default one. None: it is left out, and
+            readers use the host of the document's URL.
     """
     schemas: dict[str, Schema] = openapi["components"]["schemas"]
     converter = _Converter(schemas)
@@ -50,7 +50,7 @@ def to_swagger(openapi: Schema, hostname: str | None = None) -> Schema:
 
 
 def _referred(paths: Schema, definitions: dict[str, Schema]) -> dict[str, Schema]:
-    """The definitions that the paths refer to, and those that these refer to: joined alternatives leave some unused."""
+    """Keep the definitions that the paths refer to, directly or indirectly. Joining alternatives leaves some unused."""
     wanted: list[Json] = [paths]
     seen = set[str]()
     while wanted:
@@ -68,7 +68,7 @@ def _referred(paths: Schema, definitions: dict[str, Schema]) -> dict[str, Schema
 
 
 def _security(openapi: Schema) -> Schema:
-    """The access tokens, if callers need them, as the header that Swagger 2.0 has for them."""
+    """The security definition for access tokens, as a header, if the document requires tokens."""
     if "security" not in openapi:
         return {}
     schemes: dict[str, Schema] = openapi["components"]["securitySchemes"]
@@ -90,14 +90,14 @@ class _Converter:
     """Converts the parts of one document.
 
     Args:
-        schemas: the document's named schemas.
+        schemas: The document's named schemas.
     """
 
     def __init__(self, schemas: dict[str, Schema]) -> None:
         self._schemas = schemas
 
     def operation(self, operation: Schema) -> Schema:
-        """An operation object."""
+        """Convert an operation object."""
         parameters = [self._parameter(parameter) for parameter in operation.get("parameters", ())]
         taken: Schema = operation.get("requestBody", {}).get("content", {})
         if _JSON_TYPE in taken:
@@ -115,7 +115,7 @@ class _Converter:
         return kept | {key: value for key, value in converted.items() if value}
 
     def schema(self, schema: Schema) -> Schema:
-        """A schema object."""
+        """Convert a schema object."""
         if "$ref" in schema:  # Swagger 2.0 ignores what stands beside a reference
             return {"$ref": f"#/definitions/{_name(schema)}"}
         kept = {key: value for key, value in schema.items() if key in _KEPT or key.startswith("x-")}
@@ -138,7 +138,7 @@ class _Converter:
         return kept
 
     def _object(self, schema: Schema) -> Schema:
-        """A body's schema without the lists among its alternatives: a designer offers the fields of objects."""
+        """Remove lists from the alternatives of a body's schema: a designer can only offer the fields of objects."""
         objects = [one for one in schema.get("anyOf", ()) if self._resolved(one).get("type") != "array"]
         return any_of(objects) if objects else schema
 
@@ -155,7 +155,7 @@ class _Converter:
         return one | kept | ({"x-nullable": True} if len(values) < len(alternatives) else {})
 
     def _common(self, schemas: Iterable[Schema]) -> Schema:
-        """One schema that every value valid for any of these is valid for."""
+        """Join schemas into one that accepts every value that any of them accepts."""
         return reduce(self._join, schemas)
 
     def _join(self, left: Schema, right: Schema) -> Schema:
@@ -182,7 +182,7 @@ class _Converter:
         return {"properties": properties} | ({"required": required} if required else {})
 
     def _resolved(self, schema: Schema) -> Schema:
-        """Without a reference or alternatives at the top."""
+        """Replace a reference, or alternatives, at the top of a schema by what they stand for."""
         if "$ref" in schema:
             return self._resolved(self._schemas[_name(schema)])
         if "anyOf" not in schema:
@@ -215,5 +215,5 @@ def _name(reference: Schema) -> str:
 
 
 def _summary(name: str) -> str:
-    """A name as a title, which the designers of Logic Apps and Power Automate show."""
+    """Make a title of a name, for the designers of Logic Apps and Power Automate."""
     return name.replace("_", " ").title() if name.islower() else name

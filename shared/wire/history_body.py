@@ -1,6 +1,6 @@
-"""The bodies and JSON shapes of the chat history routes.
+"""Request bodies and JSON answers of the chat history routes.
 
-Source: ChatUI's `ApiHistoryService` and its `Message`. Unknown keys are ignored; `null` counts as left out.
+Source: ChatUI's `ApiHistoryService` and its `Message`. Unknown keys are ignored; `null` counts as missing.
 """
 
 from collections.abc import Mapping
@@ -15,27 +15,27 @@ from shared.history import Conversation, Mode, StoredMessage
 from shared.wire.request_body import BodyModel
 
 HISTORY_BODY_LIMIT = 8 * 1024 * 1024
-"""Bytes of the body of a PUT, at most: it may have a whole chat, which the store limits to the same size."""
+"""Bytes of the body of a PUT, at most. It may contain a whole chat, which the store limits to the same size."""
 NEW_CHAT_EXAMPLE = '{"title": "…"}'
 MESSAGES_EXAMPLE = '{"messages": [{"id": "…", "role": "user", "content": "…"}]}'
 UNTITLED = "New Chat"
-"""ChatUI's title for a chat without one."""
+"""Title of a chat without one, as in ChatUI."""
 
 
 class NewChatBody(BodyModel):
     """`POST /chat-history`."""
 
-    mode: Literal["standard", "multiAgent"] = Field(default="standard", description="What kind of chat it is.")
-    title: str | None = Field(default=None, max_length=200, description="What lists show.")
+    mode: Literal["standard", "multiAgent"] = Field(default="standard", description="The kind of chat.")
+    title: str | None = Field(default=None, max_length=200, description="The title in lists of chats.")
 
 
 class HistoryMessageBody(BodyModel):
     """One message of `PUT /chat-history/{id}`."""
 
-    id: str = Field(min_length=1, max_length=200, description="Unique in the chat: says which message it is.")
+    id: str = Field(min_length=1, max_length=200, description="Id of the message, unique in the chat.")
     role: Literal["user", "assistant", "system", "tool"]
     content: str
-    timestamp: str | None = Field(default=None, max_length=100, description="Comes back as it was sent.")
+    timestamp: str | None = Field(default=None, max_length=100, description="Returned unchanged.")
     agent_name: str | None = Field(default=None, alias="agentName", max_length=200)
     agent_identifier: str | None = Field(default=None, alias="agentIdentifier", max_length=200)
     tool_call: Any = Field(default=None, alias="toolCall", description="Any JSON.")
@@ -50,10 +50,10 @@ class MessagesBody(BodyModel):
 
 
 def read_mode(value: str | None) -> Mode | None:
-    """The `mode` of a query; None for all.
+    """Read the `mode` parameter of a request; None: all modes.
 
     Raises:
-        BadRequest: lists the modes.
+        BadRequest: the mode is unknown; lists the modes.
     """
     if not value:
         return None
@@ -64,26 +64,26 @@ def read_mode(value: str | None) -> Mode | None:
 
 
 def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str]:
-    """The mode and the title of a new chat.
+    """Read the mode and the title of a new chat.
 
     Raises:
-        BadRequest: names each key that is wrong and what it accepts.
+        BadRequest: a key is wrong; names each wrong key and its accepted values.
     """
     chat = NewChatBody.read(body)
     return Mode(chat.mode), (chat.title or "").strip() or UNTITLED
 
 
 def parse_messages(body: Mapping[str, Json], now: datetime) -> list[StoredMessage]:
-    """The messages to add or to update. One without a timestamp gets `now`.
+    """Read the messages to add or to update. One without a timestamp gets `now`.
 
     Raises:
-        BadRequest: names each key that is wrong and what it accepts.
+        BadRequest: a key is wrong; names each wrong key and its accepted values.
     """
     return [_message(message, now) for message in MessagesBody.read(body).messages]
 
 
 def conversation_json(chat: Conversation) -> dict[str, Json]:
-    """A chat as a list shows it."""
+    """The JSON of a chat in a list."""
     return {
         "id": chat.id,
         "title": chat.title,
@@ -95,7 +95,7 @@ def conversation_json(chat: Conversation) -> dict[str, Json]:
 
 
 def message_json(message: StoredMessage) -> dict[str, Json]:
-    """A message, without the keys that have no value."""
+    """The JSON of a message, without the keys that have no value."""
     optional: dict[str, Json] = {
         "agentName": message.agent_name,
         "agentIdentifier": message.agent_identifier,

@@ -1,7 +1,7 @@
-"""The bodies and JSON shapes of the companion function.
+"""Request bodies and JSON answers of the companion function (safety analysis).
 
-Source: rai-aoai-alignment-mode, 'Request Event' and 'Events Returned by the Service'. A key that is null or the empty
-string counts as left out: workflow designers send so what nobody filled in.
+Source: rai-aoai-alignment-mode, 'Request Event' and 'Events Returned by the Service'. A key whose value is null or
+the empty string counts as missing: workflow designers send these for fields that were left empty.
 """
 
 from typing import Annotated, Any, Literal, assert_never
@@ -15,10 +15,10 @@ from shared.wire.framing import Framing, encode_json
 from shared.wire.request_body import BodyModel
 
 EVENTS = "events"
-"""The key of a conversation; a body that is a list counts as an object with this key."""
+"""Key of the list of a conversation. A body that is a list is read as an object with this key."""
 ANALYSIS_EXAMPLE = '{"text": "…", "sourceType": "PROMPT"}'
 ANALYSIS_LINES = Framing("application/json-lines", b"", b"\n", b"{}\n")
-"""The events as lines of JSON. The keep-alive is a line that says nothing."""
+"""The events as lines of JSON. The keep-alive is an empty object."""
 
 _API_WORDS = {api.value.lower(): api.value for api in Api}
 
@@ -31,7 +31,7 @@ def _api_word(value: object) -> object:
     return _API_WORDS.get(value.lower(), value) if isinstance(value, str) else value
 
 
-def _said(text: str) -> str:
+def _not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("is empty")
     return text
@@ -39,7 +39,7 @@ def _said(text: str) -> str:
 
 def _payload(value: Json) -> str | dict[str, Json]:
     if isinstance(value, str):
-        return _said(value)
+        return _not_blank(value)
     if not isinstance(value, dict):
         raise ValueError("should be a JSON object, or a string that holds one")  # noqa: TRY004 (pydantic wants this one)
     return value
@@ -51,7 +51,7 @@ SourceWord = Annotated[Literal["PROMPT", "COMPLETION"], BeforeValidator(_source_
 class TextBody(BodyModel):
     """A text on its own."""
 
-    text: Annotated[str, AfterValidator(_said)] = Field(description="What to analyse.")
+    text: Annotated[str, AfterValidator(_not_blank)] = Field(description="The text to analyse.")
     source_type: SourceWord = Field(
         default="PROMPT", alias="sourceType", description="Whether it goes to a model or comes from it."
     )
@@ -70,13 +70,13 @@ class RequestEventBody(BodyModel):
 
 
 def parse_analysis(body: dict[str, Json]) -> list[Buffer]:
-    """The payloads of one conversation.
+    """Read the payloads of one conversation.
 
     Args:
-        body: A text, an event, or a list of them under the key `EVENTS`.
+        body: A text, an event, or a list of these under the key `EVENTS`.
 
     Raises:
-        BadRequest: names each key that is wrong and what it accepts.
+        BadRequest: a key is wrong; names each wrong key and its accepted values.
     """
     items = body.get(EVENTS)
     if items in (None, ""):
@@ -91,7 +91,7 @@ def parse_analysis(body: dict[str, Json]) -> list[Buffer]:
 
 
 def event_json(event: SafetyEvent) -> dict[str, Json]:
-    """An event of the service."""
+    """The JSON of an event of the service."""
     match event:
         case AnalysisResult(place, start, end, findings):
             offset: Json = {**_place(place), "startOffset": start, "endOffset": end}
@@ -106,7 +106,7 @@ def event_json(event: SafetyEvent) -> dict[str, Json]:
 
 
 def analysis_json(events: list[SafetyEvent]) -> dict[str, Json]:
-    """A whole analysis."""
+    """The JSON of a complete analysis."""
     blocked = any(isinstance(event, AnalysisResult) and event.blocking for event in events)
     return {"blocked": blocked, "events": [event_json(event) for event in events]}
 
@@ -121,10 +121,10 @@ def _parse_item(number: int, item: Json) -> Buffer:
 
 
 def _refuse_second_text(items: list[Json], buffers: list[Buffer]) -> None:
-    """Two plain texts would be the same message of the same conversation."""
-    plain = [isinstance(item, dict) and item.get("text") not in (None, "") for item in items]
+    """Refuse two texts of one side in a row: both would count as the same message of the conversation."""
+    is_text = [isinstance(item, dict) and item.get("text") not in (None, "") for item in items]
     for number in range(1, len(items)):
-        if plain[number - 1] and plain[number] and buffers[number - 1].side is buffers[number].side:
+        if is_text[number - 1] and is_text[number] and buffers[number - 1].side is buffers[number].side:
             raise BadRequest(
                 f"Event {number + 1} of the list: two texts of one side follow each other. Send each in a request of "
                 "its own, or both as the messages of one payload."
@@ -146,7 +146,7 @@ def _parse_event(body: dict[str, Json]) -> Buffer:
 
 
 def _chat_buffer(side: Side, text: str) -> Buffer:
-    """A text as the only message of a conversation, or as the only choice of an answer."""
+    """Wrap a text as the only message of a conversation, or as the only choice of an answer."""
     if side is Side.PROMPT:
         payload: Json = {"messages": [{"role": "user", "content": text}]}
     else:
