@@ -125,7 +125,7 @@ async def test_a_document_that_is_not_known_to_be_harmless_is_sandboxed(
         ("leave/Über uns.md", "inline; filename*=UTF-8''%C3%9Cber%20uns.md"),
         ("50% [old].txt", "inline; filename*=UTF-8''50%25%20%5Bold%5D.txt"),
         ("plan.docx", 'attachment; filename="plan.docx"'),
-        ("data:TEXT/HTML,evil.js", 'attachment; filename="HTML%2Cevil.js"'),
+        ("data:TEXT/HTML,evil.js", "attachment; filename*=UTF-8''HTML%2Cevil.js"),
     ],
 )
 async def test_a_document_is_shown_under_its_own_name(content: FileStore, path: str, disposition: str) -> None:
