@@ -165,8 +165,8 @@ class _Converter:
         kind = left.get("type")
         if kind is None or kind != right.get("type"):
             return {}
-        said = {key: left[key] for key in _JOINED if key in left and left[key] == right.get(key)}
-        joined: Schema = {"type": kind} | said
+        equal = {key: left[key] for key in _JOINED if key in left and left[key] == right.get(key)}
+        joined: Schema = {"type": kind} | equal
         if kind == "array":
             joined["items"] = self._join(left["items"], right["items"])
         elif kind == "object":

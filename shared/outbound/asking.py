@@ -116,15 +116,15 @@ def _described(exc: Exception, fault: Fault, service: str, invocation_id: str | 
     return ", ".join([f"{service}: {fault.reason.name} ({type(exc).__name__})", *known])
 
 
-_HEALTH_SECONDS = 30.0
-"""Seconds for which an answer holds."""
+_HEALTH_CACHE_SECONDS = 30.0
+"""Time for which a health check's result is used again: probes are frequent, and each check is a request."""
 
 
 class CachedHealth:
-    """Asks a service how it is at most every 30 seconds, and once for all who want to know at the same time.
+    """The health of a service, checked at most every 30 seconds, and once for all callers that wait for it.
 
     Args:
-        ask: Finds out; what is wrong is in its answer.
+        ask: Checks the health; a problem is part of its result.
     """
 
     def __init__(self, ask: Callable[[], Awaitable[PartHealth]]) -> None:
@@ -134,10 +134,10 @@ class CachedHealth:
         self._asking = asyncio.Lock()
 
     async def latest(self) -> PartHealth:
-        """How the service is, as far as that is known."""
+        """Return the last result, or check again if it is too old."""
         async with self._asking:
             now = asyncio.get_running_loop().time()
             if self._health is None or now >= self._until:
                 self._health = await self._ask()
-                self._until = now + _HEALTH_SECONDS
+                self._until = now + _HEALTH_CACHE_SECONDS
             return self._health

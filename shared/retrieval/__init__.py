@@ -94,7 +94,7 @@ class Retriever(Protocol):
         """Check whether `access` allows a passage whose `sourcefile` or `sourcepage` is `document`.
 
         Raises:
-            Unavailable, RateLimited, TooSlow: the service's faults.
+            Unavailable, RateLimited, TooSlow: the service failed.
         """
         ...
 

@@ -136,8 +136,8 @@ def _parse_event(body: dict[str, Json]) -> Buffer:
     if "text" in given:
         if "payload" in given:
             raise BadRequest("text, payload: send one of the two.")
-        said = TextBody.read(given)
-        return _chat_buffer(Side(said.source_type), said.text)
+        text = TextBody.read(given)
+        return _chat_buffer(Side(text.source_type), text.text)
     if "payload" not in given and "apiName" not in given:
         raise BadRequest("text: is missing or empty. Send one, or an event with sourceType, apiName and payload.")
     event = RequestEventBody.read(given)

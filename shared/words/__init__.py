@@ -1,1 +1,1 @@
-"""Words of many languages: how texts are cut into search terms, and which words carry no meaning."""
+"""Splits texts of any language into search terms, and lists stop words."""

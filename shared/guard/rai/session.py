@@ -48,10 +48,11 @@ ERRORS = ErrorTable(
     },
     {Reason.NOT_ACCEPTED: BadRequest, Reason.NOT_THERE: NotConfigured},
 )
-"""What differs from `outbound.faults.DEFAULTS`."""
+"""Messages and error classes that differ from `outbound.faults.DEFAULTS`. The service's own text is never shown: it may
+quote what was analysed."""
 
 REASONS: Mapping[StatusCode, Reason] = {
-    # All went well, says the service, where an answer was still due.
+    # The service reports success although the analysis is not complete.
     StatusCode.OK: Reason.CUT_OFF,
     StatusCode.CANCELLED: Reason.CUT_OFF,
     StatusCode.UNKNOWN: Reason.BROKEN,
@@ -70,7 +71,7 @@ REASONS: Mapping[StatusCode, Reason] = {
     StatusCode.DATA_LOSS: Reason.BROKEN,
     StatusCode.UNAUTHENTICATED: Reason.CREDENTIALS,
 }
-"""The reason of each status."""
+"""The reason of a failure, by the gRPC status that ends the stream."""
 
 type RaiCall = grpc.aio.StreamStreamCall[bytes, bytes]
 

@@ -62,7 +62,7 @@ class IndexFields:
 
 def query_filter(query: SearchQuery, fields: IndexFields) -> str | None:
     """The filter for a query. None: every document passes; `NOTHING`: no document passes."""
-    return both(
+    return all_of(
         category_filter(query.include_category, query.exclude_category, fields),
         access_filter(query.access, fields) if query.access else None,
     )
@@ -97,7 +97,7 @@ def pages_filter(sourcepages: Iterable[str], fields: IndexFields) -> str:
     return f"({_is_one_of(fields.sourcepage, sourcepages) or NOTHING})"
 
 
-def both(*filters: str | None) -> str | None:
+def all_of(*filters: str | None) -> str | None:
     """Join filters with `and`, leaving out those that are None. Returns None if all are None."""
     given = [one for one in filters if one is not None]
     return NOTHING if NOTHING in given else " and ".join(given) or None

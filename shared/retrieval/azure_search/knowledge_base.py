@@ -22,7 +22,14 @@ from azure.search.documents.knowledgebases.models import (
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.retrieval import SearchQuery, SearchResult, overrides_in
 from shared.retrieval.azure_search.connection import SearchConnection
-from shared.retrieval.azure_search.fields import NOTHING, IndexFields, both, category_filter, pages_filter, query_filter
+from shared.retrieval.azure_search.fields import (
+    NOTHING,
+    IndexFields,
+    all_of,
+    category_filter,
+    pages_filter,
+    query_filter,
+)
 from shared.retrieval.azure_search.reader import IndexReader, passage_of, readable
 from shared.settings import Settings
 
@@ -137,7 +144,7 @@ class AzureKnowledgeBase:
     async def _filtered(self, found: Sequence[Passage], where: str, deadline: float) -> list[Passage]:
         """Look the passages up in the index, and keep those that pass the filter."""
         pages = pages_filter({passage.sourcepage for passage in found}, self._reader.fields)
-        arguments = {"filter": both(pages, where), "top": _MOST_LOOKED_UP}
+        arguments = {"filter": all_of(pages, where), "top": _MOST_LOOKED_UP}
         there = {passage.id: passage for passage in await self._reader.find(arguments, deadline)}
         return [
             replace(there[passage.id], score=None, reranker_score=passage.reranker_score)

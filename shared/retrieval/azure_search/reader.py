@@ -15,7 +15,7 @@ from shared.chat_types import Access, Caption, Json, PartHealth, Passage
 from shared.errors import SwitchboardError
 from shared.outbound.asking import CachedHealth
 from shared.retrieval.azure_search.connection import SearchConnection
-from shared.retrieval.azure_search.fields import NOTHING, IndexFields, access_filter, both, file_filter, pages_filter
+from shared.retrieval.azure_search.fields import NOTHING, IndexFields, access_filter, all_of, file_filter, pages_filter
 
 _KIND = "azure-ai-search"
 _EMPTY = "The index is empty: run `make index DOCS=folder`, or `make sync` for the documents of the container."
@@ -76,9 +76,9 @@ class IndexReader:
             return False
         deadline = _deadline_in(_ACCESS_TIMEOUT_SECONDS)
         file, page = file_filter(document, self.fields), pages_filter([document], self.fields)
-        if await self._exists(both(file, seen), deadline):
+        if await self._exists(all_of(file, seen), deadline):
             return True
-        return await self._exists(both(page, seen), deadline) and not await self._exists(file, deadline)
+        return await self._exists(all_of(page, seen), deadline) and not await self._exists(file, deadline)
 
     async def check(self) -> PartHealth:
         """Check that the index can be searched and is not empty, at most every 30 seconds."""

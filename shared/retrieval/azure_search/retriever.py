@@ -121,7 +121,7 @@ class AzureSearchRetriever:
     async def _vectors_of(self, query: SearchQuery, fields: ChosenFields, deadline: float) -> Sequence[VectorQuery]:
         try:
             async with asyncio.timeout_at(deadline):
-                return await fields.search_by(query.text, max(query.top, _NEAREST))
+                return await fields.make_queries(query.text, max(query.top, _NEAREST))
         except TimeoutError as exc:
             raise TooSlow("The vectors of the question took too long. Try again, or search by text.") from exc
 

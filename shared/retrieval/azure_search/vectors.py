@@ -44,7 +44,7 @@ class ChosenFields:
     missing: str
     """What to configure for the requested fields that cannot be searched; empty if all can be."""
 
-    async def search_by(self, text: str, nearest: int) -> list[VectorQuery]:
+    async def make_queries(self, text: str, nearest: int) -> list[VectorQuery]:
         """Make a query for each of the fields, concurrently.
 
         Args:

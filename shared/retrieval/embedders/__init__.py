@@ -1,1 +1,1 @@
-"""What makes vectors of texts and images: OpenAI-compatible services and Azure AI Vision."""
+"""Embedders: vectors of texts and images from OpenAI-compatible services and Azure AI Vision."""

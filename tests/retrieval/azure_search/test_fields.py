@@ -9,7 +9,7 @@ from shared.retrieval.azure_search.fields import (
     NOTHING,
     IndexFields,
     access_filter,
-    both,
+    all_of,
     category_filter,
     file_filter,
     pages_filter,
@@ -139,8 +139,8 @@ def test_ten_thousand_groups_are_one_clause() -> None:
 
 def test_without_filters_there_is_none() -> None:
     assert query_filter(SearchQuery("x"), FIELDS) is None
-    assert both(None, None) is None
-    assert both(None, "category eq 'x'") == "category eq 'x'"
+    assert all_of(None, None) is None
+    assert all_of(None, "category eq 'x'") == "category eq 'x'"
 
 
 def test_the_filters_are_those_of_the_index() -> None:
