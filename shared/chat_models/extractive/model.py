@@ -1,7 +1,7 @@
-"""The built-in model: it answers with sentences of the sources, word for word. It is no language model.
+"""The built-in model. It answers with sentences of the sources, word for word, and is not a language model.
 
-It takes nothing from anywhere else and makes nothing up, always gives the same answer to the same request, and so
-ignores `temperature` and `seed`. It costs no tokens, and says so in its usage; `max_tokens` counts words.
+The same request always gets the same answer, so `temperature` and `seed` are ignored. Usage is reported as 0 tokens,
+and `max_tokens` limits the number of words.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from shared.chat_models.extractive.relevance import (
     MOST_STATEMENTS,
     Scored,
     best_statements,
+    is_duplicate,
     language_of,
     read_sources,
     read_statement,
-    says_the_same,
 )
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
@@ -42,29 +42,29 @@ _NOTHING_TO_ADD: dict[Language, str] = {
     "de": "Dem habe ich nichts hinzuzufügen.",
 }
 _DONE = "[[DONE]]"
-"""The mark by which the instructions of a discussion ask to end it."""
+"""Marker that ends a group chat. Used only if the agent's instructions contain it."""
 _NO_TOKENS = Usage(0, 0)
 _WORD = re.compile(r"\s*\S+\s?")
-"""What one event carries: a word with the white space around it."""
-_ENDS_ITSELF = re.compile(r"[.!?…:;。！？][\"'”“»)]*$")
+"""Text of one event: a word with the white space around it."""
+_HAS_PUNCTUATION_AT_END = re.compile(r"[.!?…:;。！？][\"'”“»)]*$")
 _CITATION = re.compile(r"(?<=[.!?…:;。！？\"'”“»)]) \[([^\[\]\n]{1,300})\](?=\s|$)")
-"""The citation behind a statement, as `cited` writes it."""
+"""A citation after a statement, as `_cited` writes it."""
 
 
 class ExtractiveModel:
-    """A `ChatModel` for when none is configured."""
+    """The `ChatModel` that is used when no other is configured."""
 
     takes_images = False
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield the answer word by word, or the call of a search tool, between its start and its end."""
-        del context  # nothing here can be slow enough to have a deadline
+        """Yield `CompletionStarted`, then the answer word by word or a call of a search tool, then `ModelFinished`."""
+        del context  # no deadline is needed: there are no requests to wait for
         yield CompletionStarted(f"extractive-{uuid4().hex}", int(time.time()), MODEL)
         if call := _tool_call(request):
             yield call
             yield ModelFinished("tool_calls", _NO_TOKENS)
             return
-        # Many long sources take a while to read, and the event loop has other streams to serve.
+        # In a thread: analysing many long sources takes long and would block the event loop's other streams.
         text = await asyncio.to_thread(_answer, request)
         reason = "stop"
         for count, word in enumerate(_WORD.findall(text)):
@@ -72,11 +72,11 @@ class ExtractiveModel:
                 reason = "length"
                 break
             yield ModelText(word)
-            await asyncio.sleep(0)  # as a model would, let others go on between two words
+            await asyncio.sleep(0)  # lets other tasks run between two words
         yield ModelFinished(reason, _NO_TOKENS)
 
     async def check(self) -> PartHealth:
-        """Always usable; says what it is, so that nobody takes it for a language model."""
+        """Report the model as usable, and state in the detail that it is not a language model."""
         return PartHealth(
             "embedded",
             True,
@@ -88,62 +88,65 @@ class ExtractiveModel:
 
 
 def _answer(request: ModelRequest) -> str:
-    """The whole answer, with its citations and follow-up questions."""
-    said = _said_since(request)
-    if said and _only_hears(request):
-        return _with_done(request, " ".join(_cited(one) for one in said[:MOST_STATEMENTS]))
-    language, asked = language_of(request.question), _asked(request)
+    """Make the whole answer, with citations and follow-up questions."""
+    said = _agents_statements(request)
+    if said and _can_only_summarize(request):
+        return _with_done_marker(request, " ".join(_cited(one) for one in said[:MOST_STATEMENTS]))
+    language, asked = language_of(request.question), _user_questions(request)
     statements = read_sources((*request.sources, *_attached(request.messages)))
     best = best_statements(standalone_query(asked), statements, said)
     best = best or best_statements(request.question, statements, said)
     if not best:
-        return _nothing(request, said, language)
+        return _answer_without_statements(request, said, language)
     text = " ".join(_cited(one) for one in best)
     if request.want_followups:
         text += "".join(f"\n<<{one}>>" for one in followup_questions(statements, best, asked, language))
     return text
 
 
-def _nothing(request: ModelRequest, said: Sequence[Scored], language: Language) -> str:
-    """What it says instead of an answer."""
+def _answer_without_statements(request: ModelRequest, said: Sequence[Scored], language: Language) -> str:
+    """Make the text for a question that no statement answers."""
     if said:
         text = _NOTHING_TO_ADD[language]
-    elif request.messages[-1].text == request.question:  # nobody has searched
+    elif request.messages[-1].text == request.question:  # no search was made, so the prompt has no sources
         text = _NO_DOCUMENTS[language]
     else:
         text = _DONT_KNOW[language]
-    return _with_done(request, text) if _has_spoken(request) or _only_hears(request) else text
+    return _with_done_marker(request, text) if _has_answered_before(request) or _can_only_summarize(request) else text
 
 
-def _only_hears(request: ModelRequest) -> bool:
-    """Whether the others are all that an agent knows anything from."""
-    has_heard = any(message.author for message in request.messages)
-    return has_heard and not request.sources and _search_tool(request) is None
+def _can_only_summarize(request: ModelRequest) -> bool:
+    """Whether the messages of other agents are the only source: no documents and no search tool."""
+    has_other_agents = any(message.author for message in request.messages)
+    return has_other_agents and not request.sources and _search_tool(request) is None
 
 
-def _with_done(request: ModelRequest, text: str) -> str:
-    """The text, with the mark that ends a discussion where the instructions ask for it."""
+def _with_done_marker(request: ModelRequest, text: str) -> str:
+    """Append the marker that ends a group chat if the system messages ask for it."""
     wanted = any(message.role is Role.SYSTEM and _DONE in message.content for message in request.messages)
     return f"{text}\n{_DONE}" if wanted else text
 
 
 def _attached(messages: Sequence[Message]) -> list[Passage]:
-    """The files that came with the conversation, to be read like sources."""
+    """Convert the files attached to the conversation to passages, so that they are used like sources."""
     files = [file for message in messages for file in message.files]
     return [Passage(file.name, file.text, sourcepage=file.name, sourcefile=file.name) for file in files]
 
 
 def _tool_call(request: ModelRequest) -> ToolCall | None:
-    """The call of a search tool, with a query that stands alone; None if there is none or it has been called."""
+    """Make the call of a search tool, with a standalone query; None if there is no such tool or its result is there."""
     if request.messages[-1].role is Role.TOOL or not (found := _search_tool(request)):
         return None
     name, parameter = found
-    query = standalone_query(_asked(request))
+    query = standalone_query(_user_questions(request))
     return ToolCall("call_extractive", name, json.dumps({parameter: query}, ensure_ascii=False))
 
 
 def _search_tool(request: ModelRequest) -> tuple[str, str] | None:
-    """The first tool that asks for a text, and the parameter for it; those that ask for none are no searches."""
+    """Find the first tool with a required string parameter; return the names of the tool and the parameter.
+
+    A tool without such a parameter cannot take a query.
+    """
     for tool in request.tools:
         properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
         if not isinstance(properties, dict) or not isinstance(required, list):
@@ -155,41 +158,43 @@ def _search_tool(request: ModelRequest) -> tuple[str, str] | None:
     return None
 
 
-def _asked(request: ModelRequest) -> list[str]:
-    """What the user asked, the last question without the sources that the prompt has around it."""
-    asked = [message.content for message in request.messages if _is_the_users(message)]
+def _user_questions(request: ModelRequest) -> list[str]:
+    """Return the user's questions, oldest first; the last one without the sources that the prompt adds to it."""
+    asked = [message.content for message in request.messages if _is_from_user(message)]
     return [*asked[:-1], request.question]
 
 
-def _said_since(request: ModelRequest) -> list[Scored]:
-    """The cited statements of the agents since the last question, in the order they were said, each once."""
+def _agents_statements(request: ModelRequest) -> list[Scored]:
+    """Return the cited statements in the agents' messages since the last question, in order and without duplicates."""
     found: list[Scored] = []
-    for message in _since(request.messages):
+    for message in _messages_since_question(request.messages):
         if message.role is Role.TOOL:
             continue
         pieces = iter(_CITATION.split(message.content))
         for text, sourcepage in zip(pieces, pieces, strict=False):
             one = read_statement(Statement(text.strip(), topic=None), sourcepage)
-            if not any(says_the_same(one, other) for other in found):
+            if not any(is_duplicate(one, other) for other in found):
                 found.append(one)
     return found
 
 
-def _has_spoken(request: ModelRequest) -> bool:
-    """Whether the agent that is asked has said something since the last question."""
-    return any(message.role is Role.ASSISTANT and message.content for message in _since(request.messages))
+def _has_answered_before(request: ModelRequest) -> bool:
+    """Whether this agent has already answered since the user's last question."""
+    return any(
+        message.role is Role.ASSISTANT and message.content for message in _messages_since_question(request.messages)
+    )
 
 
 def _cited(one: Scored) -> str:
-    """A statement with its citation."""
+    """Write a statement with its citation, such as `The plan pays 80 %. [plans.pdf#page=2]`."""
     text = one.statement.text
-    return f"{text if _ENDS_ITSELF.search(text) else f'{text}.'} [{one.sourcepage}]"
+    return f"{text if _HAS_PUNCTUATION_AT_END.search(text) else f'{text}.'} [{one.sourcepage}]"
 
 
-def _since(messages: Sequence[Message]) -> Sequence[Message]:
-    last = max((number for number, message in enumerate(messages) if _is_the_users(message)), default=-1)
+def _messages_since_question(messages: Sequence[Message]) -> Sequence[Message]:
+    last = max((number for number, message in enumerate(messages) if _is_from_user(message)), default=-1)
     return messages[last + 1 :]
 
 
-def _is_the_users(message: Message) -> bool:
+def _is_from_user(message: Message) -> bool:
     return message.role is Role.USER and message.author is None

@@ -1,34 +1,35 @@
-"""Search queries that stand alone, and follow-up questions, made from a conversation without a language model."""
+"""Makes standalone search queries and follow-up questions from a conversation, without a language model."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from shared.chat_models.extractive.relevance import Scored, telling_words
+from shared.chat_models.extractive.relevance import Scored, subject_words
 from shared.words.stop_words import Language
 
 _LONGEST_QUESTION = 500
-"""Characters of a question that go into the query."""
-_MOST_ADDED = 12
-"""Words taken over from the questions before."""
-_SHORT = 2
-"""A question with so few telling words or less may lean on the one before."""
+"""Characters of a question that are used for the query."""
+_MOST_ADDED_WORDS = 12
+"""Maximum number of words added from earlier questions."""
+_MIN_SUBJECT_WORDS = 2
+"""A question with fewer subject words is taken to refer to the question before it."""
 
 _REFERS_BACK = re.compile(
     r"\b(it|its|they|them|their|this|these|those|that one|ones?|same|he|him|she|"
     r"es|ihn|ihm|dies\w{0,2}|davon|dafür|dafuer|dazu|damit|daran|darauf|darüber|darueber|dabei|dort|denen|derselbe)\b",
     re.IGNORECASE,
 )
-_REFERS_BACK_BY_CASE = re.compile(r"\bdas\b(?!\s+[A-ZÄÖÜ0-9])")
-"""German `das` that is no article: no noun follows it."""
-_CONTINUES = re.compile(
+_GERMAN_PRONOUN_DAS = re.compile(r"\bdas\b(?!\s+[A-ZÄÖÜ0-9])")
+"""German `das` as a pronoun: no noun (capital letter) or number follows it."""
+_STARTS_AS_CONTINUATION = re.compile(
     r"\s*(and|or|but|what about|how about|what else|why|also|und|oder|aber|auch|wie ist es|wie sieht es|was ist mit|"
     r"warum|wieso|sonst)\b",
     re.IGNORECASE,
 )
 
-_MOST = 3
+_MOST_FOLLOWUPS = 3
+"""Maximum number of follow-up questions."""
 _LONGEST_TOPIC = 80
-"""Characters."""
+"""Maximum length of a topic in a follow-up question, in characters."""
 
 _TEMPLATES: dict[Language, tuple[str, ...]] = {
     "en": (
@@ -49,41 +50,42 @@ _IS_QUESTION: dict[Language, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
 }
-"""Titles that are questions but for their mark; `How to be paid back` and `What the plan covers` are none."""
+"""Headings that are questions without a question mark. `How to be paid back` and `What the plan covers` do not match.
+"""
 _NOUN = re.compile(r"(?<=[a-zäöüß,] )[A-ZÄÖÜ][a-zäöüß-]{5,}\b")
-"""A capital inside a sentence: a noun in German, a name in English."""
+"""A capitalized word inside a sentence: a noun in German, a name in English."""
 
 
 def standalone_query(questions: Sequence[str]) -> str:
-    """The last question, with the subject of those before it if it leans on them.
+    """Return the last question, with words of earlier questions added if it refers to them.
 
     Args:
-        questions: What the user asked, oldest first; at least one.
+        questions: The user's questions, oldest first; at least one.
     """
     *earlier, question = questions
     last = " ".join(question[:_LONGEST_QUESTION].split())
-    known = set(telling_words(last))
+    known = set(subject_words(last))
     added: list[str] = []
-    leans = _leans(last)
-    while leans and earlier and len(added) < _MOST_ADDED:
+    refers = _refers_to_earlier(last)
+    while refers and earlier and len(added) < _MOST_ADDED_WORDS:
         before = earlier.pop()[:_LONGEST_QUESTION]
-        new = {folded: word.text for folded, word in telling_words(before).items() if folded not in known}
+        new = {folded: word.text for folded, word in subject_words(before).items() if folded not in known}
         known |= new.keys()
         added += new.values()
-        leans = _leans(before)
-    return " ".join([last, *added[:_MOST_ADDED]])
+        refers = _refers_to_earlier(before)
+    return " ".join([last, *added[:_MOST_ADDED_WORDS]])
 
 
 def followup_questions(
     statements: Sequence[Scored], answer: Sequence[Scored], asked: Iterable[str], language: Language
 ) -> list[str]:
-    """At most three questions to go on with.
+    """Suggest at most three follow-up questions.
 
     Args:
-        statements: All that the sources say.
-        answer: Those that were just said.
+        statements: All statements of the sources.
+        answer: The statements in the current answer.
         asked: The user's questions so far.
-        language: The language to ask in.
+        language: Language of the follow-up questions.
     """
     known = [_subject(question) for question in asked]
     known += [_subject(one.statement.topic) for one in answer if one.statement.topic]
@@ -96,23 +98,23 @@ def followup_questions(
         is_title = topic[:1].isupper() and len(topic) <= _LONGEST_TOPIC
         if is_title and subject and not any(_overlap(subject, other) for other in known):
             known.append(subject)
-            found.append(_worded(topic.rstrip(" .:;,!?"), language, _TEMPLATES[language][len(found)]))
-        if len(found) == _MOST:
+            found.append(_as_question(topic.rstrip(" .:;,!?"), language, _TEMPLATES[language][len(found)]))
+        if len(found) == _MOST_FOLLOWUPS:
             break
     return found
 
 
-def _leans(question: str) -> bool:
+def _refers_to_earlier(question: str) -> bool:
     return bool(
         _REFERS_BACK.search(question)
-        or _REFERS_BACK_BY_CASE.search(question)
-        or _CONTINUES.match(question)
-        or len(telling_words(question)) < _SHORT
+        or _GERMAN_PRONOUN_DAS.search(question)
+        or _STARTS_AS_CONTINUATION.match(question)
+        or len(subject_words(question)) < _MIN_SUBJECT_WORDS
     )
 
 
 def _topics(statements: Sequence[Scored]) -> Iterator[str]:
-    """What the statements are about, the broadest first: headings, then rows of tables, then nouns."""
+    """Yield topics of the statements, broadest first: headings, then labels of table rows, then nouns."""
     yield from (one.statement.topic for one in statements if one.statement.topic)
     yield from (one.statement.label for one in statements if one.statement.label)
     for one in statements:
@@ -120,13 +122,13 @@ def _topics(statements: Sequence[Scored]) -> Iterator[str]:
 
 
 def _subject(text: str) -> frozenset[str]:
-    return frozenset(word.terms[0] for word in telling_words(text).values())
+    return frozenset(word.terms[0] for word in subject_words(text).values())
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether one subject is the other, or a part of it."""
+    """Whether one subject equals the other or is a part of it."""
     return bool(one and other) and (one <= other or other <= one)
 
 
-def _worded(topic: str, language: Language, template: str) -> str:
+def _as_question(topic: str, language: Language, template: str) -> str:
     return f"{topic}?" if _IS_QUESTION[language].match(topic) else template.format(topic=topic)

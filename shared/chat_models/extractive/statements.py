@@ -1,4 +1,4 @@
-"""A passage as statements: its sentences, list items and table rows, each readable alone and without markup."""
+"""Splits a passage into statements: sentences, list items and table rows, without markup."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,12 +7,16 @@ from itertools import pairwise
 
 import apsw.unicode
 
-_LONGEST = 600
-"""Characters of a statement; more without a full stop is no sentence, and is cut at a word."""
+_LONGEST_STATEMENT = 600
+"""Maximum length of a statement in characters; a longer one is cut at a word."""
 _LONGEST_HEADING = 80
+"""Maximum length of a line without heading markup that is taken for a heading, in characters."""
 _MOST_WORDS_OF_HEADING = 8
+"""Maximum number of words in a line without heading markup that is taken for a heading."""
 _MOST_COLUMNS = 6
+"""Maximum number of columns of a table whose rows become statements."""
 _LONGEST_CELL = 120
+"""Maximum length of each cell in a table row that becomes a statement, in characters."""
 
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)$")
 _UNDERLINE = re.compile(r"\s{0,3}(={3,}|-{3,})\s*$")
@@ -20,7 +24,7 @@ _RULE_OR_FENCE = re.compile(r"\s*(([-*_]\s*){3,}|={3,}|`{3,}.*|~{3,}.*)$")
 _LIST_ITEM = re.compile(r"\s*(?:[-*+•‣▪–]|\d{1,3}[.)])\s+(?=\S)")
 _TABLE_ROW = re.compile(r"\s*\|.*\|\s*$")
 _TABLE_LINE = re.compile(r"[\s|:-]+$")
-_ENDS = (".", "!", "?", "…", "。", "！", "？", ":", ";", ",")
+_END_PUNCTUATION = (".", "!", "?", "…", "。", "！", "？", ":", ";", ",")
 
 _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"!\[[^\[\]]*\]\([^)]{0,1000}\)"), ""),  # an image
@@ -31,13 +35,15 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<!\w)_(?=\S)([^_]+?)(?<=\S)_(?!\w)"), r"\1"),
     (re.compile(r"`+([^`]*)`+"), r"\1"),  # code
     (re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])"), r"\1"),  # an escaped character
-    (re.compile("<{2,}"), "«"),  # would read as the marker of a follow-up question
+    (re.compile("<{2,}"), "«"),  # clients would take it for the marker of a follow-up question
     (re.compile(">{2,}"), "»"),
-    (re.compile(r"\*{2,}|#{2,}"), ""),  # what a cut left over
+    (re.compile(r"\*{2,}|#{2,}"), ""),  # half of a pair of marks, left where the passage was cut
     (re.compile(r"\s+"), " "),
 )
-"""What to put in place of markup. The text may be a caller's file, and a match holds the whole process up: no pattern
-looks through the rest of the text from every place where it could begin."""
+"""Patterns of Markdown and HTML markup with their replacements.
+
+The text may come from a caller's file, and matching blocks the process. No pattern may take quadratic time: none
+searches the rest of the text from each position where it could begin."""
 
 
 _ABBREVIATION_LIST = """
@@ -49,32 +55,32 @@ _ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
 """Abbreviations in lower case, without their full stop. Single letters count too: `z. B.`, `e. g.`, initials."""
 
 _LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]{1,8})\.\s*$")
-_MAY_END_A_SENTENCE = frozenset({"etc", "usw", "co", "ltd", "corp", "no", "max", "min", "al"})
-"""Abbreviations that continue a sentence only before a number. (Before small letters, Unicode's rules continue it.)"""
+_ABBREVIATIONS_AT_END = frozenset({"etc", "usw", "co", "ltd", "corp", "no", "max", "min", "al"})
+"""Abbreviations that can end a sentence: it continues only before a digit, or a small letter (by Unicode's rules)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something that a passage says."""
+    """One sentence, list item or table row of a passage."""
 
     text: str
     """A sentence, a list item, or a table row as `label: header value`; no markup, one line."""
     topic: str | None
-    """The heading that it stands under."""
+    """The heading above it."""
     lead: str = ""
     """The sentence that introduces its list."""
     label: str | None = None
-    """Of a table row: what the row is about."""
+    """The first cell of a table row; None for other statements."""
 
 
 def statements_of(markdown: str) -> list[Statement]:
-    """What a passage says, in reading order."""
+    """Split a passage in Markdown into statements, in reading order."""
     found: list[Statement] = []
     topic: str | None = None
     lead = ""
     for block, following in pairwise([*_blocks(markdown), None]):
         if isinstance(block, _Heading) and block.is_guess and not isinstance(following, _Table | _Prose):
-            found.append(Statement(block.text, topic))  # nothing stands under it: just a short line
+            found.append(Statement(block.text, topic))  # no text follows: a short line, not a heading
         elif isinstance(block, _Heading):
             topic, lead = block.text, ""
         elif isinstance(block, _Table):
@@ -88,7 +94,7 @@ def statements_of(markdown: str) -> list[Statement]:
 
 
 def plain(markdown: str) -> str:
-    """A piece of Markdown as text on one line."""
+    """Convert Markdown to plain text on one line."""
     for pattern, instead in _MARKUP:
         markdown = pattern.sub(instead, markdown)
     return markdown.strip()
@@ -98,7 +104,7 @@ def plain(markdown: str) -> str:
 class _Heading:
     text: str
     is_guess: bool = False
-    """A short line by itself, without a mark that makes it a heading."""
+    """Whether it is only a short line by itself, without heading markup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +119,10 @@ class _Prose:
 
 
 def _blocks(markdown: str) -> Iterator[_Heading | _Table | _Prose]:
-    """Headings, tables, paragraphs and list items."""
+    """Yield headings, tables, paragraphs and list items."""
     lines: list[str] = []
     for line in [*re.split(r"\r\n|\r|\n", markdown), ""]:
-        line = re.sub(r"^\s{0,3}>\s?", "", line)  # noqa: PLW2901 (a quotation is what it quotes)
+        line = re.sub(r"^\s{0,3}>\s?", "", line)  # noqa: PLW2901 (a block quote counts as its content)
         heading = _HEADING.match(line)
         is_table = _TABLE_ROW.match(line) is not None
         starts_anew = bool(heading or not line.strip() or _LIST_ITEM.match(line) or _RULE_OR_FENCE.match(line)) or (
@@ -141,7 +147,7 @@ def _block(lines: Sequence[str], *, underlined: bool) -> Iterator[_Heading | _Ta
     item = _LIST_ITEM.match(lines[0])
     text = plain(" ".join([lines[0][item.end() :] if item else lines[0], *lines[1:]]))
     is_short = len(lines) == 1 and len(text) <= _LONGEST_HEADING and len(text.split()) <= _MOST_WORDS_OF_HEADING
-    is_title = is_short and text[:1].isupper() and not text.endswith(_ENDS)
+    is_title = is_short and text[:1].isupper() and not text.endswith(_END_PUNCTUATION)
     if underlined or (is_title and not item):
         yield _Heading(text, is_guess=not underlined)
     elif text:
@@ -149,7 +155,7 @@ def _block(lines: Sequence[str], *, underlined: bool) -> Iterator[_Heading | _Ta
 
 
 def _rows(lines: Sequence[str], topic: str | None) -> Iterator[Statement]:
-    """The rows of a table that read well in one line: `label: value`, or `label: header value, header value`."""
+    """Yield short table rows as `label: value`, or `label – header: value; header: value` with several values."""
     rows = [[plain(cell) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] for line in lines]
     has_header = len(lines) > 1 and _TABLE_LINE.match(lines[1]) is not None
     header = rows[0] if has_header else []
@@ -171,23 +177,23 @@ def _is_simple(cells: Sequence[str], header: Sequence[str]) -> bool:
 
 
 def _shortened(sentence: str) -> str:
-    if len(sentence) <= _LONGEST:
+    if len(sentence) <= _LONGEST_STATEMENT:
         return sentence
-    return sentence[:_LONGEST].rsplit(" ", 1)[0] + " …"
+    return sentence[:_LONGEST_STATEMENT].rsplit(" ", 1)[0] + " …"
 
 
 def _sentences(text: str) -> Iterator[str]:
     """Split a paragraph into sentences by Unicode's rules (UAX #29), but not after abbreviations and ordinals."""
     begin = 0
     for _, end, piece in apsw.unicode.sentence_iter_with_offsets(text):
-        if _goes_on(piece, text[end : end + 1]):
+        if _sentence_continues(piece, text[end : end + 1]):
             continue
         if sentence := text[begin:end].strip():
             yield sentence
         begin = end
 
 
-def _goes_on(piece: str, following: str) -> bool:
+def _sentence_continues(piece: str, following: str) -> bool:
     """Whether the sentence continues after the full stop at the end of `piece`, given the next character."""
     last = _LAST_WORD.search(piece)
     if last is None or not following:
@@ -195,6 +201,6 @@ def _goes_on(piece: str, following: str) -> bool:
     word = last[1].lower()
     if word.isdigit():
         return len(word) <= 2  # an ordinal, as in '1. Januar'; a year ends a sentence
-    if word in _MAY_END_A_SENTENCE:
+    if word in _ABBREVIATIONS_AT_END:
         return following.isdigit()
     return word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha())
