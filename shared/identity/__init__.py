@@ -14,8 +14,8 @@ from shared.settings import Settings
 _log = logging.getLogger("switchboard.identity")
 
 _SHARED_HISTORY_WARNING = (
-    "App Service Authentication is in front of the app, but AUTH_MODE is none: all users share one chat history. Set "
-    "AUTH_MODE to easy-auth to give each user a history of their own, or set HISTORY_BACKEND to off."
+    "App Service Authentication is in front of the app, but AUTH_MODE is none: all users share one chat history. To "
+    "give each user a history of their own, set AUTH_MODE to easy-auth; or set HISTORY_BACKEND to off."
 )
 
 
