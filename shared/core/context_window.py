@@ -57,14 +57,17 @@ def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tu
 def _whole_turns(messages: Iterable[Message]) -> list[list[Message]]:
     """Group each tool call with its results; leave out calls and results that are incomplete."""
     turns: list[list[Message]] = []
+    complete: list[list[Message]] = []
+    unanswered: set[str] = set()
     for message in messages:
         if message.role is not Role.TOOL:
             turns.append([message])
-        elif turns and message.tool_call_id in _unanswered(turns[-1]):
+            unanswered = {call.id for call in message.tool_calls}
+        elif turns and message.tool_call_id in unanswered:
             turns[-1].append(message)
-    return [turn for turn in turns if not _unanswered(turn)]
-
-
-def _unanswered(turn: Sequence[Message]) -> set[str]:
-    answered = {message.tool_call_id for message in turn[1:]}
-    return {call.id for call in turn[0].tool_calls if call.id not in answered}
+            unanswered.discard(message.tool_call_id)
+        else:
+            continue
+        if not unanswered:
+            complete.append(turns[-1])
+    return complete

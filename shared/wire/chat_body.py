@@ -13,6 +13,10 @@ from shared.chat_types import ChatRequest, Json, Message, Overrides, RetrievalMo
 from shared.errors import BadRequest
 from shared.wire.request_body import BodyModel
 
+MAX_TOOL_CALLS = 128
+"""Tool calls in one message. Source: OpenAI API reference, `tools`: a model may be offered 128."""
+MAX_VECTOR_FIELDS = 100
+"""Names in `vector_fields`."""
 LONGEST_CONVERSATION = 1_000
 """Number of messages in a request, at most."""
 CONVERSATION_KEYS = ("conversationId", "conversation_id", "id")
@@ -48,7 +52,7 @@ class MessageBody(BodyModel):
 
     role: Literal["user", "assistant", "system", "tool"]
     content: str | None = Field(description="The text; null only beside tool calls.")
-    tool_calls: list[ToolCallBody] | None = None
+    tool_calls: list[ToolCallBody] | None = Field(default=None, max_length=MAX_TOOL_CALLS)
     tool_call_id: str | None = None
 
 
@@ -66,7 +70,12 @@ class OverridesBody(BodyModel):
     semantic_ranker: bool | None = None
     semantic_captions: bool | None = None
     vector_fields: (
-        Annotated[list[str], BeforeValidator(_list_if_one, json_schema_input_type=list[str] | str)] | None
+        Annotated[
+            list[str],
+            Field(max_length=MAX_VECTOR_FIELDS),
+            BeforeValidator(_list_if_one, json_schema_input_type=list[str] | str),
+        ]
+        | None
     ) = None
     search_text_embeddings: bool | None = Field(default=None, description="Another spelling of `vector_fields`.")
     search_image_embeddings: bool | None = Field(default=None, description="Another spelling of `vector_fields`.")

@@ -5,9 +5,9 @@ Source: ChatUI's `ApiHistoryService` and its `Message`. Unknown keys are ignored
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import FailFast, Field
 
 from shared.chat_types import Json, Role
 from shared.errors import BadRequest
@@ -16,6 +16,8 @@ from shared.wire.request_body import BodyModel
 
 HISTORY_BODY_LIMIT = 8 * 1024 * 1024
 """Bytes of the body of a PUT, at most. It may contain a whole chat, which the store limits to the same size."""
+MAX_HISTORY_MESSAGES = 10_000
+"""Messages in the body of a PUT."""
 NEW_CHAT_EXAMPLE = '{"title": "…"}'
 MESSAGES_EXAMPLE = '{"messages": [{"id": "…", "role": "user", "content": "…"}]}'
 UNTITLED = "New Chat"
@@ -46,7 +48,9 @@ class HistoryMessageBody(BodyModel):
 class MessagesBody(BodyModel):
     """`PUT /chat-history/{id}`."""
 
-    messages: list[HistoryMessageBody] = Field(description="The messages to add, or to update by their ids.")
+    messages: Annotated[list[HistoryMessageBody], FailFast()] = Field(
+        max_length=MAX_HISTORY_MESSAGES, description="The messages to add, or to update by their ids."
+    )
 
 
 def read_mode(value: str | None) -> Mode | None:

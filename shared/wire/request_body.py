@@ -16,6 +16,8 @@ from shared.chat_types import Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, SwitchboardError, TooLarge
 
+MAX_CONTAINERS = 100_000
+"""Lists and objects in a body, brackets in its texts included: two bytes of `[]` take a hundred in memory."""
 BODY_LIMIT = 1024 * 1024
 """Bytes of a JSON body, at most."""
 EXAMPLE = '{"messages": [{"role": "user", "content": "…"}]}'
@@ -121,7 +123,10 @@ def read_json_object(body: bytes, example: str = EXAMPLE, list_key: str | None =
 
     Raises:
         BadRequest: says what is wrong and where.
+        TooLarge: the body holds too many lists and objects.
     """
+    if body.count(b"[") + body.count(b"{") > MAX_CONTAINERS:
+        raise TooLarge(f"The body holds more than {MAX_CONTAINERS:,} lists and objects. Send fewer.")
     if not body.strip():
         raise BadRequest(f"The request has no body. Send JSON such as {example}.")
     try:
@@ -156,7 +161,9 @@ class BodyModel(BaseModel):
         except ValidationError as invalid:
             problems = [
                 _sentence(error["loc"], _OWN_WORDS.get(error["type"], error["msg"]))
-                for error in invalid.errors()[:_MOST_PROBLEMS]
+                for error in invalid.errors(include_url=False, include_context=False, include_input=False)[
+                    :_MOST_PROBLEMS
+                ]
             ]
             raise BadRequest(" ".join(problems)) from None
 

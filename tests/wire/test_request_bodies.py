@@ -1,15 +1,17 @@
 """What the shared request body accepts, and what it says about what it does not."""
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from shared.chat_types import ChatRequest, Json, Overrides, RetrievalMode, Role, ToolCall
-from shared.errors import BadRequest
-from shared.wire.chat_body import parse_chat
-from shared.wire.request_body import read_json_object
+from shared.errors import BadRequest, TooLarge
+from shared.wire.chat_body import ChatBody, parse_chat
+from shared.wire.history_body import MessagesBody
+from shared.wire.request_body import BodyModel, read_json_object
 
 ASK: dict[str, Json] = {"messages": [{"role": "user", "content": "Hi"}]}
 
@@ -156,3 +158,64 @@ def test_session_state_comes_through_as_it_is(state: Json) -> None:
     assert asked.has_session_state
     assert msgspec.json.encode(asked.session_state) == msgspec.json.encode(state)
     assert not parse().has_session_state
+
+
+TOO_MANY: dict[str, tuple[type[BodyModel], dict[str, Any], str]] = {
+    "messages": (ChatBody, {"messages": [1] * 500_000}, "at most 1000 items"),
+    "tool calls": (
+        ChatBody,
+        {"messages": [{"role": "user", "content": "Hi", "tool_calls": [1] * 500_000}]},
+        "at most 128 items",
+    ),
+    "vector fields": (ChatBody, ASK | {"context": {"vector_fields": [1] * 500_000}}, "at most 100 items"),
+    "messages of a chat": (
+        MessagesBody,
+        {"messages": [{"id": "1", "role": "user", "content": "Hi"}] * 10_001},
+        "at most 10000 items",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOO_MANY)
+def test_a_list_with_too_many_items_is_refused_before_they_are_looked_at(name: str) -> None:
+    model, body, says = TOO_MANY[name]
+    with pytest.raises(BadRequest, match=says) as refused:
+        model.read(body)
+    assert len(refused.value.message) < 1_000
+
+
+def test_only_the_first_problems_of_a_chat_are_told() -> None:
+    with pytest.raises(BadRequest) as refused:
+        MessagesBody.read({"messages": [{"id": "1", "role": "user", "content": "Hi"}, *([1] * 9_000)]})
+    assert refused.value.message == "messages[1]: should be an object."
+
+
+def test_a_body_of_millions_of_lists_is_refused_before_it_is_parsed() -> None:
+    body = b'{"messages": [{"id": "1", "role": "user", "content": "Hi", "toolCall": [' + b"[]," * 2_300_000 + b"[]]}]}"
+    with pytest.raises(TooLarge, match="more than 100,000 lists and objects"):
+        read_json_object(body)
+
+
+def body_models() -> list[type[BodyModel]]:
+    """All classes of bodies, and of objects in them."""
+    found: list[type[BodyModel]] = [BodyModel]
+    for model in found:
+        found += model.__subclasses__()
+    return found[1:]
+
+
+def lists_in(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        items = cast("dict[str, Any]", schema)
+        if items.get("type") == "array":
+            yield items
+        for value in items.values():
+            yield from lists_in(value)
+    elif isinstance(schema, list):
+        for value in cast("list[Any]", schema):
+            yield from lists_in(value)
+
+
+@pytest.mark.parametrize("model", body_models(), ids=lambda model: model.__name__)
+def test_every_list_of_a_body_has_a_limit(model: type[BodyModel]) -> None:
+    assert not [found for found in lists_in(model.model_json_schema(mode="serialization")) if "maxItems" not in found]
