@@ -19,7 +19,9 @@ from local.settings_file import Cors
 from local.worker import LOOPBACK
 
 GRACE_SECONDS = 3.0
+"""For requests that run when the host is asked to stop."""
 CLOSE_SECONDS = 1.0
+"""For each connection to close."""
 HEADER_BYTES = 32 * 1024
 """Of one header, at most: all headers of a request together in Azure. A token with 200 groups takes 12 kB."""
 
@@ -27,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class Front:
-    """Listens on loopback; `start` and `stop` once each.
+    """Listens on loopback; `start` and `stop` once each, both on the loop that it is to run on.
 
     Args:
         functions: by name, those with an HTTP trigger.
@@ -51,8 +53,7 @@ class Front:
         self._proxy = proxy
         self._cors = shared_with
         self._running: set[asyncio.Task[object]] = set()
-        server = web.Server(self._answer, handler_cancellation=True, auto_decompress=False, max_field_size=HEADER_BYTES)
-        self._runner = web.ServerRunner(server, shutdown_timeout=CLOSE_SECONDS)
+        self._runner: web.ServerRunner | None = None
 
     async def start(self, port: int) -> int:
         """Listen.
@@ -66,6 +67,8 @@ class Front:
         Raises:
             HostError: it is taken, or not ours to take.
         """
+        server = web.Server(self._answer, handler_cancellation=True, auto_decompress=False, max_field_size=HEADER_BYTES)
+        self._runner = web.ServerRunner(server, shutdown_timeout=CLOSE_SECONDS)
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, LOOPBACK, port).start()
@@ -77,6 +80,8 @@ class Front:
 
     async def stop(self) -> None:
         """Stop accepting, let running requests end for `GRACE_SECONDS`, then end them."""
+        if self._runner is None:
+            return
         for site in list(self._runner.sites):
             await site.stop()
         if self._running:

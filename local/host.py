@@ -5,17 +5,17 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from local import HostError, greeting
-from local.front import Front
+from local.front import CLOSE_SECONDS, GRACE_SECONDS, Front
 from local.proxy import Proxy
 from local.rai_service.beside_host import reference_service_if_wanted
 from local.routing import Route, build_route
 from local.settings_file import HostFile, LocalSettings, apply_local_settings, read_host_file
-from local.worker import LOOPBACK, App, Worker, set_up_logs, show_worker_warnings
+from local.worker import LOOPBACK, App, Worker, WorkerEnded, set_up_logs, show_worker_warnings
 
 type WhenAsked = Callable[[Callable[[], object] | None], None]
 
@@ -120,12 +120,15 @@ async def _serve(options: Options, host_file: HostFile, settings: LocalSettings,
     signs_in = os.environ.get("WEBSITE_AUTH_ENABLED", "").lower() == "true"
     front = Front(functions, routes, worker.invoke, Proxy(app.http_uri or "", signs_in=signs_in), settings.cors)
     try:
-        origin = f"http://{LOOPBACK}:{await front.start(port)}"
+        # On the worker's loop, because handing each token from thread to thread would cost more than passing it on.
+        origin = f"http://{LOOPBACK}:{await worker.run(front.start(port))}"
         await _greet(options, app, routes, origin, prefix)
         await _trigger(app, host_file, worker)
-        raise HostError("The worker's HTTP server has ended, and with it this host.")
+        raise WorkerEnded
     finally:
-        await front.stop()
+        # An async function that blocks the worker's loop blocks this too.
+        with suppress(TimeoutError, WorkerEnded):
+            await asyncio.wait_for(worker.run(front.stop()), GRACE_SECONDS + 2 * CLOSE_SECONDS)
 
 
 async def _trigger(app: App, host_file: HostFile, worker: Worker) -> None:

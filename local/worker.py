@@ -2,7 +2,7 @@
 
 The library indexes `function_app.py`, invokes its functions and serves their HTTP with uvicorn on the loop that it is
 started on. A loop beside the main thread's keeps uvicorn's hands off the signals, and Ctrl-C working while the app's
-imports block.
+imports block. The front, which callers talk to, serves on the worker's loop too.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import logging
 import re
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +41,13 @@ class App:
     """Where the worker serves HTTP; None where no function streams HTTP."""
 
 
+class WorkerEnded(HostError):
+    """The worker's loop has ended, because its HTTP server gave up."""
+
+    def __init__(self) -> None:
+        super().__init__("The worker's HTTP server has ended, and with it this host.")
+
+
 class Worker:
     """The library and the thread that its loop runs in; use `start`, `invoke`, `stop` in this order."""
 
@@ -59,11 +66,28 @@ class Worker:
             HostError: with the worker's reason, in words.
         """
         self._thread.start()
-        loading = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_load(directory), self._loop))
-        await asyncio.wait({loading, asyncio.wrap_future(self.ended)}, return_when=asyncio.FIRST_COMPLETED)
-        if not loading.done():
-            raise HostError("The worker's HTTP server ended while it was starting.")
-        return loading.result()
+        try:
+            return await self.run(_load(directory))
+        except WorkerEnded as exc:
+            raise HostError("The worker's HTTP server ended while it was starting.") from exc
+
+    async def run[T](self, work: Coroutine[object, object, T]) -> T:
+        """Run something on the worker's loop, and return what it returns.
+
+        Raises:
+            WorkerEnded: The loop ended before.
+        """
+        if self.ended.done():
+            work.close()
+            raise WorkerEnded
+        running = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        try:
+            await asyncio.wait({running, asyncio.wrap_future(self.ended)}, return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                raise WorkerEnded
+            return running.result()
+        finally:
+            running.cancel()
 
     def invoke(self, call: Call) -> Future[bool]:
         """Start an invocation; the HTTP request of an HTTP function must follow.

@@ -30,6 +30,14 @@ def blocks(req: Request) -> JSONResponse:
 
     print("blocking", flush=True)
     time.sleep(600)
+
+
+@app.route(route="blocks-the-loop", methods=["GET"])
+async def blocks_the_loop(req: Request) -> JSONResponse:
+    import time
+
+    print("blocking", flush=True)
+    time.sleep(600)
 """
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 NOISE = ("Traceback", "never retrieved", "was destroyed", "Exception", "CancelledError", "Warning")
@@ -116,9 +124,10 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
     assert_quiet(host)
 
 
-def test_a_function_that_blocks_for_ever_does_not_hold_the_host(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["blocks", "blocks-the-loop"])
+def test_a_function_that_blocks_for_ever_does_not_hold_the_host(tmp_path: Path, path: str) -> None:
     host = started(write_app(tmp_path, APP))
-    with open_stream(host, "blocks"):
+    with open_stream(host, path):
         host.wait_for("blocking")
         assert host.stop() == 0
     assert_quiet(host)
