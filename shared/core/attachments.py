@@ -1,4 +1,4 @@
-"""The files of a request: what of them the model sees. Images as they are, of all others the text."""
+"""Prepares the files of a request for the model: images unchanged, other files as text."""
 
 import asyncio
 import mimetypes
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from shared.reading.sandbox import Sandbox
 
 LONGEST_TEXT = 100_000
-"""Bytes of text in UTF-8 that all files of a request may add, the latest message's first: some 25,000 tokens."""
+"""Maximum text of all files of a request together, in UTF-8 bytes: some 25,000 tokens. Later messages come first."""
 LARGEST_MARKUP = 2 * 1024 * 1024
-"""Bytes of a web page or of the text in a Word document, which take a hundred times as much memory to read."""
-READ_SECONDS = 20.0
-"""Seconds that all files of a request may take to be read."""
+"""Maximum size of a web page, or of the text in a Word document, in bytes. Reading it takes 100 times the memory."""
+READ_TIMEOUT_SECONDS = 20.0
+"""Time limit for reading all files of a request, in seconds."""
 
 _ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
 
@@ -36,9 +36,9 @@ _SUFFIXES = {
     "application/xml": ".txt",
     "application/yaml": ".txt",
 }
-"""How ingestion's readers know the media types that it reads."""
-_UNTOLD = {"", "application/octet-stream", "binary/octet-stream"}
-"""What is declared when the sender does not know."""
+"""Suffix, by which `shared.reading.readers` selects the reader, for each media type."""
+_UNKNOWN_TYPES = {"", "application/octet-stream", "binary/octet-stream"}
+"""Declared media types that say nothing about the content."""
 _READABLE = "Send PDF, DOCX, HTML, Markdown or text, or an image as PNG, JPEG, WebP or GIF."
 
 
@@ -47,23 +47,23 @@ class Attachment:
     """A file as it was sent."""
 
     part: str
-    """What the request calls it, such as `messages[0].files[1]`."""
+    """Name of its part in the request, such as `messages[0].files[1]`."""
     message: int
-    """The message that it belongs to, counted from 0."""
+    """Index of its message, counted from 0."""
     index: int
-    """Its place among the files of that message."""
+    """Its index among the files of the message, counted from 0."""
     filename: str
-    """What the user calls it, without folders; empty if nobody said."""
+    """File name from the request, without folders; empty if not given."""
     media_type: str
-    """As declared, in lower case, without parameters; empty if nobody said."""
+    """Declared media type in lower case, without parameters; empty if not given."""
     charset: str | None
-    """As declared."""
+    """Declared character set; None if not given."""
     data: bytes = field(repr=False)
-    """Its bytes."""
+    """Content of the file."""
 
     @property
     def name(self) -> str:
-        """What the prompt calls it; without brackets, which enclose citations."""
+        """Name in the prompt. Square brackets are replaced, since they enclose citations."""
         return self.filename.replace("[", "(").replace("]", ")") or f"file {self.index + 1}"
 
     def __str__(self) -> str:
@@ -76,24 +76,24 @@ async def attach(
     sandbox: "Sandbox",
     *,
     no_images: str | None,
-    read_seconds: float = READ_SECONDS,
+    read_timeout_seconds: float = READ_TIMEOUT_SECONDS,
 ) -> ChatRequest:
-    """Add the files to the messages that they name.
+    """Add the files to the messages that they belong to.
 
     Args:
         request: The conversation.
-        files: In any order.
+        files: The files, in any order.
         sandbox: Reads the files.
-        no_images: Why images cannot be taken, as a sentence; None if they can.
-        read_seconds: How long the files may take to be read.
+        no_images: Reason, as a sentence, why images are refused; None if they are accepted.
+        read_timeout_seconds: Time limit for reading all files.
 
     Raises:
-        BadRequest: a file names no message of the user's, or cannot be read; says which and why.
-        TooLarge: the files take too long to read; names the one that did not come to its end.
+        BadRequest: a file does not belong to a user message, or cannot be read; the error names the file and the cause.
+        TooLarge: a file is too large, or reading takes too long; the error names the file.
     """
     messages = list(request.messages)
     room = LONGEST_TEXT
-    deadline = asyncio.get_running_loop().time() + read_seconds
+    deadline = asyncio.get_running_loop().time() + read_timeout_seconds
     for file in sorted(files, key=lambda file: (-file.message, file.index)):
         message = _owner(file, messages)
         if media_type := _image_type(file):
@@ -105,14 +105,14 @@ async def attach(
         text = await _text_of(file, deadline, sandbox)
         fits = text.encode()[:room]
         room -= len(fits)
-        kept = fits.decode(errors="ignore")  # the cut may go through a character
+        kept = fits.decode(errors="ignore")  # drops a character of several bytes that was cut
         attached = FileText(file.name, kept, left_out=len(text) - len(kept))
         messages[file.message] = replace(message, files=(*message.files, attached))
     return replace(request, messages=tuple(messages))
 
 
 def attached_thoughts(request: ChatRequest) -> list[Thought]:
-    """What became of the files, if there are any."""
+    """Make the thought that lists the attached files and images; empty if there are none."""
     found: list[Json] = []
     for place, message in enumerate(request.messages):
         found.extend(
@@ -135,14 +135,18 @@ def _owner(file: Attachment, messages: Sequence[Message]) -> Message:
 
 
 def _image_type(file: Attachment) -> str | None:
-    """The type of an image, by its bytes and as declared; None of anything else."""
+    """Return the media type of an image, from its bytes; None for other files.
+
+    Raises:
+        BadRequest: the file is empty, or the declared type is not supported or not that of the bytes.
+    """
     declared = _ALIASES.get(file.media_type, file.media_type)
     if not file.data:
         raise BadRequest(f"{file} is empty.")
     if declared.startswith("image/") and declared not in IMAGE_TYPES:
         raise BadRequest(f"{file} is of the type '{declared}', which cannot be read. {_READABLE}")
     found = image_type(file.data)
-    if declared in _UNTOLD or declared == found:
+    if declared in _UNKNOWN_TYPES or declared == found:
         return found
     if found or declared in IMAGE_TYPES:
         raise BadRequest(f"{file} is declared as '{declared}', but its bytes are {found or 'no such image'}.")
@@ -168,12 +172,12 @@ async def _text_of(file: Attachment, deadline: float, sandbox: "Sandbox") -> str
 
 
 def _suffix(file: Attachment) -> str:
-    """The suffix by which ingestion finds the reader: by the declared type, else by the name."""
+    """Return the suffix that selects the reader: from the declared type, else from the file name."""
     from shared.reading.readers import READERS
 
     named = PurePath(file.filename).suffix.lower()
     declared = file.media_type
-    if declared in _UNTOLD:
+    if declared in _UNKNOWN_TYPES:
         declared = mimetypes.guess_type(file.filename)[0] or ""
     if suffix := _SUFFIXES.get(declared):
         return suffix

@@ -5,24 +5,24 @@ from collections.abc import Iterable, Sequence
 from shared.chat_types import Message, Role
 
 HISTORY_TOKENS = 8_000
-"""Budget for the words of earlier messages; current models have a context window several times as large."""
+"""Token budget for the text of earlier messages. The context windows of current models are several times as large."""
 ATTACHED_TOKENS = 32_000
-"""Further budget for files and images of earlier messages, since users ask about a file more than once."""
+"""Separate token budget for files and images of earlier messages, since users ask about a file more than once."""
 
 _IMAGE_TOKENS = 1_500
 """Tokens of the largest image at full detail. Source: OpenAI, 'Images and vision', cost of GPT-4o."""
 
 
 def tokens_in(text: str) -> int:
-    """Roughly how many tokens a text takes: four UTF-8 bytes each. At most it takes four times as many, one a byte."""
+    """Estimate the tokens of a text: one per four UTF-8 bytes. The true number is at most four times the estimate."""
     return len(text.encode(errors="replace")) // 4
 
 
 def estimate_tokens(message: Message) -> int:
-    """Estimate the tokens of a message's words: four UTF-8 bytes a token, and four tokens for the message itself.
+    """Estimate the tokens of a message's text: one per four UTF-8 bytes, and four for the message itself.
 
-    A tokenizer would have to be the model's own, and most cannot be had offline. The estimate is high for
-    English and close for other scripts, so it errs on the safe side.
+    An exact count needs the model's own tokenizer, and most are not available offline. The estimate is too high for
+    English and close for other scripts, so the budgets are rarely exceeded.
     """
     calls = "".join(call.name + call.arguments for call in message.tool_calls)
     return 4 + tokens_in(message.content + calls)
@@ -36,8 +36,8 @@ def estimate_attached_tokens(message: Message) -> int:
 def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tuple[Message, ...]:
     """Return the earlier messages that fit both budgets, in order; the oldest are dropped first.
 
-    System messages always stay. A tool call and its results stay or go together; one without the other is dropped,
-    since a model's service would refuse it.
+    System messages are always kept. A tool call and its results are kept or dropped together, since model services
+    refuse one without the other.
     """
     kept: list[Message] = []
     attached_budget = ATTACHED_TOKENS
@@ -55,7 +55,7 @@ def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tu
 
 
 def _whole_turns(messages: Iterable[Message]) -> list[list[Message]]:
-    """Group each tool call with its results; leave out calls and results that are incomplete."""
+    """Group each tool call with its results; drop calls without all results, and results without a call."""
     turns: list[list[Message]] = []
     complete: list[list[Message]] = []
     unanswered: set[str] = set()

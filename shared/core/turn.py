@@ -1,4 +1,4 @@
-"""The turn: one question to one answer, as a stream of events (DESIGN, 'The turn (RAG)')."""
+"""The turn: answers one question, as a stream of events (DESIGN, 'The turn (RAG)')."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -25,14 +25,14 @@ async def run_turn(
     """Answer the request: search for sources, then let the model answer from them.
 
     Args:
-        request: The question, with its conversation.
-        context: The request's, with its caller and its deadline.
-        model: Answers, and rewrites the search query.
-        retriever: Finds sources.
+        request: The question with its conversation.
+        context: Caller and deadline of the request.
+        model: Writes the answer, and rewrites the search query.
+        retriever: Finds the sources.
         images: Loads the images of sources.
 
     Yields:
-        `Retrieved`, `CompletionStarted`, `TextDelta`s, `ThoughtsAdded` if there is reason, `Finished`.
+        `Retrieved`, `CompletionStarted`, `TextDelta`s, `ThoughtsAdded` if there are further thoughts, `Finished`.
 
     Raises:
         SwitchboardError: the model or the retriever failed.

@@ -1,7 +1,7 @@
-"""Lines on PDF pages to paragraphs: a PDF knows where its characters stand, and nothing of sentences.
+"""Joins the lines of PDF pages into paragraphs: a PDF stores positions of characters, but no paragraphs.
 
-A line break is the paragraph's own when the next line's first word would have fitted on the line. Otherwise the
-sentence goes on, over the break of a column or a page too; a sentence belongs to the page on which it begins.
+A line break ends a paragraph if the first word of the next line would have fitted on the line. Otherwise the text
+continues, also across columns and pages. A sentence across two pages is put on the page where it begins.
 """
 
 import re
@@ -14,7 +14,7 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of text and its box. Points (1/72 inch) from the lower left corner of the page."""
+    """A line of text and its box, in points (1/72 inch) from the lower left corner of the page."""
 
     text: str
     left: float
@@ -22,23 +22,23 @@ class Line:
     bottom: float
     top: float
     first_word: float
-    """Width of its first word."""
+    """Width of its first word, in points."""
     page_height: float
 
     @property
     def height(self) -> float:
-        """The font's line height, by which headings stand out."""
+        """Line height of the font in points; headings have a larger one than the text."""
         return self.top - self.bottom
 
     @property
     def is_row(self) -> bool:
-        """Whether it is the row of a table."""
+        """Whether it is a table row."""
         return _CELLS in self.text
 
     def followed_by(self, other: "Line") -> "Line":
-        """The two as one, as cells of a table if there is a wide gap. The longer text decides the height."""
+        """Join two lines; a wide gap between them makes cells of a table. The longer text decides the height."""
         wide = other.left - self.right > _CELL_GAP * max(self.height, other.height)
-        separator = _CELLS if wide and not _ONLY_BULLET.fullmatch(self.text) else " "
+        separator = _CELLS if wide and not _LIST_MARKER.fullmatch(self.text) else " "
         height_of = self if len(self.text) > len(other.text) else other
         return replace(
             self,
@@ -53,45 +53,49 @@ class Line:
 class _Paragraph:
     text: str
     last: Line
-    """The line it ends with."""
+    """Its last line."""
     first: Line
-    """The line it begins with."""
+    """Its first line."""
 
 
 _CELLS = " | "
 _CELL_GAP = 1.5
-"""Line heights between two words that are the least between cells; justified text hardly ever has such gaps."""
+"""Minimum gap between two table cells, in line heights; justified text hardly ever has such gaps between words."""
 _NEIGHBOURS = 60
-"""So many lines before and after tell where a column ends; more are rarely on a page."""
+"""Number of lines before and after a line that are used to find its column's right edge; few pages have more."""
 _WIDEST_SPACING = 1.5
-"""Line heights between the lines of a paragraph at most, as in a manuscript; on a sparse page the usual is no guide."""
+"""Maximum gap between the lines of a paragraph, in line heights (double spacing).
+
+The median gap alone is not reliable on a page with few lines."""
 _HEADED_COLUMNS = 3
-"""From so many columns on the first row is the head; a table of two may be of names and values."""
+"""Number of columns from which the first row is taken for the header; two columns may be names and values."""
 _SAME_SIZE = 0.08
-"""Font sizes that differ by less than this share are one; bold and plain fonts do."""
+"""Line heights that differ by at most this share are taken for the same font size, such as in bold and regular fonts.
+"""
 _HEADINGS = ((1.6, "# "), (1.25, "## "), (1.1, "### "))
-"""How many times higher than the text, and the Markdown for it."""
+"""Minimum line height of a heading, as a multiple of the text's, with the Markdown for it."""
 _LONGEST_HEADING = 200
-_NO_HEADING = re.compile("[.;,:][\"'”’»)\\]]*$")
-"""How text ends that is only set in a taller font."""
+"""Maximum length of a heading, in characters."""
+_ENDS_AS_TEXT = re.compile("[.;,:][\"'”’»)\\]]*$")
+"""Punctuation at the end of text that is not a heading, although its font is larger."""
 _MARGIN = 0.1
-"""The share of a page's height, above and below, where running headers and footers stand."""
+"""Share of the page's height, at the top and at the bottom, that may hold running headers and footers."""
 _BULLETS = "[•◦▪▫‣⁃●○■□➢✓\uf0b7\uf0a7–]"
 _BULLET = re.compile(rf"^{_BULLETS}\s*(?=\S)")
-_ONLY_BULLET = re.compile(rf"{_BULLETS}|\(?\w{{1,3}}[.)]")
-"""What stands before the text of an item; numbers and letters too."""
+_LIST_MARKER = re.compile(rf"{_BULLETS}|\(?\w{{1,3}}[.)]")
+"""A list marker alone: a bullet, number or letter."""
 _SENTENCE_MARK = "[.!?:…。！？][\"'”’»)\\]]*"
 _SENTENCE_END = re.compile(rf"{_SENTENCE_MARK}(?=\s|$)")
 _LONGEST_END = 8
-"""Characters: a full stop with brackets and quotation marks after it."""
+"""Maximum length of the end of a sentence (a full stop with brackets and quotation marks after it), in characters."""
 _TEXT_END = re.compile(rf"{_SENTENCE_MARK}$")
-_JOINED_WORD = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
+_HYPHENATED_WORD = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
 _LINKING_WORD = re.compile(r"(und|oder|bzw\.|sowie|bis|and|or|to)\b")
-"""After a hyphen at a line's end they tell that it stays, as in 'Zahn- und Augenarzt'."""
+"""Words after a hyphen at the end of a line that show that the hyphen must be kept, as in 'Zahn- und Augenarzt'."""
 
 
 def layout(pages: Sequence[Sequence[Line]]) -> list[str]:
-    """The text of each page, with an empty line between paragraphs, and Markdown for headings and lists."""
+    """Return the text of each page: paragraphs separated by empty lines, with Markdown for headings and lists."""
     bodies = [_join_rows(page) for page in _without_running_lines(pages)]
     body_height = _most_common_height(line for page in bodies for line in page)
     laid_out = [_paragraphs(page) for page in bodies]
@@ -101,7 +105,7 @@ def layout(pages: Sequence[Sequence[Line]]) -> list[str]:
 
 
 def _without_running_lines(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """The pages without the lines that stand at the same place of most pages, but for a number."""
+    """Remove running headers and footers: the same text, except for numbers, at the same height of many pages."""
 
     def place(line: Line) -> tuple[int, str] | None:
         middle = (line.bottom + line.top) / 2 / line.page_height
@@ -114,7 +118,7 @@ def _without_running_lines(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
 
 
 def _join_rows(lines: Sequence[Line]) -> list[Line]:
-    """The lines, with those side by side, as cells of a table or a bullet and its text, made one."""
+    """Join lines that are side by side: cells of a table, or a bullet and its text."""
     joined: list[Line] = []
     for line in lines:
         before = joined[-1] if joined else None
@@ -148,21 +152,21 @@ def _paragraphs(lines: Sequence[Line]) -> list[_Paragraph]:
 
 
 def _continues(paragraph: _Paragraph, line: Line, lines: Sequence[Line], usual_gap: float) -> bool:
-    """Whether `line` goes on with the paragraph rather than beginning its own."""
+    """Whether `line` continues the paragraph rather than starting a new one."""
     last = paragraph.last
     if not _wraps(last, line, lines):
         return False
     gap = last.bottom - line.top
-    if gap < -last.height:  # it stands higher up: another column
+    if gap < -last.height:  # the line is higher on the page: the next column
         return not _ends_sentence(paragraph.text)
     return gap <= usual_gap * 1.5 or gap <= usual_gap + last.height * 0.25
 
 
 def _wraps(last: Line, line: Line, lines: Sequence[Line]) -> bool:
-    """Whether the line break between them is only there because the next word did not fit."""
+    """Whether the line break between them was made only because the next word did not fit."""
     if not _same_size(last, line) or _BULLET.match(line.text) or last.is_row or line.is_row:
         return False
-    if _JOINED_WORD.search(last.text):
+    if _HYPHENATED_WORD.search(last.text):
         return True
     column = (
         other.right
@@ -179,8 +183,8 @@ def _same_size(one: Line, other: Line) -> bool:
 
 
 def _joined(text: str, following: str) -> str:
-    """Two lines of a paragraph as one, a word that was hyphenated at the break repaired."""
-    if not _JOINED_WORD.search(text[-2:]) or _LINKING_WORD.match(following):
+    """Join two lines of a paragraph; join a word that was hyphenated at the line break."""
+    if not _HYPHENATED_WORD.search(text[-2:]) or _LINKING_WORD.match(following):
         return f"{text} {following}"
     return (text[:-1] if following[:1].islower() else text) + following
 
@@ -190,7 +194,7 @@ def _ends_sentence(text: str) -> bool:
 
 
 def _finish_sentence(page: list[_Paragraph], following: list[_Paragraph]) -> None:
-    """Move the end of the sentence that breaks off at the end of `page` there from the following page."""
+    """Complete the last sentence of `page` with its rest, moved from the beginning of the following page."""
     if not page or not following or _ends_sentence(page[-1].text):
         return
     last, rest = page[-1], following[0]
@@ -215,7 +219,11 @@ def _page_text(paragraphs: Sequence[_Paragraph], body_height: float) -> str:
 
 
 def _table(rows: list[list[str]]) -> str:
-    """Rows as a Markdown table where the first is surely its head: it has an empty corner, or names three columns."""
+    """Write rows as a Markdown table.
+
+    The first row is the header only if it has one cell less than the others (an empty corner) or there are at least
+    three columns.
+    """
     head, *others = rows
     width = max((len(row) for row in others), default=0)
     even = others and all(len(row) == width for row in others)
@@ -228,7 +236,7 @@ def _table(rows: list[list[str]]) -> str:
 
 
 def _block(paragraph: _Paragraph, body_height: float) -> str:
-    if len(paragraph.text) <= _LONGEST_HEADING and not _NO_HEADING.search(paragraph.text):
+    if len(paragraph.text) <= _LONGEST_HEADING and not _ENDS_AS_TEXT.search(paragraph.text):
         for at_least, mark in _HEADINGS:
             if paragraph.first.height >= at_least * body_height:
                 return mark + paragraph.text

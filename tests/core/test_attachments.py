@@ -230,7 +230,7 @@ async def test_no_file_is_written_or_opened_to_read_an_upload(record_files: list
 async def test_a_file_that_takes_too_long_is_given_up() -> None:
     file = sent((FILES / "three-pages.pdf").read_bytes(), "application/pdf")
     with pytest.raises(TooLarge, match=r"messages\[2\]\.files\[0\] takes too long to read"):
-        await attach(REQUEST, [file], SANDBOX, no_images=None, read_seconds=0)
+        await attach(REQUEST, [file], SANDBOX, no_images=None, read_timeout_seconds=0)
 
 
 async def test_the_answer_reads_the_files_and_the_search_does_not() -> None:
