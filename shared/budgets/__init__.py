@@ -1,7 +1,7 @@
 """Budgets: how much each caller, and all callers together, may use: requests a minute and tokens a day.
 
 `ledger` counts in the process. `shared_counts` adds what other instances counted, through a table. `model` caps each
-model call and reports its tokens; `requests` checks what a request may hold. Nothing here waits for anything.
+model call and reports its tokens. Nothing here waits for anything.
 """
 
 import time

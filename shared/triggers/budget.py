@@ -1,4 +1,4 @@
-"""Counts a request in the budget of its caller, before its body is read."""
+"""What a request may use: it counts in the budget of its caller, and its question and prompts have limits."""
 
 from collections.abc import Sequence
 from ipaddress import IPv6Address, ip_address
@@ -6,8 +6,11 @@ from ipaddress import IPv6Address, ip_address
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared.budgets.ledger import Admission
-from shared.chat_types import Caller
+from shared.chat_types import Caller, ChatRequest, Role
+from shared.core.context_window import tokens_in
+from shared.errors import NotAllowed, TooLarge
 from shared.service import Service
+from shared.settings import Settings
 
 FORWARDED = "x-forwarded-for"
 """Azure's front end adds the address that it was called from at the end; what is before it is the caller's own words.
@@ -67,3 +70,29 @@ def address_of(forwarded: Sequence[str], peer: str, *, in_azure: bool) -> str:
             return f"{IPv6Address(int(address) >> _SUBSCRIBER_BITS << _SUBSCRIBER_BITS)}/{_SUBSCRIBER_BITS}"
         return str(address)
     return ""
+
+
+def check_request(request: ChatRequest, settings: Settings) -> None:
+    """Check a request before anything is done for it.
+
+    Raises:
+        TooLarge: its question is too long.
+        NotAllowed: it brings a system prompt, and callers may bring none here.
+    """
+    most = settings.chat_max_question_tokens
+    if (count := tokens_in(request.question)) > most:
+        raise TooLarge(
+            f"The question takes some {count:,} tokens, and this app takes {most:,} (CHAT_MAX_QUESTION_TOKENS): "
+            "shorten it."
+        )
+    if not settings.callers_may_prompt and _brings_prompt(request):
+        raise NotAllowed(
+            "Callers may not change the system prompt here (CHAT_CALLER_PROMPTS): leave out prompt_template and "
+            "messages with the role 'system'."
+        )
+
+
+def _brings_prompt(request: ChatRequest) -> bool:
+    return request.overrides.prompt_template is not None or any(
+        message.role is Role.SYSTEM for message in request.messages
+    )

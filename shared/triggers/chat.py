@@ -10,13 +10,12 @@ from dataclasses import replace
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
-from shared.budgets.request_limits import check_request
 from shared.chat_types import ChatRequest, RequestContext
 from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import NotConfigured
 from shared.identity import access_of
-from shared.triggers.budget import admit
+from shared.triggers.budget import admit, check_request
 from shared.triggers.errors import answering, invocation_id, json_response
 from shared.triggers.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
