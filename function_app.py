@@ -1,4 +1,4 @@
-"""Every trigger of the app. The handlers are in `shared/triggers/`."""
+"""Route table: all triggers of the app. The handlers are in `shared/triggers/`."""
 
 import os
 
@@ -10,7 +10,7 @@ from shared import triggers
 from shared.triggers import content_events
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
-"""Without function keys, which chat front ends cannot send. `AUTH_MODE`, or a gateway, decides who may call."""
+"""App without function keys, which chat front ends cannot send. `AUTH_MODE`, or a gateway, decides who may call."""
 
 
 @app.route("chat", methods=["POST"])
@@ -151,7 +151,7 @@ if watched and watched.content_trigger == "event-queue":
 
     @app.queue_trigger("message", watched.content_events_queue, "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def content_event(message: func.QueueMessage) -> None:
-        """A document was uploaded to the container, or deleted."""
+        """Index an uploaded document, or remove a deleted one from the index (queue trigger)."""
         await content_events.handle_events(message.get_body())
 
 
@@ -159,5 +159,5 @@ if watched and watched.content_trigger == "blob":
 
     @app.blob_trigger("blob", f"{watched.content_container}/{{name}}", "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def content_upload(blob: func.InputStream) -> None:
-        """A document was uploaded to the container, or changed."""
+        """Index a document that was uploaded to the container or changed (blob trigger)."""
         await content_events.handle_upload(blob.name or "")

@@ -1,4 +1,4 @@
-"""The routes of the app itself: its health and its description."""
+"""Routes about the app itself: health, OpenAPI and Swagger documents."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ from shared.wire.table import PROTOCOLS
 
 @answering
 async def health(_request: Request) -> Response:
-    """`GET /health`: 200 when every part that answers need can be used, else 503; the body says which and why."""
+    """`GET /health`: 200 if all parts that answers need are usable, else 503; the body has the state of each part."""
     try:
         service = await app.get_service()
     except NotConfigured as error:
@@ -39,18 +39,18 @@ async def health(_request: Request) -> Response:
 
 @answering
 async def openapi(_request: Request) -> Response:
-    """`GET /openapi.json`: what the app offers, in OpenAPI 3.1."""
+    """`GET /openapi.json`: the OpenAPI 3.1 document."""
     return Response(await asyncio.to_thread(_openapi_json, _callers_sign_in()), media_type="application/json")
 
 
 @answering
 async def swagger(_request: Request) -> Response:
-    """`GET /swagger.json`: the same in Swagger 2.0."""
+    """`GET /swagger.json`: the Swagger 2.0 document."""
     return Response(await asyncio.to_thread(_swagger_json, _callers_sign_in()), media_type="application/json")
 
 
 def _callers_sign_in() -> bool:
-    """Whether callers have to sign in. The documents are there even where the settings are wrong: then no."""
+    """Whether callers have to sign in; False if the settings are invalid, so that the documents are still served."""
     try:
         return app.get_settings().auth_mode != "none"
     except NotConfigured:
@@ -59,7 +59,7 @@ def _callers_sign_in() -> bool:
 
 @cache
 def _openapi_json(signed_in: bool) -> bytes:
-    """The OpenAPI document, built once. That takes a while: call it in a thread."""
+    """Build the OpenAPI document, once per process. This is slow: call it in a thread."""
     from shared.description.openapi import build_openapi
 
     return encode_json(build_openapi(signed_in=signed_in))
@@ -67,7 +67,10 @@ def _openapi_json(signed_in: bool) -> bytes:
 
 @cache
 def _swagger_json(signed_in: bool) -> bytes:
-    """The Swagger document, built once. Its host is `WEBSITE_HOSTNAME`, which the platform sets and no caller can."""
+    """Build the Swagger document, once per process. This is slow: call it in a thread.
+
+    Its host is `WEBSITE_HOSTNAME`, which only the platform sets; a request header could be forged.
+    """
     from shared.description.openapi import build_openapi
     from shared.description.swagger import to_swagger
 

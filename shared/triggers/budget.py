@@ -13,18 +13,18 @@ from shared.service import Service
 from shared.settings import Settings
 
 FORWARDED = "x-forwarded-for"
-"""Azure's front end adds the address that it was called from at the end; what is before it is the caller's own words.
+"""Header to which Azure's front end appends the client's address; the entries before it come from the caller.
 
 Sources: Azure Functions host, which changes nothing of it; App Service, 'client IP address'."""
 _SUBSCRIBER_BITS = 64
-"""Of an IPv6 address: a subscriber has all addresses below them (RFC 6177)."""
+"""Leading bits of an IPv6 address that identify a subscriber, who can use all addresses with them (RFC 6177)."""
 
 
 def admit(request: Request, service: Service, caller: Caller) -> Admission | None:
-    """Count the request; None where nothing is counted.
+    """Count the request in its caller's budget; return None if no limits are set.
 
     Raises:
-        RateLimited: the caller, or all together, have used up a limit.
+        RateLimited: the caller, or all callers together, have reached a limit.
     """
     if service.ledger is None:
         return None
@@ -38,7 +38,7 @@ def admit(request: Request, service: Service, caller: Caller) -> Admission | Non
 
 
 def show_limits(request: Request, response: Response) -> Response:
-    """Add to an answer what is left of the limits, if the request was counted."""
+    """Add the rate limit headers to a response, if its request was counted."""
     admission: Admission | None = getattr(request.state, "admission", None)
     if admission:
         response.headers.update(admission.headers())
@@ -46,17 +46,18 @@ def show_limits(request: Request, response: Response) -> Response:
 
 
 def caller_key(caller: Caller, address: str) -> str:
-    """The name of a caller's budget."""
+    """Return the key of a caller's budget: the user if signed in, else the address."""
     return f"user {caller.tenant or ''}/{caller.oid}" if caller.oid else f"address {address}"
 
 
 def address_of(forwarded: Sequence[str], peer: str, *, in_azure: bool) -> str:
-    """The address that a request came from; empty where it is not known, so that such requests share a budget.
+    """Return the address of the client; empty if unknown, so that all such requests share a budget.
 
     Args:
-        forwarded: The values of the header `FORWARDED`, in their order.
-        peer: The address at the other end of the connection, which in Azure is the platform's.
-        in_azure: Whether the platform writes that header. Elsewhere a caller may have written all of it.
+        forwarded: The values of the header `FORWARDED`, in order.
+        peer: The remote address of the connection; in Azure it is the platform's.
+        in_azure: Whether the app runs in Azure, which appends to that header. Elsewhere it is ignored, since a caller
+            may have written all of it.
     """
     said = ",".join(forwarded).rpartition(",")[2].strip() if in_azure else peer
     for text in (said, said.rpartition(":")[0].strip("[]"), said.strip("[]")):  # with a port, or without

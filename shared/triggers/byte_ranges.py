@@ -1,7 +1,7 @@
-"""Conditional requests and ranges: which part of a document to send, if any.
+"""Decides which part of a document to send, from the headers of conditional requests and range requests.
 
-Source: RFC 9110, 13 (conditional requests) and 14 (ranges). A request for several ranges gets the whole document, which
-the RFC allows.
+Source: RFC 9110, 13 (conditional requests) and 14 (range requests). A request for several ranges gets the whole
+document, which the RFC allows.
 """
 
 import re
@@ -27,32 +27,38 @@ class Part:
     """Number of bytes, at least 1."""
 
 
-class Asked(Enum):
-    """What to answer when it is not a part."""
+class NotPartial(Enum):
+    """A response without a part of the document."""
 
     WHOLE = auto()
     """The whole document."""
     NOT_MODIFIED = auto()
-    """304: the caller has this version."""
-    NOTHING_THERE = auto()
-    """416: the document has no byte in the range."""
+    """304: the caller already has this version."""
+    NOT_SATISFIABLE = auto()
+    """416: the document has no bytes in the range."""
 
 
-def asked_for(method: str, headers: Mapping[str, str], document: StoredDocument) -> Part | Asked:
-    """Decide what of a document to send."""
+def select_part(method: str, headers: Mapping[str, str], document: StoredDocument) -> Part | NotPartial:
+    """Select what to send: a part of the document, the whole, or an answer without content.
+
+    Args:
+        method: `GET` or `HEAD`.
+        headers: The request's headers, with names in lower case.
+        document: The document's size, ETag and time of the last change.
+    """
     if _is_current(headers, document):
-        return Asked.NOT_MODIFIED
+        return NotPartial.NOT_MODIFIED
     asked = _RANGE.fullmatch(headers.get("range", ""))
     if method != "GET" or not asked or not _range_counts(headers.get("if-range"), document):
-        return Asked.WHOLE
+        return NotPartial.WHOLE
     first, last, suffix = asked.groups()
     if suffix:
         start, end = max(0, document.size - int(suffix)), document.size
     else:
         start, end = int(first), min(int(last) + 1 if last else document.size, document.size)
         if last and int(last) < start:
-            return Asked.WHOLE  # not a valid range: ignore it
-    return Part(start, end - start) if start < end else Asked.NOTHING_THERE
+            return NotPartial.WHOLE  # not a valid range: ignore it
+    return Part(start, end - start) if start < end else NotPartial.NOT_SATISFIABLE
 
 
 def _is_current(headers: Mapping[str, str], document: StoredDocument) -> bool:
@@ -60,18 +66,18 @@ def _is_current(headers: Mapping[str, str], document: StoredDocument) -> bool:
     if known is not None:
         return known.strip() == "*" or document.etag in _ETAG.findall(known)
     since = _date(headers.get("if-modified-since"))
-    return since is not None and _seconds(document) <= since
+    return since is not None and _last_modified(document) <= since
 
 
 def _range_counts(condition: str | None, document: StoredDocument) -> bool:
-    """Whether the document is still the version that the caller has a part of (`If-Range`)."""
+    """Whether the document is still the version of which the caller has a part (`If-Range`)."""
     if condition is None:
         return True
-    return condition.strip() == document.etag or _date(condition) == _seconds(document)
+    return condition.strip() == document.etag or _date(condition) == _last_modified(document)
 
 
-def _seconds(document: StoredDocument) -> datetime:
-    """The time of the last change, in whole seconds as in headers."""
+def _last_modified(document: StoredDocument) -> datetime:
+    """Return the time of the last change in whole seconds, the resolution of HTTP headers."""
     return document.last_modified.replace(microsecond=0)
 
 

@@ -1,7 +1,7 @@
 """The chat routes.
 
-Each resolves the protocol, reads the body and starts the turn. A stream waits for its first piece before it answers
-200, so that an early failure has its own status.
+Each resolves the protocol, reads the body and starts the turn. A streamed response waits for its first piece before the
+status 200 is sent, so that an early failure gets its own status.
 """
 
 import asyncio
@@ -31,25 +31,28 @@ from shared.wire.table import resolve
 
 @answering
 async def chat(request: Request) -> Response:
-    """`POST /chat`: one answer as a JSON document, or streamed if the body says so."""
+    """`POST /chat`: the answer as one JSON document, or as a stream if the body asks for it."""
     return await _whole_or_streamed(request, *await _start_turn(request))
 
 
 @answering
 async def ask(request: Request) -> Response:
-    """`POST /ask`: one answer to the last message alone, in the RAG chat protocol unless the route names another."""
+    """`POST /ask`: answer the last message alone, in the RAG chat protocol unless the route names another."""
     return await _whole_or_streamed(request, *await _start_turn(request, unless_pinned="rag-chat", single_turn=True))
 
 
 @answering
 async def chat_stream(request: Request) -> Response:
-    """`POST /chat/stream`: a streamed answer."""
+    """`POST /chat/stream`: the answer as a stream."""
     return await _streamed(request, *await _start_turn(request))
 
 
 @answering
 async def team_batch(request: Request) -> Response:
-    """`POST /multi-agent-chat/batch`: all agents' messages in one array, as `semantic-kernel` unless pinned."""
+    """`POST /multi-agent-chat/batch`: return all agents' messages in one array.
+
+    The protocol is `semantic-kernel` unless the route names another.
+    """
     protocol, asked, turn = await _start_turn(request, unless_pinned="semantic-kernel", team=True)
     async with cancelled_on_disconnect(request, turn):
         answer = await fold(turn.events())
@@ -58,7 +61,7 @@ async def team_batch(request: Request) -> Response:
 
 @answering
 async def team_stream(request: Request) -> Response:
-    """`POST /multi-agent-chat/stream`: each agent's message as soon as it is complete."""
+    """`POST /multi-agent-chat/stream`: stream each agent's message as soon as it is complete."""
     return await _streamed(request, *await _start_turn(request, unless_pinned="semantic-kernel", team=True))
 
 
@@ -68,9 +71,9 @@ async def _start_turn(
     """Read and check the request, and start its turn.
 
     Args:
-        request: Its route may name the protocol.
-        unless_pinned: The protocol of a route that names none; None: the body selects it.
-        single_turn: Whether to leave out the earlier messages.
+        request: The HTTP request; its route may name the protocol.
+        unless_pinned: Protocol to use if the route names none; None: the body selects it.
+        single_turn: Whether to ignore the earlier messages.
         team: Whether the team of agents answers.
     """
     name = request.path_params.get("protocol") or unless_pinned
@@ -97,7 +100,7 @@ async def _start_turn(
 
 
 def _default_protocol() -> str:
-    """`CHAT_DEFAULT_PROTOCOL`; `ai-chat`, for the error, where the settings are wrong."""
+    """Return `CHAT_DEFAULT_PROTOCOL`; if the settings are invalid, `ai-chat` for the error response."""
     try:
         return app.get_settings().chat_default_protocol
     except NotConfigured:

@@ -1,4 +1,4 @@
-"""The routes of the chat history."""
+"""Routes of the chat history."""
 
 from datetime import UTC, datetime
 
@@ -23,7 +23,7 @@ from shared.wire.request_body import JsonReader, read_body
 
 @answering
 async def list_chats(request: Request) -> Response:
-    """`GET /chat-history`: the caller's chats, newest first."""
+    """`GET /chat-history`: list the caller's chats, newest first."""
     history, owner = await _history(request)
     mode = read_mode(request.query_params.get("mode"))
     return json_response([conversation_json(chat) for chat in await history.conversations(owner, mode)])
@@ -31,7 +31,7 @@ async def list_chats(request: Request) -> Response:
 
 @answering
 async def start_chat(request: Request) -> Response:
-    """`POST /chat-history`: start a chat; answers with its entry in the list."""
+    """`POST /chat-history`: start a chat; the response is its entry in the list."""
     history, owner = await _history(request)
     body = await read_body(request.stream(), lambda: JsonReader(example=NEW_CHAT_EXAMPLE))
     return json_response(conversation_json(await history.create(owner, *parse_new_chat(body.json))), status=201)
@@ -39,7 +39,7 @@ async def start_chat(request: Request) -> Response:
 
 @answering
 async def chat_messages(request: Request) -> Response:
-    """`GET /chat-history/{id}/messages`: the messages, oldest first."""
+    """`GET /chat-history/{id}/messages`: list the messages of a chat, oldest first."""
     history, owner = await _history(request)
     messages = await history.messages(owner, request.path_params["id"])
     return json_response([message_json(message) for message in messages])
@@ -47,7 +47,7 @@ async def chat_messages(request: Request) -> Response:
 
 @answering
 async def update_chat(request: Request) -> Response:
-    """`PUT /chat-history/{id}`: add or update messages; answers with the chat's entry in the list."""
+    """`PUT /chat-history/{id}`: add or update messages; the response is the chat's entry in the list."""
     history, owner = await _history(request)
     body = await read_body(request.stream(), lambda: JsonReader(HISTORY_BODY_LIMIT, MESSAGES_EXAMPLE))
     messages = parse_messages(body.json, datetime.now(UTC))
@@ -64,7 +64,7 @@ async def delete_chat(request: Request) -> Response:
 
 
 async def _history(request: Request) -> tuple[HistoryStore, str]:
-    """The history store, and the owner of the caller's chats."""
+    """Return the history store, and the owner name of the caller's chats."""
     service = await app.get_service()
     caller = await service.identity.caller(request.headers)
     admit(request, service, caller)

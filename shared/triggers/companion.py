@@ -1,4 +1,4 @@
-"""The companion routes: forward texts and payloads to the safety service, and return its events."""
+"""Companion routes: forward texts and payloads to the safety service, and return its events."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -27,7 +27,7 @@ from shared.wire.request_body import JsonReader, read_body
 
 @answering
 async def rai_analyze(request: Request) -> Response:
-    """`POST /rai/analyze`: whether anything is blocked, and all events of the safety service."""
+    """`POST /rai/analyze`: return whether anything is blocked, and all events of the safety service."""
     analysis = await _start_analysis(request)
     events: list[SafetyEvent] = []
     async with cancelled_on_disconnect(request, analysis):
@@ -40,7 +40,7 @@ async def rai_analyze(request: Request) -> Response:
 
 @answering
 async def rai_analyze_stream(request: Request) -> Response:
-    """`POST /rai/analyze/stream`: each event as it comes."""
+    """`POST /rai/analyze/stream`: stream each event as soon as it arrives."""
     analysis = await _start_analysis(request)
     async with cancelled_on_disconnect(request, analysis):
         failure = await analysis.settled(FIRST_PIECE_TIMEOUT_SECONDS)
@@ -50,7 +50,7 @@ async def rai_analyze_stream(request: Request) -> Response:
 
 
 async def _start_analysis(request: Request) -> RunningTurn[SafetyEvent]:
-    """Read and check the request, and start to forward it."""
+    """Read and check the request, and start to forward it to the safety service."""
     service = await app.get_service()
     settings = service.settings
     deadline = asyncio.get_running_loop().time() + settings.chat_deadline_seconds
@@ -75,7 +75,7 @@ def _is_result(event: SafetyEvent | Failed) -> bool:
 
 
 async def _lines(analysis: RunningTurn[SafetyEvent]) -> AsyncGenerator[bytes]:
-    """Yield the events as lines, one piece of bytes per batch; a last line has the error, if any."""
+    """Yield the events as JSON lines, one chunk of bytes per batch; a failure is the last line."""
     async for batch in analysis.batches(KEEP_ALIVE_SECONDS):
         records = [
             error_record(event.error, event.invocation_id) if isinstance(event, Failed) else event_json(event)

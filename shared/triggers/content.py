@@ -1,4 +1,4 @@
-"""The route of the source documents that answers cite."""
+"""Route of the source documents that answers cite."""
 
 import logging
 from collections.abc import AsyncGenerator
@@ -11,7 +11,7 @@ from shared import app
 from shared.documents.serving import CHARSET_BYTES, content_headers, content_type, find_document
 from shared.errors import SwitchboardError
 from shared.identity import access_of
-from shared.triggers.byte_ranges import Asked, Part, asked_for
+from shared.triggers.byte_ranges import NotPartial, Part, select_part
 from shared.triggers.errors import answering
 
 _log = logging.getLogger("switchboard.content")
@@ -27,43 +27,43 @@ async def content(request: Request) -> Response:
     headers = content_headers(document)
     if service.settings.auth_mode != "none" or service.settings.website_auth_enabled:
         headers["cache-control"] = "private, no-cache"  # another user of the same cache may not be allowed to see it
-    match asked_for(request.method, request.headers, document):
-        case Asked.NOT_MODIFIED:
+    match select_part(request.method, request.headers, document):
+        case NotPartial.NOT_MODIFIED:
             return Response(status_code=304, headers=headers)
-        case Asked.NOTHING_THERE:
+        case NotPartial.NOT_SATISFIABLE:
             return Response(status_code=416, headers={"content-range": f"bytes */{document.size}"})
-        case Asked.WHOLE:
+        case NotPartial.WHOLE:
             part, status = Part(0, document.size), 200
         case Part() as part:
             status = 206
             headers["content-range"] = f"bytes {part.start}-{part.start + part.length - 1}/{document.size}"
     headers["content-length"] = str(part.length)
-    # The start of a text tells its charset. If the answer has it anyway, it is not read twice.
+    # The charset of a text is detected from its first bytes. They are read once if the response contains them anyway.
     has_start = request.method != "HEAD" and not part.start and part.length >= min(document.size, CHARSET_BYTES)
     if not has_start:
         headers["content-type"] = await content_type(service.documents, document, None)
     if request.method == "HEAD":
         return Response(headers=headers)
     pieces = service.documents.read(document, part.start, part.length)
-    first = await anext(pieces, b"")  # read before the status is sent, so that a failure has its own
+    first = await anext(pieces, b"")  # read before the status is sent, so that a failure gets its own status
     if has_start:
         headers["content-type"] = await content_type(service.documents, document, first)
     return _DocumentResponse(first, pieces, status, headers)
 
 
 class _DocumentResponse(StreamingResponse):
-    """Sends a document while it is read. A failure closes the connection, so that the client notices it."""
+    """Sends a document while it is read. A read failure closes the connection, so that the client notices it."""
 
     def __init__(self, first: bytes, rest: AsyncGenerator[bytes], status: int, headers: dict[str, str]) -> None:
         self._pieces = _chained(first, rest)
         super().__init__(self._pieces, status, headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the document; reading ends when sending ends, however it does."""
+        """Send the document, and stop reading it when sending ends for any reason."""
         try:
             async with aclosing(self._pieces):
                 await super().__call__(scope, receive, send)
-        except SwitchboardError as fault:  # the server closes a connection whose answer is incomplete
+        except SwitchboardError as fault:  # the server closes the connection of an incomplete response
             _log.warning("a document was cut off: %s", fault.message)
 
 

@@ -1,8 +1,8 @@
-"""Triggers for the document container: index what is uploaded, remove what is deleted.
+"""Handlers of the triggers of the document container: index uploaded documents, remove deleted ones from the index.
 
-An event only names a blob; its state is read when the event is handled, so events may come twice, late and in any
-order. A temporary failure is raised, so that the platform tries again and finally moves the message to the poison
-queue. So is a message that is not an event.
+An event only names a blob; the blob's state is read when the event is handled, so events may arrive twice, late and in
+any order. Temporary failures and messages that are not events are raised, so that the platform tries again and finally
+moves the message to the poison queue.
 """
 
 import asyncio
@@ -27,17 +27,18 @@ if TYPE_CHECKING:
 _TYPES = ("Microsoft.Storage.BlobCreated", "Microsoft.Storage.BlobDeleted")
 _SUBJECT = re.compile(r"/blobServices/default/containers/([^/]+)/blobs/(.+)", re.DOTALL)
 _HASH_DIGITS = 12
+"""Hexadecimal digits of a document's label in the log."""
 
 _log = logging.getLogger("switchboard.content")
 
 _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-"""A lock for each document that is being indexed, so that only one task writes it at a time."""
+"""One lock per document that is being indexed, so that only one task writes it at a time."""
 
 
 def watched(environment: Mapping[str, str]) -> Settings | None:
-    """The settings, if a trigger can watch the container; else None.
+    """Return the settings if a trigger can watch the container, else None.
 
-    With wrong settings there is no trigger either: messages wait in the queue until they are right.
+    Invalid settings also give None: without a trigger, messages stay in the queue until the settings are corrected.
     """
     try:
         settings = Settings.read(environment)
@@ -47,13 +48,13 @@ def watched(environment: Mapping[str, str]) -> Settings | None:
 
 
 async def handle_events(message: bytes) -> None:
-    """Index the documents that the events of a message name, or remove them from the index.
+    """Index the documents named by the events of a queue message, or remove them from the index.
 
     Args:
-        message: One event or an array of them, in Event Grid's schema or as CloudEvents 1.0, plain or in base64.
+        message: One event or an array of events, in Event Grid's schema or as CloudEvents 1.0; JSON, or JSON in base64.
 
     Raises:
-        BadRequest: the message is not such an event.
+        BadRequest: the message is not an event.
         SwitchboardError: a temporary failure.
     """
     for name in names_in(message, app.get_settings().content_container):
@@ -61,10 +62,10 @@ async def handle_events(message: bytes) -> None:
 
 
 async def handle_upload(path: str) -> None:
-    """Index an uploaded blob, and remove deleted ones from the index, since no event reports those.
+    """Index an uploaded blob, and remove deleted blobs from the index, since the blob trigger does not report them.
 
     Args:
-        path: The container's name, a slash, and the blob's name.
+        path: Path of the blob, as `container/name`.
 
     Raises:
         SwitchboardError: a temporary failure.
@@ -79,13 +80,13 @@ async def handle_upload(path: str) -> None:
 
 
 def names_in(message: bytes, container: str) -> list[str]:
-    """The names of the blobs that a message's events may name, each once.
+    """Return the possible names of the blobs in a message's events, without duplicates.
 
-    Event Grid's documentation does not say whether the subject is percent-encoded. Both readings are returned; one of
-    them then names no blob.
+    Event Grid's documentation does not say whether the subject is percent-encoded. Both the plain and the decoded name
+    are returned; a name without a blob has no effect.
 
     Raises:
-        BadRequest: it holds no events.
+        BadRequest: the message is not an event.
     """
     names: dict[str, None] = {}
     for event in _events(message):
@@ -137,10 +138,10 @@ async def _ingest(name: str, target: "Target") -> None:
             report = await ingest_stored(name, target)
     except SwitchboardError as fault:
         _log.warning("document %s cannot be indexed now: %s", _label(name), fault.message)
-        raise fault.with_traceback(None) from None  # the cause may contain the name of the document
+        raise fault.with_traceback(None) from None  # the cause may contain the document's name, which is confidential
     _log.info("document %s: %s", _label(name), f"{report.outcome} {report.detail}".rstrip())
 
 
 def _label(name: str) -> str:
-    """A document's label in the log: a hash, since its name may be confidential."""
+    """Return the document's label in the log: a hash of its name, since the name may be confidential."""
     return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:_HASH_DIGITS]

@@ -1,4 +1,4 @@
-"""Responses that all handlers share: JSON documents, and errors in the shape of the request's protocol."""
+"""Responses that all handlers use: JSON documents, and errors in the shape of the request's protocol."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -17,7 +17,10 @@ type Handler = Callable[[Request], Awaitable[Response]]
 
 
 def answering(handler: Handler) -> Handler:
-    """Decorate a handler so that every exception becomes a response. Else the worker sends a 500 without a body."""
+    """Decorate a handler: every exception becomes an error response, and limits are added to each response.
+
+    Without it, the worker sends a 500 without a body.
+    """
 
     @wraps(handler)
     async def answer(request: Request) -> Response:
@@ -29,7 +32,7 @@ def answering(handler: Handler) -> Handler:
         except SwitchboardError as error:
             return _error_response(error, request)
         except ClientDisconnect:
-            return Response(status_code=400)  # no client is left to read it
+            return Response(status_code=400)  # the client has disconnected and cannot read it
         except Exception as error:  # noqa: BLE001 (this is the outer edge, and log_fault logs it)
             log_fault(error, invocation_id(request))
             return _error_response(InternalError(), request)
@@ -38,13 +41,13 @@ def answering(handler: Handler) -> Handler:
 
 
 def json_response(document: Json, status: int = 200) -> Response:
-    """A JSON document as a response that must not be cached."""
+    """Make a response with a JSON document, which must not be cached."""
     headers = {"cache-control": "no-store"}
     return Response(encode_json(document), status_code=status, headers=headers, media_type="application/json")
 
 
 def _error_response(error: SwitchboardError, request: Request) -> Response:
-    """The error in the shape of the request's protocol; of `ai-chat` if it is not resolved."""
+    """Make an error response in the shape of the request's protocol, or of `ai-chat` if none is resolved yet."""
     protocol: Protocol = getattr(request.state, "protocol", AI_CHAT)
     response = json_response(protocol.error(error, invocation_id(request)), status=error.status)
     if isinstance(error, RateLimited):
@@ -55,5 +58,5 @@ def _error_response(error: SwitchboardError, request: Request) -> Response:
 
 
 def invocation_id(request: Request) -> str:
-    """The platform's id of this invocation. The worker always sets it."""
+    """Return the platform's id of this invocation, from a header that the worker always sets."""
     return request.headers["x-ms-invocation-id"]

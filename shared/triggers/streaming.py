@@ -1,4 +1,4 @@
-"""Streamed responses of a running turn, and the end of the turn when the caller disconnects."""
+"""Streams the response of a running turn, and cancels the turn when the caller disconnects."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -10,13 +10,13 @@ from starlette.types import Receive, Scope, Send
 from shared.core.running_turn import RunningTurn
 
 FIRST_PIECE_TIMEOUT_SECONDS = 2.0
-"""How long the status waits for the first piece of an answer, in seconds."""
+"""Longest wait for the first piece of an answer before the status is sent, in seconds."""
 KEEP_ALIVE_SECONDS = 15.0
-"""Seconds of silence before a stream sends a keep-alive: Azure cuts idle responses."""
+"""Time without a record after which a stream sends a keep-alive, in seconds: Azure closes idle responses."""
 
 
 class TurnResponse[Event](StreamingResponse):
-    """Streams a turn and owns it: the turn ends when sending ends, however it does."""
+    """Streams a turn and owns it: the turn is cancelled when sending ends for any reason."""
 
     def __init__(self, body: AsyncGenerator[bytes], content_type: str, turn: RunningTurn[Event]) -> None:
         super().__init__(body, headers={"content-type": content_type, "cache-control": "no-cache"})

@@ -1,7 +1,7 @@
-"""Warm-up: loads what the first request needs, at the warm-up trigger and the first health check.
+"""Loads modules and opens parts before the first request needs them: at the warm-up trigger or first health check.
 
 Only the parts that the settings select are loaded. A failure ends the warm-up with a log entry; the request that needs
-the part meets it again, and answers with its status.
+the part fails with the same error, and its status goes to the caller.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ _warming: asyncio.Task[None] | None = None
 
 
 async def warm_up() -> None:
-    """Build the service, open its parts, and import what requests import late."""
+    """Build the service, open its parts, and import the modules that are otherwise imported at the first request."""
     started = time.monotonic()
     try:
         service = await app.get_service()
         await asyncio.gather(service.load(), service.check())
     except SwitchboardError as error:
         _log.warning("not warmed up: %s", error.message)
-    except Exception as error:  # noqa: BLE001 (a request meets the same failure and answers with it)
+    except Exception as error:  # noqa: BLE001 (the request that needs the part reports the same failure)
         _log.warning("not warmed up: %s", type(error).__name__)
     else:
         _log.info("warmed up in %.0f ms", (time.monotonic() - started) * 1000)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.documents import StoredDocument
-from shared.triggers.byte_ranges import Asked, Part, asked_for
+from shared.triggers.byte_ranges import NotPartial, Part, select_part
 
 CHANGED = "Sat, 21 Nov 2026 10:11:12 GMT"
 BEFORE, AFTER = "Sat, 21 Nov 2026 10:11:11 GMT", "Sun, 22 Nov 2026 10:11:12 GMT"
@@ -32,38 +32,38 @@ def document(size: int = 100) -> StoredDocument:
         ("BYTES=0-9", Part(0, 10)),
         (" bytes = 0-9 ", Part(0, 10)),
         ("bytes=007-008", Part(7, 2)),
-        ("bytes=100-", Asked.NOTHING_THERE),
-        ("bytes=100-200", Asked.NOTHING_THERE),
-        ("bytes=99999999999999999999999-", Asked.NOTHING_THERE),
-        ("bytes=-0", Asked.NOTHING_THERE),
-        ("bytes=9-0", Asked.WHOLE),
-        ("bytes=200-150", Asked.WHOLE),
-        ("bytes=0-9,20-29", Asked.WHOLE),
-        ("bytes=", Asked.WHOLE),
-        ("bytes=-", Asked.WHOLE),
-        ("bytes=a-b", Asked.WHOLE),
-        ("bytes=1.5-2", Asked.WHOLE),
-        ("bytes=--5", Asked.WHOLE),
-        ("bytes=+1-5", Asked.WHOLE),
-        ("bytes=٣-٤", Asked.WHOLE),
-        ("bytes=" + "9" * 6000 + "-", Asked.WHOLE),
-        ("items=0-9", Asked.WHOLE),
-        ("0-9", Asked.WHOLE),
-        ("", Asked.WHOLE),
+        ("bytes=100-", NotPartial.NOT_SATISFIABLE),
+        ("bytes=100-200", NotPartial.NOT_SATISFIABLE),
+        ("bytes=99999999999999999999999-", NotPartial.NOT_SATISFIABLE),
+        ("bytes=-0", NotPartial.NOT_SATISFIABLE),
+        ("bytes=9-0", NotPartial.WHOLE),
+        ("bytes=200-150", NotPartial.WHOLE),
+        ("bytes=0-9,20-29", NotPartial.WHOLE),
+        ("bytes=", NotPartial.WHOLE),
+        ("bytes=-", NotPartial.WHOLE),
+        ("bytes=a-b", NotPartial.WHOLE),
+        ("bytes=1.5-2", NotPartial.WHOLE),
+        ("bytes=--5", NotPartial.WHOLE),
+        ("bytes=+1-5", NotPartial.WHOLE),
+        ("bytes=٣-٤", NotPartial.WHOLE),
+        ("bytes=" + "9" * 6000 + "-", NotPartial.WHOLE),
+        ("items=0-9", NotPartial.WHOLE),
+        ("0-9", NotPartial.WHOLE),
+        ("", NotPartial.WHOLE),
     ],
 )
-def test_a_range_is_what_it_says_or_nothing_at_all(header: str, asked: Part | Asked) -> None:
-    assert asked_for("GET", {"range": header}, document()) == asked
+def test_a_range_is_what_it_says_or_nothing_at_all(header: str, asked: Part | NotPartial) -> None:
+    assert select_part("GET", {"range": header}, document()) == asked
 
 
 @pytest.mark.parametrize("header", ["bytes=0-", "bytes=0-0", "bytes=-1"])
 def test_an_empty_document_has_no_part(header: str) -> None:
-    assert asked_for("GET", {"range": header}, document(0)) is Asked.NOTHING_THERE
-    assert asked_for("GET", {}, document(0)) is Asked.WHOLE
+    assert select_part("GET", {"range": header}, document(0)) is NotPartial.NOT_SATISFIABLE
+    assert select_part("GET", {}, document(0)) is NotPartial.WHOLE
 
 
 def test_only_get_has_ranges() -> None:
-    assert asked_for("HEAD", {"range": "bytes=0-9"}, document()) is Asked.WHOLE
+    assert select_part("HEAD", {"range": "bytes=0-9"}, document()) is NotPartial.WHOLE
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_only_get_has_ranges() -> None:
 )
 def test_what_the_caller_has_is_not_sent_again(headers: dict[str, str], *, known: bool) -> None:
     for method in ("GET", "HEAD"):
-        assert asked_for(method, headers, document()) is (Asked.NOT_MODIFIED if known else Asked.WHOLE)
+        assert select_part(method, headers, document()) is (NotPartial.NOT_MODIFIED if known else NotPartial.WHOLE)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_the_caller_has_is_not_sent_again(headers: dict[str, str], *, known
 )
 def test_a_part_of_another_version_is_not_continued(condition: str, *, counts: bool) -> None:
     headers = {"range": "bytes=10-", "if-range": condition}
-    assert asked_for("GET", headers, document()) == (Part(10, 90) if counts else Asked.WHOLE)
+    assert select_part("GET", headers, document()) == (Part(10, 90) if counts else NotPartial.WHOLE)
 
 
 TEXTS = st.text() | st.from_regex(r"bytes=[0-9]{0,25}-[0-9]{0,25}", fullmatch=True) | st.just(CHANGED)
@@ -119,8 +119,8 @@ TEXTS = st.text() | st.from_regex(r"bytes=[0-9]{0,25}-[0-9]{0,25}", fullmatch=Tr
     st.integers(0, 200),
 )
 def test_whatever_the_headers_are_a_part_lies_in_the_document(headers: dict[str, str], size: int) -> None:
-    match asked_for("GET", headers, document(size)):
+    match select_part("GET", headers, document(size)):
         case Part(start, length):
             assert 0 <= start < start + length <= size
-        case Asked():
+        case NotPartial():
             pass
