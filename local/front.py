@@ -150,12 +150,12 @@ class Front:
 
 
 def _is_preflight(method: str, headers: Mapping[str, str]) -> bool:
-    """Tell whether a browser asks for permission rather than for the thing itself."""
+    """Tell whether a request is a browser's CORS preflight."""
     return method == "OPTIONS" and "Origin" in headers and "Access-Control-Request-Method" in headers
 
 
 def _preflight_headers(cors: Cors, headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the permission, empty where the origin is not allowed."""
+    """Return the headers that give permission; none if the origin is not allowed."""
     allowed = _cors_headers(cors, headers)
     if "Access-Control-Allow-Origin" in allowed:
         allowed["Access-Control-Allow-Methods"] = headers["Access-Control-Request-Method"]
@@ -165,7 +165,7 @@ def _preflight_headers(cors: Cors, headers: Mapping[str, str]) -> dict[str, str]
 
 
 def _cors_headers(cors: Cors, headers: Mapping[str, str]) -> dict[str, str]:
-    """Return what lets the caller's page read an answer, empty without CORS or without an origin."""
+    """Return the headers that let the caller's page read an answer; none without CORS or without an origin."""
     origin = headers.get("Origin")
     if not cors.origins or origin is None:
         return {}

@@ -21,17 +21,17 @@ type WhenAsked = Callable[[Callable[[], object] | None], None]
 
 HTTP_TRIGGER = "httpTrigger"
 STOP_SECONDS = 3.0
-"""For giving back to their queues what is being worked on."""
+"""Seconds for returning unfinished messages to their queues."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says."""
+    """Options of the command line."""
 
     directory: Path
     """Where `function_app.py` is; becomes the current directory, as under Core Tools."""
     port: int | None
-    """Over `PORT` and `Host.LocalHttpPort`; None leaves it to these, 0 takes any free one."""
+    """Port to listen on; None: `PORT` or `Host.LocalHttpPort` decides; 0: any free port."""
     question: str
     """For the `curl` line; empty for none."""
 

@@ -21,7 +21,7 @@ class Record(SimpleNamespace):
 
 
 class Status(Record):
-    """What became of something, with the library's names."""
+    """Outcome of a request to the library, with the library's names."""
 
     Success = "success"
     Failure = "failure"
@@ -38,11 +38,11 @@ _MESSAGES = (
     *("InvocationResponse", "ParameterBinding", "TypedData", "RpcException"),
 )
 PROTOS = SimpleNamespace(StatusResult=Status, BindingInfo=_BindingInfo, **dict.fromkeys(_MESSAGES, Record))
-"""What the library takes for the generated protobuf module."""
+"""Stands for the generated protobuf module."""
 
 
 class _OneOf(Record):
-    """A message with a `oneof`: answers which of its fields is set."""
+    """A message with a `oneof`; it knows which of its fields is set."""
 
     def __init__(self, which: str | None, **fields: object) -> None:
         super().__init__(**fields)
@@ -59,7 +59,7 @@ class Function:
     name: str
     """Unique in the app."""
     function_id: str
-    """What the worker knows it by."""
+    """The worker's id of it."""
     binding: Mapping[str, object]
     """The trigger's: `type`, `name` (the handler's parameter that takes the data), and what the type needs."""
 
@@ -81,7 +81,7 @@ class Function:
 
     @property
     def source(self) -> str | None:
-        """What this host polls for it, in words; None where it does not."""
+        """The queue or container that this host polls for it, in words; None if it polls nothing."""
         if self.trigger == "queueTrigger":
             return f"queue {self.text('queueName')}"
         return f"container {self.container}" if self.container else None
@@ -93,7 +93,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class HttpData:
-    """What an HTTP trigger gets; everything else is in the HTTP request that is sent on beside the invocation."""
+    """Data of an HTTP trigger; everything else is in the HTTP request, which is sent to the worker separately."""
 
     method: str
     """As sent."""
@@ -112,9 +112,9 @@ class Call:
     function: Function
     """What to invoke."""
     data: HttpData | str | bytes
-    """What the trigger has for it."""
+    """The data that the trigger passes to the function."""
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What is known about the data, by the host's names for it."""
+    """Facts about the data, by the host's names for them."""
     trace_parent: str = ""
     """The `traceparent` header, or empty."""
     trace_state: str = ""
@@ -122,7 +122,7 @@ class Call:
 
 
 def read_function(name: str, function_id: str, raw_bindings: Sequence[str]) -> Function:
-    """Find the trigger among the bindings that the worker tells of."""
+    """Find the trigger among the bindings that the worker lists."""
     bindings = [cast("dict[str, object]", json.loads(binding)) for binding in raw_bindings]
     return Function(name, function_id, next(each for each in bindings if str(each["type"]).lower().endswith("trigger")))
 
@@ -147,11 +147,11 @@ def invocation(call: Call) -> Record:
 
 
 async def succeeds(call: Call, invoke: Callable[[Call], Future[bool]]) -> bool:
-    """Invoke a function, and log what becomes of it.
+    """Invoke a function, log how it ended, and return whether it succeeded.
 
     Args:
         call: what to invoke.
-        invoke: starts an invocation in the worker, and tells whether it succeeded.
+        invoke: starts an invocation in the worker; its result says whether it succeeded.
     """
     began = time.monotonic()
     outcome = "cancelled"

@@ -81,6 +81,7 @@ async def guard(
         ContentFiltered: the question or the answer is forbidden; with `enforce`.
         SwitchboardError: an error of the turn; with `enforce` and `block` also the fault of a check.
     """
+    # Not made before the first event is asked for: it starts the check of the question.
     async with aclosing(_GuardedTurn(request, context, rules, team=team).events(events)) as shown:
         async for event in shown:
             yield event
