@@ -1,8 +1,8 @@
 """Reads the team and its agents from a YAML file (DESIGN, 'Multi-agent').
 
-All faults of the file are reported at once: each is one sentence with the line and what is accepted there. Values are
+All faults of the file are reported at once: each is one sentence with the line and the accepted values. Values are
 read as text and converted to the type of their field, so that a name such as `yes` or `2024` needs no quotes. Tags and
-aliases are refused, so that nothing in the file can run.
+aliases are refused, so that the file cannot create objects or expand to a huge structure.
 """
 
 import re
@@ -21,21 +21,22 @@ if TYPE_CHECKING:
     import yaml
 
 _MOST_BYTES = 100_000
+"""Maximum size of the file, in bytes."""
 _MOST_FAULTS = 10
-"""Faults that one error message names."""
+"""Maximum number of faults in one error message."""
 
 
 class Pattern(StrEnum):
-    """How a team works."""
+    """Order in which the agents of a team answer."""
 
     CONCURRENT = "concurrent"
-    """All answer the user at once."""
+    """All agents answer the user at the same time."""
     SEQUENTIAL = "sequential"
-    """One after the other; each sees what those before it said."""
+    """Agents answer one after the other; each sees the messages of those before it."""
     GROUP_CHAT = "group_chat"
-    """They take turns until they are done."""
+    """Agents take turns until one ends the chat or `max_rounds` is reached."""
     HANDOFF = "handoff"
-    """One passes the user on to another."""
+    """One agent answers, and can hand the conversation over to another."""
 
 
 class _Definition(BaseModel):
@@ -46,9 +47,9 @@ class Team(_Definition):
     """How the agents work together."""
 
     pattern: Pattern
-    """Who answers when, and who sees what."""
+    """Order in which the agents answer, and which messages each of them sees."""
     max_rounds: int = Field(default=6, ge=1, le=50)
-    """The most messages of a group chat, and of a handoff; 1 to 50."""
+    """Maximum number of messages in a group chat or a handoff; 1 to 50."""
 
 
 class AgentDefinition(_Definition):
@@ -57,13 +58,13 @@ class AgentDefinition(_Definition):
     name: str = Field(pattern=r"^[^\W_]([\w -]*[\w-])?$", max_length=50)
     """Author of its messages, and its name for other agents."""
     instructions: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
-    """Its task and how it should answer, for the model to read."""
+    """System prompt of the agent: its task, and how it should answer."""
     tools: tuple[Literal["search"], ...] = ()
-    """Tools that it can use: `search` finds passages of the documents."""
+    """Tools that the agent can use: `search` finds passages of the documents."""
     temperature: float | None = Field(default=None, ge=0, le=2)
     """0 to 2; None: the model's default."""
     model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
-    """Another model, or deployment, of the configured service; None: the one that answers single chat."""
+    """Model or deployment of the configured service; None: the same as for chat without agents."""
 
 
 class Agents(_Definition):
@@ -76,8 +77,8 @@ class Agents(_Definition):
 
     @field_validator("agents")
     @classmethod
-    def _some(cls, agents: tuple[AgentDefinition, ...]) -> tuple[AgentDefinition, ...]:
-        # Not by `Field`, which does not count the agents that have faults.
+    def _check_count(cls, agents: tuple[AgentDefinition, ...]) -> tuple[AgentDefinition, ...]:
+        # A limit in `Field` would not count agents that have faults themselves.
         if not 1 <= len(agents) <= 50:
             raise ValueError
         return agents
@@ -101,11 +102,11 @@ type _Place = tuple[str | int, ...]
 
 
 def load_agents(path: Path) -> Agents:
-    """Read the team that a file defines.
+    """Read a team and its agents from a file.
 
     Raises:
-        NotConfigured: the file cannot be read or has faults; one sentence for each. Callers of the app can read them,
-            so they name the file without its folder.
+        NotConfigured: the file cannot be read or has faults. The message has one sentence per fault; callers of the app
+            can read it, so it names the file without its folder.
     """
     file = _DefinitionFile(path)
     content = file.read()
@@ -121,7 +122,7 @@ def load_agents(path: Path) -> Agents:
 
 
 class _DefinitionFile:
-    """Reads a YAML file into plain values, and keeps the line of each."""
+    """Reads a YAML file into plain values, and records the line of each value."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -129,13 +130,13 @@ class _DefinitionFile:
         self.lines: dict[_Place, int] = {(): 1}
         """Line of each value; lines count from 1."""
         self.faults: list[tuple[int, str]] = []
-        """Line and sentence for each part of the file that is YAML but not accepted."""
+        """Line and sentence of each part that is valid YAML but not accepted."""
 
     def read(self) -> dict[str, Json]:
-        """The file's content, all scalars as text.
+        """Return the file's content, with all scalars as text.
 
         Raises:
-            NotConfigured: it cannot be read, or is no YAML mapping.
+            NotConfigured: the file cannot be read, or is not a YAML mapping.
         """
         import yaml
 
@@ -216,7 +217,7 @@ _PLAIN_TAGS = frozenset({"str", "int", "float", "bool", "null", "timestamp", "se
 
 
 def _fault(kind: str, place: _Place, lines: dict[_Place, int]) -> tuple[int, str]:
-    """Line and sentence for an error that pydantic found at a place."""
+    """Make the line and the sentence for an error that pydantic reports."""
     key = next(part for part in reversed(place) if isinstance(part, str))
     if kind == "missing":
         return lines[place[:-1]], f"`{key}` is missing; it should be {_ACCEPTED[key]}"
@@ -227,7 +228,7 @@ def _fault(kind: str, place: _Place, lines: dict[_Place, int]) -> tuple[int, str
 
 
 def _similar_names(content: dict[str, Json], lines: dict[_Place, int]) -> Iterator[tuple[int, str]]:
-    """Find agents whose names are so alike that models or readers could confuse them."""
+    """Find agents with the same or almost the same name, which models or readers could confuse."""
     agents = content.get("agents")
     seen: set[str] = set()
     for index, agent in enumerate(agents if isinstance(agents, list) else []):

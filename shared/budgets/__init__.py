@@ -1,7 +1,7 @@
-"""Budgets: how much each caller, and all callers together, may use: requests a minute and tokens a day.
+"""Budgets: limits of requests per minute and tokens per day, for each caller and for all callers together.
 
-`ledger` counts in the process. `shared_counts` adds what other instances counted, through a table. `model` caps each
-model call and reports its tokens. Nothing here waits for anything.
+`ledger` counts in the process. `shared_counts` adds the counts of other instances, through a table. `model` limits the
+size of each model call and counts its tokens. No request waits for the table.
 """
 
 import time
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a caller, or all callers together, may use. 0: no limit."""
+    """The limits of one caller, or of all callers together; 0: no limit."""
 
     requests: int = 0
-    """In any 60 seconds."""
+    """Requests in any 60 seconds."""
     tokens: int = 0
-    """In a day (UTC), prompts and answers together."""
+    """Tokens in a day (UTC), of prompts and answers together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time, which tests pass in."""
+    """The clocks that budgets use; tests pass in their own."""
 
     monotonic: Callable[[], float] = time.monotonic
-    """Seconds that never jump, for the minute."""
+    """Monotonic time in seconds, for limits per minute."""
     utc: Callable[[], float] = time.time
-    """Unix seconds, for the day."""
+    """Unix time in seconds, for limits per day."""

@@ -1,4 +1,4 @@
-"""Counts requests and tokens, of each caller and of all, in the memory of this process."""
+"""Counts requests and tokens of each caller, and of all callers together, in the memory of this process."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping
@@ -11,43 +11,44 @@ from shared.budgets.standing import DAY, MINUTE, Standing, limit_headers
 from shared.errors import RateLimited
 
 _MOST_CALLERS = 10_000
-"""Callers that are remembered; of more the one that called longest ago is forgotten, with what it used."""
+"""Maximum number of callers with counts in memory; beyond it, the least recently seen caller is forgotten."""
 _MOST_SHARED = 1_000
-"""Callers that other instances are told of: those that used most. Their counts fit in one property of an entity."""
+"""Number of callers whose counts other instances get: those with the highest counts, as many as fit in one property
+of a table entity."""
 _STEP_SECONDS = 5
-"""Requests are counted in steps of the minute, so that a caller takes little memory whatever its limit is."""
+"""Length of the steps of a minute in which requests are counted, in seconds. Steps keep the memory per caller small."""
 _STEPS = MINUTE // _STEP_SECONDS + 1
-"""Steps that reach into the last minute: the oldest of them counts until all of it is over."""
+"""Number of steps that overlap the last minute; the oldest counts until it is entirely over."""
 ALL = "*"
-"""Stands for all callers together among digests of callers."""
+"""Key of all callers together, among the digests of callers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What callers used, by the digests of their keys; `ALL` is all of them together."""
+    """Requests and tokens by caller, keyed by the digest of the caller's key; `ALL` has the totals."""
 
     requests: Mapping[str, float] = field(default_factory=dict[str, float])
-    """In the last minute."""
+    """Requests in the last minute."""
     tokens: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Today (UTC)."""
+    """Tokens of the current day (UTC)."""
 
 
 class Account:
-    """What one caller, or all callers together, used at this instance."""
+    """Requests and tokens of one caller, or of all callers together, at this instance."""
 
     __slots__ = ("_day", "_steps", "_tokens", "digest", "requests")
 
     def __init__(self, digest: str) -> None:
         self.digest = digest
-        """Names the caller to other instances."""
+        """Identifies the caller in the counts that are shared with other instances."""
         self.requests = 0
-        """Requests in the last minute, as of the last look at it."""
+        """Requests in the last minute, as of the last call of `requests_at` or `count_request`."""
         self._steps: deque[list[int]] = deque()
         self._tokens = 0
         self._day = 0
 
     def requests_at(self, now: float) -> int:
-        """Requests in the minute before a moment, and up to a step longer ago."""
+        """Return the requests in the minute before `now`, and up to one step longer."""
         oldest = int(now // _STEP_SECONDS) - _STEPS
         while self._steps and self._steps[0][0] <= oldest:
             self.requests -= self._steps.popleft()[1]
@@ -62,11 +63,11 @@ class Account:
         self.requests += 1
 
     def frees_in(self, now: float) -> float:
-        """Seconds until the oldest requests no longer count."""
+        """Return the seconds until the oldest requests no longer count."""
         return (self._steps[0][0] + _STEPS) * _STEP_SECONDS - now if self._steps else float(_STEP_SECONDS)
 
     def tokens_on(self, day: int) -> int:
-        """Tokens of a day."""
+        """Return the tokens of a day."""
         return self._tokens if day == self._day else 0
 
     def count_tokens(self, count: int, day: int) -> None:
@@ -79,10 +80,10 @@ class Ledger:
     """Admits requests within the limits.
 
     Args:
-        caller: What each caller may use.
-        everybody: What all callers together may use.
-        clock: The time.
-        most_callers: How many callers are remembered.
+        caller: Limits of each caller.
+        everybody: Limits of all callers together.
+        clock: Source of the time.
+        most_callers: Maximum number of callers with counts in memory.
     """
 
     def __init__(
@@ -97,10 +98,10 @@ class Ledger:
         self._elsewhere = Counts()
         self._elsewhere_at = 0.0
         self.changed: Callable[[], None] | None = None
-        """Called after each count, for those who tell other instances."""
+        """Called after each count; `SharedCounts` sets it."""
 
     def admit(self, key: str) -> "Admission":
-        """Count a request of a caller, unless a limit is reached."""
+        """Count a request of a caller, unless a limit is reached; the result has the refusal then."""
         account = self._account(key)
         reached = next((one for one in self.standings(account) if one.remaining < 1), None)
         if reached is None:
@@ -112,7 +113,7 @@ class Ledger:
         return Admission(self, key, account, reached.refusal() if reached else None)
 
     def reserve(self, key: str, tokens: int) -> None:
-        """Count tokens that a model call for a caller may take.
+        """Count the maximum of tokens that a model call for a caller may use, before the call.
 
         Raises:
             RateLimited: no tokens are left; nothing is counted.
@@ -123,7 +124,7 @@ class Ledger:
         self.spend(key, tokens)
 
     def spend(self, key: str, tokens: int) -> None:
-        """Count tokens that a caller used; negative: fewer were used than had been counted."""
+        """Count tokens of a caller; a negative number corrects a count that was too high."""
         day = self.today
         self._account(key).count_tokens(tokens, day)
         self._all.count_tokens(tokens, day)
@@ -132,11 +133,11 @@ class Ledger:
 
     @property
     def today(self) -> int:
-        """The day (UTC), counted from 1970."""
+        """The current day (UTC), in days since 1970."""
         return int(self._clock.utc() // DAY)
 
     def standings(self, account: Account) -> Iterator[Standing]:
-        """Each limit that is set, with what is left of it for a caller."""
+        """Yield the standing of a caller in each limit that is set."""
         now, utc = self._clock.monotonic(), self._clock.utc()
         day = int(utc // DAY)
         fading = max(0.0, 1 - (now - self._elsewhere_at) / MINUTE)
@@ -150,7 +151,7 @@ class Ledger:
                 yield Standing("tokens", of_all, limits.tokens, used, (day + 1) * DAY - utc)
 
     def counts(self) -> Counts:
-        """What callers used at this instance: those that used most, and all together."""
+        """Return the counts of this instance: of the callers with the highest counts, and the totals."""
         now, day = self._clock.monotonic(), self.today
         accounts = self._accounts.values()
         requests = {one.digest: count for one in accounts if (count := one.requests_at(now))}
@@ -161,7 +162,7 @@ class Ledger:
         )
 
     def learn(self, elsewhere: Counts) -> None:
-        """Take over what callers used at the other instances until now; requests fade within a minute."""
+        """Replace the counts of the other instances; their requests then fade to 0 within a minute."""
         self._elsewhere = elsewhere
         self._elsewhere_at = self._clock.monotonic()
 
@@ -178,25 +179,25 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What became of one request."""
+    """The ledger's decision on one request."""
 
     ledger: Ledger
-    """Who decided."""
+    """The ledger that counts the request."""
     key: str
-    """The caller."""
+    """Key of the caller."""
     account: Account
-    """What the caller used."""
+    """Counts of the caller."""
     refusal: RateLimited | None
-    """Why it is refused; None: it is admitted."""
+    """The error, if the request is refused; None if it is admitted."""
 
     def reserve(self, tokens: int) -> None:
-        """Count tokens that a model call may take; see `TokenMeter`."""
+        """Count the maximum of tokens that a model call may use; see `TokenMeter`."""
         self.ledger.reserve(self.key, tokens)
 
     def correct(self, difference: int) -> None:
-        """Count the difference to what it took; see `TokenMeter`."""
+        """Count the difference between the tokens used and those reserved; see `TokenMeter`."""
         self.ledger.spend(self.key, difference)
 
     def headers(self) -> dict[str, str]:
-        """What is left now, for the answer's headers."""
+        """Return the rate limit headers of the response, with the remaining amounts of now."""
         return limit_headers(self.ledger.standings(self.account))

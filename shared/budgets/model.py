@@ -1,4 +1,4 @@
-"""A model whose calls are capped, and whose tokens are counted while somebody counts them."""
+"""Limits the size of each model call, and counts its tokens in the caller's budget."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -12,12 +12,12 @@ from shared.events import Usage
 
 
 class CappedModel:
-    """A `ChatModel` whose prompts and answers have a largest size.
+    """A `ChatModel` with a maximum size of prompts and answers.
 
     Args:
-        model: What answers.
-        max_tokens: The longest answer, in tokens; a call may ask for a shorter one.
-        max_prompt_tokens: The longest prompt, in tokens.
+        model: The model to call.
+        max_tokens: Maximum length of an answer, in tokens; a call may ask for less.
+        max_prompt_tokens: Maximum length of a prompt, in estimated tokens.
     """
 
     def __init__(self, model: ChatModel, max_tokens: int, max_prompt_tokens: int) -> None:
@@ -27,10 +27,10 @@ class CappedModel:
         self._max_prompt_tokens = max_prompt_tokens
 
     def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield the model's answer as it comes; see `ChatModel.stream`.
+        """Yield the model's events as they arrive; see `ChatModel.stream`.
 
         Raises:
-            TooLarge: the prompt is too long; the model has not been asked.
+            TooLarge: the prompt is too long; the model was not called.
         """
         prompt = self._checked(request.messages)
         longest = self._max_tokens if request.max_tokens is None else min(self._max_tokens, request.max_tokens)
@@ -42,7 +42,7 @@ class CappedModel:
         return await self._model.check()
 
     def _checked(self, messages: Sequence[Message]) -> int:
-        """The tokens of a prompt that may be sent."""
+        """Return the estimated tokens of a prompt; raise TooLarge if they are over the limit."""
         count = sum(estimate_tokens(message) + estimate_attached_tokens(message) for message in messages)
         if count > self._max_prompt_tokens:
             raise TooLarge(
@@ -57,9 +57,9 @@ async def _counted(
 ) -> AsyncGenerator[ModelEvent]:
     """Pass on the events of a call, and count its tokens.
 
-    The prompt and the longest answer are counted before, so that calls at the same time cannot overdraw a budget
-    together. In the end that is corrected to the service's own count, or to an estimate where the call was given up or
-    the service does not count.
+    The prompt and the longest possible answer are counted before the call, so that parallel calls cannot exceed a
+    budget together. At the end the count is corrected to the service's own, or to an estimate if the call was cancelled
+    or the service reports no usage.
 
     Raises:
         RateLimited: no tokens are left for the call.

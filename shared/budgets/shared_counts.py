@@ -1,14 +1,15 @@
-"""Adds up what is used at all instances, through a table. Imports `azure.data.tables`: import it late.
+"""Adds up the counts of all instances, through a table. Imports `azure.data.tables`: import it late.
 
-Each instance has one entity a day, which only it writes:
+Each instance has one entity per day, which only it writes:
 
     PartitionKey  the day (UTC), such as 20261122
     RowKey        the instance, a name of this process
     counts        its `Counts` in MessagePack
 
-An entity holds whole counts, not what was added, so a write that is repeated or lost changes nothing, and writers never
-meet. What was used at the others is the sum of their entities. No request waits for any of this: a task that runs
-while requests come writes and reads every few seconds. If the table fails, each instance counts for itself.
+An entity holds total counts, not increments, so a repeated write has no effect, the next write makes up for a lost one,
+and writers never conflict. The counts of the other instances are the sum of their entities. No request waits for the
+table: a background task reads and writes every `SYNC_SECONDS` while requests arrive. If the table fails, each instance
+uses only its own counts.
 """
 
 import asyncio
@@ -32,26 +33,27 @@ from shared.outbound.azure_service.signing_in import app_identity
 from shared.settings import Settings
 
 TABLE = "SwitchboardBudgets"
-"""The table's name; it is made at the first use."""
+"""Name of the table, which is created at the first use."""
 SYNC_SECONDS = 3.0
-"""Between two exchanges."""
+"""Interval between two exchanges with the table, in seconds."""
 _EXCHANGE_TIMEOUT_SECONDS = 10.0
+"""Time limit for one exchange with the table, in seconds."""
 _KEPT_DAYS = 2
-"""Entities of earlier days are removed; a day more than is needed, as the clocks of instances differ."""
+"""Days, including today, whose entities are kept; one more than needed, since the clocks of instances differ."""
 _MOST_REMOVED = 1_000
-"""Entities of earlier days that are removed at once."""
+"""Maximum number of entities of earlier days that one exchange removes."""
 _RETRIES: dict[str, Any] = {"retry_total": 1, "connection_timeout": 5, "read_timeout": 5}
 
 _log = logging.getLogger("switchboard.budgets")
 
 
 class SharedCounts:
-    """Keeps a ledger in step with those of other instances.
+    """Exchanges the counts of a ledger with those of other instances.
 
     Args:
-        ledger: What counts here.
-        client: Knows the account, and how to sign in.
-        credential: What signs the client in, if it is to be closed with it.
+        ledger: The ledger of this instance.
+        client: Client of the table.
+        credential: Credential of the client, if it has to be closed with it.
     """
 
     def __init__(self, ledger: Ledger, client: TableClient, credential: AsyncTokenCredential | None = None) -> None:
@@ -63,14 +65,14 @@ class SharedCounts:
         self._is_failing = False
         self._cleared: date | None = None
         self._task: asyncio.Task[None] | None = None
-        ledger.changed = self._soon
+        ledger.changed = self._exchange_soon
 
     @classmethod
     def from_settings(cls, settings: Settings, ledger: Ledger) -> "SharedCounts":
-        """Through the table that the settings name.
+        """Use the table that the settings name.
 
         Raises:
-            NotConfigured: AzureWebJobsStorage is no connection string.
+            NotConfigured: AzureWebJobsStorage is not a connection string.
         """
         if settings.limit_table_endpoint:
             return cls.at(settings.limit_table_endpoint, ledger)
@@ -79,16 +81,16 @@ class SharedCounts:
 
     @classmethod
     def at(cls, endpoint: str, ledger: Ledger) -> "SharedCounts":
-        """Through the tables of an account, by its address, with the app's identity."""
+        """Use the tables of a storage account, given its endpoint, with the app's identity."""
         credential = app_identity()
         return cls(ledger, TableClient(endpoint, TABLE, credential=credential, **_RETRIES), credential)
 
     @classmethod
     def of(cls, connection_string: str, ledger: Ledger) -> "SharedCounts":
-        """Through the tables of an account, by its connection string.
+        """Use the tables of a storage account, given its connection string.
 
         Raises:
-            NotConfigured: it is none.
+            NotConfigured: the text is not a connection string.
         """
         try:
             return cls(ledger, TableClient.from_connection_string(connection_string, TABLE, **_RETRIES))
@@ -96,7 +98,7 @@ class SharedCounts:
             raise NotConfigured("AzureWebJobsStorage: should be the connection string of a storage account.") from exc
 
     async def exchange(self) -> None:
-        """Write what was used here, and read what was used elsewhere. A failure is logged once."""
+        """Write the counts of this instance, and read those of the others. Repeated failures are logged once."""
         try:
             async with asyncio.timeout(_EXCHANGE_TIMEOUT_SECONDS):
                 await self._exchange()
@@ -110,7 +112,7 @@ class SharedCounts:
             self._is_failing = False
 
     async def aclose(self) -> None:
-        """End the task, and close the connections."""
+        """Cancel the background task, and close the connections."""
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -118,7 +120,7 @@ class SharedCounts:
         if self._credential:
             await self._credential.close()
 
-    def _soon(self) -> None:
+    def _exchange_soon(self) -> None:
         self._has_changed = True
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._exchange_while_used())
@@ -135,13 +137,13 @@ class SharedCounts:
         entity = {"PartitionKey": _partition(today), "RowKey": self._instance, "counts": counts}
         try:
             await self._client.upsert_entity(entity, UpdateMode.REPLACE)
-        except ResourceNotFoundError:  # there is no table yet, or somebody removed it
+        except ResourceNotFoundError:  # the table is not created yet, or was deleted
             with suppress(ResourceExistsError):
                 await self._client.create_table()
             await self._client.upsert_entity(entity, UpdateMode.REPLACE)
         async with aclosing(_entities(self._client, f"PartitionKey eq '{_partition(today)}'")) as found:
             entities = {entity["RowKey"]: entity async for entity in found}
-        self._ledger.learn(_elsewhere(entities, self._instance))
+        self._ledger.learn(_sum_of_others(entities, self._instance))
         if self._cleared != today:
             await self._remove_before(today - timedelta(days=_KEPT_DAYS - 1))
             self._cleared = today
@@ -150,7 +152,7 @@ class SharedCounts:
         async with aclosing(_entities(self._client, f"PartitionKey lt '{_partition(day)}'")) as found:
             count = 0
             async for entity in found:
-                with suppress(ResourceNotFoundError):  # another instance was faster
+                with suppress(ResourceNotFoundError):  # another instance has removed it
                     await self._client.delete_entity(entity)
                 count += 1
                 if count == _MOST_REMOVED:
@@ -166,8 +168,11 @@ def _partition(day: date) -> str:
     return day.strftime("%Y%m%d")
 
 
-def _elsewhere(entities: dict[str, TableEntity], instance: str) -> Counts:
-    """The sum of the others' counts. Their requests fade with the age of the entity, by the service's own clock."""
+def _sum_of_others(entities: dict[str, TableEntity], instance: str) -> Counts:
+    """Sum up the counts of the other instances.
+
+    Requests count less the older the entity is, and nothing after a minute. Ages are by the storage service's clock.
+    """
     requests: dict[str, float] = {}
     tokens: dict[str, int] = {}
     fresh = entities[instance].metadata["timestamp"] if instance in entities else None
@@ -177,7 +182,7 @@ def _elsewhere(entities: dict[str, TableEntity], instance: str) -> Counts:
         try:
             counts = msgspec.msgpack.decode(entity["counts"], type=Counts)
         except (KeyError, TypeError, msgspec.DecodeError):
-            continue  # not of ours
+            continue  # not an entity of this app
         for digest, count in counts.tokens.items():
             tokens[digest] = tokens.get(digest, 0) + count
         written = entity.metadata["timestamp"]

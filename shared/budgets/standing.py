@@ -1,4 +1,4 @@
-"""Where a caller stands in a budget, and the headers and the refusal that say so.
+"""The state of a caller's limits, with the response headers and the error that report it.
 
 Source: draft-ietf-httpapi-ratelimit-headers-10 (`RateLimit`, `RateLimit-Policy`); OpenAI API reference, 'Rate limits',
 'Rate limits in headers' (`x-ratelimit-*`).
@@ -17,31 +17,31 @@ DAY = 24 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One limit, and what is left of it."""
+    """One limit and its use."""
 
     unit: Literal["requests", "tokens"]
-    """What is counted: requests in a minute, or tokens in a day."""
+    """The unit: requests per minute, or tokens per day."""
     of_all: bool
     """Whether it is the limit of all callers together."""
     limit: int
-    """How much may be used."""
+    """Maximum of requests or tokens."""
     used: float
-    """How much has been used; tokens may be over the limit, as they are counted afterwards."""
+    """Requests or tokens used; tokens may exceed the limit, since a call starts while any tokens are left."""
     grows_in: float
-    """Seconds until more is left than now."""
+    """Seconds until the remaining amount grows."""
 
     @property
     def remaining(self) -> int:
-        """What is left, at least 0."""
+        """Remaining requests or tokens, at least 0."""
         return max(0, math.floor(self.limit - self.used))
 
     @property
     def seconds(self) -> int:
-        """Whole seconds until more is left, at least 1."""
+        """Whole seconds until the remaining amount grows, at least 1."""
         return max(1, math.ceil(self.grows_in))
 
     def refusal(self) -> RateLimited:
-        """The error for a request for which nothing is left."""
+        """Make the error for a request that exceeds the limit."""
         who = "all callers together" if self.of_all else "each caller"
         span = "a minute" if self.unit == "requests" else "a day (UTC)"
         message = f"This app takes {self.limit:,} {self.unit} {span} from {who}. Try again in {_words(self.seconds)}."
@@ -49,7 +49,7 @@ class Standing:
 
 
 def limit_headers(standings: Iterable[Standing]) -> dict[str, str]:
-    """The headers of an answer: of each unit the limit of which least is left."""
+    """Make the response headers; for each unit, from the limit with the least remaining."""
     tightest: dict[str, Standing] = {}
     for standing in standings:
         if standing.unit not in tightest or standing.remaining < tightest[standing.unit].remaining:
@@ -68,7 +68,7 @@ def limit_headers(standings: Iterable[Standing]) -> dict[str, str]:
 
 
 def _parts(seconds: int) -> Iterator[str]:
-    """A duration as OpenAI writes it, such as `6m0s`."""
+    """Yield the parts of a duration in OpenAI's format, such as `6m` and `0s`."""
     hours, rest = divmod(seconds, 60 * MINUTE)
     if hours:
         yield f"{hours}h"
