@@ -1,4 +1,4 @@
-"""`python -m local.rai_service`: serves the reference RAI service until Ctrl-C or SIGTERM."""
+"""`python -m local.rai_service`: runs the reference RAI service until Ctrl-C or SIGTERM."""
 
 import argparse
 import asyncio

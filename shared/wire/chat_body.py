@@ -18,18 +18,18 @@ MAX_TOOL_CALLS = 128
 MAX_VECTOR_FIELDS = 100
 """Names in `vector_fields`."""
 LONGEST_CONVERSATION = 1_000
-"""Number of messages in a request, at most."""
+"""Maximum number of messages in a request."""
 CONVERSATION_KEYS = ("conversationId", "conversation_id", "id")
 """Keys of a session state that may have the conversation's id; the first that is a string is used."""
 
 
-def _list_if_one(value: object) -> object:
-    """Newer front ends name one vector field as a string, the document has a list."""
+def _to_list(value: object) -> object:
+    """Put a string into a list: newer front ends send one vector field as a string, the document specifies a list."""
     return [value] if isinstance(value, str) else value
 
 
-def _text_if_texts(value: object) -> object:
-    """Front ends of azure-search-openai-demo say `texts`, the document has `text`."""
+def _texts_to_text(value: object) -> object:
+    """Replace `texts`, which front ends of azure-search-openai-demo send, by the document's `text`."""
     return "text" if value == "texts" else value
 
 
@@ -73,7 +73,7 @@ class OverridesBody(BodyModel):
         Annotated[
             list[str],
             Field(max_length=MAX_VECTOR_FIELDS),
-            BeforeValidator(_list_if_one, json_schema_input_type=list[str] | str),
+            BeforeValidator(_to_list, json_schema_input_type=list[str] | str),
         ]
         | None
     ) = None
@@ -83,7 +83,7 @@ class OverridesBody(BodyModel):
     gpt4v_input: (
         Annotated[
             Literal["text", "textAndImages", "images"],
-            BeforeValidator(_text_if_texts, json_schema_input_type=Literal["text", "texts", "textAndImages", "images"]),
+            BeforeValidator(_texts_to_text, json_schema_input_type=Literal["text", "texts", "textAndImages", "images"]),
         ]
         | None
     ) = None
@@ -143,7 +143,7 @@ def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
 
 
 def _conversation_id(state: Json) -> str | None:
-    """The conversation that a session state names: the state is its id, or an object that has the id."""
+    """Return the conversation id in a session state: the state itself if it is a string, else one of its keys."""
     if isinstance(state, dict):
         return next((name for key in CONVERSATION_KEYS if isinstance(name := state.get(key), str)), None)
     return state if isinstance(state, str) else None

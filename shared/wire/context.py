@@ -75,9 +75,9 @@ class Context(RetrievedContext, total=False):
 def retrieved_context(
     data_points: Sequence[DataPoint], thoughts: Iterable[events.Thought], images: Sequence[events.SourceImage] = ()
 ) -> dict[str, Json]:
-    """Where the answer comes from: `data_points`, with `images` if the model was shown some, and `thoughts`.
+    """Make the part of the context about sources: `data_points`, with `images` if the model got some, and `thoughts`.
 
-    `citations` are the sources' names, each once: newer front ends of azure-search-openai-demo make links of no other.
+    `citations` are the sources' names without duplicates: newer front ends of azure-search-openai-demo link only these.
     """
     citations = dict.fromkeys(point.sourcepage for point in data_points)
     points: dict[str, Json] = {"text": [point.line for point in data_points], "citations": list[Json](citations)}
@@ -87,7 +87,7 @@ def retrieved_context(
 
 
 def answer_context(answer: Answer) -> dict[str, Json]:
-    """The context of a whole answer, with `followup_questions` if requested, and the agent in a team's answer."""
+    """Make the context of a whole answer, with `followup_questions` if requested, and the agent in a team's answer."""
     context = retrieved_context(answer.data_points, answer.thoughts, answer.images)
     if answer.message:
         context |= agent_context(answer.message)
@@ -97,22 +97,22 @@ def answer_context(answer: Answer) -> dict[str, Json]:
 
 
 def agent_context(message: AgentMessage) -> dict[str, Json]:
-    """The agent of a message; if it failed, `error` has the code, and the text says why."""
+    """Make the part of the context with the agent's name; if the agent failed, `error` has the error's code."""
     context: dict[str, Json] = {"agent": message.agent}
     return context | {"error": message.error.code} if message.error else context
 
 
 def thoughts_json(thoughts: Iterable[events.Thought]) -> list[Json]:
-    """The steps of the turn, in order."""
+    """Convert the steps of the turn to JSON, in order."""
     return [
         {"title": thought.title, "description": thought.description, "props": thought.props} for thought in thoughts
     ]
 
 
 def finished_context(model: str, finished: Finished) -> dict[str, Json]:
-    """How the answer ended: the reason, the model, and the tokens where they were counted.
+    """Make the part of the context about the end of the answer: finish reason, model, and token usage if known.
 
-    The documents leave the context's other keys to the application; the names are those of OpenAI's answers.
+    The protocol documents leave further keys of the context to the application; the names are those of OpenAI's API.
     """
     context: dict[str, Json] = {"finish_reason": finished.reason, "model": model}
     if finished.usage:
@@ -121,19 +121,19 @@ def finished_context(model: str, finished: Finished) -> dict[str, Json]:
 
 
 def filtered_context(prompt: Json = None, answer: Json = None, offsets: Json = None) -> dict[str, Json]:
-    """The results of Azure's content filter, without those that it did not give.
+    """Make the part of the context with the results of Azure's content filter; empty results are left out.
 
     Args:
         prompt: Results for the prompt.
         answer: Results for the answer, or a part of it.
-        offsets: Which part.
+        offsets: The part of the answer that the results are for.
     """
     found = {"prompt_filter_results": prompt, "content_filter_results": answer, "content_filter_offsets": offsets}
     return {key: value for key, value in found.items() if value}
 
 
 def usage_json(usage: events.Usage) -> dict[str, Json]:
-    """The token counts, as in OpenAI's answers."""
+    """Convert the token counts to JSON, with the keys of OpenAI's API."""
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,

@@ -1,4 +1,4 @@
-"""Framing: JSON records to the bytes of a stream. Every record, the error too, ends the same way."""
+"""Framing: converts JSON records to the bytes of a stream. Every record, also an error, ends the same way."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,18 +26,18 @@ class Framing:
     after: bytes
     """The bytes after a record."""
     keep_alive: bytes
-    """The bytes sent in long silences; readers skip them."""
+    """The bytes sent when there has been no record for a while; clients ignore them."""
 
     def frame(self, record: Mapping[str, Json]) -> bytes:
-        """One record as bytes."""
+        """Convert one record to bytes."""
         return self.before + _encoder.encode(record) + self.after
 
 
 NDJSON = Framing("application/json-lines", b"", b"\n", b'{"delta":{}}\n')
-"""ai-chat-protocol, 'Streaming response'. The keep-alive is a line that adds nothing."""
+"""ai-chat-protocol, 'Streaming response'. The keep-alive is a record with an empty delta."""
 
 SSE = Framing("text/event-stream", b"data: ", b"\n\n", b": keep-alive\n\n")
-"""Server-sent events as ChatUI reads them: one `data:` line an event, LF only, comments skipped, no `[DONE]`."""
+"""Server-sent events as ChatUI reads them: one `data:` line per event, LF only, comments ignored, no `[DONE]`."""
 
 JSON_LINES = Framing("application/jsonl", b"", b"\n", b'{"delta":{}}\n')
 """The same lines under the media type of the 2024-05-29 protocol."""

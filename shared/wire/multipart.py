@@ -1,4 +1,4 @@
-"""A request with files: a form with the JSON body and, beside it, the files of its messages.
+"""Reads a request with files: a form with the JSON body and the files of its messages.
 
 Source: `@microsoft/ai-chat-protocol`, which sends a part `json` and parts `messages[i].files[j]`; RFC 7578.
 """
@@ -15,30 +15,30 @@ from shared.wire.request_body import BODY_LIMIT, EXAMPLE, Body, read_json_object
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
-# It would warn of each malformed form, so any caller could fill the log. The caller gets the error.
+# The library warns of each malformed form, so any caller could fill the log. The caller gets the error instead.
 logging.getLogger("python_multipart").setLevel(logging.ERROR)
 
 FORM_LIMIT = 20 * 1024 * 1024
-"""Bytes of the whole form, which is held in memory until its files are read."""
+"""Maximum size of the whole form, in bytes. It is held in memory until its files are read."""
 FILE_LIMIT = 10 * 1024 * 1024
-"""Bytes of one file."""
+"""Maximum size of one file, in bytes."""
 MOST_FILES = 10
-"""Number of files in a form, at most."""
+"""Maximum number of files in a form."""
 
 FILE_PART = re.compile(r"messages\[(0|[1-9][0-9]{0,3})\]\.files\[(0|[1-9][0-9]{0,3})\]")
-"""The name of a part that is a file: of which message, and which of its files."""
+"""Name of a part that is a file, with the index of its message and its index among the files of the message."""
 _LONGEST_NAME = 100
-"""Characters of a name that are shown, at most."""
+"""Maximum length of a name from the caller in an error message or a prompt, in characters."""
 
 
 def is_form(content_type: str) -> bool:
-    """Whether this content type is a form's, valid or not."""
+    """Whether the content type is any `multipart/` type; `FormReader` checks whether it is valid."""
     return content_type.strip().lower().startswith("multipart/")
 
 
 @dataclass(slots=True)
 class _Part:
-    """A part that is being read."""
+    """The part of the form that is being read."""
 
     headers: dict[str, bytes] = field(default_factory=dict[str, bytes])
     name: str = ""
@@ -47,7 +47,7 @@ class _Part:
 
 
 class FormReader:
-    """Reads a form piece by piece, and refuses it as soon as it can tell that it must. Sans-I/O.
+    """Reads a form in chunks, and refuses it at the first byte that is not allowed. Sans-I/O.
 
     Args:
         content_type: The request's header.
@@ -93,8 +93,8 @@ class FormReader:
         """Take the next bytes.
 
         Raises:
-            BadRequest: it is malformed, or has a part that it must not have.
-            TooLarge: it is over a limit.
+            BadRequest: the form is malformed, or has a part that is not allowed.
+            TooLarge: the form, a part or the number of files is over a limit.
         """
         self._read += len(chunk)
         if self._read > FORM_LIMIT:
@@ -111,7 +111,7 @@ class FormReader:
         """Return the body after its last bytes.
 
         Raises:
-            BadRequest: it is not complete, or its JSON cannot be read.
+            BadRequest: the form is not complete, or its JSON cannot be read.
         """
         if not self._read:
             raise BadRequest(f"The request has no body. Send a part named 'json' that holds JSON such as {EXAMPLE}.")
@@ -139,7 +139,7 @@ class FormReader:
         self._part.headers[name.decode("latin-1").lower()] = bytes(value)
 
     def _end_headers(self) -> None:
-        """Check a part by its headers, so that one that is not allowed is refused before its data."""
+        """Check the headers of a part, so that a part that is not allowed is refused before its data is read."""
         part = self._part
         options = _options(part.headers.get("content-disposition", b""))[1]
         part.name = options.get("name", "")
@@ -172,7 +172,7 @@ class FormReader:
     def _end_part(self) -> None:
         part = self._part
         data = bytes(part.data)
-        self._part = _Part()  # frees the copy
+        self._part = _Part()  # frees the memory of the part's data, which was copied
         if part.name == "json":
             self._body = data
         else:
@@ -190,7 +190,7 @@ def _attachment(part: _Part, data: bytes) -> Attachment:
         part=part.name,
         message=message,
         index=index,
-        # In browsers Microsoft's client gives a file without a name the name of the part.
+        # In browsers, Microsoft's client sends the name of the part as the name of a file without one.
         filename="" if filename == part.name else _shown(re.split(r"[/\\]", filename)[-1].strip()),
         media_type=_shown(media_type),
         charset=options.get("charset"),
@@ -199,7 +199,7 @@ def _attachment(part: _Part, data: bytes) -> Attachment:
 
 
 def _options(header: bytes) -> tuple[str, dict[str, str]]:
-    """A header's value and its parameters. Source: RFC 7578, 5.1: names are in UTF-8."""
+    """Split a header into its value and its parameters. Source: RFC 7578, 5.1: names are in UTF-8."""
     from python_multipart.multipart import parse_options_header
 
     value, options = parse_options_header(header)
@@ -209,6 +209,6 @@ def _options(header: bytes) -> tuple[str, dict[str, str]]:
 
 
 def _shown(name: str) -> str:
-    """A name from the caller, made safe for an error message or the prompt: one line of limited length."""
+    """Make a name from the caller safe for an error message or the prompt: one line of limited length."""
     line = "".join(character if character.isprintable() else " " for character in name)
     return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME // 2]}…{line[-_LONGEST_NAME // 2 :]}"

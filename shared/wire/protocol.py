@@ -1,4 +1,4 @@
-"""The interface of a protocol: what one file in this package defines, and the table lists."""
+"""The interface of a protocol. Each protocol is one file in this package, listed in `shared/wire/table.py`."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,12 +39,12 @@ class Encoder(TypingProtocol):
 
 
 def error_text(error: SwitchboardError, invocation_id: str) -> str:
-    """The error message for the caller: the sentence, and the id that finds the log entry."""
+    """Make the error message for the caller: the sentence, and the invocation id of the log entry."""
     return f"{error.message} (invocation {invocation_id})"
 
 
 def error_record(error: SwitchboardError, invocation_id: str) -> Record:
-    """The error of most protocols. Front ends show `error` as it is, so it is a string."""
+    """Make the error record of most protocols. Front ends show `error` unchanged, so it is a string."""
     return {"error": error_text(error, invocation_id)}
 
 
@@ -52,8 +52,8 @@ def error_record(error: SwitchboardError, invocation_id: str) -> Record:
 class Shape:
     """The types of the JSON that a protocol reads and writes. The OpenAPI document is derived from them.
 
-    They are what pydantic makes schemas of: TypedDicts with descriptions in their annotations. Encoders build plain
-    dicts, since a stream makes one per token; a test validates every golden file against these types.
+    They are TypedDicts with descriptions in their annotations, which pydantic converts to JSON schemas. Encoders build
+    plain dicts, since a stream has one per token; a test validates every golden file against these types.
     """
 
     answer: Any
@@ -61,7 +61,7 @@ class Shape:
     record: Any
     """A record of a stream, other than the error."""
     agent: Any = None
-    """One agent's message in a team's answer, whole and streamed; None: as a whole answer, and as records."""
+    """One agent's message in a team's answer, whole and streamed; None: the types `answer` and `record`."""
     error: Any = ErrorText
     """The error, as a document or the last record of a stream."""
     reads: Any = None
@@ -71,12 +71,12 @@ class Shape:
     streams_on_demand: bool = False
     """Whether `stream` in a request asks for a stream."""
     example: dict[str, Json] = field(default_factory=lambda: QUESTION)
-    """A request. If a body on a bare route can select the protocol, this one does."""
+    """Example of a request. If `Protocol.infer` is defined, it selects the protocol for this body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A protocol: how it reads a request, how it writes an answer, and what the documentation says about it."""
+    """A protocol: the parser of its requests, the encoders of its answers, and its texts in the documentation."""
 
     name: str
     """Its name in routes and in `CHAT_DEFAULT_PROTOCOL`."""
@@ -101,11 +101,11 @@ class Protocol:
     error: Callable[[SwitchboardError, str], Record] = error_record
     """Turns an error and its invocation id into a document, or the last record of a stream."""
     infer: Callable[[Mapping[str, Json]], bool] = lambda _body: False
-    """Whether a body on a bare route can only be this protocol's."""
+    """Whether the body of a request, on a route that names no protocol, can only be in this protocol."""
     aliases: tuple[str, ...] = ()
     """Other names in routes."""
     takes_files: bool = False
-    """Whether it has a form of request that carries files."""
+    """Whether requests can contain files, as a multipart form."""
 
     def team_answer(self, request: ChatRequest, answer: Answer) -> list[Json]:
         """A team's whole answer: one array with each agent's document, or with the items of those that are arrays."""
@@ -119,9 +119,9 @@ class Protocol:
 async def stream_bytes(
     protocol: Protocol, request: ChatRequest, batches: AsyncIterable[Sequence[ChatEvent]]
 ) -> AsyncGenerator[bytes]:
-    """Encode a turn's events as they come: one piece of bytes, for one write, per batch that makes records.
+    """Encode a turn's events as they arrive: one chunk of bytes, for one write, per batch with records.
 
-    An empty batch makes a keep-alive.
+    An empty batch is sent as a keep-alive.
     """
     encode, frame = protocol.encoder(request).encode, protocol.framing.frame
     async for batch in batches:

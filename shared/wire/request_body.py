@@ -1,6 +1,6 @@
-"""A request's body: received piece by piece, parsed as one JSON object, and validated by a pydantic model.
+"""Reads a request's body: receives it in chunks, parses it as one JSON object, and validates it by a pydantic model.
 
-Each way that can fail has a sentence that says what to send instead, and never quotes the body.
+Each error message says what to send instead, and never quotes the body.
 """
 
 import asyncio
@@ -19,20 +19,20 @@ from shared.errors import BadRequest, SwitchboardError, TooLarge
 MAX_CONTAINERS = 100_000
 """Lists and objects in a body, brackets in its texts included: two bytes of `[]` take a hundred in memory."""
 BODY_LIMIT = 1024 * 1024
-"""Bytes of a JSON body, at most."""
+"""Maximum size of a JSON body, in bytes."""
 EXAMPLE = '{"messages": [{"role": "user", "content": "…"}]}'
-"""A chat request, shown to callers whose body is not one."""
+"""Example of a chat request, for error messages."""
 DISCARD_LIMIT = 64 * 1024 * 1024
-"""Bytes of a refused body that are still read, and dropped, before the error is sent."""
-DISCARD_SECONDS = 10.0
-"""Time limit for dropping a refused body."""
+"""Maximum bytes of a refused body that are read and dropped before the error is sent."""
+DISCARD_TIMEOUT_SECONDS = 10.0
+"""Time limit for reading and dropping a refused body, in seconds."""
 _MOST_PROBLEMS = 5
-"""Problems named in one error; the others show once these are corrected."""
+"""Maximum number of problems in one error message; the caller sees further ones after correcting these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request body that was read."""
+    """A request body after parsing."""
 
     json: dict[str, Json]
     """The JSON object."""
@@ -41,10 +41,10 @@ class Body:
 
 
 class BodyReader(Protocol):
-    """Reads one body piece by piece. Sans-I/O."""
+    """Reads one body in chunks. Sans-I/O."""
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes; raises BadRequest or TooLarge as soon as something is wrong."""
+        """Take the next bytes; raises BadRequest or TooLarge at the first bytes that are not allowed."""
         ...
 
     def finish(self) -> Body:
@@ -53,10 +53,10 @@ class BodyReader(Protocol):
 
 
 async def read_body(received: AsyncGenerator[bytes], choose: Callable[[], BodyReader]) -> Body:
-    """Read a body with the reader that `choose` makes. When it is refused, read and drop the rest before raising.
+    """Read a body with the reader that `choose` makes. If the body is refused, read and drop its rest before raising.
 
     Raises:
-        BadRequest, TooLarge: from the reader, or from choosing it.
+        BadRequest, TooLarge: from the reader, or from `choose`.
     """
     try:
         reader = choose()
@@ -69,10 +69,10 @@ async def read_body(received: AsyncGenerator[bytes], choose: Callable[[], BodyRe
 
 
 async def _discard(received: AsyncGenerator[bytes]) -> None:
-    """Read and drop the rest, within limits: a client whose connection closes while it sends may miss the answer."""
+    """Read and drop the rest, within limits: a client may miss the response if the connection closes while it sends."""
     count = 0
     with suppress(TimeoutError):
-        async with asyncio.timeout(DISCARD_SECONDS):
+        async with asyncio.timeout(DISCARD_TIMEOUT_SECONDS):
             async for chunk in received:
                 count += len(chunk)
                 if count > DISCARD_LIMIT:
@@ -83,7 +83,7 @@ class JsonReader:
     """Reads a JSON body.
 
     Args:
-        limit: Bytes that it may have.
+        limit: Maximum size of the body, in bytes.
         example: A valid body, for error messages.
         list_key: If the body is a list, take it as the value of this key in an object; None: it has to be an object.
     """
@@ -160,7 +160,7 @@ class BodyModel(BaseModel):
             return cls.model_validate(body)
         except ValidationError as invalid:
             problems = [
-                _sentence(error["loc"], _OWN_WORDS.get(error["type"], error["msg"]))
+                _sentence(error["loc"], _MESSAGES.get(error["type"], error["msg"]))
                 for error in invalid.errors(include_url=False, include_context=False, include_input=False)[
                     :_MOST_PROBLEMS
                 ]
@@ -168,13 +168,13 @@ class BodyModel(BaseModel):
             raise BadRequest(" ".join(problems)) from None
 
 
-_OWN_WORDS = {
+_MESSAGES = {
     "missing": "is missing",
     "too_short": "is empty",
     "list_type": "should be a list",
     "model_type": "should be an object",
 }
-"""Messages by pydantic's error type, where pydantic's own message is unclear to the caller."""
+"""Error messages by pydantic's error type, for types whose own message is unclear to callers."""
 
 
 def _sentence(location: tuple[int | str, ...], problem: str) -> str:
