@@ -1,6 +1,6 @@
-"""Check `infra/` as far as the text of Bicep files tells: syntax, names, and what modules are given and give.
+"""Check the Bicep files in `infra/`: syntax, names, and the parameters and outputs of modules.
 
-There is no compiler for this machine's Python; what it would say of types and of Azure's own rules stays unsaid.
+This is not Bicep's compiler, which is not available as a Python package: types and Azure's own rules are not checked.
 """
 
 import re
@@ -22,10 +22,10 @@ FUNCTIONS = frozenset(
         *("subscriptionResourceId", "tenant", "toLower", "trim", "union", "uniqueString"),
     }
 )
-"""Functions and decorators that Bicep has and that are in use; another one is added here."""
+"""Functions and decorators of Bicep that the files use. Add a function here when a file first uses it."""
 
 KNOWN_AT_START = frozenset({"apiVersion", "id", "name", "type"})
-"""What is known of a resource before it is there."""
+"""Properties of a resource that are known before its deployment."""
 
 _PARSER = Parser(Language(tree_sitter_bicep.language()))
 
@@ -37,15 +37,15 @@ class Declaration:
     kind: str
     """The keyword: `param`, `var`, `resource`, `module` or `output`."""
     name: str
-    """What it is called."""
+    """The name after the keyword."""
     node: Node
-    """The whole of it."""
+    """The syntax tree of the whole declaration."""
     decorators: tuple[str, ...]
-    """What stands above it, without the `@`."""
+    """Decorators above the declaration, without the `@`."""
 
     @property
     def value(self) -> Node | None:
-        """What comes after the `=`, if anything does."""
+        """The expression after the `=`; None if there is none."""
         after = False
         for child in self.node.children:
             if after and child.is_named and child.type != "comment":
@@ -55,25 +55,25 @@ class Declaration:
 
     @property
     def head(self) -> str:
-        """What a resource or module is of: its type with its API version, or its file."""
+        """The type and API version of a resource, or the file of a module."""
         return text(self.node.named_children[1])[1:-1]
 
     @property
     def is_existing(self) -> bool:
-        """Whether it is a resource that is only looked up."""
+        """Whether the resource is declared `existing`, so that it is only looked up."""
         return any(child.type == "existing" for child in self.node.children)
 
     @property
     def body(self) -> dict[str, Node]:
-        """The properties of a resource or module, in a loop or under a condition or not."""
+        """The properties of a resource or module, also inside a loop or a condition."""
         return properties(next(node for node in walk(self.node) if node.type == "object"))
 
 
 class BicepFile:
-    """One file, parsed.
+    """One parsed Bicep file.
 
     Args:
-        path: Where it is.
+        path: Path of the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -83,7 +83,7 @@ class BicepFile:
 
     @cached_property
     def declared(self) -> list[Declaration]:
-        """Everything that the file declares, in its order."""
+        """All declarations of the file, in order."""
         found: list[Declaration] = []
         decorators: list[str] = []
         for node in self.root.named_children:
@@ -97,26 +97,26 @@ class BicepFile:
 
     @cached_property
     def declarations(self) -> dict[str, Declaration]:
-        """The same by `kind name`: an output may be called as something else is."""
+        """The declarations by `kind name`, since an output may have the name of another declaration."""
         return {f"{one.kind} {one.name}": one for one in self.declared}
 
     @cached_property
     def scope(self) -> str:
-        """What the file is deployed to."""
+        """Target scope of the deployment, such as `resourceGroup`."""
         found = re.search(r"^targetScope = '(\w+)'", text(self.root), re.MULTILINE)
         return found[1] if found else "resourceGroup"
 
     def of(self, kind: str) -> dict[str, Declaration]:
-        """The declarations of one kind, by name."""
+        """Return the declarations of one kind, by name."""
         return {one.name: one for one in self.declarations.values() if one.kind == kind}
 
     def module_file(self, module: Declaration) -> Path:
-        """The file that a module names."""
+        """Return the path of a module's file."""
         return self.path.parent / module.head
 
 
 def problems(path: Path) -> Iterator[str]:
-    """What is wrong in a file, each as `file:line: what`."""
+    """Yield the problems in a file, each as `file:line: problem`."""
     file = BicepFile(path)
     for check in (_syntax, _names, _twice, _modules, _scopes, _conditions, _at_start):
         for node, what in check(file):
@@ -124,19 +124,19 @@ def problems(path: Path) -> Iterator[str]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """A node and all below it."""
+    """Yield a node and all nodes below it."""
     yield node
     for child in node.children:
         yield from walk(child)
 
 
 def text(node: Node) -> str:
-    """A node as it is written."""
+    """Return the source text of a node."""
     return (node.text or b"").decode()
 
 
 def properties(node: Node) -> dict[str, Node]:
-    """The values of an object by their keys."""
+    """Return the values of an object by their keys."""
     pairs = [child.named_children for child in node.named_children if child.type == "object_property"]
     return {text(pair[0]).strip("'"): pair[-1] for pair in pairs}
 
@@ -148,7 +148,7 @@ def _syntax(file: BicepFile) -> Iterator[tuple[Node, str]]:
 
 
 def _names(file: BicepFile) -> Iterator[tuple[Node, str]]:
-    """Names that nothing declares, and declarations that nothing uses."""
+    """Find names without a declaration, and declarations without a use."""
     known = {one.name for one in file.declarations.values() if one.kind != "output"}
     used: set[str] = set()
     for node in _uses(file.root):
@@ -167,7 +167,7 @@ def _names(file: BicepFile) -> Iterator[tuple[Node, str]]:
 
 
 def _twice(file: BicepFile) -> Iterator[tuple[Node, str]]:
-    """What is declared or set twice, or would have the same name in the same place in Azure."""
+    """Find duplicate declarations, duplicate keys, and resources with the same name in the same scope."""
     for node, (_, name) in _repeated(((one.kind == "output", one.name), one.node) for one in file.declared):
         yield node, f"{name} is declared twice"
     for node in walk(file.root):
@@ -187,7 +187,7 @@ def _repeated[K: Hashable](items: Iterable[tuple[K, Node]]) -> Iterator[tuple[No
 
 
 def _made(file: BicepFile) -> Iterator[tuple[tuple[str, tuple[str, ...], str], Node]]:
-    """What each resource and module is in Azure: its type, where it is and its name; loops have names of their own."""
+    """Yield the type, scope and name of each resource and module; not those in loops, whose names differ."""
     for one in file.declared:
         is_loop = any(node.type == "for_statement" for node in walk(one.node))
         if one.kind in {"resource", "module"} and not one.is_existing and not is_loop and "name" in one.body:
@@ -197,7 +197,7 @@ def _made(file: BicepFile) -> Iterator[tuple[tuple[str, tuple[str, ...], str], N
 
 
 def _uses(root: Node) -> Iterator[Node]:
-    """Each identifier that stands for something declared."""
+    """Yield each identifier that refers to a declaration."""
     for node in walk(root):
         parent = node.parent
         if node.type != "identifier" or parent is None:
@@ -209,7 +209,7 @@ def _uses(root: Node) -> Iterator[Node]:
 
 
 def _local_names(node: Node) -> set[str]:
-    """What loops and lambdas around a node call their items."""
+    """Return the variables of the loops and lambdas around a node."""
     names: set[str] = set()
     around = node.parent
     while around is not None:
@@ -223,7 +223,7 @@ def _local_names(node: Node) -> set[str]:
 
 
 def _modules(file: BicepFile) -> Iterator[tuple[Node, str]]:
-    """Modules that are not there, parameters that they do not have or are not given, outputs that they do not give."""
+    """Find missing module files, unknown and missing parameters of modules, and uses of outputs that do not exist."""
     outputs: dict[str, set[str]] = {}
     for module in file.of("module").values():
         if not file.module_file(module).is_file():
@@ -246,7 +246,7 @@ def _modules(file: BicepFile) -> Iterator[tuple[Node, str]]:
 
 
 def _scopes(file: BicepFile) -> Iterator[tuple[Node, str]]:
-    """Modules that are deployed to something else than the file, and do not say to what."""
+    """Find modules without a `scope` whose target scope differs from the file's."""
     for module in file.of("module").values():
         path = file.module_file(module)
         if path.is_file() and BicepFile(path).scope != file.scope and "scope" not in module.body:
@@ -254,7 +254,7 @@ def _scopes(file: BicepFile) -> Iterator[tuple[Node, str]]:
 
 
 def _conditions(file: BicepFile) -> Iterator[tuple[Node, str]]:
-    """Uses of what is there under a condition as if it always were."""
+    """Find uses of conditional resources and modules without `!` or `?`."""
     for node, one, guarded, member in _members(file):
         is_conditional = one.value is not None and one.value.type == "if_statement"
         if is_conditional and not guarded and member not in KNOWN_AT_START:
@@ -262,7 +262,7 @@ def _conditions(file: BicepFile) -> Iterator[tuple[Node, str]]:
 
 
 def _at_start(file: BicepFile) -> Iterator[tuple[Node, str]]:
-    """Names, scopes, conditions and loops that need what only comes of the deployment."""
+    """Find names, scopes, conditions and loops that use values known only after the deployment."""
     late = {node.id: f"{one.name}.{member}" for node, one, _, member in _members(file) if member not in KNOWN_AT_START}
     for declaration in (*file.of("resource").values(), *file.of("module").values()):
         for expression in _needed_at_start(declaration):
@@ -282,7 +282,7 @@ def _needed_at_start(declaration: Declaration) -> Iterator[Node]:
 
 
 def _with_variables(file: BicepFile, node: Node) -> Iterator[Node]:
-    """A node and all below it, and below the variables that it names."""
+    """Yield a node and all nodes below it, also in the values of the variables that it uses."""
     variables = file.of("var")
     for one in walk(node):
         yield one
@@ -293,9 +293,9 @@ def _with_variables(file: BicepFile, node: Node) -> Iterator[Node]:
 
 
 def _members(file: BicepFile) -> Iterator[tuple[Node, Declaration, bool, str]]:
-    """Each property that is taken of a resource or module, and whether with a `!` or `?`.
+    """Yield each access to a property of a resource or module, with whether it has a `!` or `?`.
 
-    It is read from the text: the parser puts what follows a `? :` in another place than Bicep.
+    The property is read from the text, since the parser groups the branches of `? :` differently from Bicep.
     """
     declared = file.of("resource") | file.of("module")
     for node in _uses(file.root):

@@ -69,7 +69,7 @@ SECTIONS = {
 """The first setting of each section, its heading, and a sentence above the table."""
 
 CHOICES = {"chat_default_protocol": list(NAMES)}
-"""What settings accept that have no `Literal`: what is in a table elsewhere."""
+"""Accepted values of settings whose values come from a table in the code instead of a `Literal`."""
 
 FOOT = """\
 
@@ -110,7 +110,7 @@ def _files() -> Iterator[tuple[Path, str]]:
 
 
 def _with_requests(path: Path) -> tuple[Path, str]:
-    """The sample requests, with two more for each protocol that has none. They can be edited afterwards."""
+    """Add two sample requests for each protocol that has none. They can be edited afterwards."""
     text = path.read_text(encoding="utf-8")
     for name, protocol in PROTOCOLS.items():
         if f"/{name}/chat" not in text:
@@ -122,7 +122,7 @@ def _with_requests(path: Path) -> tuple[Path, str]:
 
 
 def _with_table(path: Path, header: list[str], rows: list[list[str]]) -> tuple[Path, str]:
-    """A page whose table of protocols is replaced; two comments mark its place."""
+    """Replace the table of protocols in a page, between two comments."""
     before, begin, rest = path.read_text(encoding="utf-8").partition(TABLE_BEGINS)
     _, end, after = rest.partition(TABLE_ENDS)
     if not end:
@@ -149,7 +149,7 @@ def _page() -> Iterator[str]:
 
 
 def _description(name: str, field: FieldInfo) -> str:
-    """The description of a setting, with the values that it accepts where that is a choice or a range."""
+    """Return the description of a setting, with its accepted values if they are a choice or a range."""
     description = (field.description or "").removesuffix(".")
     accepted = [f"`{choice}`" for choice in CHOICES.get(name) or _choices(field.annotation)]
     if accepted:
@@ -164,12 +164,12 @@ def _description(name: str, field: FieldInfo) -> str:
             case Le():
                 limits.append(f"at most {limit.le}")
             case _:
-                pass  # patterns are told by the description's example
+                pass  # a pattern is explained by the example in the description
     return f"{description}. {', '.join(limits).capitalize()}." if limits else f"{description}."
 
 
 def _choices(annotation: Any) -> list[str]:  # noqa: ANN401 (what a field is annotated with)
-    """The strings of a `Literal`, optional or not."""
+    """Return the strings of a `Literal`, which may be optional."""
     inner = [part for part in get_args(annotation) if part is not type(None)]
     if all(isinstance(part, str) for part in inner):
         return inner
@@ -177,7 +177,7 @@ def _choices(annotation: Any) -> list[str]:  # noqa: ANN401 (what a field is ann
 
 
 def _as_set(default: object) -> str:
-    """A default as somebody would set it; empty where there is none."""
+    """Write a default as in an environment variable; empty if there is none."""
     match default:
         case bool():
             return str(default).lower()

@@ -28,7 +28,7 @@ name says no unit, its description does.
 
 
 def limits_page() -> str:
-    """The whole page."""
+    """Return the text of the page."""
     return _HEAD + "".join(_rows())
 
 
@@ -56,7 +56,7 @@ def _docstring(node: ast.stmt) -> str:
 
 
 def _number(node: ast.stmt) -> float | int | None:
-    """The value of a number, or of a product of numbers."""
+    """Return the value of an assignment if it is a number or a product of numbers, else None."""
     value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
     return _product(value) if value else None
 

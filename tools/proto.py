@@ -1,4 +1,4 @@
-"""Generate what reads and writes the messages of `rai.proto`, into the file's own folder or the one that is named."""
+"""Generate the Python module for `rai.proto`, into the file's folder or the folder given as argument."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ PROTO = ROOT / "shared" / "guard" / "rai" / "rai.proto"
 
 
 def main() -> None:
-    """Generate `rai_pb2.py` and its types."""
+    """Generate `rai_pb2.py` and its type stub `rai_pb2.pyi`."""
     folder = Path(sys.argv[1]) if sys.argv[1:] else PROTO.parent
     options = [f"-I{PROTO.parent}", f"--python_out={folder}", f"--pyi_out={folder}"]
     sys.exit(subprocess.call([sys.executable, "-m", "grpc_tools.protoc", *options, PROTO.name]))

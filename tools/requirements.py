@@ -1,7 +1,7 @@
-"""Export `requirements.txt` from `uv.lock`, or with `--check` tell whether it still is what would be exported.
+"""Export `requirements.txt` from `uv.lock`, or with `--check` fail if it is not up to date.
 
-Azure's remote build runs `pip install -r` on that file, so it holds what the tests ran with, each file by its hash: pip
-then refuses a package that is not the one that was locked.
+Azure's remote build runs `pip install -r` on that file. It has the versions that were tested, with the hash of each
+file, so that pip refuses packages that differ from the locked ones.
 """
 
 import subprocess

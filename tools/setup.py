@@ -1,6 +1,6 @@
-"""Set the project up: uv, Python 3.13 and everything in `uv.lock`. Runs on any Python 3.8 or later, bare.
+"""Set up the project: uv, Python 3.13 and the packages in `uv.lock`. Runs on Python 3.8 or later without packages.
 
-Does only what is not done yet, so that it costs nothing the second time.
+Finished steps are skipped, so a second run takes almost no time.
 """
 
 import contextlib
@@ -23,10 +23,10 @@ PIP_VERSION = "26.3"
 
 
 def main() -> None:
-    """Set up, telling what takes time."""
+    """Set up the project, and print the steps that take time."""
     os.chdir(str(ROOT))
     with contextlib.suppress(OSError):  # not every file system can lock a folder
-        # One at a time: who comes second finds it done. The lock ends with the process.
+        # One process at a time: a second one waits and finds the work done. The lock is released with the process.
         fcntl.flock(os.open(str(ROOT), os.O_RDONLY), fcntl.LOCK_EX)
     stamp = ROOT / ".venv" / ".synced"
     inputs = [ROOT / "uv.lock", ROOT / "pyproject.toml", Path(__file__)]
@@ -41,13 +41,13 @@ def main() -> None:
 
 
 def find_uv() -> str:
-    """The machine's own uv, or one that we install below the project."""
+    """Return the path of the machine's uv, or of one installed in `.tools/`."""
     own = shutil.which("uv") or (str(TOOLS / "bin" / "uv") if (TOOLS / "bin" / "uv").exists() else None)
     return own or install_uv()
 
 
 def install_uv() -> str:
-    """Install uv with pip; where Python comes without pip, as in Debian, with a pip fetched for this once."""
+    """Install uv with pip; if Python has no pip, as in Debian, with a temporary download of pip."""
     say("Installing uv")
     (TOOLS / "bin").mkdir(parents=True, exist_ok=True)
     uv = TOOLS / "bin" / "uv"
@@ -58,12 +58,12 @@ def install_uv() -> str:
         arguments = ["install", "--quiet", "--upgrade", "--target", folder + "/uv", "uv==" + UV_VERSION]
         if subprocess.call(pip + arguments) != 0:
             sys.exit("uv could not be installed. Install it yourself (https://docs.astral.sh/uv) and try again.")
-        (Path(folder) / "uv" / "bin" / "uv").replace(uv)  # whole or not at all, if this is interrupted
+        (Path(folder) / "uv" / "bin" / "uv").replace(uv)  # atomic: an interruption leaves no partial file
     return str(uv)
 
 
 def fetch_pip(folder: Path) -> str:
-    """Download pip's wheel, which runs without being installed; return where it is."""
+    """Download pip's wheel, which runs without being installed; return its path."""
     name = "pip-" + PIP_VERSION + "-py3-none-any.whl"
     with urllib.request.urlopen("https://pypi.org/simple/pip/", timeout=60) as answer:
         link = re.search('href="([^"]*/' + re.escape(name) + ")", answer.read().decode())
@@ -74,7 +74,7 @@ def fetch_pip(folder: Path) -> str:
 
 
 def find_python(uv: str) -> str:
-    """A Python that uv finds or pyenv has; else the version's name, for uv to download it."""
+    """Return a Python that uv or pyenv has; else the version number, so that uv downloads it."""
     found = subprocess.run(
         [uv, "python", "find", PYTHON], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
     )
@@ -85,7 +85,7 @@ def find_python(uv: str) -> str:
 
 
 def say(text: str) -> None:
-    """Tell what is going on."""
+    """Print the current step."""
     print(text + " …", file=sys.stderr, flush=True)
 
 
