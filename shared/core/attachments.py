@@ -15,6 +15,8 @@ from shared.events import Thought
 if TYPE_CHECKING:
     from shared.reading.sandbox import Sandbox
 
+mimetypes.init()  # reads files of the operating system, which the first upload would do on the event loop
+
 LONGEST_TEXT = 100_000
 """Maximum text of all files of a request together, in UTF-8 bytes: some 25,000 tokens. Later messages come first."""
 LARGEST_MARKUP = 2 * 1024 * 1024
