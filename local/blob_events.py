@@ -85,7 +85,7 @@ class BlobEvents:
 
 
 def _read(file: Path, container: str) -> dict[str, str]:
-    """What was told of this container; nothing where the file is not there, is of another, or is damaged."""
+    """Read the blobs of this container that were reported before; none if the file is missing, foreign or damaged."""
     try:
         kept = cast("object", json.loads(file.read_text("utf-8")))
     except (OSError, ValueError):

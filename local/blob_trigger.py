@@ -51,7 +51,7 @@ class BlobTrigger:
         self._invoke = invoke
         self._threshold = threshold
         self._done: dict[str, str] = {}
-        """The version of each blob that needs nothing more."""
+        """The version of each blob that is done."""
         self._failed = Counter[tuple[str, str]]()
         """How often a version has failed that is to be tried again."""
 

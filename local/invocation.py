@@ -61,7 +61,7 @@ class Function:
     function_id: str
     """The worker's id of it."""
     binding: Mapping[str, object]
-    """The trigger's: `type`, `name` (the handler's parameter that takes the data), and what the type needs."""
+    """The trigger's binding: `type`, `name` (the handler's parameter for the data), and options of the type."""
 
     @property
     def trigger(self) -> str:
@@ -110,7 +110,7 @@ class Call:
     invocation_id: str
     """A UUID."""
     function: Function
-    """What to invoke."""
+    """The function to invoke."""
     data: HttpData | str | bytes
     """The data that the trigger passes to the function."""
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -144,7 +144,7 @@ async def _relay_answer(
 
 
 def _end_unclaimed(invocation: Future[bool]) -> None:
-    """End an invocation whose HTTP request the worker's server refused: it would wait for ever."""
+    """End an invocation whose HTTP request the worker's server refused; otherwise it would never end."""
     asyncio.get_running_loop().call_later(UNCLAIMED_SECONDS, invocation.cancel)
 
 
@@ -193,7 +193,7 @@ def _answer_headers(raw: Iterable[tuple[bytes, bytes]], extra: Mapping[str, str]
 
 
 def _end_to_end(raw: Iterable[tuple[bytes, bytes]]) -> CIMultiDict[str]:
-    """Keep what is meant for the other end, with repeated headers repeated."""
+    """Keep the end-to-end headers, repeated ones included."""
     headers = CIMultiDict((_text(name), _text(value)) for name, value in raw)
     named = {name.strip().lower() for value in headers.getall("Connection", []) for name in value.split(",")}
     for name in _HOP_BY_HOP | named:

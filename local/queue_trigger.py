@@ -54,7 +54,7 @@ class QueueTrigger:
         self._running = 0
 
     async def run(self) -> NoReturn:
-        """Work until cancelled; what is being worked on then is given back to the queue."""
+        """Work until cancelled; then return the unfinished messages to the queue."""
         async with asyncio.TaskGroup() as group:
             await keep_polling(lambda: self._poll(group), f"queue {self._queue.queue_name}")
 

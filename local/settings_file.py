@@ -15,7 +15,7 @@ LOCAL_SETTINGS_FILE = "local.settings.json"
 DEFAULT_PORT = 7071
 
 _IN_ENVIRONMENT = "AzureFunctionsJobHost__extensions__{section}__{name}"
-"""How the Functions host names what goes before `host.json`."""
+"""Name of the environment variable that overrides a value of `host.json`, as the Functions host has it."""
 _TIME_SPAN = re.compile(r"(?:(\d+)\.)?(\d\d):(\d\d):(\d\d)$")
 _STRINGS_AND_COMMENTS = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
@@ -32,7 +32,7 @@ class Cors:
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
-    """What `local.settings.json` says; all defaults where there is none."""
+    """The content of `local.settings.json`; defaults without the file."""
 
     values: Mapping[str, str]
     """Environment variables for the app."""
@@ -53,17 +53,17 @@ class TriggerOptions:
     visibility_timeout: int = 0
     """Seconds between a try that failed and the next."""
     base64: bool = True
-    """Whether messages are encoded so; what is not goes to the poison queue at once."""
+    """Whether messages are Base64; others go to the poison queue at once."""
     poison_blob_threshold: int = 5
     """After so many tries a blob is given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostFile:
-    """What `host.json` says of what this host does."""
+    """The parts of `host.json` that this host uses."""
 
     route_prefix: str
-    """What every route starts with: `extensions.http.routePrefix`."""
+    """Prefix of every route: `extensions.http.routePrefix`."""
     triggers: TriggerOptions
     """`extensions.queues` and `extensions.blobs`."""
 

@@ -16,10 +16,10 @@ from local import HostError
 SHORTEST_WAIT_SECONDS = 0.1
 """Between two polls, after something came."""
 LONGEST_WAIT_SECONDS = 1.0
-"""Between two polls, after nothing came for a while."""
+"""Pause between two polls when the queue has been empty for a while."""
 
 _log = logging.getLogger(__name__)
-_PATIENCE: dict[str, Any] = {"retry_total": 0, "connection_timeout": 5, "read_timeout": 30}
+_REQUEST_OPTIONS: dict[str, Any] = {"retry_total": 0, "connection_timeout": 5, "read_timeout": 30}
 """Seconds, but for the number of retries: a poller asks again anyway."""
 
 logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
@@ -67,11 +67,11 @@ class StorageAccount:
     def _open[Client: (QueueServiceClient, BlobServiceClient)](self, kind: type[Client], address: str) -> Client:
         if connection_string := self._environment.get(self._name, "").strip():
             try:
-                client = kind.from_connection_string(connection_string, **_PATIENCE)
+                client = kind.from_connection_string(connection_string, **_REQUEST_OPTIONS)
             except ValueError as exc:
                 raise HostError(f"{self._name} is no connection string of a storage account.") from exc
         elif url := self._environment.get(f"{self._name}__{address}", "").strip():
-            client = kind(url, credential=self._signed_in(), **_PATIENCE)
+            client = kind(url, credential=self._signed_in(), **_REQUEST_OPTIONS)
         else:
             raise HostError(f"A trigger needs {self._name} or {self._name}__{address}, and neither is set.")
         self._opened.append(client)

@@ -1,4 +1,4 @@
-"""The triggers that this host polls for, and what tells them of emulated blobs."""
+"""The triggers that this host polls for, and the events of emulated blobs."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +50,7 @@ class Triggers:
             self._pollers += self._pollers_of(function)
 
     async def run(self) -> None:
-        """Poll until cancelled; without such triggers there is nothing to do."""
+        """Poll until cancelled; return at once without such triggers."""
         async with asyncio.TaskGroup() as group:
             for poller in self._pollers:
                 group.create_task(poller.run())

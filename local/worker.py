@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What the worker found."""
+    """The functions that the worker found."""
 
     functions: Sequence[Function]
     """In the order of the file."""
@@ -163,7 +163,7 @@ def _in_words(message: str, trace: str, directory: Path) -> str:
 
 
 async def _until_it_accepts(http_uri: str) -> None:
-    """Wait for uvicorn, which the library starts as a task and tells nobody about."""
+    """Wait for uvicorn, which the library starts in a task without a handle to it."""
     address = urlsplit(http_uri)
     try:
         async with asyncio.timeout(ACCEPT_SECONDS):

@@ -153,7 +153,7 @@ class WorkerConnection(asyncio.Protocol):
             self._transport.write(data)
 
     def _read_heads(self) -> None:
-        """Read the answer's head, and before it that of `100 Continue`; what follows waits for `relay`."""
+        """Read the head of `100 Continue`, if any, and of the answer; the rest waits for `relay`."""
         while not self._head.done() and b"\r\n\r\n" in self._received:
             raw, _, self._received = self._received.partition(b"\r\n\r\n")
             head = _parse_head(raw)

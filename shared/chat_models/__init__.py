@@ -1,4 +1,4 @@
-"""The boundary to language models: `ChatModel`, and what goes through it.
+"""The boundary to language models: `ChatModel` with its requests and events.
 
 Two implementations: `openai_chat` for OpenAI, Azure OpenAI and everything compatible, and `extractive`, which
 is built-in and answers with sentences of the sources.
@@ -17,7 +17,7 @@ class Tool:
     """A function that the model may call."""
 
     name: str
-    """Letters, digits and underscores."""
+    """Its name: letters, digits and underscores."""
     description: str
     """When to call it, for the model to read."""
     parameters: dict[str, Json]
@@ -35,15 +35,15 @@ class ModelRequest:
     sources: tuple[Passage, ...] = ()
     """The sources that the prompt cites, for a model that reads them as data."""
     tools: tuple[Tool, ...] = ()
-    """What it may call instead of answering."""
+    """Functions that the model may call instead of answering."""
     want_followups: bool = False
     """Whether the prompt asks for follow-up questions as `<<question>>`."""
     temperature: float | None = None
-    """0 to 2; None: the model's default."""
+    """Sampling temperature, 0 to 2; None: the model's default."""
     seed: int | None = None
-    """For repeatable answers where the model can."""
+    """Seed for repeatable answers, if the model supports it; None: no seed."""
     max_tokens: int | None = None
-    """At most so many tokens in the answer; None: the model's limit."""
+    """Limit of tokens in the answer; None: the model's own limit."""
     model: str | None = None
     """Another model of the same service, by its name there, as an agent's definition may ask for; None: the configured
     one. The extractive model is the only one of its service."""
@@ -54,19 +54,19 @@ class ModelText:
     """A piece of the answer's text."""
 
     text: str
-    """Never empty."""
+    """The text; never empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFinished:
-    """The last event of a call that went well."""
+    """The last event of a successful call."""
 
     reason: str
     """`stop`, `length`, `content_filter` or `tool_calls`."""
     usage: Usage | None = None
-    """None where the service does not count."""
+    """Tokens used; None if the service does not report them."""
     content_filter_results: Json = None
-    """What Azure's content filter found in the answer, as it came."""
+    """Results of Azure's content filter for the answer, unchanged."""
 
 
 type ModelEvent = CompletionStarted | ModelText | FilterAnnotation | ToolCall | ModelFinished

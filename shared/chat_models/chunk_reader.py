@@ -1,4 +1,4 @@
-"""Streamed chunks of chat completions to model events, tolerant of what services really send.
+"""Converts streamed chunks of chat completions to model events; accepts the deviations of real services.
 
 Source: OpenAI API reference, 'The chat completion chunk object'. Beyond it: Azure sends chunks without choices or
 delta; Ollama, vLLM and gateways leave out indexes, ids and `[DONE]`, and tell of errors inside the stream.
@@ -75,11 +75,11 @@ _REASONS = {
     "function_call": "tool_calls",
     "max_tokens": "length",
 }
-"""The finish reasons of `ModelFinished` by what services say; others, such as `eos`, are a plain stop."""
+"""Finish reasons of `ModelFinished`, by the service's word; any other word, such as `eos`, means `stop`."""
 
 
 class _OpenCall:
-    """A tool call whose arguments are still coming."""
+    """A tool call with incomplete arguments."""
 
     def __init__(self, piece: _ToolCallPiece) -> None:
         self.index = piece.index
@@ -107,7 +107,7 @@ class _OpenCall:
 
 
 class ChunkReader:
-    """Reads the chunks of one answer, as bytes from the network, to model events."""
+    """Converts the bytes of one answer to model events."""
 
     def __init__(self, model: str, *, framing: Literal["sse", "json"] = "sse") -> None:
         """Start an answer.
@@ -127,7 +127,7 @@ class ChunkReader:
         self._finish_reason: str | None = None
         self._done = False
         self.has_content = False
-        """Whether some of the answer has come."""
+        """Whether a part of the answer has arrived."""
 
     @property
     def is_complete(self) -> bool:
@@ -140,7 +140,7 @@ class ChunkReader:
         return self._done
 
     def feed(self, received: bytes) -> list[ModelEvent]:
-        """Take what came in and return the text that it completed.
+        """Add received bytes; return the events that they complete.
 
         Raises:
             ServiceFault: the service tells of a fault, or sends what is no chunk.
@@ -160,7 +160,7 @@ class ChunkReader:
         return events
 
     def finish(self) -> list[ModelEvent]:
-        """Return what the end of the stream completes: the last text, the tool calls and how it ended.
+        """End the stream; return the last text, the tool calls and the finish reason.
 
         Raises:
             ServiceFault: the answer ended in its middle, or there was none.
@@ -242,19 +242,19 @@ class ChunkReader:
 
 
 _LAST_SECOND = 253_402_300_800
-"""Where the year 10000 begins: a service that tells milliseconds tells no time that can be shown."""
+"""Start of the year 10000 in Unix seconds: a larger `created` is in other units and is ignored."""
 
 _MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
-"""Far more than any model writes."""
+"""Limit for an answer in one JSON document, in bytes: far more than any model writes."""
 
 
 def _worst(before: dict[str, Json], after: dict[str, Json]) -> dict[str, Json]:
-    """What was found in two parts of an answer, by category: what was filtered stays, or else the later."""
+    """Merge the filter results of two parts of an answer by category: a filtered one wins, else the later."""
     return before | after | {name: found for name, found in before.items() if _is_filtered(found)}
 
 
 def _is_filtered(found: Json) -> bool:
-    """Whether it was, by a category, or by one of the blocklists."""
+    """Whether a category or a blocklist filtered it."""
     entries = found if isinstance(found, list) else [found]
     return any(isinstance(entry, dict) and entry.get("filtered") for entry in entries)
 

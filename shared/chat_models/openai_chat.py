@@ -1,4 +1,4 @@
-"""Chat completions of OpenAI, Azure OpenAI and everything compatible, as a `ChatModel`."""
+"""The `ChatModel` for chat completions of OpenAI, Azure OpenAI and compatible services."""
 
 import asyncio
 import logging
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("switchboard.openai")
 
 _LONGEST_ANSWER = ("max_completion_tokens", "max_tokens")
-"""OpenAI's reasoning models refuse the second, the older name; many compatible services do not know the first."""
+"""Names of the output limit. OpenAI's reasoning models refuse the second, older one; some services lack the first."""
 _SETTING_OF_OTHERS = "`model` in AGENTS_FILE"
-"""Where a model that is not the configured one is named."""
+"""The setting that names a model other than the configured one."""
 
 
 class OpenAIChatModel:
@@ -42,7 +42,7 @@ class OpenAIChatModel:
         self._health = CachedHealth(self._ask_health)
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield the answer as it comes: all that one network read brought without suspending in between.
+        """Yield the answer as it comes; the events of one network read follow each other without suspending.
 
         Raises:
             RateLimited, ContentFiltered, BadRequest, Unavailable, TooSlow: see `outbound.faults`.
@@ -68,11 +68,11 @@ class OpenAIChatModel:
                 await self._drain(received)
 
     async def check(self) -> PartHealth:
-        """Whether the service answers and takes our credentials; asked at most every 30 seconds."""
+        """Check that the service answers and accepts the credentials; at most every 30 seconds."""
         return await self._health.latest()
 
     async def _request(self, body: dict[str, Json], model: ServedModel, deadline: float) -> "httpx2.Response":
-        """Send the request, without what this model turned out not to support."""
+        """Send the request, without the parameters that this model has refused before."""
         import openai
 
         from shared.outbound.openai_service.errors import unsupported_parameter
@@ -111,7 +111,7 @@ class OpenAIChatModel:
         }
 
     def _limit(self, reader: ChunkReader, begun: float, context: RequestContext) -> float:
-        """Until when to wait for the next bytes, as is fair at this point of the answer."""
+        """Time limit for the next bytes, on the loop's clock. It depends on how far the answer is."""
         now, timeouts = asyncio.get_running_loop().time(), self._service.timeouts
         if reader.is_complete:
             limit = now + timeouts.ending
@@ -136,7 +136,7 @@ class OpenAIChatModel:
             raise
 
     async def _drain(self, received: AsyncGenerator[bytes]) -> None:
-        """Read the end of the body, so that the connection can be used again."""
+        """Read the rest of the body, so that the connection can be reused."""
         import httpx2
 
         try:
@@ -157,7 +157,7 @@ class OpenAIChatModel:
 
 
 def _supported(body: dict[str, Json], left_out: Collection[str]) -> dict[str, Json]:
-    """The body without what the model does not support; the longest answer is then given by its other name."""
+    """Remove the parameters that the model does not support; a refused output limit gets its other name."""
     sent = {name: value for name, value in body.items() if name not in left_out}
     for name, other in zip(_LONGEST_ANSWER, reversed(_LONGEST_ANSWER), strict=True):
         if name in body and name in left_out and other not in left_out:
@@ -166,12 +166,12 @@ def _supported(body: dict[str, Json], left_out: Collection[str]) -> dict[str, Js
 
 
 def _unpacked(response: "httpx2.Response") -> AsyncGenerator[bytes]:
-    """The answer's bytes. Most answers come as they are, and are spared what unpacking does with each token."""
+    """Yield the bytes of the answer. Uncompressed answers skip the decoder, which costs time for each token."""
     return response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
 
 
 def _framing(response: "httpx2.Response") -> Literal["sse", "json"]:
-    """How the answer is framed: some services answer in one document though asked for a stream."""
+    """Framing of the answer: some services send one JSON document although a stream was requested."""
     content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type == "text/html":
         raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, status=response.status_code))
@@ -204,6 +204,6 @@ def _message(message: Message) -> Json:
 
 
 def _image(image: ImagePart) -> list[Json]:
-    """An image, after its name if it has one."""
+    """The parts of an image: its name, if it has one, and the image."""
     name: list[Json] = [{"type": "text", "text": f"{image.name}:"}] if image.name else []
     return [*name, {"type": "image_url", "image_url": {"url": image.data_url}}]

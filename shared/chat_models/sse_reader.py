@@ -1,7 +1,7 @@
-"""Server-sent events as bytes: network reads in, the `data` of whole events out. Knows nothing of what is in them."""
+"""Splits the bytes of server-sent events into the `data` of whole events, without reading the data."""
 
 MAX_EVENT_BYTES = 4 * 1024 * 1024
-"""No model's chunk comes near; a service that sends no line ends must not fill the memory."""
+"""Limit for one event, in bytes: a service that sends no line ends must not fill the memory."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -11,7 +11,7 @@ class EventTooLong(ValueError):
 
 
 class SseReader:
-    """Reads one stream, however the network cuts it.
+    """Reads one stream, whose events the network may split anywhere.
 
     Lines end at CR, LF or CRLF and nowhere else. Names, ids and retry times of events are skipped.
 
@@ -27,7 +27,7 @@ class SseReader:
         self._at_start = True
 
     def feed(self, received: bytes) -> list[bytes]:
-        """Take what came in and return the data of the events that it completed.
+        """Add received bytes; return the data of the events that they complete.
 
         Raises:
             EventTooLong: the event that is being read is over the limit.
@@ -52,7 +52,7 @@ class SseReader:
         return self._take(last_lines)
 
     def _take(self, lines: list[bytes]) -> list[bytes]:
-        """Take whole lines and return the data of the events that they completed."""
+        """Add whole lines; return the data of the events that they complete."""
         if self._at_start and lines:
             lines[0] = lines[0].removeprefix(_BOM)
             self._at_start = False

@@ -1,4 +1,4 @@
-"""A turn under way: it runs in a task of its own, and whoever sends the answer takes its events in batches.
+"""Runs a turn in a task of its own; the response takes its events in batches.
 
 This is the outer edge of the core: the only place that turns any exception into one last `Failed`, and the one
 log entry of a turn. A batch holds the events that came together, such as the tokens of one network read, so
@@ -20,11 +20,11 @@ from shared.reusable_timeout import ReusableTimeout
 _log = logging.getLogger("switchboard.turn")
 
 _BATCH_LIMIT = 1_000
-"""Events that may wait for a slow reader before the turn waits too."""
+"""Events that may wait for a slow reader; then the turn waits too."""
 
 
 def is_first_words(event: object) -> bool:
-    """Whether it is something of an answer: an agent that failed may not be the only one, so its message is not."""
+    """Whether an event is part of an answer. The message of a failed agent is not: other agents may fail as well."""
     return isinstance(event, TextDelta) or (isinstance(event, AgentMessage) and event.error is None)
 
 
@@ -32,9 +32,9 @@ class RunningTurn[Event = ChatEvent]:
     """Runs the events of one turn, or of other work that a caller waits for, within the deadline of its context.
 
     Args:
-        events: What is run.
-        context: The request's.
-        begins: Whether an event is something of the answer, which an error can then no longer replace.
+        events: The events of the turn.
+        context: The context of the request.
+        begins: Whether an event is part of the answer; after it, an error can no longer set the status.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class RunningTurn[Event = ChatEvent]:
         self._task.add_done_callback(lambda _: self._wake_reader())
 
     async def settled(self, seconds: float) -> Failed | None:
-        """Wait until the model has begun, the turn is over, or so many seconds have passed.
+        """Wait until the answer begins, the turn ends, or `seconds` have passed.
 
-        Returns how the turn failed if it failed before any text, while the status can still say so.
+        Returns the failure of a turn that failed before any text: the status can still report it.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -69,10 +69,10 @@ class RunningTurn[Event = ChatEvent]:
         return last if isinstance(last, Failed) and not self._has_text else None
 
     async def batches(self, heartbeat: float | None) -> AsyncGenerator[list[Event | Failed]]:
-        """Yield the events in order, as many at a time as there are.
+        """Yield the events in order, in batches of all that have arrived.
 
         Args:
-            heartbeat: After so many silent seconds comes an empty batch; None: never.
+            heartbeat: Seconds without events after which an empty batch is yielded; None: never.
         """
         silence = math.inf if heartbeat is None else heartbeat
         now = asyncio.get_running_loop().time
@@ -97,7 +97,7 @@ class RunningTurn[Event = ChatEvent]:
                 yield event
 
     def cancel(self) -> None:
-        """The caller has left: stop the turn, and with it the model's work. Harmless when it is over."""
+        """Stop the turn and the model's work, because the caller has left. Does nothing after the end."""
         self._task.cancel()
 
     async def _run(self, events: AsyncGenerator[Event]) -> None:
@@ -130,7 +130,7 @@ class RunningTurn[Event = ChatEvent]:
         self._wake_reader()
 
     async def _room(self) -> None:
-        """Wait until the reader has taken what waits."""
+        """Wait until the reader has taken the waiting events."""
         while len(self._waiting) >= _BATCH_LIMIT:
             self._taken.clear()
             await self._taken.wait()
@@ -140,7 +140,7 @@ class RunningTurn[Event = ChatEvent]:
         return error.code
 
     def _next_change(self) -> asyncio.Future[None]:
-        """Done at the next event, or when the turn is over. A bare future: an `asyncio.Event` costs twice as much."""
+        """A future for the next event or the end of the turn; an `asyncio.Event` would cost twice as much."""
         self._reader = asyncio.get_running_loop().create_future()
         return self._reader
 
