@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
-from shared.chat_models.extractive.questions import followup_questions, standalone_query
+from shared.chat_models.extractive.questions import followup_questions, is_bare_subject, standalone_query
 from shared.chat_models.extractive.relevance import (
     MOST_STATEMENTS,
     Scored,
@@ -95,13 +95,20 @@ def _answer(request: ModelRequest) -> str:
     language, asked = language_of(request.question), _user_questions(request)
     statements = read_sources((*request.sources, *_attached(request.messages)))
     best = best_statements(standalone_query(asked), statements, said)
-    best = best or best_statements(request.question, statements, said)
+    if not best or (is_bare_subject(request.question) and _were_said(best, request.messages)):
+        best = best_statements(request.question, statements, said) or best
     if not best:
         return _answer_without_statements(request, said, language)
     text = " ".join(_cited(one) for one in best)
     if request.want_followups:
         text += "".join(f"\n<<{one}>>" for one in followup_questions(statements, best, asked, language))
     return text
+
+
+def _were_said(best: Sequence[Scored], messages: Sequence[Message]) -> bool:
+    """Whether the last answer has all of these statements already: then a new one is better, if there is one."""
+    answers = [message.content for message in messages if message.role is Role.ASSISTANT]
+    return bool(answers) and all(one.statement.text in answers[-1] for one in best)
 
 
 def _answer_without_statements(request: ModelRequest, said: Sequence[Scored], language: Language) -> str:

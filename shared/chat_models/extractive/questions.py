@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from shared.chat_models.extractive.relevance import Scored, subject_words
-from shared.words.stop_words import Language
+from shared.words.stop_words import LIGHT, Language
 
 _LONGEST_QUESTION = 500
 """Characters of a question that are used for the query."""
 _MOST_ADDED_WORDS = 12
 """Maximum number of words added from earlier questions."""
 _MIN_SUBJECT_WORDS = 2
-"""A question with fewer subject words is taken to refer to the question before it."""
+"""A question with fewer subject words and without an auxiliary verb is a fragment, such as `With family?`."""
 
 _REFERS_BACK = re.compile(
     r"\b(it|its|they|them|their|this|these|those|that one|ones?|same|he|him|she|"
@@ -25,6 +25,27 @@ _STARTS_AS_CONTINUATION = re.compile(
     r"warum|wieso|sonst)\b",
     re.IGNORECASE,
 )
+_QUANTITY_WITHOUT_NOUN = re.compile(
+    r"\s*(how many|wie ?viele) (are|can|do|may|must|should|kann|darf|muss|sind)\b", re.IGNORECASE
+)
+"""`How many can I buy?` does not say of what."""
+_REFERS_TO_NOTHING = re.compile(
+    r"\b(this|these|dies\w{0,2}) (year|month|week|quarter|summer|winter|jahr|monat|woche|quartal|sommer|winter)\w*|"
+    r"\bit (take|takes|cost|possible|allowed|necessary|matter|ok|okay) (\w+ ){0,2}?(to|until|if|when|before)\b|"
+    r"\b(gibt es|es gibt)\b|\b(dauert|ist) es,? (möglich|erlaubt|nötig|bis)\b",
+    re.IGNORECASE,
+)
+"""Words of `_REFERS_BACK` that stand for no noun: `this year`, `is it possible to …`, `gibt es …`."""
+_SECOND_CLAUSE = re.compile(
+    r",|(?<=\w )\b(if|when|while|because|before|after|until|wenn|falls|weil|bevor|nachdem)\b", re.IGNORECASE
+)
+"""The beginning of a clause whose pronouns refer to the clause before it: `Do days lapse if I do not use them?`"""
+_AUXILIARY = re.compile(
+    r"\b(am|is|are|was|were|do|does|did|can|could|will|would|should|may|must|have|has|had|"
+    r"ist|sind|bin|war|waren|hat|habe|haben|kann|können|darf|dürfen|muss|müssen|soll|sollen|wird|werden|gibt|gilt|gelten)\b",
+    re.IGNORECASE,
+)
+"""A verb that makes a question with one subject word a whole one: `When can I retire?`"""
 
 _MOST_FOLLOWUPS = 3
 """Maximum number of follow-up questions."""
@@ -104,13 +125,31 @@ def followup_questions(
     return found
 
 
+def is_bare_subject(question: str) -> bool:
+    """Whether a question is only a subject, such as `Basic?`. It may refer to the question before it or not."""
+    question = question[:_LONGEST_QUESTION]
+    has_subject = bool(subject_words(question).keys() - LIGHT)
+    return has_subject and _is_fragment(question) and not _needs_the_question_before(question)
+
+
 def _refers_to_earlier(question: str) -> bool:
-    return bool(
-        _REFERS_BACK.search(question)
-        or _GERMAN_PRONOUN_DAS.search(question)
-        or _STARTS_AS_CONTINUATION.match(question)
-        or len(subject_words(question)) < _MIN_SUBJECT_WORDS
-    )
+    return _needs_the_question_before(question) or _is_fragment(question)
+
+
+def _is_fragment(question: str) -> bool:
+    subject = subject_words(question)
+    return len(subject) < _MIN_SUBJECT_WORDS and not (subject.keys() - LIGHT and _AUXILIARY.search(question))
+
+
+def _needs_the_question_before(question: str) -> bool:
+    """Whether a question goes on from the one before it, or has a word for a noun that it does not have."""
+    if _STARTS_AS_CONTINUATION.match(question) or _QUANTITY_WITHOUT_NOUN.match(question):
+        return True
+    second = _SECOND_CLAUSE.search(question)
+    if second and len(subject_words(question[: second.start()])) >= _MIN_SUBJECT_WORDS:
+        question = question[: second.start()]
+    question = _REFERS_TO_NOTHING.sub("", question)
+    return bool(_REFERS_BACK.search(question) or _GERMAN_PRONOUN_DAS.search(question))
 
 
 def _topics(statements: Sequence[Scored]) -> Iterator[str]:
