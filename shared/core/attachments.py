@@ -19,8 +19,6 @@ mimetypes.init()  # reads files of the operating system, which the first upload 
 
 LONGEST_TEXT = 100_000
 """Maximum text of all files of a request together, in UTF-8 bytes: some 25,000 tokens. Later messages come first."""
-LARGEST_MARKUP = 2 * 1024 * 1024
-"""Maximum size of a web page, or of the text in a Word document, in bytes. Reading it takes 100 times the memory."""
 READ_TIMEOUT_SECONDS = 20.0
 """Time limit for reading all files of a request, in seconds."""
 
@@ -157,13 +155,13 @@ def _image_type(file: Attachment) -> str | None:
 
 async def _text_of(file: Attachment, deadline: float, sandbox: "Sandbox") -> str:
     from shared.reading import UnreadableError
+    from shared.reading.limits import ReadLimitError
     from shared.reading.readers import with_text
-    from shared.reading.sandbox import ReadLimitError
 
     suffix = _suffix(file)
     try:
         async with asyncio.timeout_at(deadline):
-            pages = with_text(await sandbox.read(file.data, suffix, file.charset, max_markup=LARGEST_MARKUP))
+            pages = with_text(await sandbox.read(file.data, suffix, file.charset))
     except ReadLimitError as limit:
         raise TooLarge(f"{file} {limit}") from limit
     except UnreadableError as unreadable:

@@ -2,7 +2,6 @@
 
 import re
 import zipfile
-from contextlib import suppress
 from io import BytesIO, StringIO
 
 import mammoth
@@ -10,6 +9,7 @@ from bs4 import BeautifulSoup
 from markdownify import MarkdownConverter
 
 from shared.reading import UnreadableError
+from shared.reading.limits import DOCUMENT_LIMITS, MAX_DOCUMENT_TAGS, ReadLimits, check_limit
 from shared.reading.plain_text import decode
 
 _NOT_CONTENT = ["head", "script", "style", "noscript", "template", "nav", "svg", "iframe", "object", "button"]
@@ -23,11 +23,7 @@ _CHARSET_SEARCH_BYTES = 4096
 
 Source: HTML standard, 'prescan a byte stream' (1024 there; real pages have it later).
 """
-_MAX_UNPACKED_BYTES = 100 * 1024 * 1024
-"""Bytes of XML that a DOCX may unpack to: a small file can unpack to more than the memory holds."""
-_MAX_TAGS = 2_000_000
-"""Tags and attributes of a document: each takes some 500 bytes of memory while the document is read."""
-_TOO_MANY_TAGS = "holds too much markup to be read; split it, or save it as text."
+_MARKUP, _TAGS = "bytes of markup", "tags and attributes"
 _COUNT_CHUNK_BYTES = 1024 * 1024
 """Bytes that are unpacked at a time to count tags."""
 _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
@@ -36,77 +32,60 @@ _OLE_FILE = b"\xd0\xcf\x11\xe0"
 """First bytes of files of old Word versions, and of files that Office has encrypted."""
 
 
-def read_html(data: bytes) -> str:
+def read_html(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
     """Convert an HTML file to Markdown.
 
     Raises:
-        UnreadableError: it is not text, or holds too much markup.
+        UnreadableError: it is not text.
+        ReadLimitError: it holds too much markup.
     """
+    check_limit(len(data), limits.markup_bytes, _MARKUP)
     start = data[:_CHARSET_SEARCH_BYTES]
     declared = _META_CHARSET.search(start) or _XML_ENCODING.search(start)
-    return html_to_markdown(decode(data, declared[1].decode("ascii") if declared else None))
+    return html_to_markdown(decode(data, declared[1].decode("ascii") if declared else None), limits.tags)
 
 
-def read_docx(data: bytes) -> str:
+def read_docx(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
     """Convert a Word document to Markdown, without its pictures.
 
     Raises:
-        UnreadableError: it is encrypted, of an old version, or holds too much.
+        UnreadableError: it is encrypted, or of an old version.
+        ReadLimitError: it holds too many parts or too much markup.
     """
     if data.startswith(_OLE_FILE):
         raise UnreadableError("is protected by a password, or in the old .doc format; save it as an open .docx.")
-    if unpacked_size(data) > _MAX_UNPACKED_BYTES:
-        raise UnreadableError("unpacks to more than 100 MiB of text; split it.")
-    if _count_tags(data) > _MAX_TAGS:
-        raise UnreadableError(_TOO_MANY_TAGS)
+    _check_parts(data, limits)
     without_images = mammoth.images.img_element(lambda _: {})
     converted = mammoth.convert_to_html(BytesIO(data), convert_image=without_images, style_map=_TITLE_STYLE)
-    return html_to_markdown(converted.value)
+    return html_to_markdown(converted.value, limits.tags)
 
 
-def unpacked_size(data: bytes) -> int:
-    """Size of the XML that a Word document unpacks to, in bytes, as its directory states it.
+def _check_parts(data: bytes, limits: ReadLimits) -> None:
+    """Check what a Word document unpacks to: its number of parts, and the bytes and tags of its XML.
 
     Raises:
+        ReadLimitError: it is over a limit.
         BadZipFile, NotImplementedError, ValueError, OSError: the document is damaged.
     """
+    tags = 0
     with zipfile.ZipFile(BytesIO(data)) as parts:
-        return sum(part.file_size for part in _xml_parts(parts))
-
-
-def markup_size(data: bytes, suffix: str) -> int:
-    """Bytes of markup in a file; 0 for formats without markup, and for damaged files, which the reader refuses."""
-    if suffix in (".html", ".htm"):
-        return len(data)
-    if suffix == ".docx":
-        with suppress(zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
-            return unpacked_size(data)
-    return 0
-
-
-def _xml_parts(parts: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    return [part for part in parts.infolist() if part.filename.endswith((".xml", ".rels"))]
-
-
-def _count_tags(data: bytes) -> int:
-    """Approximate number of tags and attributes in a Word document."""
-    count = 0
-    with zipfile.ZipFile(BytesIO(data)) as parts:
-        for part in _xml_parts(parts):
-            with parts.open(part) as xml:
+        check_limit(len(parts.infolist()), limits.parts, "parts")
+        texts = [part for part in parts.infolist() if part.filename.endswith((".xml", ".rels"))]
+        check_limit(sum(part.file_size for part in texts), limits.markup_bytes, _MARKUP)
+        for part in texts:
+            with parts.open(part) as xml:  # which reads no more bytes than the directory states
                 while chunk := xml.read(_COUNT_CHUNK_BYTES):
-                    count += chunk.count(b"<") + chunk.count(b"=")
-    return count
+                    tags += chunk.count(b"<") + chunk.count(b"=")
+                    check_limit(tags, limits.tags, _TAGS)
 
 
-def html_to_markdown(html: str) -> str:
+def html_to_markdown(html: str, max_tags: int = MAX_DOCUMENT_TAGS) -> str:
     """Convert the content of an HTML document to Markdown. A document without `h1` gets its title as heading.
 
     Raises:
-        UnreadableError: it holds too much markup.
+        ReadLimitError: it holds more tags and attributes than `max_tags`.
     """
-    if html.count("<") + html.count("=") > _MAX_TAGS:
-        raise UnreadableError(_TOO_MANY_TAGS)
+    check_limit(html.count("<") + html.count("="), max_tags, _TAGS)
     without_declaration = _XML_DECLARATION.sub("", html)  # with it, lxml takes XHTML for other XML
     # lxml, not html.parser: that takes quadratic time on unclosed tags in Python releases still in use.
     soup = BeautifulSoup(StringIO(without_declaration), "lxml")  # BeautifulSoup may take a short string for a file name

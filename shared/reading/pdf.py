@@ -11,6 +11,7 @@ from threading import Lock
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
 
 from shared.reading import Page, UnreadableError
+from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.pdf_layout import Line, layout
 
 MAX_IMAGE_SIDE = 1500
@@ -25,18 +26,23 @@ _HYPHEN = 2
 """Code that PDFium reports for a hyphen at the end of a line; it reports no line break there."""
 
 
-def read_pdf(data: bytes) -> list[Page]:
+def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     """Read all pages of a PDF, numbered physically from 1, those without text too.
 
     Raises:
         UnreadableError: the PDF is protected by a password, or damaged.
+        ReadLimitError: it has more pages or characters than it may have.
     """
     lines: list[list[Line]] = []
     blank: list[bool] = []
+    characters = 0
     with _opened(data) as document:
+        check_limit(len(document), limits.pages, "pages")
         for index in range(len(document)):
-            with closing(document[index]) as page:
-                lines.append(_lines(page))
+            with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
+                characters += text_page.count_chars()
+                check_limit(characters, limits.pdf_characters, "characters")
+                lines.append(_lines(text_page, page.get_height()))
                 blank.append(raw.FPDFPage_CountObjects(page) == 0)
     texts = layout(lines)
     return [Page(text, number, is_blank=blank[number - 1]) for number, text in enumerate(texts, start=1)]
@@ -91,11 +97,9 @@ def _to_jpeg(page: PdfPage) -> bytes:
     return file.getvalue()
 
 
-def _lines(page: PdfPage) -> list[Line]:
+def _lines(text_page: PdfTextPage, page_height: float) -> list[Line]:
     """The visible lines of a page, in the order of the file."""
-    with closing(page.get_textpage()) as text_page:
-        height = page.get_height()
-        return [line for run in _runs(text_page) if (line := _line(text_page, run, height))]
+    return [line for run in _runs(text_page) if (line := _line(text_page, run, page_height))]
 
 
 def _runs(text_page: PdfTextPage) -> Iterator[list[tuple[int, int]]]:

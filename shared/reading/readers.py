@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from shared.reading import NoTextError, Page, UnreadableError
+from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.plain_text import clean, decode
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ SCAN_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 """Images of text, which only text recognition can read."""
 _SUFFIXES_WITH_PAGES = frozenset({".tif", ".tiff"})
 """Scans with numbered pages. For other images the citation is the image itself."""
+_MAX_CHARACTER_BYTES = 4
+"""Bytes of a character of text, at most, in UTF-8 as in other encodings."""
 _SETTING = "set DOCUMENT_INTELLIGENCE_ENDPOINT."
 
 
@@ -94,27 +97,32 @@ def read_pages(data: bytes, suffix: str, charset: str | None = None) -> list[Pag
     return with_text(read_all_pages(data, suffix, charset))
 
 
-def read_all_pages(data: bytes, suffix: str, charset: str | None = None) -> list[Page]:
+def read_all_pages(
+    data: bytes, suffix: str, charset: str | None = None, limits: ReadLimits = DOCUMENT_LIMITS
+) -> list[Page]:
     """Read all pages of a file, with or without text. A hostile file can make it crash or never end: see `sandbox`.
 
     Args:
         data: The bytes of the file.
         suffix: The suffix of its name, such as `.pdf`, in lower case: a key of `READERS`.
         charset: The encoding that the sender of plain text declared; None if unknown.
+        limits: What the file may hold.
 
     Raises:
         UnreadableError: the file is damaged, protected, empty or too large.
+        ReadLimitError: it holds more than it may hold.
         OSError: this machine cannot read it now.
     """
     check_size(len(data))
     try:
-        pages = READERS[suffix](data, charset)
+        pages = READERS[suffix](data, charset, limits)
     except (UnreadableError, MemoryError):
         raise
     except Exception as fault:  # given odd bytes, a parser may raise anything; other files must still be read
         if isinstance(fault, OSError) and fault.errno is not None:  # an error of the system, not of a parser
             raise
         raise UnreadableError("is damaged, or not of the format that its name says.") from fault
+    check_limit(sum(len(page.text) for page in pages), limits.characters, "characters")
     return _cleaned(pages)
 
 
@@ -173,29 +181,30 @@ async def _with_scans(data: bytes, pages: list[Page], recognition: TextRecogniti
     return sorted((*read, *recognized), key=lambda page: page.number or 0)
 
 
-def _read_text(data: bytes, charset: str | None) -> list[Page]:
+def _read_text(data: bytes, charset: str | None, limits: ReadLimits) -> list[Page]:
+    check_limit(len(data), _MAX_CHARACTER_BYTES * limits.characters, "bytes of text")
     return [Page(decode(data, charset))]
 
 
-def _read_html(data: bytes, _charset: str | None) -> list[Page]:
+def _read_html(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
     from shared.reading.markup import read_html
 
-    return [Page(read_html(data))]
+    return [Page(read_html(data, limits))]
 
 
-def _read_docx(data: bytes, _charset: str | None) -> list[Page]:
+def _read_docx(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
     from shared.reading.markup import read_docx
 
-    return [Page(read_docx(data))]
+    return [Page(read_docx(data, limits))]
 
 
-def _read_pdf(data: bytes, _charset: str | None) -> list[Page]:
+def _read_pdf(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
     from shared.reading.pdf import read_pdf
 
-    return read_pdf(data)
+    return read_pdf(data, limits)
 
 
-READERS: dict[str, Callable[[bytes, str | None], list[Page]]] = {
+READERS: dict[str, Callable[[bytes, str | None, ReadLimits], list[Page]]] = {
     ".pdf": _read_pdf,
     ".md": _read_text,
     ".markdown": _read_text,
@@ -204,4 +213,4 @@ READERS: dict[str, Callable[[bytes, str | None], list[Page]]] = {
     ".txt": _read_text,
     ".docx": _read_docx,
 }
-"""From the suffix of a file to its reader, which takes the bytes and the declared encoding."""
+"""From the suffix of a file to its reader, which takes the bytes, the declared encoding and the limits."""

@@ -27,25 +27,21 @@ import msgspec
 
 from shared.errors import Unavailable
 from shared.reading import Page, UnreadableError
+from shared.reading.limits import (
+    DOCUMENT_LIMITS,
+    MAX_DOCUMENT_MEMORY_BYTES,
+    MAX_DOCUMENT_READ_SECONDS,
+    MAX_UPLOAD_MEMORY_BYTES,
+    MAX_UPLOAD_READ_SECONDS,
+    MAX_UPLOAD_READERS,
+    MAX_UPLOAD_WAIT_SECONDS,
+    UPLOAD_LIMITS,
+    ReadLimitError,
+    ReadLimits,
+)
 
-MAX_UPLOAD_READERS = 3
-"""Uploaded files that are read at the same time; with their memory they fit an instance of 2 GiB beside the app."""
-MAX_UPLOAD_MEMORY_BYTES = 512 * 1024 * 1024
-"""Address space of the process that reads an uploaded file."""
-MAX_UPLOAD_READ_SECONDS = 10.0
-"""Time to read one uploaded file."""
-MAX_UPLOAD_WAIT_SECONDS = 10.0
-"""Time that an uploaded file waits for a free reader."""
-MAX_DOCUMENT_MEMORY_BYTES = 1536 * 1024 * 1024
-"""Address space of the process that reads a document to be indexed."""
-MAX_DOCUMENT_READ_SECONDS = 300.0
-"""Time to read one document to be indexed, or to render some of its pages."""
 _CHUNK_BYTES = 1024 * 1024
 _SERVER_CODE = "from shared.reading.sandbox_server import main; main()"
-
-
-class ReadLimitError(UnreadableError):
-    """Reading the file takes more time or memory than a file may take."""
 
 
 class ReadTask(msgspec.Struct, tag=True, frozen=True):
@@ -55,8 +51,8 @@ class ReadTask(msgspec.Struct, tag=True, frozen=True):
     """The suffix of its name, such as `.pdf`: a key of `READERS`."""
     charset: str | None
     """The encoding that the sender of plain text declared; None if unknown."""
-    max_markup: int | None
-    """Bytes of markup that the file may hold; None: as much as the readers take."""
+    limits: ReadLimits
+    """What the file may hold."""
 
 
 class RenderTask(msgspec.Struct, tag=True, frozen=True):
@@ -112,32 +108,39 @@ class Sandbox:
         memory: Bytes of address space that one reader may take; the parsers alone take some 100 MB.
         seconds: How long reading one file may take.
         max_wait: Seconds that a file may wait for another to be read; None: without an end.
+        limits: What a file may hold.
     """
 
-    def __init__(self, *, readers: int, memory: int, seconds: float, max_wait: float | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        readers: int,
+        memory: int,
+        seconds: float,
+        max_wait: float | None = None,
+        limits: ReadLimits = DOCUMENT_LIMITS,
+    ) -> None:
         self._memory = memory
         self._seconds = seconds
         self._max_wait = max_wait
+        self._limits = limits
         self._free = asyncio.Semaphore(readers)
 
-    async def read(
-        self, data: bytes, suffix: str, charset: str | None = None, *, max_markup: int | None = None
-    ) -> list[Page]:
+    async def read(self, data: bytes, suffix: str, charset: str | None = None) -> list[Page]:
         """Read all pages of a file, with or without text.
 
         Args:
             data: The bytes of the file.
             suffix: The suffix of its name, such as `.pdf`, in lower case: a key of `readers.READERS`.
             charset: The encoding that the sender of plain text declared; None if unknown.
-            max_markup: Bytes of markup that the file may hold; None: as much as the readers take.
 
         Raises:
             UnreadableError: the file is damaged, protected, empty or too large.
-            ReadLimitError: reading it takes too much time or memory.
+            ReadLimitError: it holds too much, or reading it takes too much time or memory.
             Unavailable: too many files are read now.
             OSError: no process can be started now.
         """
-        reply = await self._run(ReadTask(suffix, charset, max_markup), data)
+        reply = await self._run(ReadTask(suffix, charset, self._limits), data)
         return reply.pages if isinstance(reply, PagesRead) else []
 
     async def render(self, data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
@@ -175,6 +178,7 @@ def sandbox_for_uploads() -> Sandbox:
         memory=MAX_UPLOAD_MEMORY_BYTES,
         seconds=MAX_UPLOAD_READ_SECONDS,
         max_wait=MAX_UPLOAD_WAIT_SECONDS,
+        limits=UPLOAD_LIMITS,
     )
 
 

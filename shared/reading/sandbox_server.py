@@ -14,6 +14,7 @@ from typing import NoReturn
 import msgspec
 
 from shared.reading import UnreadableError
+from shared.reading.limits import ReadLimitError
 from shared.reading.sandbox import Job, PagesRead, PagesRendered, Refused, RenderTask, Reply
 
 _LATE_IMPORTS = (
@@ -85,18 +86,15 @@ def _restrict(job: Job) -> None:
 
 
 def _run(job: Job, data: bytes) -> Reply:
-    from shared.reading.markup import markup_size
     from shared.reading.pdf import render_pages
     from shared.reading.readers import read_all_pages
 
     try:
         if isinstance(job.task, RenderTask):
             return PagesRendered(render_pages(data, job.task.numbers))
-        if job.task.max_markup is not None and markup_size(data, job.task.suffix) > job.task.max_markup:
-            return Refused(
-                f"holds more than {job.task.max_markup:,} bytes of markup. Send a shorter one, or its text.", "limit"
-            )
-        return PagesRead(read_all_pages(data, job.task.suffix, job.task.charset))
+        return PagesRead(read_all_pages(data, job.task.suffix, job.task.charset, job.task.limits))
+    except ReadLimitError as error:
+        return Refused(str(error), "limit")
     except UnreadableError as error:
         return Refused(str(error), "unreadable")
     except MemoryError:

@@ -1,7 +1,7 @@
 """Files made to harm who reads them: small, and dear to read."""
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 
 
@@ -55,9 +55,9 @@ def nested_pdf(levels: int, times: int) -> bytes:
     )
 
 
-def many_pages_pdf(pages: int) -> bytes:
-    """So many pages that all show the same two thousand words."""
-    words = b"BT /F 1 Tf " + b"(word ) Tj " * 2_000 + b"ET"
+def many_pages_pdf(pages: int, words: int) -> bytes:
+    """So many pages that all show the same words, so many."""
+    shown = b"BT /F 1 Tf " + b"(word ) Tj " * words + b"ET"
     font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
     page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Resources<</Font<</F 4 0 R>>>>/Contents 3 0 R>>"
     kids = b" ".join(b"%d 0 R" % (5 + number) for number in range(pages))
@@ -65,7 +65,7 @@ def many_pages_pdf(pages: int) -> bytes:
         [
             b"<</Type/Catalog/Pages 2 0 R>>",
             b"<</Type/Pages/Kids[%s]/Count %d>>" % (kids, pages),
-            stream(words),
+            stream(shown),
             font,
             *([page] * pages),
         ]
@@ -82,34 +82,43 @@ def deep_html() -> bytes:
     return b"<html><body>" + b"<div>" * 100_000 + b"deep" + b"</div>" * 100_000
 
 
+def docx(parts: Mapping[str, bytes]) -> bytes:
+    """A Word document of these parts, by name."""
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
 def zip_bomb_docx() -> bytes:
     """A Word document of some 200 kB that unpacks to 200 MB."""
-    file = BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as parts:
-        parts.writestr("[Content_Types].xml", "<Types/>")
-        parts.writestr("word/document.xml", b"<w:document>" + b" " * 200_000_000)
-    return file.getvalue()
+    document = b"<w:document>" + b" " * 200_000_000
+    return docx({"[Content_Types].xml": b"<Types/>", "word/document.xml": document})
+
+
+def many_parts_docx() -> bytes:
+    """A Word document of 100,000 parts, each empty."""
+    return docx({f"word/media/{number}.png": b"" for number in range(100_000)})
 
 
 def entity_docx() -> bytes:
     """A Word document whose XML is a billion laughs."""
     entities = "".join(f'<!ENTITY e{level} "{f"&e{level - 1};" * 10}">' for level in range(1, 10))
     xml = f'<!DOCTYPE d [<!ENTITY e0 "laugh">{entities}]><w:document><w:body>&e9;</w:body></w:document>'
-    file = BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as parts:
-        parts.writestr("[Content_Types].xml", "<Types/>")
-        parts.writestr("word/document.xml", xml)
-    return file.getvalue()
+    return docx({"[Content_Types].xml": b"<Types/>", "word/document.xml": xml.encode()})
 
 
 HOSTILE_FILES = {
     "self-drawing.pdf": self_drawing_pdf,
     "nested-12x10.pdf": lambda: nested_pdf(12, 10),
     "nested-8x8.pdf": lambda: nested_pdf(8, 8),
-    "pages-2000.pdf": lambda: many_pages_pdf(2_000),
+    "pages-2000.pdf": lambda: many_pages_pdf(2_000, words=2_000),
+    "pages-300.pdf": lambda: many_pages_pdf(300, words=2_000),
     "breaks.html": breaks_html,
     "deep.html": deep_html,
     "bomb.docx": zip_bomb_docx,
     "laughs.docx": entity_docx,
+    "parts.docx": many_parts_docx,
 }
 """By name; the suffix is the format."""

@@ -65,7 +65,7 @@ def test_a_word_document_that_unpacks_to_too_much_is_refused() -> None:
         for _ in range(101):
             part.write(bytes(1024 * 1024))
     assert len(bomb.getvalue()) < 1024 * 1024
-    with pytest.raises(UnreadableError, match="100 MiB"):
+    with pytest.raises(UnreadableError, match="104,857,600 bytes of markup"):
         read_pages(bomb.getvalue(), ".docx")
 
 
@@ -74,13 +74,13 @@ def test_a_word_document_whose_tags_would_fill_the_memory_is_refused(text: bytes
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as parts:
         parts.writestr("word/document.xml", b"<w:document>" + text)
-    with pytest.raises(UnreadableError, match="too much markup"):
+    with pytest.raises(UnreadableError, match="2,000,000 tags and attributes"):
         read_pages(bomb.getvalue(), ".docx")
 
 
 @pytest.mark.parametrize("text", ["<p>" * 2_000_001, "<p " + "a='' " * 2_000_001])
 def test_html_whose_tags_would_fill_the_memory_is_refused(text: str) -> None:
-    with pytest.raises(UnreadableError, match="too much markup"):
+    with pytest.raises(UnreadableError, match="2,000,000 tags and attributes"):
         read_pages(text.encode(), ".html")
 
 

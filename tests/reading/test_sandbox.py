@@ -13,10 +13,11 @@ import pytest
 
 from shared.errors import Unavailable
 from shared.reading import Page, UnreadableError
+from shared.reading.limits import DOCUMENT_LIMITS, UPLOAD_LIMITS, ReadLimitError
 from shared.reading.pdf import render_pages
 from shared.reading.readers import READERS, read_all_pages
-from shared.reading.sandbox import ReadLimitError, Sandbox
-from tests.hostile.files import HOSTILE_FILES, self_drawing_pdf
+from shared.reading.sandbox import Sandbox, sandbox_for_documents, sandbox_for_uploads
+from tests.hostile.files import HOSTILE_FILES, docx, many_pages_pdf, self_drawing_pdf
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(
@@ -112,6 +113,60 @@ async def test_a_hostile_file_ends_its_reader_and_nothing_else(name: str) -> Non
     assert await sandbox.read(b"good", ".txt") == [Page("good")]
     assert isinstance(await hostile, str)
     assert getrusage(RUSAGE_SELF).ru_maxrss - before < 100 * 1024  # kibibytes
+
+
+WORDS = 2_000
+PAGE = WORDS * len("word ")
+"""Characters of a page of `many_pages_pdf`."""
+UPLOADS, DOCUMENTS = UPLOAD_LIMITS, DOCUMENT_LIMITS
+TOO_MUCH = {
+    "pages of an upload": (UPLOADS, ".pdf", lambda: many_pages_pdf(UPLOADS.pages + 1, words=1), "500 pages"),
+    "pages of a document": (DOCUMENTS, ".pdf", lambda: many_pages_pdf(DOCUMENTS.pages + 1, words=1), "10,000 pages"),
+    "characters of an uploaded PDF": (
+        UPLOADS,
+        ".pdf",
+        lambda: many_pages_pdf(UPLOADS.pdf_characters // PAGE + 1, words=WORDS),
+        "1,000,000 characters",
+    ),
+    "characters of an upload": (UPLOADS, ".txt", lambda: b"a" * (UPLOADS.characters + 1), "10,485,760 characters"),
+    "characters of a document": (DOCUMENTS, ".md", lambda: b"a" * (DOCUMENTS.characters + 1), "20,000,000 characters"),
+    "bytes of a text": (UPLOADS, ".txt", lambda: b"a" * (4 * UPLOADS.characters + 1), "41,943,040 bytes of text"),
+    "tags of an upload": (UPLOADS, ".html", lambda: b"<br>" * (UPLOADS.tags + 1), "250,000 tags and attributes"),
+    "tags of an uploaded Word document": (
+        UPLOADS,
+        ".docx",
+        lambda: docx({"word/document.xml": b"<a/>" * (UPLOADS.tags + 1)}),
+        "250,000 tags and attributes",
+    ),
+    "markup of an upload": (UPLOADS, ".htm", lambda: b"a" * (UPLOADS.markup_bytes + 1), "2,097,152 bytes of markup"),
+    "parts of an upload": (
+        UPLOADS,
+        ".docx",
+        lambda: docx({f"word/media/{number}.png": b"" for number in range(UPLOADS.parts + 1)}),
+        "2,000 parts",
+    ),
+    "parts of a document": (
+        DOCUMENTS,
+        ".docx",
+        lambda: docx({f"word/media/{number}.png": b"" for number in range(DOCUMENTS.parts + 1)}),
+        "20,000 parts",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TOO_MUCH)
+async def test_a_file_that_holds_too_much_is_refused_with_its_limit(case: str) -> None:
+    limits, suffix, make, says = TOO_MUCH[case]
+    sandbox = sandbox_for_uploads() if limits is UPLOADS else sandbox_for_documents()
+    with pytest.raises(ReadLimitError, match=f"^holds more than {says}; split it.$"):
+        await sandbox.read(make(), suffix)
+
+
+async def test_a_file_that_holds_as_much_as_it_may_is_read() -> None:
+    sandbox = sandbox_for_uploads()
+    assert len(await sandbox.read(many_pages_pdf(UPLOADS.pages, words=1), ".pdf")) == UPLOADS.pages
+    (page,) = await sandbox.read(b"a" * UPLOADS.characters, ".txt")
+    assert len(page.text) == UPLOADS.characters
 
 
 async def test_other_files_wait_for_a_reader_and_are_refused_when_there_is_none() -> None:
