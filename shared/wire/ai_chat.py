@@ -1,4 +1,4 @@
-"""`ai-chat`: the AI Chat Protocol without a date, as azure-search-openai-demo's newer front ends speak it.
+"""`ai-chat`: the AI Chat Protocol without a date, as azure-search-openai-demo spoke it from June 2024 to April 2026.
 
 Source: ai-chat-protocol.
 """
@@ -53,8 +53,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
 AI_CHAT = Protocol(
     name="ai-chat",
     title="AI Chat Protocol",
-    used_by="azure-search-openai-demo's newer front ends, with "
-    "[their own server beside it](docs/protocols.md#which-protocol-a-request-speaks)",
+    used_by="[azure-search-openai-demo](docs/protocols.md#azure-search-openai-demo) from June 2024 to 9 April 2026",
     answers_with="`{message, context, session_state}`",
     streams="`{delta, context, session_state}` as NDJSON, `application/json-lines`",
     parse=_parse,

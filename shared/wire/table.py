@@ -8,6 +8,7 @@ from shared.errors import BadRequest, NotConfigured, NotFound
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.ai_chat_2024_05_29 import AI_CHAT_2024_05_29
+from shared.wire.ai_chat_2026_04 import AI_CHAT_2026_04
 from shared.wire.multipart import FormReader, is_form
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import BodyReader, JsonReader
@@ -18,6 +19,7 @@ PROTOCOLS = {
     protocol.name: protocol
     for protocol in (
         AI_CHAT,
+        AI_CHAT_2026_04,
         AI_CHAT_2024_05_29,
         AI_CHAT_2024_01_28,
         SEMANTIC_KERNEL,

@@ -21,7 +21,14 @@ NOTED = "sighing"
 """The word that it reports."""
 NOTHING_FOUND = "Hello?"
 """No source has words of this question, so that its turn has one session with the safety service."""
-PROTOCOLS = ["ai-chat", "ai-chat-2024-05-29", "ai-chat-2024-01-28", "semantic-kernel", "semantic-kernel-python"]
+PROTOCOLS = [
+    "ai-chat",
+    "ai-chat-2026-04",
+    "ai-chat-2024-05-29",
+    "ai-chat-2024-01-28",
+    "semantic-kernel",
+    "semantic-kernel-python",
+]
 
 
 @dataclass

@@ -24,7 +24,7 @@ SAMPLE_TEAM = ["Researcher", "Critic", "Writer"]
 ALPHA, BETA = "You are Alpha", "You are Beta"
 USAGE = {"InputTokenCount": 7, "OutputTokenCount": 5, "TotalTokenCount": 12}
 DELTAS = ["ai-chat", "ai-chat-2024-05-29", "ai-chat-2024-01-28"]
-PROTOCOLS = [*DELTAS, "semantic-kernel", "semantic-kernel-python"]
+PROTOCOLS = [*DELTAS, "ai-chat-2026-04", "semantic-kernel", "semantic-kernel-python"]
 
 
 async def said_by_all(host: RunningHost, http: aiohttp.ClientSession, path: str = BATCH, **more: Any) -> Any:

@@ -20,6 +20,8 @@ def text_of(answer: list[dict[str, Any]] | dict[str, Any]) -> str:
     if isinstance(answer, list):
         message = answer[0]
         return message["Content"] if "Content" in message else message["items"][0]["text"]
+    if "output_text" in answer:
+        return answer["output_text"]
     return answer["choices"][0]["message"]["content"] if "choices" in answer else answer["message"]["content"]
 
 
@@ -39,6 +41,8 @@ ROUTES: list[tuple[str, dict[str, Any], str]] = [
     ("/rag-chat/ask", {}, "choices"),
     ("/ai-chat-2024-01-28/chat", {"stream": None}, "choices"),
     ("/ai-chat/ask", {}, "message"),
+    ("/ai-chat-2026-04/chat", {}, "output_text"),
+    ("/AI-Chat-2026-04/ask", {"stream": True}, "output_text"),
     ("/semantic-kernel/chat", {}, "Content"),
     ("/Semantic-Kernel/chat", {}, "Content"),
     ("/semantic-kernel/ask", {"stream": True}, "Content"),

@@ -22,7 +22,7 @@ ON_ONE_LOOP = pytest.mark.asyncio(loop_scope="session")
 
 SAMPLES = REPOSITORY / "samples"
 DOCUMENTS = [path.relative_to(SAMPLES / "documents").as_posix() for path in (SAMPLES / "documents").rglob("*.*")]
-TEXTS = {"content", "Content", "text", "Text"}
+TEXTS = {"content", "Content", "text", "Text", "output_text", "delta"}
 BESIDE_THE_ANSWER = {"context", "metadata", "Metadata"}
 NEEDS_SAFETY_SERVICE = "/rai/"
 

@@ -71,6 +71,14 @@ def _stream(state_key: str, *, choice: bool) -> Canned:
     )
 
 
+def _typed(record: Json) -> Json:
+    return {"type": "response.context", "context": record, "session_state": STATE}
+
+
+def _text_record(text: str) -> Json:
+    return {"type": "response.output_text.delta", "delta": text}
+
+
 def _refusal(error: Json, **more: Json) -> Canned:
     return Canned([{"error": error, **more}], status=400)
 
@@ -136,6 +144,21 @@ def good_answers() -> dict[str, dict[str, Canned]]:
             "POST chat bad": _refusal(code),
             "POST chat/stream": _stream("sessionState", choice=False),
             "POST chat/stream bad": _refusal(code),
+        },
+        "search-demo-2026": {
+            "POST chat": Canned([{"output_text": TEXT, "context": CONTEXT, "session_state": STATE}]),
+            "POST chat bad": _refusal("No messages."),
+            "POST chat/stream": Canned(
+                [
+                    _typed(CONTEXT),
+                    _text_record(TEXT[:10]),
+                    _text_record(TEXT[10:]),
+                    _typed({"followup_questions": ["And glasses?"]}),
+                ],
+                LINES,
+            ),
+            "POST chat/stream bad": _refusal("No messages."),
+            "GET content/plan.pdf": document,
         },
         "search-demo": {
             "POST chat": _answer("session_state"),

@@ -76,6 +76,38 @@ CASES: list[Case] = [
     ("ai-chat-protocol", "POST chat/stream", "a stream", "state", drop(0, "sessionState")),
     ("ai-chat-protocol", "POST chat/stream bad", "a bad request", "status", status(200)),
     ("ai-chat-protocol", "POST chat/stream bad", "a bad request", "error", drop(0, "error", "code")),
+    *(
+        ("search-demo-2026", asked, title, rule, change)
+        for asked, title in (("POST chat", "an answer"), ("POST chat/stream", "a stream"))
+        for rule, change in (
+            ("data points", put(0, "context", "data_points", "text", to="plan.pdf")),
+            ("thoughts", put(0, "context", "thoughts", to=BAD_THOUGHTS)),
+            ("citations", put(0, "context", "data_points", "text", 0, to="other.pdf: Nothing.")),
+            ("links", drop(0, "context", "data_points", "citations")),
+            ("state", drop(0, "session_state")),
+            (READS, status(500)),
+            (READS, raw(b'{"delta": {"con')),
+        )
+    ),
+    ("search-demo-2026", "POST chat", "an answer", "text", put(0, "output_text", to=" ")),
+    ("search-demo-2026", "POST chat", "an answer", "follow-ups", put(0, "context", "followup_questions", to="?")),
+    ("search-demo-2026", "POST chat", "an answer", READS, drop(0, "output_text")),
+    ("search-demo-2026", "POST chat", "an answer", READS, put(0, "error", to="Broken.")),
+    (
+        "search-demo-2026",
+        "POST chat/stream",
+        "a stream",
+        "text",
+        both(put(1, "delta", to=" "), put(2, "delta", to=" ")),
+    ),
+    ("search-demo-2026", "POST chat/stream", "a stream", READS, both(drop(1, "type"), drop(2, "type"))),
+    ("search-demo-2026", "POST chat/stream", "a stream", READS, first(ERROR_LINE)),
+    ("search-demo-2026", "POST chat/stream", "a stream", "follow-ups", put(3, "context", "followup_questions", to="?")),
+    ("search-demo-2026", "POST chat bad", "a bad request", "status", status(200)),
+    ("search-demo-2026", "POST chat bad", "a bad request", "error", put(0, "error", to={"message": "No messages."})),
+    ("search-demo-2026", "POST chat/stream bad", "a bad request", "status", status(200)),
+    ("search-demo-2026", "POST chat/stream bad", "a bad request", "error", drop(0, "error")),
+    ("search-demo-2026", "GET content/plan.pdf", "a cited document", "document", status(500)),
     *answer_cases("search-demo", "POST chat", "an answer", M, (0, "context")),
     *stream_cases("search-demo", "POST chat/stream", ()),
     ("search-demo", "POST chat", "an answer", "links", drop(0, "context", "data_points", "citations")),

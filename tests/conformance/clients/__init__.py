@@ -7,11 +7,13 @@ from tests.conformance.clients.chatui_document import CHATUI_DOCUMENT
 from tests.conformance.clients.chatui_history import CHATUI_HISTORY
 from tests.conformance.clients.chatui_multi_agent import CHATUI_MULTI_AGENT
 from tests.conformance.clients.search_demo import SEARCH_DEMO
+from tests.conformance.clients.search_demo_2026 import SEARCH_DEMO_2026
 from tests.conformance.clients.search_demo_older import SEARCH_DEMO_OLDER
 from tests.conformance.clients.semantic_kernel_python import SEMANTIC_KERNEL_PYTHON
 
 CLIENTS = (
     AI_CHAT_PROTOCOL,
+    SEARCH_DEMO_2026,
     SEARCH_DEMO,
     SEARCH_DEMO_OLDER,
     CHAT_COMPONENT,

@@ -1,4 +1,4 @@
-"""azure-search-openai-demo's React front end since 2024-06: `message` and `delta`.
+"""azure-search-openai-demo's React front end from June 2024 (dd7c1d2d) to 9 April 2026 (e7dda33d): `message`, `delta`.
 
 From a stream it takes the line with data points for the answer, adds the later lines' `delta.content` to its text, and
 merges the `context` of the others into its context, key by key. It shows `error` as it is.
@@ -136,7 +136,7 @@ DOCUMENT = Rule[Reply]("document", "A cited document can be opened.", lambda rep
 
 SEARCH_DEMO = Client(
     "search-demo",
-    "azure-search-openai-demo",
+    "azure-search-openai-demo, June 2024 to April 2026",
     "",
     (
         Probe("chat", "an answer", _answer, (*SHOWN, LINKS)),

@@ -1,4 +1,4 @@
-"""azure-search-openai-demo's React front end until 2024-06: `choices[0]`, and `stream` in the body.
+"""azure-search-openai-demo's React front end until 5 June 2024 (c873b496): `choices[0]`, and `stream` in the body.
 
 It reads a stream like the newer one, with everything in `choices[0]`, and does not look at the status of a stream: an
 error is found in its lines only. A thought's description that is neither text nor list breaks the page.
@@ -128,7 +128,7 @@ RULES = (*SHOWN, DESCRIPTIONS)
 
 SEARCH_DEMO_OLDER = Client(
     "search-demo-older",
-    "azure-search-openai-demo, older",
+    "azure-search-openai-demo, until June 2024",
     "",
     (
         Probe("chat", "an answer", _answer, RULES),

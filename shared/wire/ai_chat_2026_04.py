@@ -1,0 +1,97 @@
+"""`ai-chat-2026-04`: the shape that azure-search-openai-demo's front end reads since April 2026.
+
+Its records have the types of OpenAI's Responses API. A request is the same as in `ai-chat`, so that only the route, or
+`CHAT_DEFAULT_PROTOCOL`, selects this protocol.
+
+Source: azure-search-openai-demo 3f4f43a6 (2026-04-10), docs/http_protocol.md and app/frontend/src/pages/chat/Chat.tsx.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from pydantic import Field
+
+from shared.chat_types import ChatRequest
+from shared.core.fold import Answer
+from shared.events import ChatEvent
+from shared.wire.ai_chat import AI_CHAT
+from shared.wire.ai_chat_records import DeltaEncoder, answer_document
+from shared.wire.context import Context, SessionState
+from shared.wire.framing import NDJSON
+from shared.wire.protocol import Record, Shape, error_record
+
+_CONTEXT, _TEXT = "response.context", "response.output_text.delta"
+
+
+class AiChat202604Answer(TypedDict):
+    """A whole answer."""
+
+    output_text: str
+    context: Context
+    session_state: SessionState
+
+
+class AiChat202604Extras(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    session_state: SessionState
+
+
+class ContextRecord(TypedDict):
+    """Where the answer comes from. Merge the contexts key by key."""
+
+    type: Literal["response.context"]
+    context: Context
+    session_state: NotRequired[SessionState]
+
+
+class TextRecord(TypedDict):
+    """A piece of the answer's text."""
+
+    type: Literal["response.output_text.delta"]
+    delta: Annotated[str, Field(description="The next piece of the text.")]
+
+
+def _answer(request: ChatRequest, answer: Answer) -> Record:
+    document = answer_document(answer, {"session_state": request.session_state})
+    return {"output_text": answer.text, "context": document["context"], "session_state": request.session_state}
+
+
+class _Encoder:
+    """Events to typed records: those of `ai-chat`, each split into its context and its text.
+
+    Every context comes with the session state: the front end takes both from the last record that has sources.
+    """
+
+    def __init__(self, request: ChatRequest) -> None:
+        self._state = request.session_state
+        self._inner = DeltaEncoder({}, error_record)
+
+    def encode(self, event: ChatEvent) -> Iterable[Record]:
+        """The records of one event."""
+        for record in self._inner.encode(event):
+            if "error" in record:
+                yield record
+            if context := record.get("context"):
+                yield {"type": _CONTEXT, "context": context, "session_state": self._state}
+            match record:
+                case {"delta": {"content": text}}:
+                    yield {"type": _TEXT, "delta": text}
+                case _:
+                    pass
+
+
+AI_CHAT_2026_04 = replace(
+    AI_CHAT,
+    name="ai-chat-2026-04",
+    title="AI Chat Protocol as of April 2026",
+    used_by="[azure-search-openai-demo](docs/protocols.md#azure-search-openai-demo) since 10 April 2026",
+    answers_with="`{output_text, context, session_state}`",
+    streams="`{type: response.context, context, session_state}` and `{type: response.output_text.delta, delta}` as "
+    "NDJSON, `application/json-lines`",
+    answer=_answer,
+    encoder=_Encoder,
+    framing=replace(NDJSON, keep_alive=b'{"type":"response.context","context":{}}\n'),
+    shape=Shape(answer=AiChat202604Answer, record=ContextRecord | TextRecord, reads=AiChat202604Extras),
+)
