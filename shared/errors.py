@@ -18,6 +18,7 @@ cannot carry a trace, a key or another user's text.
 """
 
 import logging
+import re
 import traceback
 from typing import ClassVar
 
@@ -25,11 +26,24 @@ from shared.chat_types import Json
 
 _log = logging.getLogger("switchboard.turn")
 
+_ERROR_TEXT = re.compile(r"\(invocation [\w-]{1,64}\)[\"'}\]\s]{0,20}\Z")
+"""The end of an error message, maybe inside the JSON in which it came."""
+
 
 def log_fault(error: Exception, invocation_id: str) -> None:
     """Log an unexpected exception: its type and its stack, but not its message, which may hold a user's text."""
     stack = "".join(traceback.format_tb(error.__traceback__))
     _log.error("invocation %s: %s\n%s", invocation_id, type(error).__name__, stack)
+
+
+def error_text(error: "SwitchboardError", invocation_id: str) -> str:
+    """Make the error message for the caller: the sentence, and the invocation id of the log entry."""
+    return f"{error.message} (invocation {invocation_id})"
+
+
+def is_error_text(text: str) -> bool:
+    """Whether a text is a message of `error_text`, as clients show it or send it back."""
+    return _ERROR_TEXT.search(text[-200:]) is not None
 
 
 class SwitchboardError(Exception):
@@ -60,8 +74,11 @@ class ContentFiltered(BadRequest):
         message: str = "The content filter of the model's service refused this. Please rephrase it.",
         *,
         results: Json = None,
+        earlier: tuple[int, ...] | None = None,
     ) -> None:
         super().__init__(message)
+        self.earlier = earlier
+        """Places of the earlier messages that are the reason, from 0; empty: none is; None: not known."""
         self.results = results
         """Results by category, in the shape of Azure's `content_filter_results`; None if there are none."""
 

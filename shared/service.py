@@ -14,6 +14,7 @@ from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, PartHealth, RequestContext
 from shared.core.attachments import Attachment, attach
 from shared.core.recorder import record
+from shared.core.refusals import Begin, begin_turn, without_errors
 from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
 from shared.documents import DocumentReader
@@ -63,19 +64,21 @@ class Service:
 
     def turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """Answer with the model or with the agent of single chat; returns the events of the turn."""
-        if self.chat_agent:
-            events = agent_turn(request, context, self.chat_agent, self._agent_parts)
-        else:
+
+        def begin(asked: ChatRequest) -> AsyncGenerator[ChatEvent]:
+            if self.chat_agent:
+                return agent_turn(asked, context, self.chat_agent, self._agent_parts)
             images = SourceImages(self.pages, self.documents, self._no_images())
-            events = run_turn(request, context, self.model, self.retriever, images)
-        return self._wrapped(events, request, context)
+            return run_turn(asked, context, self.model, self.retriever, images)
+
+        return self._wrapped(begin, request, context)
 
     def team_turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """Answer with the team of agents; returns the events of the turn."""
-        return self._wrapped(team_turn(request, context, self._agent_parts), request, context, team=True)
+        return self._wrapped(lambda asked: team_turn(asked, context, self._agent_parts), request, context, team=True)
 
     def _wrapped(
-        self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, *, team: bool = False
+        self, begin: Begin, request: ChatRequest, context: RequestContext, *, team: bool = False
     ) -> AsyncGenerator[ChatEvent]:
         """Wrap a turn's events: guard them, record them and trace them.
 
@@ -85,6 +88,8 @@ class Service:
               │
             guard         sees all events; holds back what is not cleared, adds thoughts, or ends the turn with an
               │           error (only with RAI_MODE)
+            refusals      begins turn and guard again without earlier questions that are refused (only if the
+              │           conversation has some without an answer)
             recorder      sees what the guard let out, and nothing else gets into the history; writes it when `Finished`
               │           comes, and adds a thought first if that fails (only if the request names a conversation)
             tracing       sees what the caller gets; its span is open before the turn starts and until it has ended, so
@@ -94,7 +99,8 @@ class Service:
 
         Nothing runs before the trigger asks the last wrapper for an event, and closing the last one closes all.
         """
-        events = self._guarded(events, request, context, team=team)
+        request = without_errors(request)
+        events = begin_turn(lambda asked: self._guarded(begin(asked), asked, context, team=team), request)
         events = record(events, request, context, self.history)
         return self.tracing.turn(events, request, context, "team" if team else "chat") if self.tracing else events
 

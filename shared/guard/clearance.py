@@ -37,6 +37,11 @@ class Clearance:
         return self._blocking
 
     @property
+    def blocked(self) -> frozenset[Place]:
+        """The texts with a blocking result."""
+        return frozenset(self._blocked)
+
+    @property
     def whole(self) -> bool:
         """Whether all texts may be shown to their ends."""
         return all(self.is_clear(place) for place in self._expected)

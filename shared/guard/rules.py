@@ -20,6 +20,8 @@ REFUSED = {
     Side.COMPLETION: "The safety check stopped this answer. Please rephrase the question.",
 }
 """Error message for the caller, by the side that was refused."""
+EARLIER_REFUSED = "The safety check refused an earlier message of this chat, not the last one. Start a new chat."
+"""Error message for a conversation with a refused message before the question."""
 
 _SEVERITIES = ("safe", "low", "medium", "high")
 """Azure's names of severities; each stands for two of the eight numbers."""

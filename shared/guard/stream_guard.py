@@ -50,7 +50,7 @@ from shared.guard import Side
 from shared.guard.chat_payloads import ANSWER, MORE, prompt_texts
 from shared.guard.check import Check
 from shared.guard.clearance import ReleaseQueue
-from shared.guard.rules import REFUSED, Results, Rules, merged, merged_prompt
+from shared.guard.rules import EARLIER_REFUSED, REFUSED, Results, Rules, merged, merged_prompt
 from shared.guard.source_guard import GuardedSources
 from shared.guard.team_guard import GuardedMessages
 
@@ -110,6 +110,8 @@ class _GuardedTurn:
         """Set when text has left the queue, so that the puller may go on."""
         self._queue: ReleaseQueue[_Held] = ReleaseQueue()
         self._prompt = prompt_texts(request)
+        self._earlier = 0 if request.single_turn else len(request.messages) - 1
+        """Number of messages before the question."""
         self._main = rules.check(context, self._changed)
         self._checks = [self._main]
         new_check = partial(rules.check, context, self._changed)
@@ -233,10 +235,18 @@ class _GuardedTurn:
         if side is Side.COMPLETION and self._waits_for_sources(self._queue.item):
             return
         if side:
-            raise ContentFiltered(REFUSED[side], results=dict(self._rules.results(side, *self._checks)))
+            earlier = self._refused_earlier()
+            message = EARLIER_REFUSED if earlier else REFUSED[side]
+            raise ContentFiltered(message, results=dict(self._rules.results(side, *self._checks)), earlier=earlier)
         for check in self._checks:
             if check.fault and not self._rules.forgives(check.fault):
                 raise check.fault
+
+    def _refused_earlier(self) -> tuple[int, ...]:
+        """Places of the refused messages, if all are before the question; else empty."""
+        blocked = self._main.clearance.blocked
+        refused = [place for place, said in enumerate(self._prompt) if said.place in blocked]
+        return tuple(refused) if all(place < self._earlier for place in refused) else ()
 
     def _with_results(self, event: ChatEvent) -> Iterator[ChatEvent]:
         """Yield the event with the results of its checks."""

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
-from shared.errors import BadRequest, ContentFiltered, SwitchboardError
+from shared.errors import BadRequest, ContentFiltered, SwitchboardError, error_text
 from shared.events import (
     AgentMessage,
     ChatEvent,
@@ -41,7 +41,7 @@ from shared.wire.context import (
     usage_json,
 )
 from shared.wire.framing import NDJSON
-from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape, error_text
+from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape
 
 _CHUNK = "chat.completion.chunk"
 

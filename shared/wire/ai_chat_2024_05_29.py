@@ -11,12 +11,12 @@ from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.errors import SwitchboardError
+from shared.errors import SwitchboardError, error_text
 from shared.wire.ai_chat_records import AssistantMessage, DeltaEncoder, TextPiece, answer_document
 from shared.wire.chat_body import parse_chat
 from shared.wire.context import Context, ErrorCode, SessionState
 from shared.wire.framing import JSON_LINES
-from shared.wire.protocol import QUESTION, Protocol, Record, Shape, error_text
+from shared.wire.protocol import QUESTION, Protocol, Record, Shape
 
 
 class AiChat20240529Answer(TypedDict):

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
-from shared.errors import SwitchboardError
+from shared.errors import SwitchboardError, error_text
 from shared.events import ChatEvent
 from shared.wire.framing import Framing
 
@@ -36,11 +36,6 @@ class Encoder(TypingProtocol):
     def encode(self, event: ChatEvent) -> Iterable[Record]:
         """Return the records of this event, none or more."""
         ...
-
-
-def error_text(error: SwitchboardError, invocation_id: str) -> str:
-    """Make the error message for the caller: the sentence, and the invocation id of the log entry."""
-    return f"{error.message} (invocation {invocation_id})"
 
 
 def error_record(error: SwitchboardError, invocation_id: str) -> Record:
