@@ -128,13 +128,18 @@ class Service:
         watch = self.tracing.agent if self.tracing else unwatched
         return AgentParts(self.agents, self.model, self.retriever, watch)
 
-    async def attach(self, request: ChatRequest, files: Sequence[Attachment]) -> ChatRequest:
+    async def attach(self, request: ChatRequest, files: Sequence[Attachment], caller: str) -> ChatRequest:
         """Put the files into the request's messages.
+
+        Args:
+            request: The conversation.
+            files: The files.
+            caller: Identifies the caller, who may not use all readers.
 
         Raises:
             BadRequest, TooLarge: a file cannot be read; the message names it and says why.
         """
-        return await attach(request, files, self.sandbox, no_images=self._no_images()) if files else request
+        return await attach(request, files, self.sandbox, no_images=self._no_images(), caller=caller)
 
     def _no_images(self) -> str | None:
         if not self.model.takes_images:

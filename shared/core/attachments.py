@@ -76,6 +76,7 @@ async def attach(
     sandbox: "Sandbox",
     *,
     no_images: str | None,
+    caller: str = "",
     read_timeout_seconds: float = READ_TIMEOUT_SECONDS,
 ) -> ChatRequest:
     """Add the files to the messages that they belong to.
@@ -85,6 +86,7 @@ async def attach(
         files: The files, in any order.
         sandbox: Reads the files.
         no_images: Reason, as a sentence, why images are refused; None if they are accepted.
+        caller: Identifies the caller, who may not use all readers.
         read_timeout_seconds: Time limit for reading all files.
 
     Raises:
@@ -102,7 +104,7 @@ async def attach(
             images = (*message.images, ImagePart(media_type, file.data))
             messages[file.message] = replace(message, images=images)
             continue
-        text = await _text_of(file, deadline, sandbox)
+        text = await _text_of(file, deadline, sandbox, caller)
         fits = text.encode()[:room]
         room -= len(fits)
         kept = fits.decode(errors="ignore")  # drops a character of several bytes that was cut
@@ -153,7 +155,7 @@ def _image_type(file: Attachment) -> str | None:
     return None
 
 
-async def _text_of(file: Attachment, deadline: float, sandbox: "Sandbox") -> str:
+async def _text_of(file: Attachment, deadline: float, sandbox: "Sandbox", caller: str) -> str:
     from shared.reading import UnreadableError
     from shared.reading.limits import ReadLimitError
     from shared.reading.readers import with_text
@@ -161,7 +163,7 @@ async def _text_of(file: Attachment, deadline: float, sandbox: "Sandbox") -> str
     suffix = _suffix(file)
     try:
         async with asyncio.timeout_at(deadline):
-            pages = with_text(await sandbox.read(file.data, suffix, file.charset))
+            pages = with_text(await sandbox.read(file.data, suffix, file.charset, caller=caller))
     except ReadLimitError as limit:
         raise TooLarge(f"{file} {limit}") from limit
     except UnreadableError as unreadable:

@@ -22,6 +22,8 @@ MAX_UPLOAD_PARTS = 2_000
 """Parts of a Word document that a caller sends, such as texts and pictures."""
 MAX_UPLOAD_READERS = 3
 """Uploaded files that are read at the same time; with their memory they fit an instance of 2 GiB beside the app."""
+MAX_CALLER_READERS = 2
+"""Files of one caller that are read at the same time, so that no caller takes all readers."""
 MAX_UPLOAD_MEMORY_BYTES = 512 * 1024 * 1024
 """Address space of the process that reads an uploaded file."""
 MAX_UPLOAD_READ_SECONDS = 10.0

@@ -18,10 +18,11 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
 from threading import Lock
 from typing import Literal
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -29,6 +30,7 @@ from shared.errors import Unavailable
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import (
     DOCUMENT_LIMITS,
+    MAX_CALLER_READERS,
     MAX_DOCUMENT_MEMORY_BYTES,
     MAX_DOCUMENT_READ_SECONDS,
     MAX_UPLOAD_MEMORY_BYTES,
@@ -105,6 +107,7 @@ class Sandbox:
 
     Args:
         readers: Files that are read at the same time; others wait.
+        readers_of_caller: How many of them may be of one caller; None: all.
         memory: Bytes of address space that one reader may take; the parsers alone take some 100 MB.
         seconds: How long reading one file may take.
         max_wait: Seconds that a file may wait for another to be read; None: without an end.
@@ -115,6 +118,7 @@ class Sandbox:
         self,
         *,
         readers: int,
+        readers_of_caller: int | None = None,
         memory: int,
         seconds: float,
         max_wait: float | None = None,
@@ -125,14 +129,18 @@ class Sandbox:
         self._max_wait = max_wait
         self._limits = limits
         self._free = asyncio.Semaphore(readers)
+        self._readers_of_caller = readers_of_caller or readers
+        self._free_of_caller: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        """By caller, for as long as files of theirs are read or wait."""
 
-    async def read(self, data: bytes, suffix: str, charset: str | None = None) -> list[Page]:
+    async def read(self, data: bytes, suffix: str, charset: str | None = None, *, caller: str = "") -> list[Page]:
         """Read all pages of a file, with or without text.
 
         Args:
             data: The bytes of the file.
             suffix: The suffix of its name, such as `.pdf`, in lower case: a key of `readers.READERS`.
             charset: The encoding that the sender of plain text declared; None if unknown.
+            caller: Identifies who sent the file; files of the same caller share that caller's readers.
 
         Raises:
             UnreadableError: the file is damaged, protected, empty or too large.
@@ -140,41 +148,49 @@ class Sandbox:
             Unavailable: too many files are read now.
             OSError: no process can be started now.
         """
-        reply = await self._run(ReadTask(suffix, charset, self._limits), data)
+        reply = await self._run(ReadTask(suffix, charset, self._limits), data, caller)
         return reply.pages if isinstance(reply, PagesRead) else []
 
     async def render(self, data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Render pages of a PDF as JPEG: arguments and result of `pdf.render_pages`, errors of `read`."""
-        reply = await self._run(RenderTask([*numbers]), data)
+        reply = await self._run(RenderTask([*numbers]), data, "")
         return reply.images if isinstance(reply, PagesRendered) else []
 
-    async def _run(self, task: ReadTask | RenderTask, data: bytes) -> Reply:
+    async def _run(self, task: ReadTask | RenderTask, data: bytes, caller: str) -> Reply:
         job = Job(task, len(data), self._memory, int(self._seconds) + 1)
-        try:
-            async with asyncio.timeout(self._max_wait):
-                await self._free.acquire()
-        except TimeoutError:
-            raise Unavailable("The app reads as many files as it can. Try again in a moment.") from None
-        try:
+        async with self._free_reader(caller):
             ours, theirs = socket.socketpair()
             with closing(ours):
                 ours.setblocking(False)
                 await asyncio.to_thread(_SERVER.start_reader, theirs)
-                async with asyncio.timeout(self._seconds):
-                    reply = await _serve(ours, job, data)
-        except TimeoutError:
-            raise ReadLimitError("takes too long to read; split it.") from None
-        finally:
-            self._free.release()
+                try:
+                    async with asyncio.timeout(self._seconds):
+                        reply = await _serve(ours, job, data)
+                except TimeoutError:
+                    raise ReadLimitError("takes too long to read; split it.") from None
         if isinstance(reply, Refused):
             raise _ERRORS[reply.kind](reply.reason)
         return reply
+
+    @asynccontextmanager
+    async def _free_reader(self, caller: str) -> AsyncGenerator[None]:
+        """Wait until another file may be read, and count it while the block runs."""
+        of_caller = self._free_of_caller.setdefault(caller, asyncio.Semaphore(self._readers_of_caller))
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(self._max_wait):
+                    await held.enter_async_context(of_caller)
+                    await held.enter_async_context(self._free)
+            except TimeoutError:
+                raise Unavailable("The app reads as many files as it can. Try again in a moment.") from None
+            yield
 
 
 def sandbox_for_uploads() -> Sandbox:
     """Make a sandbox for files that callers send."""
     return Sandbox(
         readers=MAX_UPLOAD_READERS,
+        readers_of_caller=MAX_CALLER_READERS,
         memory=MAX_UPLOAD_MEMORY_BYTES,
         seconds=MAX_UPLOAD_READ_SECONDS,
         max_wait=MAX_UPLOAD_WAIT_SECONDS,

@@ -28,9 +28,7 @@ def admit(request: Request, service: Service, caller: Caller) -> Admission | Non
     """
     if service.ledger is None:
         return None
-    peer = request.client.host if request.client else ""
-    address = address_of(request.headers.getlist(FORWARDED), peer, in_azure=service.settings.in_azure)
-    admission = service.ledger.admit(caller_key(caller, address))
+    admission = service.ledger.admit(key_of(request, service, caller))
     request.state.admission = admission
     if admission.refusal:
         raise admission.refusal
@@ -43,6 +41,13 @@ def show_limits(request: Request, response: Response) -> Response:
     if admission:
         response.headers.update(admission.headers())
     return response
+
+
+def key_of(request: Request, service: Service, caller: Caller) -> str:
+    """Return the key that tells the caller of a request from others."""
+    peer = request.client.host if request.client else ""
+    address = address_of(request.headers.getlist(FORWARDED), peer, in_azure=service.settings.in_azure)
+    return caller_key(caller, address)
 
 
 def caller_key(caller: Caller, address: str) -> str:

@@ -15,13 +15,14 @@ from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import NotConfigured
 from shared.identity import access_of
-from shared.triggers.budget import admit, check_request
+from shared.triggers.budget import admit, check_request, key_of
 from shared.triggers.errors import answering, invocation_id, json_response
 from shared.triggers.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
     KEEP_ALIVE_SECONDS,
     TurnResponse,
     cancelled_on_disconnect,
+    until_disconnected,
 )
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.protocol import Protocol, stream_bytes
@@ -90,7 +91,9 @@ async def _start_turn(
     asked = replace(protocol.parse(body.json), single_turn=single_turn)
     check_request(asked, settings)
     access = access_of(caller, settings, asked.overrides)
-    asked = await service.attach(asked, body.files)
+    if body.files:
+        reading = service.attach(asked, body.files, key_of(request, service, caller))
+        asked = await until_disconnected(request, reading)
     trace_parent = request.headers.get("traceparent", "")
     context = RequestContext(
         invocation_id(request), deadline, caller, access, trace_parent, protocol.name, meter=admission

@@ -1,10 +1,12 @@
 """Streams the response of a running turn, and cancels the turn when the caller disconnects."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any, Protocol
 
 from azurefunctions.extensions.http.fastapi import Request, StreamingResponse
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from shared.core.running_turn import RunningTurn
@@ -13,6 +15,14 @@ FIRST_PIECE_TIMEOUT_SECONDS = 2.0
 """Longest wait for the first piece of an answer before the status is sent, in seconds."""
 KEEP_ALIVE_SECONDS = 15.0
 """Time without a record after which a stream sends a keep-alive, in seconds: Azure closes idle responses."""
+
+
+class _Cancellable(Protocol):
+    """A turn or a task."""
+
+    def cancel(self) -> object:
+        """Ask it to end."""
+        ...
 
 
 class TurnResponse[Event](StreamingResponse):
@@ -34,19 +44,33 @@ class TurnResponse[Event](StreamingResponse):
 
 
 @asynccontextmanager
-async def cancelled_on_disconnect[Event](request: Request, turn: RunningTurn[Event]) -> AsyncGenerator[None]:
-    """Cancel the turn if the caller disconnects before the response starts."""
-    watcher = asyncio.create_task(_cancel_on_disconnect(request.receive, turn))
+async def cancelled_on_disconnect(request: Request, work: _Cancellable) -> AsyncGenerator[None]:
+    """Cancel a turn, or a task, if the caller disconnects before the response starts."""
+    watcher = asyncio.create_task(_cancel_on_disconnect(request.receive, work))
     try:
         yield
     except BaseException:
-        turn.cancel()  # else the turn would run until its deadline
+        work.cancel()  # else a turn would run until its deadline
         raise
     finally:
         watcher.cancel()
 
 
-async def _cancel_on_disconnect[Event](receive: Receive, turn: RunningTurn[Event]) -> None:
+async def until_disconnected[Result](request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+    """Await a coroutine; it is cancelled if the caller disconnects.
+
+    Raises:
+        ClientDisconnect: the caller has disconnected.
+    """
+    task = asyncio.create_task(work)
+    async with cancelled_on_disconnect(request, task):
+        await asyncio.wait([task])
+    if task.cancelled():
+        raise ClientDisconnect
+    return task.result()
+
+
+async def _cancel_on_disconnect(receive: Receive, work: _Cancellable) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    turn.cancel()
+    work.cancel()

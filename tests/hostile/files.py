@@ -82,6 +82,11 @@ def deep_html() -> bytes:
     return b"<html><body>" + b"<div>" * 100_000 + b"deep" + b"</div>" * 100_000
 
 
+def nested_lists_html() -> bytes:
+    """A page of 2 MB whose text is in 200 lists in one another: each indents all lines again."""
+    return b"<html><body>" + b"<ul><li>" * 200 + b"word word word<br>" * 110_000
+
+
 def docx(parts: Mapping[str, bytes]) -> bytes:
     """A Word document of these parts, by name."""
     file = BytesIO()
@@ -117,6 +122,7 @@ HOSTILE_FILES = {
     "pages-300.pdf": lambda: many_pages_pdf(300, words=2_000),
     "breaks.html": breaks_html,
     "deep.html": deep_html,
+    "nested-lists.html": nested_lists_html,
     "bomb.docx": zip_bomb_docx,
     "laughs.docx": entity_docx,
     "parts.docx": many_parts_docx,

@@ -32,8 +32,13 @@ SANDBOX = Sandbox(readers=2, memory=512 * MEBIBYTE, seconds=60)
 
 def server() -> int:
     """The process id of the server that this process has started."""
-    (found,) = [child for child in children(os.getpid()) if "sandbox_server" in command_line(child)]
+    (found,) = [child for child in children(os.getpid()) if is_server(child)]
     return found
+
+
+def is_server(process: int) -> bool:
+    """Whether this process, or one that it was forked from, is a server of readers."""
+    return "sandbox_server" in command_line(process)
 
 
 def children(parent: int) -> list[int]:
@@ -178,6 +183,18 @@ async def test_other_files_wait_for_a_reader_and_are_refused_when_there_is_none(
     hostile.cancel()
     await asyncio.wait([hostile])
     assert await sandbox.read(b"good", ".txt") == [Page("good")]
+
+
+async def test_a_caller_does_not_take_all_readers() -> None:
+    sandbox = Sandbox(readers=2, readers_of_caller=1, memory=2048 * MEBIBYTE, seconds=60, max_wait=0)
+    hostile = asyncio.create_task(sandbox.read(self_drawing_pdf(), ".pdf", caller="one"))
+    await asyncio.sleep(0)  # the task takes the only reader of its caller
+    with pytest.raises(Unavailable, match="reads as many files as it can"):
+        await sandbox.read(b"good", ".txt", caller="one")
+    assert await sandbox.read(b"good", ".txt", caller="other") == [Page("good")]
+    hostile.cancel()
+    await asyncio.wait([hostile])
+    assert await sandbox.read(b"good", ".txt", caller="one") == [Page("good")]
 
 
 async def test_a_reader_ends_when_nobody_waits_for_it() -> None:
