@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
+from copy import replace
 from datetime import UTC, datetime
 from operator import itemgetter
 from uuid import uuid4

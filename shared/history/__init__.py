@@ -12,7 +12,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NoReturn, Protocol
 
-from shared.chat_types import Caller, Json, PartHealth, Role
+import msgspec
+
+from shared.chat_types import Caller, PartHealth, Role
 from shared.errors import NotFound
 
 
@@ -41,9 +43,12 @@ class Conversation:
     """Number of messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
-    """A message in the history."""
+NO_TOOL_CALL = msgspec.Raw()
+"""The `tool_call` of a message without one."""
+
+
+class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message in the history. The stores keep it as JSON with these keys."""
 
     id: str
     """Made by the writer; unique in the conversation."""
@@ -57,8 +62,8 @@ class StoredMessage:
     """Name of the agent, if an agent wrote it."""
     agent_identifier: str | None = None
     """Identifier of that agent, for programs."""
-    tool_call: Json = None
-    """A tool call of an agent, in the writer's format."""
+    tool_call: msgspec.Raw = NO_TOOL_CALL
+    """A tool call of an agent: JSON in the writer's format, never parsed, so that it costs no more than its bytes."""
     tool_call_id: str | None = None
     """The id of the tool call that this message answers."""
     finish_reason: str | None = None

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from pydantic import TypeAdapter
+import msgspec
 
 from shared.errors import NotFound, TooLarge
 from shared.history import StoredMessage
@@ -16,8 +16,9 @@ MOST_BYTES = 8 * 1024 * 1024
 PREVIEW_LENGTH = 200
 """Characters of the last message that lists show."""
 
-_MESSAGE = TypeAdapter(StoredMessage)
-_MESSAGES = TypeAdapter(tuple[StoredMessage, ...])
+_encoder = msgspec.json.Encoder()
+_message_decoder = msgspec.json.Decoder(StoredMessage)
+_messages_decoder = msgspec.json.Decoder(tuple[StoredMessage, ...])
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _JOINER = "\u200d"
@@ -43,22 +44,22 @@ def require_id(conversation_id: str) -> None:
 
 def encode_message(message: StoredMessage) -> bytes:
     """Encode a message as JSON."""
-    return _MESSAGE.dump_json(message, exclude_none=True)
+    return _encoder.encode(message)
 
 
 def encode_messages(messages: Sequence[StoredMessage]) -> bytes:
     """Encode messages as a JSON array."""
-    return _MESSAGES.dump_json(tuple(messages), exclude_none=True)
+    return _encoder.encode(messages)
 
 
 def decode_message(kept: bytes) -> StoredMessage:
     """Decode the JSON of `encode_message`, also of older versions."""
-    return _MESSAGE.validate_json(kept)
+    return _message_decoder.decode(kept)
 
 
 def decode_messages(kept: bytes) -> tuple[StoredMessage, ...]:
     """Decode the JSON of `encode_messages`, also of older versions."""
-    return _MESSAGES.validate_json(kept)
+    return _messages_decoder.decode(kept)
 
 
 def merged(kept: Iterable[StoredMessage], written: Iterable[StoredMessage]) -> tuple[StoredMessage, ...]:

@@ -5,7 +5,7 @@ app goes on with a file that is deleted or restored while it runs.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -117,9 +117,9 @@ class SqliteHistory:
             db.executemany(
                 "INSERT INTO messages (conversation, id, message) VALUES (?, ?, ?) "
                 "ON CONFLICT (conversation, id) DO UPDATE SET message = excluded.message",
-                [(conversation_id, message.id, encode_message(message)) for message in messages],
+                ((conversation_id, message.id, encode_message(message)) for message in messages),
             )
-            count, last = _measure(db, conversation_id)
+            count, last = _measure(db, conversation_id, {message.id: message for message in messages})
             db.execute(
                 "UPDATE conversations SET last_message = ?, last_updated = ?, message_count = ? WHERE id = ?",
                 (last, _time(datetime.now(UTC)), count, conversation_id),
@@ -194,8 +194,13 @@ def _find(db: apsw.Connection, owner: str, conversation_id: str) -> Conversation
     return _conversation(found)
 
 
-def _measure(db: apsw.Connection, conversation_id: str) -> tuple[int, str]:
+def _measure(db: apsw.Connection, conversation_id: str, written: Mapping[str, StoredMessage]) -> tuple[int, str]:
     """Return the number of messages in a conversation, and a preview of the last one.
+
+    Args:
+        db: The file.
+        conversation_id: The conversation.
+        written: The messages that were just written, by their ids: these need not be read again, which takes memory.
 
     Raises:
         TooLarge: there are too many, or too many bytes of them.
@@ -208,8 +213,11 @@ def _measure(db: apsw.Connection, conversation_id: str) -> tuple[int, str]:
     require_room(count, size)
     if last is None:
         return 0, ""
-    kept = db.execute("SELECT message FROM messages WHERE position = ?", (last,)).get
-    return count, preview(decode_message(msgspec.convert(kept, bytes)).content)
+    message = written.get(msgspec.convert(db.execute("SELECT id FROM messages WHERE position = ?", (last,)).get, str))
+    if message is None:
+        kept = db.execute("SELECT message FROM messages WHERE position = ?", (last,)).get
+        message = decode_message(msgspec.convert(kept, bytes))
+    return count, preview(message.content)
 
 
 def _conversation(row: tuple[object, ...]) -> Conversation:

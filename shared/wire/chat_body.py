@@ -7,7 +7,7 @@ azure-search-openai-demo. Unknown keys are ignored; null and the empty string co
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, FailFast, Field, model_validator
 
 from shared.chat_types import ChatRequest, Json, Message, Overrides, RetrievalMode, Role, ToolCall
 from shared.errors import BadRequest
@@ -19,6 +19,8 @@ MAX_VECTOR_FIELDS = 100
 """Names in `vector_fields`."""
 LONGEST_CONVERSATION = 1_000
 """Maximum number of messages in a request."""
+MAX_CONVERSATION_ID = 200
+"""Characters of a conversation's id. Some protocols repeat it in each record of a stream."""
 CONVERSATION_KEYS = ("conversationId", "conversation_id", "id")
 """Keys of a session state that may have the conversation's id; the first that is a string is used."""
 
@@ -52,7 +54,7 @@ class MessageBody(BodyModel):
 
     role: Literal["user", "assistant", "system", "tool"]
     content: str | None = Field(description="The text; null only beside tool calls.")
-    tool_calls: list[ToolCallBody] | None = Field(default=None, max_length=MAX_TOOL_CALLS)
+    tool_calls: Annotated[list[ToolCallBody], FailFast()] | None = Field(default=None, max_length=MAX_TOOL_CALLS)
     tool_call_id: str | None = None
 
 
@@ -72,6 +74,7 @@ class OverridesBody(BodyModel):
     vector_fields: (
         Annotated[
             list[str],
+            FailFast(),
             Field(max_length=MAX_VECTOR_FIELDS),
             BeforeValidator(_to_list, json_schema_input_type=list[str] | str),
         ]
@@ -113,7 +116,7 @@ class ContextBody(OverridesBody):
 class ChatBody(BodyModel):
     """The keys of every JSON request."""
 
-    messages: list[MessageBody] = Field(min_length=1, max_length=LONGEST_CONVERSATION)
+    messages: Annotated[list[MessageBody], FailFast()] = Field(min_length=1, max_length=LONGEST_CONVERSATION)
     context: ContextBody | None = None
 
 
@@ -143,10 +146,13 @@ def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
 
 
 def _conversation_id(state: Json) -> str | None:
-    """Return the conversation id in a session state: the state itself if it is a string, else one of its keys."""
+    """Return the conversation id in a session state: the state itself if it is a string, else one of its keys.
+
+    A longer string is no id.
+    """
     if isinstance(state, dict):
-        return next((name for key in CONVERSATION_KEYS if isinstance(name := state.get(key), str)), None)
-    return state if isinstance(state, str) else None
+        state = next((name for key in CONVERSATION_KEYS if isinstance(name := state.get(key), str)), None)
+    return state if isinstance(state, str) and len(state) <= MAX_CONVERSATION_ID else None
 
 
 def _message(index: int, message: MessageBody) -> Message:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+import msgspec
 from pydantic import FailFast, Field
 
 from shared.chat_types import Json, Role
 from shared.errors import BadRequest
-from shared.history import Conversation, Mode, StoredMessage
+from shared.history import NO_TOOL_CALL, Conversation, Mode, StoredMessage
+from shared.wire.framing import encode_json
 from shared.wire.request_body import BodyModel
 
 HISTORY_BODY_LIMIT = 8 * 1024 * 1024
@@ -98,12 +100,12 @@ def conversation_json(chat: Conversation) -> dict[str, Json]:
     }
 
 
-def message_json(message: StoredMessage) -> dict[str, Json]:
-    """The JSON of a message, without the keys that have no value."""
-    optional: dict[str, Json] = {
+def message_json(message: StoredMessage) -> dict[str, Any]:
+    """The JSON of a message, without the keys that have no value; its tool call is already encoded."""
+    optional = {
         "agentName": message.agent_name,
         "agentIdentifier": message.agent_identifier,
-        "toolCall": message.tool_call,
+        "toolCall": message.tool_call if message.tool_call != NO_TOOL_CALL else None,
         "toolCallId": message.tool_call_id,
         "finishReason": message.finish_reason,
     }
@@ -124,7 +126,7 @@ def _message(message: HistoryMessageBody, now: datetime) -> StoredMessage:
         timestamp=_time(now) if message.timestamp is None else message.timestamp,
         agent_name=message.agent_name,
         agent_identifier=message.agent_identifier,
-        tool_call=message.tool_call,
+        tool_call=NO_TOOL_CALL if message.tool_call is None else msgspec.Raw(encode_json(message.tool_call)),
         tool_call_id=message.tool_call_id,
         finish_reason=message.finish_reason,
     )

@@ -23,7 +23,7 @@ from shared.events import (
     Thought,
     ThoughtsAdded,
 )
-from shared.wire.chat_body import parse_chat
+from shared.wire.chat_body import LONGEST_CONVERSATION, MAX_CONVERSATION_ID, parse_chat
 from shared.wire.context import retrieved_context, thoughts_json
 from shared.wire.protocol import Record, error_record
 
@@ -43,13 +43,18 @@ def parse_kernel_chat(
     """
     if isinstance(messages := body.get("messages"), list):
         body = dict(body) | {
-            "messages": [flat(message) if isinstance(message, dict) else message for message in messages]
+            "messages": [
+                flat(message) if isinstance(message, dict) else message
+                for message in messages[: LONGEST_CONVERSATION + 1]  # one more than are accepted: the rest is refused
+            ]
         }
     request = parse_chat(body, state_key="session_state")
     for key in conversation_keys:
         if (named := body.get(key)) is not None:
             if not isinstance(named, str):
                 raise BadRequest(f"{key}: should be a string.")
+            if len(named) > MAX_CONVERSATION_ID:
+                raise BadRequest(f"{key}: should have at most {MAX_CONVERSATION_ID} characters.")
             return replace(request, conversation_id=named or request.conversation_id)
     return request
 

@@ -13,6 +13,7 @@ from pydantic import Field
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.events import ChatEvent, CompletionStarted, FilterAnnotation, Finished, Usage
+from shared.wire.chat_body import MAX_CONVERSATION_ID
 from shared.wire.context import Context, ErrorCode, FilterOffsets, FilterResults, SessionState, answer_context
 from shared.wire.framing import SSE
 from shared.wire.kernel import KernelEncoder, parse_kernel_chat
@@ -114,7 +115,7 @@ class SemanticKernelExtras(TypedDict, total=False):
     """Keys of a request beyond those of all protocols."""
 
     session_state: SessionState
-    ConversationId: _ConversationId | None
+    ConversationId: Annotated[_ConversationId, Field(max_length=MAX_CONVERSATION_ID)] | None
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:

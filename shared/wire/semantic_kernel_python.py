@@ -12,6 +12,7 @@ from pydantic import Field
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.events import CompletionStarted, FilterAnnotation, Finished, Usage
+from shared.wire.chat_body import MAX_CONVERSATION_ID
 from shared.wire.context import (
     FilterOffsets,
     FilterResults,
@@ -117,7 +118,7 @@ class SemanticKernelPythonExtras(TypedDict, total=False):
     """Keys of a request beyond those of all protocols."""
 
     session_state: SessionState
-    conversation_id: _ConversationId | None
+    conversation_id: Annotated[_ConversationId, Field(max_length=MAX_CONVERSATION_ID)] | None
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:

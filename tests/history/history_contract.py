@@ -3,6 +3,7 @@
 import asyncio
 from uuid import uuid4
 
+import msgspec
 import pytest
 
 from shared.chat_types import Role
@@ -70,7 +71,7 @@ class HistoryContract:
             "02:15 PM",
             agent_name="Researcher",
             agent_identifier="agent-1",
-            tool_call={"name": "search", "arguments": [1, None, {"deep": [0.5, "x"]}]},
+            tool_call=msgspec.Raw(b'{"name":"search","arguments":[1,null,{"deep":[0.5,"x"]}]}'),
             tool_call_id="call-1",
             finish_reason="length",
         )

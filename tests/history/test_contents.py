@@ -1,12 +1,19 @@
 """How messages are kept, merged and shown in short."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.chat_types import Role
-from shared.history import StoredMessage
+from shared.chat_types import Json, Role
+from shared.history import NO_TOOL_CALL, StoredMessage
 from shared.history.contents import PREVIEW_LENGTH, decode_messages, encode_messages, merged, preview
+from shared.wire.framing import encode_json
+
+
+def encode_tool_call(value: Json) -> msgspec.Raw:
+    return NO_TOOL_CALL if value is None else msgspec.Raw(encode_json(value))
+
 
 MESSAGES = st.builds(
     StoredMessage,
@@ -18,7 +25,7 @@ MESSAGES = st.builds(
         st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
         max_leaves=5,
-    ),
+    ).map(encode_tool_call),
     agent_name=st.none() | st.text(),
 )
 
@@ -31,6 +38,9 @@ def test_what_is_kept_comes_back_as_it_was(messages: list[StoredMessage]) -> Non
 def test_messages_of_the_first_version_still_read() -> None:
     stored = b'[{"id":"1","role":"user","content":"Why?","timestamp":"02:15 PM"}]'
     assert decode_messages(stored) == (StoredMessage("1", Role.USER, "Why?", "02:15 PM"),)
+    stored = b'[{"id":"2","role":"tool","content":"","timestamp":"","tool_call":{"a":[1,null]},"tool_call_id":"c"}]'
+    call = msgspec.Raw(b'{"a":[1,null]}')
+    assert decode_messages(stored) == (StoredMessage("2", Role.TOOL, "", "", tool_call=call, tool_call_id="c"),)
 
 
 @given(st.lists(MESSAGES, unique_by=lambda message: message.id), st.lists(MESSAGES))

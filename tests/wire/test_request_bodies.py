@@ -1,5 +1,6 @@
 """What the shared request body accepts, and what it says about what it does not."""
 
+import json
 import math
 from collections.abc import Iterator
 from typing import Any, cast
@@ -10,8 +11,9 @@ import pytest
 from shared.chat_types import ChatRequest, Json, Overrides, RetrievalMode, Role, ToolCall
 from shared.errors import BadRequest, TooLarge
 from shared.wire.chat_body import ChatBody, parse_chat
-from shared.wire.history_body import MessagesBody
-from shared.wire.request_body import BodyModel, read_json_object
+from shared.wire.history_body import HISTORY_BODY_LIMIT, MessagesBody
+from shared.wire.request_body import MAX_VALUES, BodyModel, JsonReader, read_json_object
+from shared.wire.table import PROTOCOLS
 
 ASK: dict[str, Json] = {"messages": [{"role": "user", "content": "Hi"}]}
 
@@ -160,14 +162,32 @@ def test_session_state_comes_through_as_it_is(state: Json) -> None:
     assert not parse().has_session_state
 
 
+CALL: dict[str, Any] = {"id": "1", "function": {"name": "f", "arguments": ""}}
+
+
+@pytest.mark.parametrize("state", ["c" * 201, {"conversationId": "c" * 201}])
+def test_a_text_that_is_too_long_for_a_conversations_id_is_only_given_back(state: Json) -> None:
+    asked = parse(session_state=state)
+    assert (asked.session_state, asked.conversation_id) == (state, None)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "key"), [("semantic-kernel", "ConversationId"), ("semantic-kernel-python", "conversation_id")]
+)
+def test_a_conversations_id_that_is_too_long_is_refused(protocol: str, key: str) -> None:
+    assert PROTOCOLS[protocol].parse(ASK | {key: "c" * 200}).conversation_id == "c" * 200
+    with pytest.raises(BadRequest, match=f"{key}: should have at most 200 characters"):
+        PROTOCOLS[protocol].parse(ASK | {key: "c" * 201})
+
+
 TOO_MANY: dict[str, tuple[type[BodyModel], dict[str, Any], str]] = {
-    "messages": (ChatBody, {"messages": [1] * 500_000}, "at most 1000 items"),
+    "messages": (ChatBody, {"messages": [{"role": "user", "content": "Hi"}] * 500_000}, "at most 1000 items"),
     "tool calls": (
         ChatBody,
-        {"messages": [{"role": "user", "content": "Hi", "tool_calls": [1] * 500_000}]},
+        {"messages": [{"role": "user", "content": "Hi", "tool_calls": [CALL] * 500_000}]},
         "at most 128 items",
     ),
-    "vector fields": (ChatBody, ASK | {"context": {"vector_fields": [1] * 500_000}}, "at most 100 items"),
+    "vector fields": (ChatBody, ASK | {"context": {"vector_fields": ["f"] * 500_000}}, "at most 100 items"),
     "messages of a chat": (
         MessagesBody,
         {"messages": [{"id": "1", "role": "user", "content": "Hi"}] * 10_001},
@@ -184,15 +204,69 @@ def test_a_list_with_too_many_items_is_refused_before_they_are_looked_at(name: s
     assert len(refused.value.message) < 1_000
 
 
-def test_only_the_first_problems_of_a_chat_are_told() -> None:
+WRONG_ITEMS: list[tuple[type[BodyModel], dict[str, Any], str]] = [
+    (MessagesBody, {"messages": [{"id": "1", "role": "user", "content": "Hi"}, *[1] * 9_000]}, "messages[1]"),
+    (ChatBody, {"messages": [1] * 500_000}, "messages[0]"),
+    (ChatBody, {"messages": [{"role": "user", "content": "Hi", "tool_calls": [1] * 128}] * 1_000}, "tool_calls[0]"),
+    (ChatBody, ASK | {"context": {"vector_fields": [1] * 100}}, "vector_fields[0]"),
+]
+
+
+@pytest.mark.parametrize(("model", "body", "place"), WRONG_ITEMS)
+def test_only_the_first_wrong_item_of_a_list_is_told(model: type[BodyModel], body: dict[str, Any], place: str) -> None:
     with pytest.raises(BadRequest) as refused:
-        MessagesBody.read({"messages": [{"id": "1", "role": "user", "content": "Hi"}, *([1] * 9_000)]})
-    assert refused.value.message == "messages[1]: should be an object."
+        model.read(body)
+    assert place in refused.value.message
+    assert refused.value.message.count(": should be") == 1
+
+
+STEPS = pytest.mark.parametrize("step", [7, 4_096, 65_536, 10_000_000])
+"""Sizes of the chunks in which a body comes."""
+
+
+def read_in_steps(body: bytes, step: int) -> dict[str, Json]:
+    reader = JsonReader(HISTORY_BODY_LIMIT)
+    for start in range(0, len(body), step):
+        reader.feed(body[start : start + step])
+    return reader.finish().json
+
+
+def listed(item: bytes, count: int) -> bytes:
+    return b'{"messages": [' + (item + b",") * (count - 1) + item + b"]}"
+
+
+@STEPS
+@pytest.mark.parametrize("item", [b"1", b"[]", b'"[{,"', rb'"\\"', rb'"\"[,\\\","', rb'"\\\\\",{"'])
+def test_values_are_counted_and_texts_may_hold_what_they_like(item: bytes, step: int) -> None:
+    lists = item.count(b"[]")
+    most = (MAX_VALUES - 1) // (1 + lists)  # beside the object and its list
+    assert len(cast("list[Json]", read_in_steps(listed(item, most), step)["messages"])) == most
+    with pytest.raises(TooLarge, match="more than 100,000 values"):
+        read_in_steps(listed(item, most + 1), step)
+
+
+@STEPS
+@pytest.mark.parametrize("sign", [b"", b"-", b"0.", b"1.5e"])
+def test_a_number_of_hundreds_of_digits_is_refused(sign: bytes, step: int) -> None:
+    filling = [b'"' + b"1" * number + b'"' for number in range(0, 900, 23)]
+    with pytest.raises(BadRequest, match="more than 400 digits"):
+        read_in_steps(listed(b",".join([*filling, sign + b"7" * 401]), 2), step)
+
+
+@STEPS
+def test_the_largest_number_and_texts_of_digits_are_read(step: int) -> None:
+    body = listed(b'%d,"%s"' % (10**308, b"1" * 100_000), 3)
+    assert read_in_steps(body, step) == {"messages": [10**308, "1" * 100_000] * 3}
+
+
+def test_a_text_of_the_whole_size_is_read() -> None:
+    code = "if (a[0] == {}) { return [b, c]; }" * 200_000
+    assert read_in_steps(json.dumps({"text": code}).encode(), 65_536) == {"text": code}
 
 
 def test_a_body_of_millions_of_lists_is_refused_before_it_is_parsed() -> None:
     body = b'{"messages": [{"id": "1", "role": "user", "content": "Hi", "toolCall": [' + b"[]," * 2_300_000 + b"[]]}]}"
-    with pytest.raises(TooLarge, match="more than 100,000 lists and objects"):
+    with pytest.raises(TooLarge, match="more than 100,000 values"):
         read_json_object(body)
 
 
@@ -219,3 +293,22 @@ def lists_in(schema: Any) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("model", body_models(), ids=lambda model: model.__name__)
 def test_every_list_of_a_body_has_a_limit(model: type[BodyModel]) -> None:
     assert not [found for found in lists_in(model.model_json_schema(mode="serialization")) if "maxItems" not in found]
+
+
+def core_lists(schema: Any) -> Iterator[dict[str, Any]]:
+    """The lists in a schema of pydantic's validator."""
+    if isinstance(schema, dict):
+        items = cast("dict[str, Any]", schema)
+        if items.get("type") == "list":
+            yield items
+        for name, value in items.items():
+            if name != "json_schema_input_schema":  # describes, and checks nothing
+                yield from core_lists(value)
+    elif isinstance(schema, list | tuple):
+        for value in cast("list[Any]", schema):
+            yield from core_lists(value)
+
+
+@pytest.mark.parametrize("model", body_models(), ids=lambda model: model.__name__)
+def test_every_list_of_a_body_is_checked_up_to_its_first_wrong_item(model: type[BodyModel]) -> None:
+    assert not [found for found in core_lists(model.__pydantic_core_schema__) if not found.get("fail_fast")]
