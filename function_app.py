@@ -145,6 +145,15 @@ async def swagger(req: Request) -> Response:
     return await triggers.swagger(req)
 
 
+@app.route("{*path}")
+async def without_route(req: Request) -> Response:
+    """The front page, and errors that name the nearest route.
+
+    The Functions host tries the routes in the order of the functions' names, so this name has to be the last of all.
+    """
+    return await triggers.other_path(req)
+
+
 watched = content_events.watched(os.environ)
 
 if watched and watched.content_trigger == "event-queue":

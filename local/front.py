@@ -14,7 +14,7 @@ from aiohttp import web
 from local import HostError
 from local.invocation import Call, Function, HttpData
 from local.proxy import BadBody, Proxy, WorkerUnreachable, target
-from local.routing import Matched, NotAllowed, Route, decode_path, find
+from local.routing import LONGEST_PATH, Matched, NotAllowed, Route, decode_path, find, nearest
 from local.settings_file import Cors
 from local.worker import LOOPBACK
 
@@ -37,6 +37,7 @@ class Front:
         invoke: starts an invocation in the worker.
         proxy: to the worker's HTTP server.
         shared_with: which other origins may call.
+        home: the path of the routes' prefix; who asks for `/` is sent there if a function answers it.
     """
 
     def __init__(
@@ -46,12 +47,15 @@ class Front:
         invoke: Callable[[Call], Future[bool]],
         proxy: Proxy,
         shared_with: Cors,
+        *,
+        home: str = "/",
     ) -> None:
         self._functions = functions
         self._routes = routes
         self._invoke = invoke
         self._proxy = proxy
         self._cors = shared_with
+        self._home = home
         self._running: set[asyncio.Task[object]] = set()
         self._runner: web.ServerRunner | None = None
 
@@ -98,13 +102,20 @@ class Front:
         if self._cors.origins and _is_preflight(request.method, request.headers):
             return web.Response(status=204, headers=_preflight_headers(self._cors, request.headers))
         extra = _cors_headers(self._cors, request.headers)
-        match find(self._routes, request.method, decode_path(target(request).partition("?")[0])):
+        path = decode_path(target(request).partition("?")[0])
+        match find(self._routes, request.method, path):
             case Matched(name, parameters):
                 return await self._invocation(request, self._functions[name], parameters, extra)
             case NotAllowed(allowed):
+                _log_miss(request.method, path, 405)
                 return web.Response(status=405, headers={"Allow": ", ".join(allowed), **extra})
+            case None if path == "/" and isinstance(find(self._routes, request.method, self._home), Matched):
+                return web.Response(status=307, headers={"Location": self._home, **extra})
             case None:
-                return web.Response(status=404, headers=extra)
+                _log_miss(request.method, path, 404)
+                near = nearest(self._routes, path)
+                hint = f" The nearest route is {near}." if near else ""
+                return web.Response(status=404, text=f"No function answers here.{hint}", headers=extra)
 
     async def _invocation(
         self, request: web.BaseRequest, function: Function, parameters: Mapping[str, str], extra: Mapping[str, str]
@@ -147,6 +158,11 @@ class Front:
             _log.error("%s %s: the worker did not answer: %r", call.invocation_id, call.function.name, exc.__cause__)
             answered(500)
             return web.Response(status=500, text="The function did not answer.", headers=extra)
+
+
+def _log_miss(method: str, path: str, status: int) -> None:
+    """Log a request that no function answers, without its query, which may hold a key."""
+    _log.info("no function: %s %s %d", method, ascii(path[:LONGEST_PATH]), status)
 
 
 def _is_preflight(method: str, headers: Mapping[str, str]) -> bool:

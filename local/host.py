@@ -118,7 +118,8 @@ async def _serve(options: Options, host_file: HostFile, settings: LocalSettings,
     functions = {function.name: function for function in app.functions}
     # Without HTTP functions there is no address and no route that would need it.
     signs_in = os.environ.get("WEBSITE_AUTH_ENABLED", "").lower() == "true"
-    front = Front(functions, routes, worker.invoke, Proxy(app.http_uri or "", signs_in=signs_in), settings.cors)
+    proxy = Proxy(app.http_uri or "", signs_in=signs_in)
+    front = Front(functions, routes, worker.invoke, proxy, settings.cors, home=f"/{prefix}")
     try:
         # On the worker's loop, because handing each token from thread to thread would cost more than passing it on.
         origin = f"http://{LOOPBACK}:{await worker.run(front.start(port))}"

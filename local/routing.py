@@ -1,17 +1,22 @@
 """Route templates, and which function answers a path, as the Azure Functions host decides it.
 
 Sources: `WebScriptHostHttpRoutesManager` of Azure/azure-functions-host (GET also answers HEAD; HEAD elsewhere is a 405;
-any other wrong method is a 404), `WebJobsRouteBuilder` of Azure/azure-webjobs-sdk-extensions (literal segments before
-parameters, longer before shorter). Constraints such as `{id:int}` are refused: no route of this app has one.
+any other wrong method is a 404). Here literal segments come before parameters, and longer templates before shorter
+ones. The Functions host tries them in the order of the functions' names (Azure/azure-functions-host, issue 9876): where
+routes of an app overlap, the names have to give the same order. Constraints such as `{id:int}` are refused: no route of
+this app has one.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from urllib.parse import unquote
 
 from local import HostError
 
+LONGEST_PATH = 200
+"""Characters of a path that are logged, and of one that is compared with the routes."""
 _PARAMETER = re.compile(r"\{((?:[^{}]|\{\{|\}\})*)\}")
 _NAME_AND_REST = re.compile(r"(\*{0,2})([A-Za-z_][\w-]*)(.*?)(\?)?", re.DOTALL)
 
@@ -130,6 +135,14 @@ def find(routes: Sequence[Route], method: str, path: str) -> Matched | NotAllowe
         if method.upper() == "HEAD":
             return NotAllowed(tuple(sorted(route.methods)))
     return None
+
+
+def nearest(routes: Sequence[Route], path: str) -> str:
+    """Return the methods and the address of the route that is most like a decoded path; empty if none is."""
+    by_template = {route.template: route for route in routes}
+    found = get_close_matches(path.strip("/"), by_template, 1, cutoff=0.5) if len(path) < LONGEST_PATH else []
+    methods = sorted(by_template[found[0]].methods or {"any method"}) if found else []
+    return f"{' or '.join(methods)} /{found[0]}" if found else ""
 
 
 def decode_path(raw: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
@@ -30,6 +31,8 @@ JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
+ALL_ROUTES = (*ROUTES, *HISTORY_ROUTES, *RAI_ROUTES)
+"""Every route of the app, in the document's order."""
 _HOST_JSON = Path(__file__).parents[2] / "host.json"
 
 
@@ -45,7 +48,7 @@ def build_openapi(*, signed_in: bool = False) -> Schema:
     document: Schema = {
         "openapi": "3.1.0",
         "info": {"title": "Switchboard", "version": VERSION, "description": _introduction()},
-        "servers": [{"url": f"/{_route_prefix()}".rstrip("/") or "/"}],
+        "servers": [{"url": f"/{route_prefix()}".rstrip("/") or "/"}],
         "tags": [*_tags()],
         "paths": paths,
         "components": {"schemas": _schemas()},
@@ -79,7 +82,9 @@ def all_errors(root: ErrorType = SwitchboardError) -> Iterator[ErrorType]:
         yield from all_errors(kind)
 
 
-def _route_prefix() -> str:
+@cache
+def route_prefix() -> str:
+    """Read the prefix of all routes from `host.json`."""
     host = json.loads(_HOST_JSON.read_text(encoding="utf-8"))
     return host["extensions"]["http"]["routePrefix"]
 
@@ -112,7 +117,7 @@ def _tags() -> Iterator[Schema]:
 
 def _operations() -> Iterator[tuple[str, str, Schema]]:
     """Path, method and operation of every route. A pinned route has one for each protocol."""
-    for route in (*ROUTES, *HISTORY_ROUTES, *RAI_ROUTES):
+    for route in ALL_ROUTES:
         path = "/" + route.template.replace("{*", "{")
         match route:
             case PlainRoute():

@@ -5,6 +5,7 @@ from shared.triggers.chat import ask, chat, chat_stream, team_batch, team_stream
 from shared.triggers.chat_history import chat_messages, delete_chat, list_chats, start_chat, update_chat
 from shared.triggers.companion import rai_analyze, rai_analyze_stream
 from shared.triggers.content import content
+from shared.triggers.other_paths import other_path
 from shared.triggers.warm_up import warm_up
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "health",
     "list_chats",
     "openapi",
+    "other_path",
     "rai_analyze",
     "rai_analyze_stream",
     "start_chat",

@@ -30,12 +30,12 @@ def answering(handler: Handler) -> Handler:
         try:
             return await handler(request)
         except SwitchboardError as error:
-            return _error_response(error, request)
+            return error_response(error, request)
         except ClientDisconnect:
             return Response(status_code=400)  # the client has disconnected and cannot read it
         except Exception as error:  # noqa: BLE001 (this is the outer edge, and log_fault logs it)
             log_fault(error, invocation_id(request))
-            return _error_response(InternalError(), request)
+            return error_response(InternalError(), request)
 
     return answer
 
@@ -46,7 +46,7 @@ def json_response(document: Json, status: int = 200) -> Response:
     return Response(encode_json(document), status_code=status, headers=headers, media_type="application/json")
 
 
-def _error_response(error: SwitchboardError, request: Request) -> Response:
+def error_response(error: SwitchboardError, request: Request) -> Response:
     """Make an error response in the shape of the request's protocol, or of `ai-chat` if none is resolved yet."""
     protocol: Protocol = getattr(request.state, "protocol", AI_CHAT)
     response = json_response(protocol.error(error, invocation_id(request)), status=error.status)

@@ -47,11 +47,14 @@ def walk(value: Json) -> Iterator[dict[str, Any]]:
 
 
 def indexed() -> set[tuple[str, str]]:
-    """Path and method of every route that the worker indexes, a pinned one once a protocol."""
+    """Path and method of every route that the worker indexes, a pinned one once a protocol.
+
+    Without that of all other paths: it has the front page and errors.
+    """
     found: set[tuple[str, str]] = set()
     for function in runpy.run_path(str(ROOT / "function_app.py"))["app"].get_functions():
         for binding in map(json.loads, function.get_raw_bindings()):
-            if binding["type"] == "httpTrigger":
+            if binding["type"] == "httpTrigger" and binding["route"] != "{*path}":
                 path = "/" + binding["route"].replace("{*", "{")
                 names = PROTOCOLS if "{protocol}" in path else [""]
                 found |= {(path.replace("{protocol}", name), m.lower()) for name in names for m in binding["methods"]}

@@ -1,0 +1,52 @@
+"""The route that a request with a wrong path or method most likely meant."""
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+
+from shared.description.openapi import ALL_ROUTES, route_prefix
+from shared.wire.table import NAMES
+
+_LONGEST = 100
+"""Characters of a path that are compared; no route has more."""
+
+
+def describe_miss(method: str, path: str) -> tuple[str, tuple[str, ...]]:
+    """Describe what a request that no route matched may have meant.
+
+    Args:
+        method: of the request, in capitals.
+        path: without the prefix and without slashes around.
+
+    Returns:
+        A sentence for the caller, and the methods that the path takes; without methods there is no such path.
+    """
+    prefix = f"/{route_prefix()}".rstrip("/")
+    routes = _methods_by_path()
+    for known, methods in routes.items():
+        if _pattern(known).fullmatch(path):
+            return f"{method} is not possible here: send {' or '.join(methods)} {prefix}/{known}.", methods
+    near = get_close_matches(path[:_LONGEST].lower(), routes, 1) if len(path) <= _LONGEST else []
+    nearest = f"The nearest is {' or '.join(routes[near[0]])} {prefix}/{near[0]}. " if near else ""
+    return f"There is no such route. {nearest}GET {prefix}/openapi.json lists all.", ()
+
+
+@cache
+def _methods_by_path() -> Mapping[str, tuple[str, ...]]:
+    """The methods of each path, with the name of each protocol in the routes that pin one."""
+    found: dict[str, tuple[str, ...]] = {"": ("GET", "HEAD")}
+    for route in ALL_ROUTES:
+        names = NAMES if route.pinned else [""]
+        for path in (route.template.replace("{protocol}", name) for name in names):
+            found[path] = (*found.get(path, ()), route.method.upper())
+    return found
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    parameters = {r"\{\*\w+\}": ".*", r"\{\w+\}": "[^/]+"}
+    pattern = re.sub(r"[^{}*\w/]", lambda mark: re.escape(mark[0]), template)
+    for parameter, values in parameters.items():
+        pattern = re.sub(parameter, values, pattern)
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
