@@ -5,6 +5,7 @@ prepares a document for `GET /content`.
 """
 
 import hashlib
+import re
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,8 @@ from shared.chat_types import Access, PartHealth
 
 MAX_NAME_LENGTH = 1024
 """Characters in the name of a document. Source: Azure Blob Storage, 'Naming and referencing containers, blobs'."""
+
+_NOT_IN_NAME = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +148,10 @@ class DocumentStore(DocumentReader, DocumentWriter, Protocol):
 def is_name(name: str) -> bool:
     """Whether a document can have this name: a relative path in which no part leads elsewhere.
 
-    Backslashes are refused, because Azure Storage treats them as slashes.
+    Backslashes are refused, because Azure Storage treats them as slashes; control characters and line separators,
+    because web servers do not find a path with a line break, and logs and prompts show names in lines.
     """
-    if len(name) > MAX_NAME_LENGTH or "\0" in name or "\\" in name or not _is_unicode(name):
+    if len(name) > MAX_NAME_LENGTH or _NOT_IN_NAME.search(name) or not _is_unicode(name):
         return False
     return all(part not in ("", ".", "..") for part in name.split("/"))
 

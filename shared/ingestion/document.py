@@ -13,7 +13,7 @@ from shared.documents import DocumentStore, Rights, StoredDocument
 from shared.errors import SwitchboardError, Unavailable
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.fingerprints import Origin, fingerprint, has_same_content, has_version, is_from
-from shared.ingestion.folder import why_not_indexed
+from shared.ingestion.folder import not_indexed
 from shared.ingestion.page_images import PageImages
 from shared.reading import Page, UnreadableError
 from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, check_size, read_document, readable_suffixes
@@ -113,8 +113,8 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
     Raises:
         SwitchboardError: a service fails now. The entry stays as it was, and the call should be repeated later.
     """
-    if reason := why_not_indexed(name, target.formats):
-        return FileReport(name, Outcome.SKIPPED, reason)
+    if report := not_indexed(name, target.formats):
+        return report
     for _ in range(_MAX_TRIES):
         document = await target.documents.find(name)
         try:

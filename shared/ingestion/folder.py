@@ -4,6 +4,7 @@ import os
 import stat
 import unicodedata
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -11,6 +12,11 @@ from shared.documents import is_hidden, is_name
 from shared.ingestion import FileReport, Outcome
 from shared.reading import UnreadableError
 from shared.reading.readers import MAX_FILE_BYTES, check_size
+
+_NO_NAME = (
+    "has a name that no link can lead to: with a control character such as a line break, a backslash, an empty part, "
+    "`.` or `..`, or more than 1,024 characters; rename it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +99,23 @@ def sourcefile_of(path: Path, folder: Path) -> str:
     except UnicodeEncodeError as broken:
         raise UnreadableError("has a name that is not Unicode; rename it.") from broken
     if not is_name(name):
-        raise UnreadableError("has a backslash in its name, or a path of more than 1,024 characters; rename it.")
+        raise UnreadableError(_NO_NAME)
     return name
 
 
-def why_not_indexed(name: str, formats: Collection[str]) -> str | None:
-    """Why a document of this name is not indexed, completing the sentence 'the file …'; None if it is.
+def not_indexed(name: str, formats: Collection[str]) -> FileReport | None:
+    """Report on a document that is not indexed because of its name; None if it is indexed.
 
     Args:
         name: Its path.
         formats: Suffixes of the documents that can be read.
     """
     if not is_name(name):
-        return "has a name that no link can lead to; rename it."
+        return FileReport(name, Outcome.FAILED, _NO_NAME)
     if is_hidden(name):
-        return "is hidden."
+        return FileReport(name, Outcome.SKIPPED, "is hidden.")
     if PurePosixPath(name).suffix.lower() not in formats:
-        return f"has no format that can be read ({', '.join(formats)})."
+        return FileReport(name, Outcome.SKIPPED, f"has no format that can be read ({', '.join(formats)}).")
     return None
 
 
@@ -121,8 +127,10 @@ def _add(path: Path, root: Path, listing: Listing, names: set[str], formats: Col
         shown = os.fsencode(path.relative_to(root)).decode(errors="replace")
         listing.others.append(FileReport(shown, Outcome.FAILED, str(unreadable)))
         return
-    if reason := _why_skipped(path, name, root, formats):
+    if reason := _why_skipped(path, root):
         listing.others.append(FileReport(name, Outcome.SKIPPED, reason))
+    elif report := not_indexed(name, formats):
+        listing.others.append(report)
     elif name in names:
         reason = "has the same name as another but for how its accents are encoded; rename one."
         listing.others.append(FileReport(name, Outcome.FAILED, reason))
@@ -131,18 +139,17 @@ def _add(path: Path, root: Path, listing: Listing, names: set[str], formats: Col
         listing.files.append(FoundFile(path, name))
 
 
-def _why_skipped(path: Path, name: str, root: Path, formats: Collection[str]) -> str | None:
-    """Why a file is skipped; None if it is not."""
-    if path.is_symlink():
-        target = path.resolve()
-        if not target.is_relative_to(root):
-            return "is a link that leads out of the folder."
-        if target.is_dir():
-            return "is a link to a folder, which is indexed where it is."
-        if not target.exists():
-            return "is a link that leads nowhere."
-    if reason := why_not_indexed(name, formats):
-        return reason
-    if not stat.S_ISREG(path.stat().st_mode):
-        return "is no regular file."
+def _why_skipped(path: Path, root: Path) -> str | None:
+    """Why something in a folder is skipped, whatever its name; None if it is not, or if that cannot be told now."""
+    with suppress(OSError):  # reading the file will report the error
+        if path.is_symlink():
+            target = path.resolve()
+            if not target.is_relative_to(root):
+                return "is a link that leads out of the folder."
+            if target.is_dir():
+                return "is a link to a folder, which is indexed where it is."
+            if not target.exists():
+                return "is a link that leads nowhere."
+        if not stat.S_ISREG(path.stat().st_mode):
+            return "is no regular file."
     return None

@@ -14,7 +14,7 @@ from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
 from shared.ingestion.document import LoadedDocument, Target, index_document, ingest_stored
 from shared.ingestion.fingerprints import Origin, has_same_content, is_from
-from shared.ingestion.folder import FoundFile, Listing, read_file, why_not_indexed
+from shared.ingestion.folder import FoundFile, Listing, not_indexed, read_file
 from shared.reading import UnreadableError
 
 _EMPTY_CONTAINER = (
@@ -85,8 +85,8 @@ async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
     async with aclosing(target.documents.find_all()) as documents:
         async for document in documents:
             name = document.name
-            if reason := why_not_indexed(name, target.formats):
-                reports.append(FileReport(name, Outcome.SKIPPED, reason))
+            if report := not_indexed(name, target.formats):
+                reports.append(report)
                 continue
             gone.discard(name)
             if target.is_current(known.get(name), document):
@@ -155,7 +155,7 @@ async def _remove(name: str, target: Target) -> FileReport:
 async def _follow_store(name: str, target: Target) -> FileReport:
     """Make the index hold the stored document of this name. An error of a service is reported, not raised."""
     try:
-        if why_not_indexed(name, target.formats):  # the format could be read when it was indexed
+        if not_indexed(name, target.formats):  # the format could be read when it was indexed
             await target.forget(name)
             return FileReport(name, Outcome.REMOVED)
         return await ingest_stored(name, target)

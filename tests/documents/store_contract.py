@@ -17,11 +17,12 @@ LARGE = bytes(range(256)) * 4 * 1024 * 10
 """10 MiB: read in several pieces and written in several blocks."""
 NAMES = (
     *("plan.pdf", "leave/deep/Über uns (neu) & mehr.md", "50% [old] c#?.md", "a+b=c;d.md", "c#/x y.txt"),
-    *("日本語/資料.txt", "tab\there.txt", ".hidden", "x..y", "..."),
+    *("日本語/資料.txt", ".hidden", "x..y", "..."),
 )
 NO_NAMES = (
     *("", ".", "..", "/", "/etc/passwd", "a//b", "a/", "./plan.pdf", "leave/../plan.pdf", "../secret.txt"),
     *("..\\secret.txt", "leave\\plan.pdf", "plan.pdf\0", "\0", "a" * 1025, "a/" * 600, "\ud800.md"),
+    *("two\nlines.md", "a\r.md", "a\t.md", "\x1b[2J.md", "a\x7f.md", "a\x85.md", "a\u2028.md"),
 )
 
 

@@ -109,22 +109,26 @@ async def test_images_of_a_new_version_name_those_who_may_see_it_before_the_inde
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"),
+    ("name", "expected", "reason"),
     [
-        ("music.mp3", "no format"),
-        ("README", "no format"),
-        (".hidden.md", "hidden"),
-        (".git/a.md", "hidden"),
-        ("a//b.md", "name"),
-        ("../a.md", "name"),
-        ("", "name"),
+        ("music.mp3", "skipped", "no format"),
+        ("README", "skipped", "no format"),
+        (".hidden.md", "skipped", "hidden"),
+        (".git/a.md", "skipped", "hidden"),
+        ("a//b.md", "failed", "rename it"),
+        ("../a.md", "failed", "rename it"),
+        ("", "failed", "rename it"),
+        ("two\nlines.md", "failed", "rename it"),
+        ("a\tb.md", "failed", "rename it"),
     ],
 )
-async def test_what_is_no_document_is_skipped_and_touches_nothing(container: Container, name: str, reason: str) -> None:
+async def test_what_is_no_document_is_told_and_touches_nothing(
+    container: Container, name: str, expected: str, reason: str
+) -> None:
     if name and not name.startswith(".."):
         await container.upload(name, "Text.")
     outcome, detail = await container.ingest(name)
-    assert outcome == "skipped"
+    assert outcome == expected
     assert reason in detail
     assert container.index.writes == []
 

@@ -17,6 +17,8 @@ import pytest
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.ingestion import Outcome
+from shared.ingestion.folder import list_folder
+from shared.ingestion.ingest import ingest_folder
 from tests.documents.test_serving import found
 from tests.ingestion.memory_index import LengthEmbedder, Workplace, outcomes, reason
 
@@ -121,7 +123,7 @@ async def test_copies_that_the_index_does_not_know_are_removed(place: Workplace)
 
 
 async def test_each_citation_leads_to_its_document(place: Workplace) -> None:
-    for name in ("leave/Über uns (neu) & mehr.md", "50% [old] c#?.md", "tab\there.txt", "a+b=c;d.md"):
+    for name in ("leave/Über uns (neu) & mehr.md", "50% [old] c#?.md", "a+b=c;d.md"):
         place.write(name, name)
     place.write("c#/three pages.pdf", (FILES / "three-pages.pdf").read_bytes())
     await place.ingest()
@@ -296,6 +298,17 @@ async def test_a_name_that_is_not_unicode_is_told(place: Workplace) -> None:
     assert "not Unicode" in reason(report, "f\ufffdr.md")
 
 
+@pytest.mark.parametrize("character", ["\n", "\r", "\t", "\x1b", "\x7f", "\x85", "\u2028"])
+async def test_a_name_with_a_control_character_is_told(place: Workplace, character: str) -> None:
+    name = f"leave{character}days/a{character}b.md"
+    place.write(name, "Text.")
+    place.write("good.md", "Text.")
+    report = await place.ingest()
+    assert outcomes(report) == {name: "failed", "good.md": "indexed"}
+    assert "control character such as a line break" in reason(report, name)
+    assert place.copies() == {"good.md"}
+
+
 @contextmanager
 def ordinary_user(folder: str) -> Generator[None]:
     """Be a user whom permissions apply to, unlike root, and whose folder this is."""
@@ -324,6 +337,31 @@ async def test_what_may_not_be_opened_is_told_and_stays_in_the_index() -> None:
         assert outcomes(report) == {"closed": "failed", "a.md": "failed"}
         assert "Permission denied" in reason(report, "a.md")
         assert set(place.index.files) == place.copies() == {"a.md", "closed/b.md"}
+
+
+async def test_files_of_a_folder_that_may_only_be_listed_are_told_and_stay_in_the_index() -> None:
+    with TemporaryDirectory() as folder:
+        place = Workplace(Path(folder))
+        place.write("a.md", "Text.")
+        place.write("listed/b.md", "Text.")
+        await place.ingest()
+        (place.docs / "listed").chmod(0o444)  # its files can be neither described nor opened
+        with ordinary_user(folder):
+            report = await place.ingest()
+        (place.docs / "listed").chmod(0o700)
+        assert outcomes(report) == {"a.md": "unchanged", "listed/b.md": "failed"}
+        assert reason(report, "listed/b.md") == "cannot be indexed now: Permission denied."
+        assert set(place.index.files) == place.copies() == {"a.md", "listed/b.md"}
+
+
+async def test_a_file_that_vanishes_is_told_and_the_others_are_indexed(place: Workplace) -> None:
+    paths = [place.write(name, "Text.") for name in ("a.md", "b.md", "c.md")]
+    target = place.target()
+    listing = list_folder(place.docs, (), target.formats)
+    paths[1].unlink()
+    report = await ingest_folder(listing, target, place.lines)
+    assert outcomes(report) == {"a.md": "indexed", "b.md": "failed", "c.md": "indexed"}
+    assert reason(report, "b.md") == "cannot be indexed now: No such file or directory."
 
 
 async def test_a_file_over_the_limit_is_told(place: Workplace) -> None:

@@ -244,7 +244,7 @@ async def test_images_of_pages_follow_the_setting_the_rights_and_the_document(pl
 
 
 async def test_what_is_no_document_is_skipped_and_what_could_be_read_once_is_removed(place: Place) -> None:
-    for name in ("music.mp3", ".hidden.md", "a//b.md", "folder"):
+    for name in ("music.mp3", ".hidden.md", "a//b.md", "two\nlines.md", "folder"):
         await place.upload(name, "Text.", **({"hdi_isfolder": "true"} if name == "folder" else {}))
     for name in ("scan.png", "gone.png"):
         await place.index.replace(name, "stored:1", [Passage("1", "Text.", name, name)], None)
@@ -253,11 +253,13 @@ async def test_what_is_no_document_is_skipped_and_what_could_be_read_once_is_rem
     assert outcomes(report) == {
         "music.mp3": "skipped",
         ".hidden.md": "skipped",
-        "a//b.md": "skipped",
+        "a//b.md": "failed",
+        "two\nlines.md": "failed",
         "scan.png": "removed",
         "gone.png": "removed",
     }
     assert "no format" in reason(report, "music.mp3")
+    assert "line break" in reason(report, "two\nlines.md")
     assert (place.index.files, place.store.reads) == ({}, [])
 
 

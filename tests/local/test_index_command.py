@@ -96,19 +96,23 @@ def test_a_file_that_fails_is_told_at_the_end_by_the_exit_code(tmp_path: Path) -
     docs.mkdir()
     (docs / "good.md").write_text("Good.")
     (docs / "a\x1b[31m.md").write_text("Its name would paint the terminal red.")
+    (docs / "a\u202e.md").write_text("Its name would be shown from right to left.")
     (docs / "music.mp3").write_text("ID3")
     shutil.copy(FILES / "protected.pdf", docs)
     done = run(tmp_path / "data", docs)
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.splitlines() == [
+    first, *others = done.stdout.splitlines()
+    assert first.startswith("a\\x1b[31m.md: failed: has a name that no link can lead to: with a control character")
+    assert others == [
         "music.mp3: skipped: has no format that can be read (.pdf, .md, .markdown, .html, .htm, .txt, .docx).",
-        "a\\x1b[31m.md: indexed 1 passage",
+        "a\\u202e.md: indexed 1 passage",
         "good.md: indexed 1 passage",
         "protected.pdf: failed: is protected by a password; save it without one.",
-        "2 indexed, 1 skipped, 1 failed",
+        "2 indexed, 1 skipped, 2 failed",
     ]
-    assert set(fingerprints(tmp_path / "data")) == {"good.md", "a\x1b[31m.md"}
+    assert set(fingerprints(tmp_path / "data")) == {"good.md", "a\u202e.md"}
     (docs / "good.md").unlink()
+    (docs / "a\x1b[31m.md").unlink()
     (docs / "protected.pdf").unlink()
     done = run(tmp_path / "data", docs)
     assert done.returncode == 0
