@@ -22,6 +22,7 @@ from agent_framework.observability import disable_instrumentation
 from opentelemetry import metrics
 
 from shared.agents.definitions import AgentDefinition
+from shared.agents.instructions import BREVITY_INSTRUCTIONS
 from shared.agents.searches import Searches
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, Tool
 from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
@@ -57,7 +58,11 @@ class AgentOutput:
     usage: Usage | None = None
     """Tokens of all calls together."""
     texts: list[str] = field(default_factory=list[str])
-    """The text of each call."""
+    """The text of each call that has ended."""
+    pieces: list[str] = field(default_factory=list[str])
+    """The text so far of the call that runs."""
+    is_cut_off: bool = False
+    """Whether the agent's time was over before its text was complete."""
     is_waiting: bool = False
     """Whether the agent waits until other agents' model calls end."""
 
@@ -65,6 +70,15 @@ class AgentOutput:
     def text(self) -> str:
         """The whole text."""
         return "\n\n".join(text for part in self.texts if (text := part.strip()))
+
+    def cut_off(self) -> None:
+        """End the text where it is, without the beginning of a citation; the model is no longer heard."""
+        text, self.pieces = "".join(self.pieces), []
+        if text.rfind("[") > text.rfind("]"):
+            text = text[: text.rfind("[")]
+        self.texts.append(text)
+        self.is_cut_off = True
+        self.finished = ModelFinished("length", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +126,8 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         self._hear = hear
         self.output = AgentOutput()
         """Output for the message in work. The caller sets a new one for each message."""
+        self.most_words: int | None = None
+        """Number of words that the agent has time for; None: no limit is known."""
         self.may_hand_over = True
         """Whether the model is offered the functions for handing over, in a team that has them."""
 
@@ -148,14 +164,13 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
     async def _call(self, request: ModelRequest) -> tuple[str, list[ToolCall]]:
         """Call the model once; return its text, and the functions that it wants called."""
         output = self.output
-        texts: list[str] = []
         calls: list[ToolCall] = []
-        output.finished = None
+        output.finished, output.pieces = None, []
         async with aclosing(self._calls.model.stream(request, self._calls.context)) as events:
             async for event in events:
                 match event:
                     case ModelText():
-                        texts.append(event.text)
+                        output.pieces.append(event.text)
                     case ToolCall():
                         calls.append(event)
                     case CompletionStarted():
@@ -171,11 +186,13 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
                     await self._hear(event)
         if output.finished is None:
             raise Unavailable("The model's service cut its answer off. Try again.")
-        text = "".join(texts)
+        text, output.pieces = "".join(output.pieces), []
         output.texts.append(text)
         return text, calls
 
     def _prompt(self, messages: Sequence[af.Message], instructions: str | None) -> tuple[Message, ...]:
+        if instructions and self.most_words is not None:
+            instructions = f"{instructions}\n\n{BREVITY_INSTRUCTIONS.format(words=self.most_words)}"
         prompt = [Message(Role.SYSTEM, instructions)] if instructions else []
         for message in messages:
             if message.role == "user":

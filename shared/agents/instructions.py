@@ -15,6 +15,8 @@ Each source starts with its name and a colon. After each fact, name the source i
 exactly as it is given, for example [handbook.pdf#page=3]. Name several sources one by one, for example \
 [handbook.pdf#page=3][leave.md], and never invent one."""
 
+BREVITY_INSTRUCTIONS = "Time is short: write at most {words} words, with the most important first."
+
 _OTHERS_ARE_SEEN = """\
 What the others said comes after the user's question, each message with its author's name. Keep the source in square \
 brackets behind each fact that you take from them."""

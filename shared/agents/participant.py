@@ -48,6 +48,7 @@ class Participant(AgentMiddleware):
         self._searches.begin()
         self._client.output = output = AgentOutput()
         self._client.may_hand_over = self._transcript.begin()
+        self._client.most_words = self._transcript.most_words()
         context.messages = heard = [*self._unheard, *context.messages]
         with self._watch(self._name) as tell:
             error = await self._error_of(call_next, output)
@@ -62,20 +63,23 @@ class Participant(AgentMiddleware):
         if message:
             await self._put(message)
         if handed_to is None:
-            said = [af.Message("assistant", [message.text], author_name=context.agent.name)] if message else []
-            context.result = af.AgentResponse[Any](messages=[] if error else said)
+            # A late agent has no words for the others, but they can use what it found.
+            words = self._searches.lines() if isinstance(error, TooSlow) else message and not error and message.text
+            said = [af.Message("assistant", [words], author_name=context.agent.name)] if words else []
+            context.result = af.AgentResponse[Any](messages=said)
 
     async def _error_of(self, call_next: Callable[[], Awaitable[None]], output: AgentOutput) -> SwitchboardError | None:
         """Run the agent; return its error, or None."""
         if asyncio.get_running_loop().time() >= self._transcript.deadline:
             return TooSlow(f"{self._name} had no time left to answer. Ask for less, or try again.")
-        deadline = asyncio.timeout_at(self._transcript.deadline)
+        deadline = asyncio.timeout_at(self._transcript.ends_at())
         try:
             async with deadline:
                 await call_next()
         except Exception as error:  # noqa: BLE001 (the edge of one agent: the others go on)
             if deadline.expired():
-                return self._late(output)
+                output.cut_off()
+                return None if output.text else self._late(output)
             cause = cause_of(error)
             if isinstance(cause, SwitchboardError):
                 return cause

@@ -65,6 +65,10 @@ class Searches:
         steps = [search_thoughts(one.query, one.found, overrides) for one in self._searches if one.found]
         return tuple(thought for step in steps for thought in step)
 
+    def lines(self) -> str:
+        """All passages as a text for a model; empty if there are none."""
+        return "\n".join(DataPoint.of(passage).line for passage in self._found.values())
+
     async def search(self, query: str) -> str:
         """Search, and return a text for the model: the results, or what is wrong with its query.
 

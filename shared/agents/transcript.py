@@ -13,6 +13,12 @@ from shared.core.answering import final_reason, unverified
 from shared.errors import SwitchboardError
 from shared.events import AgentMessage, DataPoint, Finished, Thought, Usage
 
+_IN_TURNS = (Pattern.SEQUENTIAL, Pattern.GROUP_CHAT)
+"""Patterns in which each agent speaks after the others, within the same time."""
+_ENOUGH_WORDS = 250
+"""An agent that has time for so many words is not told to be brief."""
+_SAFE_SHARE = 0.7
+"""Share of the words that an agent has time for, since it also reads, searches and thinks."""
 _NOTHING_TO_ADD = "(nothing to add)"
 """The message of an agent that only says that the group is done."""
 
@@ -53,6 +59,9 @@ class TeamTranscript:
         self._places = {agent.name: place for place, agent in enumerate(agents.agents)}
         self._files = files
         self._begun = 0
+        self._turn_began = asyncio.get_running_loop().time()
+        self._part = (deadline - self._turn_began) / (len(agents.agents) + 2)
+        self._words_per_second: float | None = None
         self._usages: list[Usage | None] = []
         self._found: dict[str, Passage] = {}
         self._handoffs: list[Thought] = []
@@ -65,13 +74,36 @@ class TeamTranscript:
     def begin(self) -> bool:
         """Count an agent that begins to speak; return whether it may hand over, or has to answer itself."""
         self._begun += 1
+        self._turn_began = asyncio.get_running_loop().time()
         return self._begun < self._team.max_rounds
+
+    def ends_at(self) -> float:
+        """Return when the agent that has begun has to be done, in seconds of the event loop's clock.
+
+        Where agents take turns, each leaves time for those after it: two parts for the last one, which has the answer,
+        and one for each of the others. The first may take two parts, and more is left if it takes less.
+        """
+        others = len(self._places) - self._begun
+        if self._team.pattern not in _IN_TURNS or others < 1:
+            return self.deadline
+        return self.deadline - (others + 1) * self._part
+
+    def most_words(self) -> int | None:
+        """Return how many words the agent that has begun has time for, as fast as the last one wrote; None: enough."""
+        if self._team.pattern not in _IN_TURNS or self._words_per_second is None:
+            return None
+        seconds = self.ends_at() - asyncio.get_running_loop().time()
+        words = int(_SAFE_SHARE * self._words_per_second * seconds)
+        return words if 0 < words < _ENOUGH_WORDS else None
 
     def take(self, outcome: Outcome) -> AgentMessage | None:
         """Make the message of an agent that is done; None if it said nothing and only handed over."""
         self._usages.append(outcome.output.usage)
         self._found.update({passage.id: passage for passage in outcome.searches.passages})
         text, says_done = self._text(outcome)
+        if words := len(outcome.output.text.split()):
+            seconds = asyncio.get_running_loop().time() - self._turn_began
+            self._words_per_second = words / max(seconds, 0.001)
         handoffs, self._handoffs = self._handoffs, []
         if outcome.handed_to:
             self._handoffs = [Thought("Handoff", f"{outcome.agent} handed over to {outcome.handed_to}.")]
@@ -98,7 +130,9 @@ class TeamTranscript:
             case Pattern.HANDOFF:
                 return outcome.handed_to is None
             case Pattern.GROUP_CHAT:
-                late = asyncio.get_running_loop().time() >= self.deadline
+                # After the first round nobody begins who has hardly any time: the last message would be an error.
+                needed = self._part if self._begun >= len(self._places) else 0.0
+                late = asyncio.get_running_loop().time() + needed >= self.deadline
                 return late or self._begun >= self._team.max_rounds or self._leads_nowhere(outcome, text)
             case _:
                 assert_never(self._team.pattern)
@@ -114,6 +148,8 @@ class TeamTranscript:
         error, output, searches = outcome.error, outcome.output, outcome.searches
         in_order = self._team.pattern is Pattern.CONCURRENT
         thoughts = [*handoffs, *searches.thoughts]
+        if output.is_cut_off and not error:
+            thoughts.append(Thought("Out of time", f"{outcome.agent} was cut off: AGENTS_DEADLINE_SECONDS is short."))
         known = {passage.sourcepage for passage in self._found.values()} | self._files
         if error is None and (doubt := unverified(text, known)):
             thoughts.append(doubt)
