@@ -65,29 +65,13 @@ class FormReader:
             raise BadRequest("Requests with files are multipart/form-data: set that content-type.")
         if not (boundary := options.get(b"boundary")):
             raise BadRequest("The content-type names no boundary: let your HTTP client set the header.")
-        callbacks: MultipartCallbacks = {
-            "on_part_begin": self._begin_part,
-            "on_header_begin": self._begin_header,
-            "on_header_field": self._read_header_name,
-            "on_header_value": self._read_header_value,
-            "on_header_end": self._end_header,
-            "on_headers_finished": self._end_headers,
-            "on_part_data": self._read_data,
-            "on_part_end": self._end_part,
-            "on_end": self._end,
-        }
+        self._form = _Form()
         self._fault = FormParserError
         try:
-            self._parser = MultipartParser(boundary, callbacks)
+            self._parser = MultipartParser(boundary, self._form.callbacks())
         except FormParserError:
             raise BadRequest("The boundary in the content-type is too long: at most 70 characters.") from None
         self._read = 0
-        self._count = 0
-        self._part = _Part()
-        self._header = (bytearray(), bytearray())
-        self._body: bytes | None = None
-        self._files: dict[str, Attachment] = {}
-        self._is_complete = False
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes.
@@ -102,7 +86,8 @@ class FormReader:
         try:
             self._parser.write(chunk)
         except self._fault:
-            where = f"in part {self._count}" if self._count else "before its first part"
+            count = self._form.count
+            where = f"in part {count}" if count else "before its first part"
             raise BadRequest(
                 f"The multipart body is malformed {where}. Check its boundary, and that its lines end in CRLF."
             ) from None
@@ -115,14 +100,41 @@ class FormReader:
         """
         if not self._read:
             raise BadRequest(f"The request has no body. Send a part named 'json' that holds JSON such as {EXAMPLE}.")
-        if not self._is_complete:
+        form = self._form
+        if not form.is_complete:
             raise BadRequest("The multipart body ends before its closing boundary: it was cut off. Send it again.")
-        if self._body is None:
+        if form.body is None:
             raise BadRequest(f"There is no part named 'json'. Send one that holds JSON such as {EXAMPLE}.")
-        return Body(read_json_object(self._body), tuple(self._files.values()))
+        return Body(read_json_object(form.body), tuple(form.files.values()))
+
+
+class _Form:
+    """What the parser has found. It does not know the parser, so that no reference cycle keeps files in memory."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.body: bytes | None = None
+        self.files: dict[str, Attachment] = {}
+        self.is_complete = False
+        self._part = _Part()
+        self._header = (bytearray(), bytearray())
+
+    def callbacks(self) -> "MultipartCallbacks":
+        """Return the methods that the parser calls."""
+        return {
+            "on_part_begin": self._begin_part,
+            "on_header_begin": self._begin_header,
+            "on_header_field": self._read_header_name,
+            "on_header_value": self._read_header_value,
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._end_headers,
+            "on_part_data": self._read_data,
+            "on_part_end": self._end_part,
+            "on_end": self._end,
+        }
 
     def _begin_part(self) -> None:
-        self._count += 1
+        self.count += 1
         self._part = _Part()
 
     def _begin_header(self) -> None:
@@ -144,11 +156,11 @@ class FormReader:
         options = _options(part.headers.get("content-disposition", b""))[1]
         part.name = options.get("name", "")
         if not part.name:
-            raise BadRequest(f"Part {self._count} has no name. Name it 'json', or 'messages[0].files[0]' for a file.")
+            raise BadRequest(f"Part {self.count} has no name. Name it 'json', or 'messages[0].files[0]' for a file.")
         encoding = part.headers.get("content-transfer-encoding", b"binary").decode("latin-1").strip().lower()
         if encoding not in ("binary", "8bit", "7bit"):
             raise BadRequest(f"The part '{_shown(part.name)}' has a transfer encoding: send its bytes as they are.")
-        if (part.name == "json" and self._body is not None) or part.name in self._files:
+        if (part.name == "json" and self.body is not None) or part.name in self.files:
             raise BadRequest(f"There are two parts named '{part.name}'.")
         if part.name != "json":
             self._admit_file(part.name)
@@ -160,7 +172,7 @@ class FormReader:
                 f"There is no place for a part named '{_shown(name)}': parts are 'json' and, for the files of a "
                 "message, 'messages[0].files[0]' and so on."
             )
-        if len(self._files) == MOST_FILES:
+        if len(self.files) == MOST_FILES:
             raise TooLarge(f"There are more than {MOST_FILES} files. Send fewer.")
 
     def _read_data(self, data: bytes, start: int, end: int) -> None:
@@ -174,12 +186,12 @@ class FormReader:
         data = bytes(part.data)
         self._part = _Part()  # frees the memory of the part's data, which was copied
         if part.name == "json":
-            self._body = data
+            self.body = data
         else:
-            self._files[part.name] = _attachment(part, data)
+            self.files[part.name] = _attachment(part, data)
 
     def _end(self) -> None:
-        self._is_complete = True
+        self.is_complete = True
 
 
 def _attachment(part: _Part, data: bytes) -> Attachment:

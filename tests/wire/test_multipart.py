@@ -1,5 +1,7 @@
 """Forms: read piece by piece, wherever the pieces end, and refused with a sentence."""
 
+import gc
+import weakref
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -212,3 +214,15 @@ def test_the_whole_is_limited_though_each_file_is_not_too_large() -> None:
 
 def test_an_endless_epilogue_is_too_large() -> None:
     assert "over" in refusal(TooLarge, form(BODY_PART) + b"\n" * FORM_LIMIT)
+
+
+def test_a_form_leaves_the_memory_as_soon_as_it_is_dropped() -> None:
+    reader: FormReader | None = FormReader(CONTENT_TYPE)
+    reader.feed(form(BODY_PART, part("messages[0].files[0]", b"x" * 1000)))
+    dropped = weakref.ref(reader)
+    gc.disable()  # which finds reference cycles some time later, when the files of many forms are in memory
+    try:
+        reader = None
+        assert dropped() is None
+    finally:
+        gc.enable()
