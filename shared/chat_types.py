@@ -72,7 +72,17 @@ class ImagePart:
     @property
     def data_url(self) -> str:
         """The image as a `data:` URL."""
-        return f"data:{self.media_type};base64,{b64encode(self.data).decode()}"
+        return self.data_url_prefix + b64encode(self.data).decode()
+
+    @property
+    def data_url_prefix(self) -> str:
+        """The `data:` URL up to the bytes of the image, which follow in base64."""
+        return f"data:{self.media_type};base64,"
+
+    @property
+    def data_url_length(self) -> int:
+        """The length of the `data:` URL, in bytes."""
+        return len(self.data_url_prefix) + (len(self.data) + 2) // 3 * 4
 
     def __str__(self) -> str:
         size = f"{max(1, round(len(self.data) / 1000)):,} kB"

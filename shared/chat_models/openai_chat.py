@@ -71,7 +71,7 @@ class OpenAIChatModel:
         """Check that the service answers and accepts the credentials; at most every 30 seconds."""
         return await self._health.latest()
 
-    async def _request(self, body: dict[str, Json], model: ServedModel, deadline: float) -> "httpx2.Response":
+    async def _request(self, body: dict[str, object], model: ServedModel, deadline: float) -> "httpx2.Response":
         """Send the request, without the parameters that this model has refused before."""
         import openai
 
@@ -93,9 +93,9 @@ class OpenAIChatModel:
                     self._unsupported[model.name] |= new
                 return response
 
-    def _body(self, request: ModelRequest, model: str) -> dict[str, Json]:
+    def _body(self, request: ModelRequest, model: str) -> dict[str, object]:
         official = self._connection.kind != "openai-compatible"
-        optional: dict[str, Json] = {
+        optional: dict[str, object] = {
             "temperature": request.temperature,
             "seed": request.seed,
             _LONGEST_ANSWER[0 if official else 1]: request.max_tokens,
@@ -156,7 +156,7 @@ class OpenAIChatModel:
         return PartHealth(self._connection.kind, ok=True, detail=detail, facts=facts)
 
 
-def _supported(body: dict[str, Json], left_out: Collection[str]) -> dict[str, Json]:
+def _supported(body: dict[str, object], left_out: Collection[str]) -> dict[str, object]:
     """Remove the parameters that the model does not support; a refused output limit gets its other name."""
     sent = {name: value for name, value in body.items() if name not in left_out}
     for name, other in zip(_LONGEST_ANSWER, reversed(_LONGEST_ANSWER), strict=True):
@@ -187,8 +187,8 @@ def _tool(tool: Tool) -> Json:
     return {"type": "function", "function": described}
 
 
-def _message(message: Message) -> Json:
-    wire: dict[str, Json] = {"role": message.role.value, "content": message.text}
+def _message(message: Message) -> dict[str, object]:
+    wire: dict[str, object] = {"role": message.role.value, "content": message.text}
     if message.images:
         images = [part for image in message.images for part in _image(image)]
         wire["content"] = [*images, {"type": "text", "text": message.text}]
@@ -203,7 +203,7 @@ def _message(message: Message) -> Json:
     return wire
 
 
-def _image(image: ImagePart) -> list[Json]:
-    """The parts of an image: its name, if it has one, and the image."""
-    name: list[Json] = [{"type": "text", "text": f"{image.name}:"}] if image.name else []
-    return [*name, {"type": "image_url", "image_url": {"url": image.data_url}}]
+def _image(image: ImagePart) -> list[object]:
+    """The parts of an image: its name, if it has one, and the image, whose `data:` URL is made when it is sent."""
+    name: list[object] = [{"type": "text", "text": f"{image.name}:"}] if image.name else []
+    return [*name, {"type": "image_url", "image_url": {"url": image}}]

@@ -1,12 +1,15 @@
 """Requests through the SDK's client. Imports `openai`: import it late."""
 
-from collections.abc import Mapping
+import json
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from secrets import token_hex
 
 import httpx2
 import openai
 from openai import AsyncStream
 
-from shared.chat_types import Json
+from shared.chat_types import ImagePart
 from shared.outbound.asking import RetryPolicy, with_retries
 from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection
 from shared.outbound.openai_service.errors import SDK
@@ -15,6 +18,8 @@ _NO_KEY = "none"
 """For services that need no key: the SDK insists on one."""
 _WRITE_TIMEOUT_SECONDS = 30.0
 """For one write of the request to the connection."""
+_IMAGE_STEP = 48 * 1024
+"""Bytes of an image that are encoded at a time; a multiple of 3, so that base64 needs no padding between steps."""
 
 
 class Sender:
@@ -43,13 +48,26 @@ class Sender:
             http_client=openai.DefaultAioHttpClient(timeout=timeout, follow_redirects=False),
         )
 
-    async def post(self, path: str, body: Mapping[str, Json], *, deadline: float) -> httpx2.Response:
-        """Send a request, again where that may help; return the answer with its body unread."""
+    async def post(self, path: str, body: Mapping[str, object], *, deadline: float) -> httpx2.Response:
+        """Send a request, again where that may help; return the answer with its body unread.
+
+        Args:
+            path: Below the base URL.
+            body: JSON, with an `ImagePart` in the place of each `data:` URL.
+            deadline: On the event loop's clock, in seconds.
+        """
+        text, images = _encode(body)
+        length = len(text) + sum(image.data_url_length + len(after) for image, after in images)
 
         async def post() -> httpx2.Response:
             # With this `cast_to` the SDK hands over the raw response, whatever the overload says of `stream_cls`.
             answer: object = await self._client.post(
-                path, cast_to=httpx2.Response, body=body, stream=True, stream_cls=AsyncStream[object]
+                path,
+                cast_to=httpx2.Response,
+                content=_stream(text, images) if images else text,
+                options={"headers": {"Content-Length": str(length)}},
+                stream=True,
+                stream_cls=AsyncStream[object],
             )
             if not isinstance(answer, httpx2.Response):
                 raise TypeError(f"the SDK returned {type(answer).__name__}")
@@ -66,3 +84,32 @@ class Sender:
         await self._client.close()
         if self._tokens:
             await self._tokens.aclose()
+
+
+def _encode(body: Mapping[str, object]) -> tuple[bytes, Sequence[tuple[ImagePart, bytes]]]:
+    """Encode a body as JSON, except its images: encoded, they would be in memory several times.
+
+    Returns:
+        The text up to the first image, and each image with the text after it.
+    """
+    images: list[ImagePart] = []
+    mark = token_hex(16)  # which no text of the body can know
+
+    def replace(value: object) -> str:
+        if not isinstance(value, ImagePart):
+            raise TypeError(f"{type(value).__name__} is no JSON")
+        images.append(value)
+        return mark
+
+    text = json.dumps(body, default=replace, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    first, *others = text.encode().split(mark.encode())
+    return first, list(zip(images, others, strict=True))
+
+
+async def _stream(text: bytes, images: Sequence[tuple[ImagePart, bytes]]) -> AsyncGenerator[bytes]:
+    yield text
+    for image, after in images:
+        yield image.data_url_prefix.encode()
+        for start in range(0, len(image.data), _IMAGE_STEP):
+            yield b64encode(memoryview(image.data)[start : start + _IMAGE_STEP])
+        yield after

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from shared.chat_types import Json
 from shared.late_imports import run_import
 from shared.outbound.asking import RetryPolicy
 from shared.outbound.faults import Reason
@@ -37,14 +36,14 @@ class OpenAIService:
         self._opening = asyncio.Lock()
         self._sender: Sender | None = None
 
-    async def post(self, path: str, body: Mapping[str, Json], *, deadline: float) -> "httpx2.Response":
+    async def post(self, path: str, body: Mapping[str, object], *, deadline: float) -> "httpx2.Response":
         """Send a request and return the answer as soon as its head is there; the caller reads and closes it.
 
         Faults that may pass by themselves are retried after as long as the service asks for, never past the deadline.
 
         Args:
             path: Below the base URL.
-            body: What to send, as JSON.
+            body: What to send: JSON, with an `ImagePart` in the place of each `data:` URL.
             deadline: On the event loop's clock, in seconds.
 
         Raises:
