@@ -6,11 +6,13 @@
     ├── NotSignedIn           401 unauthorized
     ├── NotAllowed            403 forbidden
     ├── NotFound              404 not_found
+    ├── TooSlowBody           408 request_timeout
     ├── TooLarge              413 too_large
     ├── RateLimited           429 rate_limited, with `retry_after`
     ├── InternalError         500 internal_error
     ├── Unavailable           503 unavailable
-    │   └── NotConfigured     503 not_configured
+    │   ├── NotConfigured     503 not_configured
+    │   └── Overloaded        503 overloaded, with `retry_after`
     └── TooSlow               504 timeout
 
 A message says what the caller can do. It is written by us, never copied from an exception of a library, so it
@@ -55,6 +57,12 @@ class SwitchboardError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+def without_frames(error: SwitchboardError) -> SwitchboardError:
+    """Remove the stack from an error that is kept for a while: its frames hold what the request has in memory."""
+    error.__traceback__ = error.__context__ = error.__cause__ = None
+    return error
 
 
 class BadRequest(SwitchboardError):
@@ -109,6 +117,13 @@ class NotFound(SwitchboardError):
     code = "not_found"
 
 
+class TooSlowBody(SwitchboardError):
+    """The body of the request arrives too slowly."""
+
+    status = 408
+    code = "request_timeout"
+
+
 class TooLarge(SwitchboardError):
     """The request is over a size limit."""
 
@@ -149,6 +164,17 @@ class NotConfigured(Unavailable):
     """A setting is missing or wrong; the message names it and what it accepts."""
 
     code = "not_configured"
+
+
+class Overloaded(Unavailable):
+    """This app works on as much as its memory has room for."""
+
+    code = "overloaded"
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Whole seconds to wait, at least 1."""
 
 
 class TooSlow(SwitchboardError):

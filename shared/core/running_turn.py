@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from shared.chat_types import RequestContext
-from shared.errors import InternalError, SwitchboardError, TooSlow, log_fault
+from shared.errors import InternalError, SwitchboardError, TooSlow, log_fault, without_frames
 from shared.events import AgentMessage, ChatEvent, Failed, Finished, TextDelta
 from shared.reusable_timeout import ReusableTimeout
 
@@ -100,6 +100,10 @@ class RunningTurn[Event = ChatEvent]:
         """Stop the turn and the model's work, because the caller has left. Does nothing after the end."""
         self._task.cancel()
 
+    def when_ended(self, call: Callable[[], object]) -> None:
+        """Call something when the turn has ended, for whatever reason; the request is then not in memory any more."""
+        self._task.add_done_callback(lambda _: call())
+
     async def _run(self, events: AsyncGenerator[Event]) -> None:
         outcome, deadline = "", asyncio.timeout_at(self._context.deadline)
         try:
@@ -112,7 +116,7 @@ class RunningTurn[Event = ChatEvent]:
                         outcome = event.reason
             outcome = outcome or "complete"
         except SwitchboardError as error:
-            outcome = self._fail(error)
+            outcome = self._fail(without_frames(error))
         except Exception as error:  # noqa: BLE001 (the outer edge: it is logged, and the caller gets one clean error)
             if deadline.expired():
                 outcome = self._fail(TooSlow("The answer took too long. Ask for less, or try again."))

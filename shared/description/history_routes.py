@@ -10,8 +10,10 @@ from shared.errors import (
     NotConfigured,
     NotFound,
     NotSignedIn,
+    Overloaded,
     RateLimited,
     TooLarge,
+    TooSlowBody,
     Unavailable,
 )
 from shared.history import Mode
@@ -73,6 +75,7 @@ _ERRORS: tuple[ErrorType, ...] = (
     NotConfigured,
     RateLimited,
 )
+_BODY_ERRORS: tuple[ErrorType, ...] = (*_ERRORS, TooSlowBody, TooLarge, Overloaded)
 
 HISTORY_ROUTES: tuple[PlainRoute, ...] = (
     PlainRoute(
@@ -93,7 +96,7 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "history",
         "Start a chat",
         "Makes an empty chat. Later requests can use its id.",
-        (*_ERRORS, TooLarge),
+        _BODY_ERRORS,
         answers={201: Answer("The chat.", schema=ref("Chat"))},
         body=ref(NewChatBody.__name__),
     ),
@@ -115,7 +118,7 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "history",
         "Add messages to a chat, or update them",
         "A message replaces the one with the same id, or is added at the end. Other messages stay.",
-        (*_ERRORS, TooLarge),
+        _BODY_ERRORS,
         answers={200: Answer("The chat as it is now.", schema=ref("Chat"))},
         parameters=(_ID_PARAMETER,),
         body=ref(MessagesBody.__name__),

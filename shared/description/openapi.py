@@ -18,7 +18,7 @@ from shared.description.routes import (
     Route,
 )
 from shared.description.schemas import STRING, Schema, any_of, error_schema, prefix_of, protocol_schemas, record, ref
-from shared.errors import NotSignedIn, RateLimited, SwitchboardError
+from shared.errors import NotSignedIn, Overloaded, RateLimited, SwitchboardError
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
@@ -217,7 +217,7 @@ def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) 
             str(kind.status), {"description": "", "content": {JSON_TYPE: {"schema": schema}}}
         )
         response["description"] = f"{response['description']} {meaning}".strip()
-        if issubclass(kind, RateLimited):
+        if issubclass(kind, RateLimited | Overloaded):
             seconds = {"description": "Seconds to wait.", "required": True, "schema": {"type": "integer", "minimum": 1}}
             response["headers"] = {"Retry-After": seconds}
         if issubclass(kind, NotSignedIn):

@@ -18,9 +18,11 @@ from shared.errors import (
     InternalError,
     NotConfigured,
     NotSignedIn,
+    Overloaded,
     RateLimited,
     TooLarge,
     TooSlow,
+    TooSlowBody,
     Unavailable,
 )
 from shared.guard import Side
@@ -94,11 +96,13 @@ _BODY = any_of(
 _ERRORS: tuple[ErrorType, ...] = (
     BadRequest,
     NotSignedIn,
+    TooSlowBody,
     TooLarge,
     RateLimited,
     InternalError,
     Unavailable,
     NotConfigured,
+    Overloaded,
     TooSlow,
 )
 

@@ -12,10 +12,12 @@ from shared.errors import (
     NotConfigured,
     NotFound,
     NotSignedIn,
+    Overloaded,
     RateLimited,
     SwitchboardError,
     TooLarge,
     TooSlow,
+    TooSlowBody,
     Unavailable,
 )
 
@@ -26,11 +28,13 @@ CHAT_ERRORS: tuple[ErrorType, ...] = (
     ContentFiltered,
     NotSignedIn,
     NotAllowed,
+    TooSlowBody,
     TooLarge,
     RateLimited,
     InternalError,
     Unavailable,
     NotConfigured,
+    Overloaded,
     TooSlow,
 )
 """Errors that a chat route can answer with."""

@@ -4,7 +4,7 @@ Each resolves the protocol, reads the body and starts the turn. A streamed respo
 status 200 is sent, so that an early failure gets its own status.
 """
 
-import asyncio
+from contextlib import ExitStack
 from dataclasses import replace
 
 from azurefunctions.extensions.http.fastapi import Request, Response
@@ -16,7 +16,8 @@ from shared.core.running_turn import RunningTurn
 from shared.errors import NotConfigured
 from shared.identity import access_of
 from shared.triggers.budget import admit, check_request, key_of
-from shared.triggers.errors import answering, invocation_id, json_response
+from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
+from shared.triggers.receiving import read_body
 from shared.triggers.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
     KEEP_ALIVE_SECONDS,
@@ -26,7 +27,6 @@ from shared.triggers.streaming import (
 )
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.protocol import Protocol, stream_bytes
-from shared.wire.request_body import read_body
 from shared.wire.table import resolve
 
 
@@ -76,6 +76,9 @@ async def _start_turn(
         unless_pinned: Protocol to use if the route names none; None: the body selects it.
         single_turn: Whether to ignore the earlier messages.
         team: Whether the team of agents answers.
+
+    Returns:
+        The protocol, the request without its files, which may only stay in memory as long as the turn, and the turn.
     """
     name = request.path_params.get("protocol") or unless_pinned
     resolved = resolve(name, request.headers.get("content-type", ""), _default_protocol())
@@ -83,23 +86,27 @@ async def _start_turn(
     service = await app.get_service()
     settings = service.settings
     seconds = settings.agents_deadline_seconds if team else settings.chat_deadline_seconds
-    deadline = asyncio.get_running_loop().time() + seconds
+    deadline = deadline_of(request, seconds)
     caller = await service.identity.caller(request.headers)
     admission = admit(request, service, caller)
-    body = await read_body(request.stream(), resolved.reader)
-    request.state.protocol = protocol = resolved.of(body.json)
-    asked = replace(protocol.parse(body.json), single_turn=single_turn)
-    check_request(asked, settings)
-    access = access_of(caller, settings, asked.overrides)
-    if body.files:
-        reading = service.attach(asked, body.files, key_of(request, service, caller))
-        asked = await until_disconnected(request, reading)
-    trace_parent = request.headers.get("traceparent", "")
-    context = RequestContext(
-        invocation_id(request), deadline, caller, access, trace_parent, protocol.name, meter=admission
-    )
-    events = service.team_turn(asked, context) if team else service.turn(asked, context)
-    return protocol, asked, RunningTurn(events, context)
+    with ExitStack() as held:
+        body = await read_body(request, resolved.reader, deadline, held)
+        request.state.protocol = protocol = resolved.of(body.json)
+        asked = replace(protocol.parse(body.json), single_turn=single_turn)
+        check_request(asked, settings)
+        access = access_of(caller, settings, asked.overrides)
+        with_files = asked
+        if body.files:
+            reading = service.attach(asked, body.files, key_of(request, service, caller))
+            with_files = await until_disconnected(request, reading)
+        trace_parent = request.headers.get("traceparent", "")
+        context = RequestContext(
+            invocation_id(request), deadline, caller, access, trace_parent, protocol.name, meter=admission
+        )
+        events = service.team_turn(with_files, context) if team else service.turn(with_files, context)
+        turn = RunningTurn(events, context)
+        turn.when_ended(held.pop_all().close)
+    return protocol, asked, turn
 
 
 def _default_protocol() -> str:

@@ -1,13 +1,16 @@
 """Routes of the chat history."""
 
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
 from shared.history import HistoryStore, owner_of
 from shared.triggers.budget import admit
-from shared.triggers.errors import answering, json_response
+from shared.triggers.errors import answering, deadline_of, json_response
+from shared.triggers.receiving import read_body
 from shared.wire.history_body import (
     HISTORY_BODY_LIMIT,
     MESSAGES_EXAMPLE,
@@ -18,7 +21,7 @@ from shared.wire.history_body import (
     parse_new_chat,
     read_mode,
 )
-from shared.wire.request_body import JsonReader, read_body
+from shared.wire.request_body import JsonReader
 
 
 @answering
@@ -33,8 +36,10 @@ async def list_chats(request: Request) -> Response:
 async def start_chat(request: Request) -> Response:
     """`POST /chat-history`: start a chat; the response is its entry in the list."""
     history, owner = await _history(request)
-    body = await read_body(request.stream(), lambda: JsonReader(example=NEW_CHAT_EXAMPLE))
-    return json_response(conversation_json(await history.create(owner, *parse_new_chat(body.json))), status=201)
+    with ExitStack() as held:
+        body = await read_body(request, partial(JsonReader, example=NEW_CHAT_EXAMPLE), _deadline(request), held)
+        chat = await history.create(owner, *parse_new_chat(body.json))
+    return json_response(conversation_json(chat), status=201)
 
 
 @answering
@@ -49,9 +54,12 @@ async def chat_messages(request: Request) -> Response:
 async def update_chat(request: Request) -> Response:
     """`PUT /chat-history/{id}`: add or update messages; the response is the chat's entry in the list."""
     history, owner = await _history(request)
-    body = await read_body(request.stream(), lambda: JsonReader(HISTORY_BODY_LIMIT, MESSAGES_EXAMPLE))
-    messages = parse_messages(body.json, datetime.now(UTC))
-    return json_response(conversation_json(await history.write(owner, request.path_params["id"], messages)))
+    with ExitStack() as held:
+        reader = partial(JsonReader, HISTORY_BODY_LIMIT, MESSAGES_EXAMPLE)
+        body = await read_body(request, reader, _deadline(request), held)
+        messages = parse_messages(body.json, datetime.now(UTC))
+        chat = await history.write(owner, request.path_params["id"], messages)
+    return json_response(conversation_json(chat))
 
 
 @answering
@@ -69,3 +77,8 @@ async def _history(request: Request) -> tuple[HistoryStore, str]:
     caller = await service.identity.caller(request.headers)
     admit(request, service, caller)
     return service.history, owner_of(caller)
+
+
+def _deadline(request: Request) -> float:
+    """Return when the body has to be complete: as late as an answer."""
+    return deadline_of(request, app.get_settings().chat_deadline_seconds)

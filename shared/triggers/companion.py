@@ -1,7 +1,8 @@
 """Companion routes: forward texts and payloads to the safety service, and return its events."""
 
-import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import ExitStack
+from functools import partial
 
 from azurefunctions.extensions.http.fastapi import Request, Response
 
@@ -13,7 +14,8 @@ from shared.events import Failed
 from shared.guard import SafetyEvent
 from shared.guard.companion import analyse
 from shared.triggers.budget import admit
-from shared.triggers.errors import answering, invocation_id, json_response
+from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
+from shared.triggers.receiving import read_body
 from shared.triggers.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
     KEEP_ALIVE_SECONDS,
@@ -22,7 +24,7 @@ from shared.triggers.streaming import (
 )
 from shared.wire.protocol import error_record
 from shared.wire.rai_body import ANALYSIS_EXAMPLE, ANALYSIS_LINES, EVENTS, analysis_json, event_json, parse_analysis
-from shared.wire.request_body import JsonReader, read_body
+from shared.wire.request_body import JsonReader
 
 
 @answering
@@ -53,21 +55,24 @@ async def _start_analysis(request: Request) -> RunningTurn[SafetyEvent]:
     """Read and check the request, and start to forward it to the safety service."""
     service = await app.get_service()
     settings = service.settings
-    deadline = asyncio.get_running_loop().time() + settings.chat_deadline_seconds
+    deadline = deadline_of(request, settings.chat_deadline_seconds)
     caller = await service.identity.caller(request.headers)
     admit(request, service, caller)
-    body = await read_body(request.stream(), lambda: JsonReader(example=ANALYSIS_EXAMPLE, list_key=EVENTS))
-    buffers = parse_analysis(body.json)
-    if service.safety is None:
-        raise NotConfigured(
-            "No safety service is configured: set RAI_ENDPOINT, or RAI_BACKEND=content-safety and "
-            "CONTENT_SAFETY_ENDPOINT. On a laptop RAI_MODE=annotate starts the reference service."
+    with ExitStack() as held:
+        reader = partial(JsonReader, example=ANALYSIS_EXAMPLE, list_key=EVENTS)
+        buffers = parse_analysis((await read_body(request, reader, deadline, held)).json)
+        if service.safety is None:
+            raise NotConfigured(
+                "No safety service is configured: set RAI_ENDPOINT, or RAI_BACKEND=content-safety and "
+                "CONTENT_SAFETY_ENDPOINT. On a laptop RAI_MODE=annotate starts the reference service."
+            )
+        context = RequestContext(
+            invocation_id(request), deadline, caller, trace_parent=request.headers.get("traceparent", "")
         )
-    context = RequestContext(
-        invocation_id(request), deadline, caller, trace_parent=request.headers.get("traceparent", "")
-    )
-    events = analyse(buffers, service.safety, context, settings.rai_timeout_seconds)
-    return RunningTurn(events, context, begins=_is_result)
+        events = analyse(buffers, service.safety, context, settings.rai_timeout_seconds)
+        analysis = RunningTurn(events, context, begins=_is_result)
+        analysis.when_ended(held.pop_all().close)
+    return analysis
 
 
 def _is_result(event: SafetyEvent | Failed) -> bool:

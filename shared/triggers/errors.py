@@ -1,5 +1,6 @@
 """Responses that all handlers use: JSON documents, and errors in the shape of the request's protocol."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import wraps
 
@@ -7,7 +8,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 from starlette.requests import ClientDisconnect
 
 from shared.chat_types import Json
-from shared.errors import InternalError, NotSignedIn, RateLimited, SwitchboardError, log_fault
+from shared.errors import InternalError, NotSignedIn, Overloaded, RateLimited, SwitchboardError, log_fault
 from shared.triggers.budget import show_limits
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
@@ -24,6 +25,7 @@ def answering(handler: Handler) -> Handler:
 
     @wraps(handler)
     async def answer(request: Request) -> Response:
+        request.state.arrived = asyncio.get_running_loop().time()
         return show_limits(request, await attempt(request))
 
     async def attempt(request: Request) -> Response:
@@ -50,11 +52,17 @@ def error_response(error: SwitchboardError, request: Request) -> Response:
     """Make an error response in the shape of the request's protocol, or of `ai-chat` if none is resolved yet."""
     protocol: Protocol = getattr(request.state, "protocol", AI_CHAT)
     response = json_response(protocol.error(error, invocation_id(request)), status=error.status)
-    if isinstance(error, RateLimited):
+    if isinstance(error, RateLimited | Overloaded):
         response.headers["retry-after"] = str(error.retry_after)
     if isinstance(error, NotSignedIn):  # RFC 6750, 3
         response.headers["www-authenticate"] = 'Bearer error="invalid_token"' if error.refused else "Bearer"
     return response
+
+
+def deadline_of(request: Request, seconds: float) -> float:
+    """Return when a request must be answered: `seconds` after it arrived, on the event loop's clock."""
+    arrived: float = request.state.arrived
+    return arrived + seconds
 
 
 def invocation_id(request: Request) -> str:

@@ -1,12 +1,10 @@
-"""Reads a request's body: receives it in chunks, parses it as one JSON object, and validates it by a pydantic model.
+"""Reads a request's body: takes it in chunks, parses it as one JSON object, and validates it by a pydantic model.
 
 Each error message says what to send instead, and never quotes the body.
 """
 
-import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, Self, cast
 
@@ -15,7 +13,7 @@ from pydantic_core import from_json
 
 from shared.chat_types import Json
 from shared.core.attachments import Attachment
-from shared.errors import BadRequest, SwitchboardError, TooLarge
+from shared.errors import BadRequest, TooLarge
 
 MAX_VALUES = 100_000
 """Lists, objects, and commas between values in a body: two bytes of a list item can take a hundred in memory."""
@@ -25,10 +23,6 @@ BODY_LIMIT = 1024 * 1024
 """Maximum size of a JSON body, in bytes."""
 EXAMPLE = '{"messages": [{"role": "user", "content": "…"}]}'
 """Example of a chat request, for error messages."""
-DISCARD_LIMIT = 64 * 1024 * 1024
-"""Maximum bytes of a refused body that are read and dropped before the error is sent."""
-DISCARD_TIMEOUT_SECONDS = 10.0
-"""Time limit for reading and dropping a refused body, in seconds."""
 _MOST_PROBLEMS = 5
 """Maximum number of problems in one error message; the caller sees further ones after correcting these."""
 _SCAN_STEP = 64 * 1024
@@ -56,33 +50,6 @@ class BodyReader(Protocol):
     def finish(self) -> Body:
         """Return the body after its last bytes; raises BadRequest if it is not complete or not valid."""
         ...
-
-
-async def read_body(received: AsyncGenerator[bytes], choose: Callable[[], BodyReader]) -> Body:
-    """Read a body with the reader that `choose` makes. If the body is refused, read and drop its rest before raising.
-
-    Raises:
-        BadRequest, TooLarge: from the reader, or from `choose`.
-    """
-    try:
-        reader = choose()
-        async for chunk in received:
-            reader.feed(chunk)
-        return reader.finish()
-    except SwitchboardError:
-        await _discard(received)
-        raise
-
-
-async def _discard(received: AsyncGenerator[bytes]) -> None:
-    """Read and drop the rest, within limits: a client may miss the response if the connection closes while it sends."""
-    count = 0
-    with suppress(TimeoutError):
-        async with asyncio.timeout(DISCARD_TIMEOUT_SECONDS):
-            async for chunk in received:
-                count += len(chunk)
-                if count > DISCARD_LIMIT:
-                    break
 
 
 class _CostCheck:

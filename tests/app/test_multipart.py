@@ -10,11 +10,13 @@ from typing import Any
 import aiohttp
 import pytest
 
+from shared.triggers.receiving import MAX_BODY_BYTES_IN_MEMORY
 from shared.wire.multipart import FILE_LIMIT
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.test_answers import QUESTION, body, read_lines
 from tests.clients.ai_chat_protocol import ask, sent_file
 from tests.local.running_host import RunningHost
+from tests.stand_ins.dropping_openai import DroppingOpenAI
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("npm_clients")]
@@ -245,3 +247,32 @@ async def test_a_caller_who_leaves_amid_the_upload_leaves_nothing_behind(
             assert response.status == 200
         assert "Traceback" not in host.log()
         assert "turn ended" not in host.log().partition("cancelled")[0]
+
+
+async def test_uploads_without_room_are_refused_until_others_are_answered(
+    data_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    size = 2_000_000
+    image = PNG + bytes(size - len(PNG))
+    large = tuple((f"messages[0].files[{index}]", "image/png", image) for index in range(10))
+    async with DroppingOpenAI() as model, asyncio.TaskGroup() as asked:
+        env = {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "a key", "OPENAI_CHAT_MODEL": "m"} | NO_VECTORS
+        async with hosted(data_dir, env) as host:
+
+            async def upload(*files: tuple[str, str, bytes]) -> tuple[int, str | None, Any]:
+                async with http.post(host.url + ROUTE, data=form(*files)) as response:
+                    return response.status, response.headers.get("Retry-After"), await response.json()
+
+            answers: list[asyncio.Task[tuple[int, str | None, Any]]] = []
+            for _ in range(MAX_BODY_BYTES_IN_MEMORY // (10 * size)):
+                answers.append(asked.create_task(upload(*large)))
+                await asyncio.wait_for(model.received.get(), 60)
+            status, retry_after, refused = await upload(*large)
+            assert (status, retry_after, refused["error"]["code"]) == (503, "10", "overloaded")
+            without_files = asked.create_task(upload())
+            await asyncio.wait_for(model.received.get(), 60)
+            model.may_answer.set()
+            for answer in (*answers, without_files):
+                assert (await answer)[0] == 200
+            assert (await upload(*large))[0] == 200
+            assert "Traceback" not in host.log()

@@ -1,0 +1,176 @@
+"""Receives the bodies of requests: no more at once than the memory holds, and none slower than a least rate."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import cache
+
+from azurefunctions.extensions.http.fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from shared.errors import Overloaded, SwitchboardError, TooSlowBody, without_frames
+from shared.reusable_timeout import ReusableTimeout
+from shared.wire.request_body import Body, BodyReader
+
+MAX_BODY_BYTES_IN_MEMORY = 256 * 1024 * 1024
+"""Bytes of all bodies that are being received or answered. Files stay in memory as they were sent, once, until the
+answer is complete. With the processes that read files (`shared/reading/sandbox.py`) this fits an instance of 2 GiB."""
+SMALL_BODY_BYTES = 64 * 1024
+"""Size up to which a body does not count, so that questions without files are answered while uploads are refused."""
+RETRY_AFTER_SECONDS = 10
+"""What `Retry-After` says while there is no room for a body: about as long as an answer takes."""
+MIN_BYTES_PER_SECOND = 8 * 1024
+"""Least rate at which a body may arrive, in bytes per second."""
+MAX_PAUSE_SECONDS = 10.0
+"""How long a body may stay behind that rate, in seconds."""
+DISCARD_LIMIT = 64 * 1024 * 1024
+"""Maximum bytes of a refused body that are read and dropped before the error is sent."""
+DISCARD_TIMEOUT_SECONDS = 10.0
+"""Time limit for reading and dropping a refused body, in seconds."""
+_OWN_BLOCK_BYTES = 320 * 1024
+"""Size from which a piece of memory is a mapping of its own. The buffers that asyncio reads into have 256 KiB."""
+_M_MMAP_THRESHOLD = -3
+"""The option's number. Source: glibc, `malloc.h`."""
+
+
+@dataclass(slots=True)
+class BodyBudget:
+    """Counts the bytes of all bodies that are in memory."""
+
+    limit: int = MAX_BODY_BYTES_IN_MEMORY
+    """How many there may be."""
+    used: int = 0
+    """How many there are."""
+
+
+class _Share:
+    """What one body uses of a budget."""
+
+    def __init__(self, budget: BodyBudget) -> None:
+        self._budget = budget
+        self._size = 0
+
+    def check(self, size: int) -> None:
+        """Raise Overloaded if there is no room for a body of this size, in bytes."""
+        if size > SMALL_BODY_BYTES and self._budget.used - self._size + size > self._budget.limit:
+            raise Overloaded(
+                f"This app has no memory for another upload now. Try again in {RETRY_AFTER_SECONDS} seconds.",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
+
+    def grow(self, size: int) -> None:
+        """Count the body as one of this size, or raise Overloaded."""
+        self.check(size)
+        if size > SMALL_BODY_BYTES:
+            _map_large_blocks()
+            self._resize(size)
+
+    def release(self) -> None:
+        """Count the body no longer."""
+        self._resize(0)
+
+    def _resize(self, size: int) -> None:
+        self._budget.used += size - self._size
+        self._size = size
+
+
+@cache
+def _map_large_blocks() -> None:
+    """Make large pieces of memory return to the system as soon as they are freed, if the C library is glibc.
+
+    It would raise the size from which it does so by itself, to 32 MiB, and keep the memory of uploads for later ones.
+    """
+    import ctypes
+
+    with suppress(AttributeError, OSError, TypeError):  # other C libraries; Windows has no CDLL(None)
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _OWN_BLOCK_BYTES)
+
+
+_budget = BodyBudget()
+"""The one of this process."""
+
+
+async def read_body(
+    request: Request, choose: Callable[[], BodyReader], deadline: float, held: ExitStack, budget: BodyBudget = _budget
+) -> Body:
+    """Read a body with the reader that `choose` makes. If the body is refused, read and drop its rest before raising.
+
+    Args:
+        request: The request.
+        choose: Makes the reader.
+        deadline: When the body must be complete, on the event loop's clock, in seconds.
+        held: Closed when the body is not needed any more; until then it counts in the budget.
+        budget: The budget.
+
+    Raises:
+        BadRequest, TooLarge: from the reader, or from `choose`.
+        TooSlowBody: the body arrives too slowly.
+        Overloaded: there is no room for it.
+    """
+    share = _Share(budget)
+    held.callback(share.release)
+    chunks = _chunks(request, deadline)
+    try:
+        return await _read(chunks, choose, share, _declared_size(request))
+    except SwitchboardError as error:
+        without_frames(error)
+        share.release()
+        await _discard(chunks)
+        raise
+
+
+async def _read(
+    chunks: AsyncGenerator[bytes], choose: Callable[[], BodyReader], share: _Share, declared_size: int
+) -> Body:
+    reader = choose()
+    share.check(declared_size)
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        reader.feed(chunk)
+        share.grow(size)
+    return reader.finish()
+
+
+def _declared_size(request: Request) -> int:
+    text = request.headers.get("content-length", "")
+    return int(text) if text.isascii() and text.isdecimal() else 0
+
+
+async def _chunks(request: Request, deadline: float) -> AsyncGenerator[bytes]:
+    """Yield the body as it arrives.
+
+    A chunk pays for as much time as it may take at the least rate, but a fast start pays for no long pause later.
+
+    Raises:
+        TooSlowBody: the rest is too late.
+        ClientDisconnect: the caller has left.
+    """
+    now = asyncio.get_running_loop().time
+    limit = now() + MAX_PAUSE_SECONDS
+    with ReusableTimeout() as waits:
+        while True:
+            try:
+                message = await waits.until(min(limit, deadline), request.receive())
+            except TimeoutError:
+                raise TooSlowBody("The body of the request arrives too slowly. Send it again, or less.") from None
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            chunk: bytes = message.get("body", b"")
+            if chunk:
+                yield chunk
+            if not message.get("more_body", False):
+                return
+            limit = min(limit + len(chunk) / MIN_BYTES_PER_SECOND, now() + MAX_PAUSE_SECONDS)
+
+
+async def _discard(chunks: AsyncGenerator[bytes]) -> None:
+    """Read and drop the rest, within limits: a client may miss the response if the connection closes while it sends."""
+    count = 0
+    with suppress(TimeoutError, TooSlowBody):
+        async with asyncio.timeout(DISCARD_TIMEOUT_SECONDS):
+            async for chunk in chunks:
+                count += len(chunk)
+                if count > DISCARD_LIMIT:
+                    break
