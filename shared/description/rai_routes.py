@@ -26,7 +26,7 @@ from shared.errors import (
     Unavailable,
 )
 from shared.guard import Side
-from shared.wire.rai_body import ANALYSIS_LINES, EVENTS, RequestEventBody, TextBody
+from shared.wire.rai_body import ANALYSIS_LINES, EVENTS, MAX_EVENTS, RequestEventBody, TextBody
 
 _PLACE: dict[str, Schema] = {
     "sourceType": {"type": "string", "enum": [source.value for source in Side]},
@@ -84,7 +84,7 @@ RAI_SCHEMAS: dict[str, Schema] = {"SafetyEvent": _EVENT, "SafetyAnalysis": _ANAL
 """Schemas of the answers of these routes, by name."""
 
 _TEXT, _REQUEST_EVENT = (untitled(model.model_json_schema()) for model in (TextBody, RequestEventBody))
-_ITEMS = list_of(any_of([_TEXT, _REQUEST_EVENT])) | {"minItems": 1}
+_ITEMS = list_of(any_of([_TEXT, _REQUEST_EVENT])) | {"minItems": 1, "maxItems": MAX_EVENTS}
 _BODY = any_of(
     [
         _TEXT,

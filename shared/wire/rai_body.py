@@ -9,17 +9,20 @@ from typing import Annotated, Any, Literal, assert_never
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from shared.chat_types import Json
-from shared.errors import BadRequest
+from shared.errors import BadRequest, TooLarge
 from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
 from shared.wire.framing import Framing, encode_json
-from shared.wire.request_body import BodyModel
+from shared.wire.request_body import MAX_VALUES, BodyModel, read_json_object
 
 EVENTS = "events"
 """Key of the list of a conversation. A body that is a list is read as an object with this key."""
+MAX_EVENTS = 1_000
+"""Events of one conversation."""
 ANALYSIS_EXAMPLE = '{"text": "…", "sourceType": "PROMPT"}'
 ANALYSIS_LINES = Framing("application/json-lines", b"", b"\n", b"{}\n")
 """The events as lines of JSON. The keep-alive is an empty object."""
 
+_NO_OBJECT = "should be a JSON object, or a string that holds one"
 _API_WORDS = {api.value.lower(): api.value for api in Api}
 
 
@@ -39,10 +42,21 @@ def _not_blank(text: str) -> str:
 
 def _payload(value: Json) -> str | dict[str, Json]:
     if isinstance(value, str):
-        return _not_blank(value)
+        _require_object(_not_blank(value))
+        return value
     if not isinstance(value, dict):
-        raise ValueError("should be a JSON object, or a string that holds one")  # noqa: TRY004 (pydantic wants this one)
+        raise ValueError(_NO_OBJECT)  # noqa: TRY004 (pydantic wants this one)
     return value
+
+
+def _require_object(payload: str) -> None:
+    """Check a payload that is a string; it is forwarded as it is."""
+    try:
+        read_json_object(payload.encode())
+    except TooLarge:
+        raise ValueError(f"holds more than {MAX_VALUES:,} values") from None
+    except BadRequest:
+        raise ValueError(_NO_OBJECT) from None
 
 
 SourceWord = Annotated[Literal["PROMPT", "COMPLETION"], BeforeValidator(_source_word)]
@@ -85,6 +99,8 @@ def parse_analysis(body: dict[str, Json]) -> list[Buffer]:
         raise BadRequest(f"{EVENTS}: should be a list.")
     if not items:
         raise BadRequest("The list is empty. Send at least one event.")
+    if len(items) > MAX_EVENTS:
+        raise BadRequest(f"{EVENTS}: should have at most {MAX_EVENTS:,} items.")
     buffers = [_parse_item(number, item) for number, item in enumerate(items, 1)]
     _refuse_second_text(items, buffers)
     return buffers

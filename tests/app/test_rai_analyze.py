@@ -336,9 +336,22 @@ async def test_a_body_that_cannot_be_is_refused_with_what_is_accepted(
 
 
 async def test_a_payload_that_is_not_of_its_api_is_refused(reference: RunningHost, http: aiohttp.ClientSession) -> None:
-    status, error = await post(http, reference.url + "/rai/analyze", EVENT | {"payload": "no JSON"})
+    status, error = await post(http, reference.url + "/rai/analyze", EVENT | {"payload": '{"messages": 5}'})
     assert status == 400
-    assert "payload" in error["error"]
+    assert "check the payload" in error["error"]
+
+
+@ROUTES
+async def test_a_payload_that_is_no_json_is_refused_before_the_service_is_asked(
+    scripted: RunningHost, rai: RaiStandIn, http: aiohttp.ClientSession, path: str
+) -> None:
+    before = len(rai.sessions)
+    status, error = await post(http, scripted.url + path, [EVENT, EVENT | {"payload": "no JSON"}])
+    assert status == 400
+    assert error["error"].startswith(
+        "Event 2 of the list: payload: should be a JSON object, or a string that holds one."
+    )
+    assert len(rai.sessions) == before
 
 
 async def test_health_names_the_service_and_that_turns_are_not_checked(
@@ -360,8 +373,8 @@ async def test_content_safety_does_the_same(data_dir: Path, http: aiohttp.Client
         status, error = await post(http, host.url + "/rai/analyze", EVENT)
         assert status == 503
         assert "CONTENT_SAFETY_API_KEY" in error["error"]
-        status, error = await post(http, host.url + "/rai/analyze", EVENT | {"payload": "no JSON"})
-        assert (status, "payload" in error["error"]) == (400, True)
+        status, error = await post(http, host.url + "/rai/analyze", EVENT | {"payload": '{"messages": 5}'})
+        assert (status, "messages should be a list" in error["error"]) == (400, True)
         assert service.key not in host.log()
         assert "bomb" not in host.log()
 
