@@ -1,5 +1,6 @@
 """History is cut oldest first, and never through a tool call."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,3 +43,25 @@ def test_what_is_kept_fits_the_budget_and_keeps_its_order(messages: list[Message
     assert sum(estimate_tokens(message) for message in kept if message is not RULES) <= budget
     remaining = iter(messages)
     assert all(any(message is candidate for candidate in remaining) for message in kept)
+
+
+class CountedId(str):
+    """An id that counts how often any of its kind is looked up."""
+
+    lookups = 0
+
+    def __hash__(self) -> int:
+        CountedId.lookups += 1
+        return super().__hash__()
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("results", [15_000, 990, 0])
+def test_tool_calls_and_results_are_matched_with_a_few_lookups_each(results: int) -> None:
+    calls = tuple(ToolCall(CountedId(number), "f", "") for number in range(15_000))
+    answered = [Message(Role.TOOL, "", tool_call_id=CountedId(number)) for number in range(results)]
+    CountedId.lookups = 0
+    kept = fit_history([Message(Role.ASSISTANT, "", calls), *answered], budget=1_000_000)
+    assert len(kept) == (1 + results if results == len(calls) else 0)
+    assert CountedId.lookups <= 2 * (len(calls) + results)
