@@ -17,6 +17,9 @@ import msgspec
 from shared.chat_types import Caller, PartHealth, Role
 from shared.errors import NotFound
 
+UNTITLED = "New Chat"
+"""Title of a chat that nobody gave one, as in ChatUI, until it takes the words of its first question."""
+
 
 class Mode(StrEnum):
     """The kind of a conversation, with ChatUI's values."""
@@ -91,6 +94,8 @@ class HistoryStore(Protocol):
 
     async def write(self, owner: str, conversation_id: str, messages: Sequence[StoredMessage]) -> Conversation:
         """Replace the message with the same id, or add at the end, for each message: all of them, or none.
+
+        The first messages of a conversation that is `UNTITLED` give it its title.
 
         Raises:
             NotFound: the owner has no such conversation.

@@ -37,6 +37,7 @@ from shared.history.contents import (
     preview,
     require_id,
     require_room,
+    title_after,
 )
 
 _PROPERTY_BYTES = 64 * 1024
@@ -178,6 +179,7 @@ async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMes
     pieces = [body[start : start + _ROW_BYTES] for start in range(0, len(body), _ROW_BYTES)]
     conversation = replace(
         head.conversation,
+        title=title_after(head.conversation, messages),
         last_message=preview(messages[-1].content) if messages else "",
         last_updated=datetime.now(UTC),
         message_count=len(messages),

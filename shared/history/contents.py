@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from shared.chat_types import Role
 from shared.errors import NotFound, TooLarge
-from shared.history import StoredMessage
+from shared.history import UNTITLED, Conversation, StoredMessage
 
 MOST_MESSAGES = 1_000
 """Messages in one conversation; a chat request may have as many."""
@@ -15,6 +16,8 @@ MOST_BYTES = 8 * 1024 * 1024
 """Bytes of one conversation's messages as JSON."""
 PREVIEW_LENGTH = 200
 """Characters of the last message that lists show."""
+TITLE_LENGTH = 60
+"""Characters of a question that become a title."""
 
 _encoder = msgspec.json.Encoder()
 _message_decoder = msgspec.json.Decoder(StoredMessage)
@@ -79,14 +82,31 @@ def require_room(count: int, size: int) -> None:
         raise TooLarge(f"A chat holds at most {MOST_BYTES:,} bytes of messages. Start a new one.")
 
 
-def preview(text: str) -> str:
+def title_after(conversation: Conversation, messages: Iterable[StoredMessage]) -> str:
+    """Return the title of a conversation after a write: if it has none yet, the words of its first question."""
+    if conversation.title != UNTITLED or conversation.message_count:
+        return conversation.title
+    question = next((message.content for message in messages if message.role is Role.USER), "")
+    return title_of(question)
+
+
+def title_of(question: str) -> str:
+    """Make a title of a question: its first words, on one line."""
+    line = " ".join(question[: 10 * TITLE_LENGTH].split())
+    if len(line) <= TITLE_LENGTH:
+        return line or UNTITLED
+    words, _, _ = line[: TITLE_LENGTH + 1].rpartition(" ")
+    return f"{words}…" if words else preview(line, TITLE_LENGTH)
+
+
+def preview(text: str, length: int = PREVIEW_LENGTH) -> str:
     """Return the start of a message; the cut divides no emoji and no accented letter."""
-    end = PREVIEW_LENGTH
+    end = length
     if len(text) <= end:
         return text
     while end and _joins_the_one_before(text, end):
         end -= 1
-    return text[: end or PREVIEW_LENGTH] + "…"
+    return text[: end or length] + "…"
 
 
 def _joins_the_one_before(text: str, index: int) -> bool:

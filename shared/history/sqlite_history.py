@@ -24,6 +24,7 @@ from shared.history.contents import (
     preview,
     require_id,
     require_room,
+    title_after,
 )
 from shared.outbound.sqlite_file import SqliteFile
 
@@ -113,7 +114,7 @@ class SqliteHistory:
         """Replace the message with the same id, or add at the end, for each message."""
 
         def work(db: apsw.Connection) -> Conversation:
-            _find(db, owner, conversation_id)
+            title = title_after(_find(db, owner, conversation_id), messages)
             db.executemany(
                 "INSERT INTO messages (conversation, id, message) VALUES (?, ?, ?) "
                 "ON CONFLICT (conversation, id) DO UPDATE SET message = excluded.message",
@@ -121,8 +122,9 @@ class SqliteHistory:
             )
             count, last = _measure(db, conversation_id, {message.id: message for message in messages})
             db.execute(
-                "UPDATE conversations SET last_message = ?, last_updated = ?, message_count = ? WHERE id = ?",
-                (last, _time(datetime.now(UTC)), count, conversation_id),
+                "UPDATE conversations SET title = ?, last_message = ?, last_updated = ?, message_count = ? "
+                "WHERE id = ?",
+                (title, last, _time(datetime.now(UTC)), count, conversation_id),
             )
             return _find(db, owner, conversation_id)
 

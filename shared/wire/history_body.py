@@ -12,7 +12,7 @@ from pydantic import FailFast, Field
 
 from shared.chat_types import Json, Role
 from shared.errors import BadRequest
-from shared.history import NO_TOOL_CALL, Conversation, Mode, StoredMessage
+from shared.history import NO_TOOL_CALL, UNTITLED, Conversation, Mode, StoredMessage
 from shared.wire.framing import encode_json
 from shared.wire.request_body import BodyModel
 
@@ -22,8 +22,6 @@ MAX_HISTORY_MESSAGES = 10_000
 """Messages in the body of a PUT."""
 NEW_CHAT_EXAMPLE = '{"title": "…"}'
 MESSAGES_EXAMPLE = '{"messages": [{"id": "…", "role": "user", "content": "…"}]}'
-UNTITLED = "New Chat"
-"""Title of a chat without one, as in ChatUI."""
 
 
 class NewChatBody(BodyModel):

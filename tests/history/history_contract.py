@@ -8,7 +8,7 @@ import pytest
 
 from shared.chat_types import Role
 from shared.errors import NotFound, TooLarge
-from shared.history import HistoryStore, Mode, StoredMessage
+from shared.history import UNTITLED, HistoryStore, Mode, StoredMessage
 
 ODD_OWNERS = (
     "",
@@ -30,6 +30,9 @@ ODD_TEXTS = (
     "ü" * 100_000,
     "<a>&amp;]]>",
 )
+
+
+TITLE = "What does the Standard plan pay for new glasses after two…"
 
 
 def said(number: int, content: str | None = None) -> StoredMessage:
@@ -140,6 +143,26 @@ class HistoryContract:
     async def test_a_preview_is_the_start_of_the_last_message(self, history: HistoryStore) -> None:
         owner, chat = await self.started(history)
         assert (await history.write(owner, chat, [said(0, "x" * 500)])).last_message == "x" * 200 + "…"
+
+    @pytest.mark.parametrize(
+        ("title", "question", "expected"),
+        [
+            (UNTITLED, "How many\n vacation days? ", "How many vacation days?"),
+            (UNTITLED, "What does the Standard plan pay for new glasses after two years of service?", TITLE),
+            (UNTITLED, "👩‍👩‍👧‍👦" * 40, "👩‍👩‍👧‍👦" * 8 + "…"),
+            (UNTITLED, " ", UNTITLED),
+            ("Glasses", "How many vacation days?", "Glasses"),
+        ],
+    )
+    async def test_a_chat_without_a_title_takes_the_words_of_its_first_question(
+        self, history: HistoryStore, title: str, question: str, expected: str
+    ) -> None:
+        owner = new_owner()
+        made = await history.create(owner, Mode.STANDARD, title)
+        first = await history.write(owner, made.id, [said(1), said(0, question), said(2, "Something else?")])
+        later = await history.write(owner, made.id, [said(4, "And glasses?")])
+        assert [first.title, later.title] == [expected, expected]
+        assert [chat.title for chat in await history.conversations(owner)] == [expected]
 
     async def test_what_is_anothers_is_not_there(self, history: HistoryStore) -> None:
         owner, chat = await self.started(history, said(0))
