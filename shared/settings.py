@@ -4,7 +4,8 @@ An empty variable counts as unset. Wrong settings raise `NotConfigured` with a s
 `/health` and the start-up log can list them all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 
 from pydantic import ValidationError
 
@@ -43,6 +44,8 @@ class Settings(SettingsFields):
         """
         if removed := [name for name in REMOVED if environment.get(name, "").strip()]:
             raise NotConfigured(" ".join(f"{name} is no longer a setting: {REMOVED[name]}." for name in removed))
+        if problems := [*misspelt(environment)]:
+            raise NotConfigured(" ".join(problems))
         values = {name: value for name in cls.model_fields if (value := environment.get(variable(name), "").strip())}
         try:
             settings = cls.model_validate(values)
@@ -85,6 +88,53 @@ _PROBLEMS_OF = {
     "content_events_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
 }
 """Messages by field, for fields with another pattern."""
+
+
+def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each variable that is set and whose name is nearly that of a setting.
+
+    Otherwise `RAI_MOD=enforce` would run the app without safety checks. Names of the platform and of other programs
+    must not count, so only few mistakes do: another case, and one or two letters that are missing, added, changed or
+    swapped after the first one, but not a number at the end.
+    """
+    for name, value in environment.items():
+        folded = name.upper()
+        spellings = _spellings(folded[:1])
+        if not spellings or name in spellings.values() or not value.strip() or folded.startswith("WEBSITE_"):
+            continue
+        for ours, spelling in spellings.items():
+            numbered = folded != ours == folded.rstrip(_NUMBER)
+            if not numbered and _within(1 if len(ours) <= _SHORT else 2, ours, folded):
+                yield f"{name} is no setting: did you mean {spelling}?"
+                break
+
+
+_SHORT = 8
+"""Names of up to so many characters are taken for misspelt with one mistake only."""
+_NUMBER = "_0123456789"
+
+
+@cache
+def _spellings(letter: str) -> dict[str, str]:
+    """The names of the settings that begin with a letter, each by itself in capitals."""
+    names = [variable(field) for field in SettingsFields.model_fields]
+    return {name.upper(): name for name in names if name[:1] == letter}
+
+
+def _within(limit: int, one: str, other: str) -> bool:
+    """Whether at most `limit` mistakes are between two texts (optimal string alignment distance)."""
+    # A mistake makes at most two characters differ; this spares most pairs the table below.
+    if abs(len(one) - len(other)) > limit or len(set(one) ^ set(other)) > 2 * limit:
+        return False
+    before, row = [0], list(range(len(other) + 1))
+    for i, mine in enumerate(one, 1):
+        earlier, before, row = before, row, [i]
+        for j, theirs in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (mine != theirs))
+            if i > 1 and j > 1 and (mine, one[i - 2]) == (other[j - 2], theirs):
+                cost = min(cost, earlier[j - 2] + 1)
+            row.append(cost)
+    return row[-1] <= limit
 
 
 def variable(field: str) -> str:

@@ -1,6 +1,7 @@
 """Settings: complete, or a sentence that names what is missing."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from shared.app import get_settings
 from shared.errors import NotConfigured
-from shared.settings import Settings, variable
+from shared.settings import Settings, misspelt, variable
 from shared.wire.table import NAMES
 
 SAMPLE = Path(__file__).parent.parent / "local.settings.sample.json"
@@ -145,6 +146,68 @@ def test_what_is_missing_or_wrong_is_named(environment: dict[str, str], says: st
     with pytest.raises(NotConfigured, match=says) as raised:
         Settings.read(environment)
     assert "sk-secret" not in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("RAI_MOD", "RAI_MODE"),
+        ("RAI_MDOE", "RAI_MODE"),
+        ("RAIMODE", "RAI_MODE"),
+        ("rai_mode", "RAI_MODE"),
+        ("DATA_DIRS", "DATA_DIR"),
+        ("OPENAI_APIKEY", "OPENAI_API_KEY"),
+        ("AZURE_OPENAI_ENDPIONT", "AZURE_OPENAI_ENDPOINT"),
+        ("ACCESS_CONTROLL_OPEN_DOCUMENT", "ACCESS_CONTROL_OPEN_DOCUMENTS"),
+        ("CONTENT_STORAGE__blobServiceURL", "CONTENT_STORAGE__blobServiceUri"),
+        ("AzureWebjobsStorage", "AzureWebJobsStorage"),
+    ],
+)
+def test_a_misspelt_setting_is_an_error_that_names_the_one_that_is_meant(written: str, meant: str) -> None:
+    with pytest.raises(NotConfigured, match=f"^{written} is no setting: did you mean {meant}[?]$") as refused:
+        Settings.read({written: "secret"})
+    assert "secret" not in str(refused.value)
+
+
+PLATFORM = """
+AzureWebJobsStorage__accountName AzureWebJobsStorage__credential AzureWebJobsSecretStorageType AzureWebJobsFeatureFlags
+FUNCTIONS_EXTENSION_VERSION FUNCTIONS_WORKER_RUNTIME FUNCTIONS_WORKER_RUNTIME_VERSION FUNCTIONS_WORKER_PROCESS_COUNT
+WEBSITE_SITE_NAME WEBSITE_HOSTNAME WEBSITE_INSTANCE_ID WEBSITE_AUTH_ENABLED WEBSITE_AUTH_ENCRYPTION_KEY
+WEBSITE_RUN_FROM_PACKAGE WEBSITE_SKU WEBSITE_OWNER_NAME WEBSITE_CLOUD_NAME APPSETTING_RAI_MODE APPSETTING_DATA_DIR
+CONTENT_STORAGE__credential CONTENT_STORAGE__clientId CONTENT_STORAGE__accountName CONTENT_STORAGE__tableServiceUri
+APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL APPINSIGHTS_INSTRUMENTATIONKEY APPLICATIONINSIGHTS_SAMPLING_PERCENTAGE
+AZURE_CLIENT_ID AZURE_TENANT_ID AZURE_CLIENT_SECRET AZURE_SUBSCRIPTION_ID AZURE_ENV_NAME AZURE_LOCATION
+AZURE_RESOURCE_GROUP AZURE_PRINCIPAL_ID AZURE_SEARCH_SERVICE AZURE_OPENAI_SERVICE AZURE_AUTHORITY_HOST
+AZURE_STORAGE_ACCOUNT AZURE_STORAGE_CONTAINER AZURE_OPENAI_CHATGPT_DEPLOYMENT AZURE_OPENAI_CHATGPT_MODEL
+AZURE_OPENAI_EMB_DEPLOYMENT AZURE_OPENAI_AD_TOKEN AZURE_OPENAI_API_VERSION AZURE_AI_SEARCH_ENDPOINT
+AZURE_AI_SEARCH_API_KEY AZURE_AI_SEARCH_INDEX AZURE_AI_SEARCH_INDEX_NAME AZURE_OPENAI_CHAT_DEPLOYMENT_NAME
+OPENAI_ORG_ID OPENAI_PROJECT_ID OPENAI_API_BASE OPENAI_API_TYPE OPENAI_API_VERSION OPENAI_MODEL OPENAI_CHAT_MODEL_ID
+OPENAI_API_KEY_2 OPENAI_API_KEY2 AI_ENDPOINT XDG_DATA_DIRS XDG_DATA_HOME _RAI_MODE
+PATH HOME HOSTNAME LANG PWD PORT CORS HOST SHELL TERM USER TMPDIR VIRTUAL_ENV CHROMIUM
+RAI_REFERENCE_POLICY RAI_REFERENCE_FAULTS SWITCHBOARD_URL
+"""
+"""Names that the platform, its tools and other programs set."""
+LIBRARIES = ("agent_framework", "azure", "grpc", "msal", "openai", "opentelemetry", "azure_functions_runtime")
+
+
+def names_in_libraries() -> Iterator[str]:
+    """Every text in capitals in the code of libraries that read variables."""
+    packages = Path(pytest.__file__).parents[1]
+    for library in LIBRARIES:
+        for file in (packages / library).rglob("*.py"):
+            yield from re.findall(r"[\"']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[\"']", file.read_text(encoding="utf-8"))
+
+
+def test_what_the_platform_and_libraries_read_is_never_taken_for_a_misspelling() -> None:
+    found = set(names_in_libraries())
+    assert {"AZURE_CLIENT_ID", "OPENAI_ORG_ID", "OTEL_EXPORTER_OTLP_HEADERS"} <= found
+    ours = {variable(field) for field in Settings.model_fields}
+    wrong = [name for name in sorted({*found, *PLATFORM.split()} - ours) if list(misspelt({name: "x"}))]
+    assert wrong == []
+
+
+def test_an_empty_variable_with_a_misspelt_name_changes_nothing() -> None:
+    assert Settings.read({"RAI_MOD": ""}) == Settings.read({})
 
 
 def test_every_problem_is_named_at_once() -> None:
