@@ -4,7 +4,7 @@ DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
 # The unit tests: neither the hosted app nor what generates requests for it is even read. tests/kinds.py finds them.
 UNIT := -m unit -n 2 --dist loadfile --ignore tests/app -p no:schemathesis
-export PORT
+export PORT CORS
 
 .PHONY: help run index sync test unit coverage live bench check format requirements docs goldens proto setup
 
@@ -12,10 +12,10 @@ help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
-run: setup ## serve the app on http://127.0.0.1:7071/api; PORT=7072 moves it, HOST=func uses Core Tools
+run: setup ## serve the app on http://127.0.0.1:7071/api; PORT=7072 moves it, CORS=http://localhost:3000 lets its pages call, HOST=func uses Core Tools
 	@$(PYTHON) -m local.index_command --first samples/documents
 ifneq ($(and $(filter func,$(HOST)),$(shell command -v func)),)
-	@. .venv/bin/activate && func start --port $(or $(PORT),7071)
+	@. .venv/bin/activate && func start --port $(or $(PORT),7071) $(if $(CORS),--cors "$(CORS)")
 else
 ifeq ($(HOST),func)
 	@echo "Azure Functions Core Tools (func) are not installed: the local host runs the app instead."

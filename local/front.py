@@ -24,6 +24,8 @@ CLOSE_SECONDS = 1.0
 """For each connection to close."""
 HEADER_BYTES = 32 * 1024
 """Of one header, at most: all headers of a request together in Azure. A token with 200 groups takes 12 kB."""
+LOGGED_ORIGINS = 20
+"""Refused origins that are logged, at most; each once."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +58,7 @@ class Front:
         self._proxy = proxy
         self._cors = shared_with
         self._home = home
+        self._refused: set[str] = set()
         self._running: set[asyncio.Task[object]] = set()
         self._runner: web.ServerRunner | None = None
 
@@ -99,6 +102,7 @@ class Front:
         if task is not None:
             self._running.add(task)
             task.add_done_callback(self._running.discard)
+        self._log_refusal(request)
         if self._cors.origins and _is_preflight(request.method, request.headers):
             return web.Response(status=204, headers=_preflight_headers(self._cors, request.headers))
         extra = _cors_headers(self._cors, request.headers)
@@ -116,6 +120,21 @@ class Front:
                 near = nearest(self._routes, path)
                 hint = f" The nearest route is {near}." if near else ""
                 return web.Response(status=404, text=f"No function answers here.{hint}", headers=extra)
+
+    def _log_refusal(self, request: web.BaseRequest) -> None:
+        """Log an origin whose page may not read the answer, once; a browser tells its user nothing that would help."""
+        origin = request.headers.get("Origin", "")
+        own = origin == f"http://{request.host}"
+        if not origin or own or "Access-Control-Allow-Origin" in _cors_headers(self._cors, request.headers):
+            return
+        if origin in self._refused or len(self._refused) >= LOGGED_ORIGINS:
+            return
+        self._refused.add(origin)
+        _log.warning(
+            "CORS: pages of %s may not read answers. Allow them with `make run CORS=...`, or in Host.CORS of "
+            "local.settings.json: origins with commas, or *.",
+            ascii(origin[:LONGEST_PATH]),
+        )
 
     async def _invocation(
         self, request: web.BaseRequest, function: Function, parameters: Mapping[str, str], extra: Mapping[str, str]

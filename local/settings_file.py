@@ -22,7 +22,7 @@ _STRINGS_AND_COMMENTS = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', 
 
 @dataclass(frozen=True, slots=True)
 class Cors:
-    """Which other origins a browser may call from (`Host.CORS`)."""
+    """Which other origins a browser may call from: the variable `CORS`, or else `Host.CORS`."""
 
     origins: tuple[str, ...] = ()
     """As written, `*` for all; empty switches CORS off."""
@@ -96,7 +96,7 @@ def read_local_settings(directory: Path) -> LocalSettings:
     """
     path = directory / LOCAL_SETTINGS_FILE
     if not path.is_file():
-        return LocalSettings(values={})
+        return LocalSettings(values={}, cors=_cors({}, path))
     settings = _read_object(path)
     if settings.get("IsEncrypted") is True:
         raise HostError(f"{path} is encrypted. Decrypt it with `func settings decrypt`, or set IsEncrypted to false.")
@@ -125,7 +125,7 @@ def apply_local_settings(directory: Path) -> LocalSettings:
 
 
 def _cors(host: Mapping[str, object], path: Path) -> Cors:
-    listed = host.get("CORS", "")
+    listed = os.environ.get("CORS") or host.get("CORS", "")
     credentials = host.get("CORSCredentials", False)
     if not isinstance(listed, str):
         raise HostError(f'{path}: Host.CORS must be a string: origins separated by commas, or "*".')
@@ -133,7 +133,7 @@ def _cors(host: Mapping[str, object], path: Path) -> Cors:
         raise HostError(f"{path}: Host.CORSCredentials must be true or false.")
     origins = tuple(origin.strip().rstrip("/") for origin in listed.split(",") if origin.strip())
     if credentials and "*" in origins:
-        raise HostError(f'{path}: Host.CORSCredentials needs named origins; Host.CORS is "*".')
+        raise HostError(f'{path}: Host.CORSCredentials needs named origins; CORS is "*".')
     return Cors(origins, credentials)
 
 

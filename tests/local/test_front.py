@@ -3,12 +3,13 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import aiohttp
 import pytest
 from yarl import URL
 
-from tests.local.running_host import RunningHost, running_host
+from tests.local.running_host import RunningHost, host_beside, running_host
 from tests.local.small_apps import write_app
 
 APP = """
@@ -126,6 +127,45 @@ async def test_an_allowed_origin_may_ask_first_and_read_the_streamed_answer(
         assert await answer.text() == "ab"
         assert answer.headers.getall("Access-Control-Allow-Origin") == [ORIGIN]
         assert answer.headers["Vary"] == "Origin"
+
+
+async def test_a_refused_origin_is_logged_once_with_the_setting_that_allows_it(
+    tmp_path: Path, caller: aiohttp.ClientSession
+) -> None:
+    asked = {"Access-Control-Request-Method": "POST"}
+    async with host_beside(write_app(tmp_path, APP)) as host:
+        for origin in (
+            "http://localhost:3000",
+            "http://localhost:3000",
+            f"http://127.0.0.1:{host.port}",
+            "xé" * 999,
+        ):
+            async with caller.options(f"{host.url}/unnamed", headers={"Origin": origin, **asked}):
+                pass
+            async with caller.post(f"{host.url}/unnamed", headers={"Origin": origin}) as answer:
+                assert "Access-Control-Allow-Origin" not in answer.headers
+        for number in range(100):
+            async with caller.get(f"{host.url}/items/7", headers={"Origin": f"http://{number}.example"}):
+                pass
+        await asyncio.to_thread(host.wait_for, "xe9x")
+    lines = [line for line in host.log().splitlines() if "CORS" in line]
+    assert "http://localhost:3000" in lines[0]
+    assert "CORS=" in lines[0]
+    assert "Host.CORS" in lines[0]
+    assert len([line for line in lines if "localhost:3000" in line]) == 1
+    assert len(lines) < 50
+    assert not [line for line in lines if f":{host.port}" in line or len(line) > 1000 or not line.isascii()]
+
+
+async def test_origins_can_be_allowed_in_the_environment(tmp_path: Path, caller: aiohttp.ClientSession) -> None:
+    app = write_app(tmp_path, APP, local_settings={"Host": {"CORS": "http://localhost:1"}})
+    async with host_beside(app, {"CORS": "http://localhost:3000, http://localhost:8000/"}) as host:
+        allowed: list[str | None] = []
+        for port in (1, 3000, 8000):
+            async with caller.post(f"{host.url}/unnamed", headers={"Origin": f"http://localhost:{port}"}) as answer:
+                allowed.append(answer.headers.get("Access-Control-Allow-Origin"))
+        assert allowed == [None, "http://localhost:3000", "http://localhost:8000"]
+        assert "CORS" in host.log()
 
 
 async def test_another_origin_gets_no_permission(host: RunningHost, caller: aiohttp.ClientSession) -> None:
