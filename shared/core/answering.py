@@ -9,6 +9,7 @@ from typing import assert_never
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import Json, ToolCall
+from shared.core.followups import FollowupParser
 from shared.errors import Unavailable
 from shared.events import (
     ChatEvent,
@@ -21,15 +22,6 @@ from shared.events import (
     ThoughtsAdded,
     Usage,
 )
-
-_FOLLOWUP = re.compile(r"(?<!\s)\s*<<([^<>\s][^<>\n]{0,399}|[^<>\n]{1,390}\?\s{0,9})>>")
-"""`<<question>>`, with the white space before it.
-
-The question is one line of at most 400 characters without angle brackets. One that begins with a space has to end in a
-question mark: code such as `a << 2 >> b` is text.
-"""
-_UNDECIDED = re.compile(r"(?<!\s)\s*(?:<(?:<[^<>\n]{0,400}>?)?)?\Z")
-"""The end of the text so far, if more text could make it a follow-up question, or the white space before one."""
 
 _BRACKETED = re.compile(r"\[([^\[\]\n]{1,300})\](?!\()")
 """Text in brackets that is not the label of a Markdown link."""
@@ -122,38 +114,3 @@ def unverified_citations(text: str, known: Collection[str]) -> list[str]:
     """
     cited = dict.fromkeys(_BRACKETED.findall(text))
     return [name for name in cited if name not in known and _LOOKS_LIKE_A_SOURCE.fullmatch(name)]
-
-
-class FollowupParser:
-    """Splits a stream of text into the text for the user and the follow-up questions, however chunks cut the markers.
-
-    The white space before a marker and after the last one is removed. Only `_UNDECIDED` text is held back.
-    """
-
-    def __init__(self) -> None:
-        self.questions: list[str] = []
-        """The questions found so far, each once."""
-        self._held = ""
-
-    def feed(self, text: str) -> str:
-        """Add the next piece of text; return what can be shown now."""
-        held = self._held + text
-        shown = ""
-        while marker := _FOLLOWUP.search(held):
-            shown += held[: marker.start()]
-            held = held[marker.end() :]
-            if (question := marker[1].strip()) and question not in self.questions:
-                self.questions.append(question)
-        undecided = _UNDECIDED.search(held)
-        cut = undecided.start() if undecided else len(held)
-        self._held = held[cut:]
-        return shown + held[:cut]
-
-    def flush(self) -> str:
-        """End the text; return what was held back and is no marker."""
-        held, self._held = self._held, ""
-        _, opened, question = held.partition("<<")
-        # A marker that is not closed is a question that the model had no room to finish: it is dropped.
-        cut_off = bool(opened) and not question[:1].isspace()
-        is_gap = bool(self.questions) and not held.strip()
-        return "" if cut_off or is_gap else held

@@ -8,6 +8,8 @@ import msgspec
 from shared.chat_types import Json
 
 _encoder = msgspec.json.Encoder()
+_LINE_ENDS = tuple((end.encode(), b"\\u%04x" % ord(end)) for end in "\x85\u2028\u2029")
+"""Characters that JSON allows in a string and at which Python's `splitlines`, and so `httpx`, ends a line."""
 
 
 def encode_json(value: Json) -> bytes:
@@ -29,8 +31,12 @@ class Framing:
     """The bytes sent when there has been no record for a while; clients ignore them."""
 
     def frame(self, record: Mapping[str, Json]) -> bytes:
-        """Convert one record to bytes."""
-        return self.before + _encoder.encode(record) + self.after
+        """Convert one record to bytes, on one line for every client."""
+        line = _encoder.encode(record)
+        if not line.isascii():
+            for end, escaped in _LINE_ENDS:
+                line = line.replace(end, escaped)
+        return self.before + line + self.after
 
 
 NDJSON = Framing("application/json-lines", b"", b"\n", b'{"delta":{}}\n')

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import aiohttp
+import httpx2
 import pytest
 
 from tests.app.conftest import hosted
@@ -164,3 +165,18 @@ async def test_semantic_kernel_streams_server_sent_events(
         events = await events_of(response)
     texts = [event.get("Content", "".join(item["text"] for item in event.get("items", []))) for event in events]
     assert "80 %" in "".join(texts)
+
+
+@pytest.mark.parametrize("path", ["/chat/stream", "/ai-chat-2024-05-29/chat/stream", "/semantic-kernel/chat/stream"])
+async def test_a_client_that_ends_lines_at_more_than_line_feeds_reads_each_record_whole(
+    app: RunningHost, openai: OpenAIStandIn, path: str
+) -> None:
+    text = "One\u2028two\u2029three\x85four \u2027 € four"
+    openai.reply(text[:5], text[5:])
+    async with (
+        httpx2.AsyncClient(timeout=60) as client,
+        client.stream("POST", app.url + path, json=body()) as response,
+    ):
+        records = [json.loads(line.removeprefix("data: ")) async for line in response.aiter_lines() if line]
+    said = [record["Content"] if "Content" in record else record["delta"].get("content", "") for record in records]
+    assert "".join(said) == text

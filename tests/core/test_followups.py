@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shared.core.answering import FollowupParser
+from shared.core.followups import FollowupParser
 
-MARKED_TEXT = st.lists(st.sampled_from(["<", ">", "<<", ">>", " ", "\n", "Why", "a", "é", "?", "<<Why?>>"])).map(
-    "".join
-)
+MARKED_TEXT = st.lists(
+    st.sampled_from(["<", ">", "<<", ">>", " ", "\n", "Why", "a", "é", "?", "<<Why?>>", "<<List<T>?>>"])
+).map("".join)
 
 
 def parse(*pieces: str) -> tuple[str, list[str]]:
@@ -35,6 +35,19 @@ def parse(*pieces: str) -> tuple[str, list[str]]:
         ("x <<" + "y" * 401 + ">>", "x <<" + "y" * 401 + ">>", []),
         ("<<<Why?>>>", "<>", ["Why?"]),
         ("", "", []),
+        ("Yes.\n<<How do I use List<T>?>>\n<<Why?>>", "Yes.", ["How do I use List<T>?", "Why?"]),
+        ("<<How do I use List<T>?>>", "", ["How do I use List<T>?"]),
+        ("Yes. <<Is it Map<K, List<V>>>> \n", "Yes.", ["Is it Map<K, List<V>>"]),
+        ("Yes.\n  << What does a >> b do? >>  \nMore.", "Yes.  \nMore.", ["What does a >> b do?"]),
+        ("Yes.\n<<Why?>> <<Is a < b?>>", "Yes.", ["Why?", "Is a < b?"]),
+        ("Use <<List<T>>> here.", "Use <<List<T>>> here.", []),
+        ("Use <<List<T>>>\nhere.", "Use <<List<T>>>\nhere.", []),
+        ("<<List<T>>> is a type.", "<<List<T>>> is a type.", []),
+        ("Yes.\n<<How do I use List<T", "Yes.", []),
+        ("Yes.\n<<How do I use List<T>?>", "Yes.", []),
+        ("cout <<a<b", "cout <<a<b", []),
+        ("<<" + "y" * 401 + ">>", "<<" + "y" * 401 + ">>", []),
+        ("<<" + "<".join("y" * 201) + ">>", "<<" + "<".join("y" * 201) + ">>", []),
     ],
 )
 def test_markers_become_questions_and_the_rest_is_text(text: str, shown: str, questions: list[str]) -> None:
@@ -43,6 +56,7 @@ def test_markers_become_questions_and_the_rest_is_text(text: str, shown: str, qu
 
 @given(MARKED_TEXT, st.lists(st.integers(0, 60), max_size=6))
 @example("Yes.\n<<Why?>>\n", [1, 5, 6, 7, 12, 13])
+@example("<<<List<T>?>>>", [1, 2, 3, 10, 13])
 def test_where_the_text_is_cut_makes_no_difference(text: str, cuts: list[int]) -> None:
     bounds = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     pieces = [text[start:end] for start, end in pairwise(bounds)]
@@ -50,9 +64,9 @@ def test_where_the_text_is_cut_makes_no_difference(text: str, cuts: list[int]) -
 
 
 def test_every_single_cut_of_a_real_answer_gives_the_same() -> None:
-    text = "It pays 80 % [plan.pdf#page=2].\n\n<<What is the deductible?>>\n<<Who is covered?>>\n"
+    text = "It pays 80 % [plan.pdf#page=2].\n\n<<What is the deductible?>>\n<<Is it < 5 % or > 9 %?>>\n"
     whole = parse(text)
-    assert whole == ("It pays 80 % [plan.pdf#page=2].", ["What is the deductible?", "Who is covered?"])
+    assert whole == ("It pays 80 % [plan.pdf#page=2].", ["What is the deductible?", "Is it < 5 % or > 9 %?"])
     for cut in range(len(text) + 1):
         assert parse(text[:cut], text[cut:]) == whole
     assert parse(*text) == whole

@@ -1,8 +1,8 @@
 """A streamed answer, read the way its clients read it, is the answer that the document holds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -102,6 +102,19 @@ READERS: dict[str, tuple[Callable[[list[Any]], Read], Callable[[Any], Read]]] = 
 """How the clients of a protocol put a stream together, and the same of its document; by the protocol's name."""
 
 
+def texts_in(value: Any) -> Iterator[str]:
+    """Every string in a JSON value."""
+    match value:
+        case str():
+            yield value
+        case dict() | list():
+            inside = cast("dict[str, Any] | list[Any]", value)
+            for one in inside.values() if isinstance(inside, dict) else inside:
+                yield from texts_in(one)
+        case _:
+            pass
+
+
 @pytest.mark.parametrize("name", PROTOCOLS)
 async def test_the_text_is_in_the_document_and_each_piece_of_it_in_the_stream(name: str) -> None:
     """For every protocol in the table; those with a reader are held to more below."""
@@ -109,7 +122,7 @@ async def test_the_text_is_in_the_document_and_each_piece_of_it_in_the_stream(na
     pieces = [event.text for event in events if isinstance(event, TextDelta)]
     stream = stream_of(protocol, events)
     assert msgspec.json.encode("".join(pieces)) in await document_of(protocol, events)
-    assert [piece for piece in pieces if msgspec.json.encode(piece) in stream] == pieces
+    assert set(pieces) <= set(texts_in(records_of(stream)))
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -212,9 +225,12 @@ def test_the_context_is_the_first_record_and_the_followups_have_the_last(name: s
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_record_is_one_line_whatever_the_text_holds(name: str) -> None:
-    stream = stream_of(PROTOCOLS[name], SCENARIOS["answer"])
-    assert "\u2028".encode() in stream
-    assert all(records_of(stream))
+    """Python's `splitlines`, which many clients use, ends a line at more characters than line feeds."""
+    events = [TextDelta(f"one{end}two") for end in "\n\x0b\x0c\r\x1c\x1d\x1e\x85\u2028\u2029"]
+    stream = stream_of(PROTOCOLS[name], (SCENARIOS["answer"][0], *events, Finished("stop")))
+    lines = [line for line in stream.decode().splitlines() if line]
+    assert lines == [line for line in stream.decode().split("\n") if line]
+    assert {event.text for event in events} <= set(texts_in(records_of(stream)))
     assert stream.endswith(PROTOCOLS[name].framing.after)
 
 
