@@ -7,6 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from shared.wire.table import NAMES
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -82,7 +83,7 @@ async def test_an_unknown_protocol_lists_those_there_are(built_in: RunningHost, 
     async with http.post(built_in.url + "/smoke-signals/chat", json=body()) as response:
         answer = await response.json()
     assert response.status == 404
-    assert "ai-chat, ai-chat-2024-05-29, ai-chat-2024-01-28, rag-chat, semantic-kernel" in answer["error"]
+    assert ", ".join(NAMES) in answer["error"]
 
 
 async def test_a_streams_parts_arrive_when_the_model_makes_them(
