@@ -30,6 +30,7 @@ from shared.budgets.ledger import Counts, Ledger
 from shared.budgets.standing import DAY, MINUTE
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
+from shared.outbound.azure_service.transport import client_options
 from shared.settings import Settings
 
 TABLE = "SwitchboardBudgets"
@@ -42,7 +43,7 @@ _KEPT_DAYS = 2
 """Days, including today, whose entities are kept; one more than needed, since the clocks of instances differ."""
 _MOST_REMOVED = 1_000
 """Maximum number of entities of earlier days that one exchange removes."""
-_RETRIES: dict[str, Any] = {"retry_total": 1, "connection_timeout": 5, "read_timeout": 5}
+_RETRIES: dict[str, Any] = {"retry_total": 1, "read_timeout": 5}
 
 _log = logging.getLogger("switchboard.budgets")
 
@@ -83,7 +84,9 @@ class SharedCounts:
     def at(cls, endpoint: str, ledger: Ledger) -> "SharedCounts":
         """Use the tables of a storage account, given its endpoint, with the app's identity."""
         credential = app_identity()
-        return cls(ledger, TableClient(endpoint, TABLE, credential=credential, **_RETRIES), credential)
+        return cls(
+            ledger, TableClient(endpoint, TABLE, credential=credential, **client_options(**_RETRIES)), credential
+        )
 
     @classmethod
     def of(cls, connection_string: str, ledger: Ledger) -> "SharedCounts":
@@ -93,7 +96,9 @@ class SharedCounts:
             NotConfigured: the text is not a connection string.
         """
         try:
-            return cls(ledger, TableClient.from_connection_string(connection_string, TABLE, **_RETRIES))
+            return cls(
+                ledger, TableClient.from_connection_string(connection_string, TABLE, **client_options(**_RETRIES))
+            )
         except ValueError as exc:
             raise NotConfigured("AzureWebJobsStorage: should be the connection string of a storage account.") from exc
 

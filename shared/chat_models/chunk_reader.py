@@ -11,7 +11,7 @@ from uuid import uuid4
 import msgspec
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
-from shared.chat_models.sse_reader import EventTooLong, SseReader
+from shared.chat_models.sse_reader import SseReader, StreamTooLong
 from shared.chat_types import Json, ToolCall
 from shared.events import CompletionStarted, FilterAnnotation, Usage
 from shared.outbound.faults import Fault, Reason, ServiceFault
@@ -85,7 +85,7 @@ class _OpenCall:
         self.index = piece.index
         self.id = piece.id
         self.name = ""
-        self.arguments = ""
+        self._arguments: list[str] = []
 
     def is_continued_by(self, piece: _ToolCallPiece) -> bool:
         """Whether a piece of the same index, or of none, belongs to this call."""
@@ -94,16 +94,19 @@ class _OpenCall:
         # A name comes once a call: without ids and indexes it is what tells calls apart.
         return piece.index is not None or not (piece.function and piece.function.name)
 
-    def add(self, piece: _ToolCallPiece) -> None:
+    def add(self, piece: _ToolCallPiece) -> int:
+        """Add a piece; return how many characters it has."""
         self.id = self.id or piece.id
+        added = len(piece.id or "")
         if piece.function is None:
-            return
-        self.name = self.name or piece.function.name or ""
-        arguments = piece.function.arguments or ""
-        self.arguments += arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+            return added
+        name, arguments = piece.function.name or "", piece.function.arguments or ""
+        self.name = self.name or name
+        self._arguments.append(arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode())
+        return added + len(name) + len(self._arguments[-1])
 
     def to_tool_call(self) -> ToolCall:
-        return ToolCall(id=self.id or f"call_{uuid4().hex}", name=self.name, arguments=self.arguments)
+        return ToolCall(id=self.id or f"call_{uuid4().hex}", name=self.name, arguments="".join(self._arguments))
 
 
 class ChunkReader:
@@ -126,6 +129,7 @@ class ChunkReader:
         self._started = False
         self._finish_reason: str | None = None
         self._done = False
+        self._characters = 0
         self.has_content = False
         """Whether a part of the answer has arrived."""
 
@@ -147,12 +151,11 @@ class ChunkReader:
         """
         if self._lines is None:
             self._document += received
-            if len(self._document) > _MAX_DOCUMENT_BYTES:
-                raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
+            _check(len(self._document), _MAX_DOCUMENT_BYTES)
             return []
         try:
             payloads = self._lines.feed(received)
-        except EventTooLong as exc:
+        except StreamTooLong as exc:
             raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc
         events: list[ModelEvent] = []
         for payload in payloads:
@@ -194,7 +197,7 @@ class ChunkReader:
             self._started = True
             events.append(self._start(chunk))
         if chunk.usage:
-            self._usage = Usage(chunk.usage.prompt_tokens or 0, chunk.usage.completion_tokens or 0)
+            self._usage = Usage(_tokens(chunk.usage.prompt_tokens), _tokens(chunk.usage.completion_tokens))
         for choice in chunk.choices or ():
             if not choice.index:
                 self._read_choice(choice, events)
@@ -202,10 +205,10 @@ class ChunkReader:
     def _start(self, chunk: _Chunk) -> CompletionStarted:
         created = chunk.created or 0
         return CompletionStarted(
-            id=chunk.id or f"chatcmpl-{uuid4().hex}",
+            id=_name(chunk.id) or f"chatcmpl-{uuid4().hex}",
             created=created if 0 < created < _LAST_SECOND else int(time.time()),
-            model=chunk.model or self._model,
-            system_fingerprint=chunk.system_fingerprint,
+            model=_name(chunk.model) or self._model,
+            system_fingerprint=_name(chunk.system_fingerprint),
             prompt_filter_results=self._prompt_filter_results,
         )
 
@@ -217,6 +220,7 @@ class ChunkReader:
         if isinstance(filtered, dict):
             results = cast("dict[str, Json]", filtered)
             self._content_filter_results = _worst(self._content_filter_results, results)
+            _check(len(self._content_filter_results), _MAX_CATEGORIES)
             # Gateways repeat the offsets beside each token, where they tell of nothing that has gone out already.
             if choice.content_filter_offsets and not (choice.delta and _text(choice.delta)):
                 events.append(FilterAnnotation(results, choice.content_filter_offsets))
@@ -228,6 +232,7 @@ class ChunkReader:
             self._add(piece)
         if text := _text(delta):
             self.has_content = True
+            self._hold(len(text))
             events.append(ModelText(text))
 
     def _add(self, piece: _ToolCallPiece) -> None:
@@ -238,14 +243,49 @@ class ChunkReader:
         if call is None or not call.is_continued_by(piece):
             call = _OpenCall(piece)
             self._calls.append(call)
-        call.add(piece)
+            _check(len(self._calls), _MAX_CALLS)
+        self._hold(call.add(piece))
+
+    def _hold(self, characters: int) -> None:
+        self._characters += characters
+        _check(self._characters, _MAX_CHARACTERS)
 
 
 _LAST_SECOND = 253_402_300_800
 """Start of the year 10000 in Unix seconds: a larger `created` is in other units and is ignored."""
 
-_MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
+_MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 """Limit for an answer in one JSON document, in bytes: far more than any model writes."""
+_MAX_CHARACTERS = 4 * 1024 * 1024
+"""Limit for the text and the tool calls of an answer, in characters: some million tokens."""
+_MAX_CALLS = 128
+"""Limit for the tool calls of an answer; as many tools can be offered to OpenAI's models."""
+_MAX_CATEGORIES = 100
+"""Limit for the categories of a content filter's results; Azure has ten."""
+_MAX_NAME = 256
+"""Limit for an id or the name of a model, in characters: they may go out with each piece of the answer."""
+_MAX_TOKENS = 10_000_000
+"""Limit for what a service counts as tokens of one call; budgets believe it."""
+
+
+def _check(count: int, limit: int) -> None:
+    """Check a limit.
+
+    Raises:
+        ServiceFault: it is exceeded; no model answers so.
+    """
+    if count > limit:
+        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
+
+
+def _name(value: str | None) -> str | None:
+    """An id or a model's name, unless it is too long to be one."""
+    return value if value and len(value) <= _MAX_NAME else None
+
+
+def _tokens(count: int | None) -> int:
+    """A number of tokens, between 0 and the limit."""
+    return max(0, min(count or 0, _MAX_TOKENS))
 
 
 def _worst(before: dict[str, Json], after: dict[str, Json]) -> dict[str, Json]:
@@ -262,7 +302,7 @@ def _is_filtered(found: Json) -> bool:
 def _decode(payload: bytes) -> _Chunk:
     try:
         chunk = _decoder.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
         raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc
     if chunk.error:
         raise ServiceFault(read_fault(chunk.error))

@@ -55,7 +55,7 @@ class OpenAIChatModel:
         with service_errors(self._connection, model, context.invocation_id), ReusableTimeout() as timer:
             body = self._body(request, model.name)
             response = await self._request(body, model, min(begun + self._service.timeouts.first, context.deadline))
-            async with aclosing(response), aclosing(_unpacked(response)) as received:
+            async with aclosing(response), aclosing(response.aiter_raw()) as received:
                 reader = ChunkReader(model.name, framing=_framing(response))
                 while not reader.is_done:
                     data = await self._read(received, reader, timer, self._limit(reader, begun, context))
@@ -131,7 +131,7 @@ class OpenAIChatModel:
             import httpx2  # here, where it is rare: an import statement for each token takes time
 
             # The answer is whole once its finish reason is there, however the connection ends.
-            if reader.is_complete and isinstance(exc, httpx2.HTTPError | TimeoutError):
+            if reader.is_complete and isinstance(exc, httpx2.HTTPError | TimeoutError | ServiceFault):
                 return None
             raise
 
@@ -143,7 +143,7 @@ class OpenAIChatModel:
             async with asyncio.timeout(self._service.timeouts.ending):
                 async for _ in received:
                     pass
-        except (httpx2.HTTPError, TimeoutError):
+        except (httpx2.HTTPError, TimeoutError, ServiceFault):
             return
 
     async def _ask_health(self) -> PartHealth:
@@ -163,11 +163,6 @@ def _supported(body: dict[str, object], left_out: Collection[str]) -> dict[str, 
         if name in body and name in left_out and other not in left_out:
             sent[other] = body[name]
     return sent
-
-
-def _unpacked(response: "httpx2.Response") -> AsyncGenerator[bytes]:
-    """Yield the bytes of the answer. Uncompressed answers skip the decoder, which costs time for each token."""
-    return response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
 
 
 def _framing(response: "httpx2.Response") -> Literal["sse", "json"]:

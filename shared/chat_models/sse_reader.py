@@ -2,12 +2,14 @@
 
 MAX_EVENT_BYTES = 4 * 1024 * 1024
 """Limit for one event, in bytes: a service that sends no line ends must not fill the memory."""
+MAX_LINES = 1_000_000
+"""Limit for the lines of a stream. The longest answers of models, 128,000 tokens, have three for each token."""
 
 _BOM = b"\xef\xbb\xbf"
 
 
-class EventTooLong(ValueError):
-    """An event is over `MAX_EVENT_BYTES`."""
+class StreamTooLong(ValueError):
+    """An event is over `MAX_EVENT_BYTES`, or the stream over `MAX_LINES`."""
 
 
 class SseReader:
@@ -20,9 +22,10 @@ class SseReader:
     """
 
     def __init__(self) -> None:
-        self._line = b""
+        self._line = bytearray()
         self._data: list[bytes] = []
         self._data_bytes = 0
+        self._lines_left = MAX_LINES
         self._after_cr = False
         self._at_start = True
 
@@ -30,25 +33,30 @@ class SseReader:
         """Add received bytes; return the data of the events that they complete.
 
         Raises:
-            EventTooLong: the event that is being read is over the limit.
+            StreamTooLong: the event that is being read, or the stream, is over its limit.
         """
         if self._after_cr and received.startswith(b"\n"):
             received = received[1:]
             self._after_cr = False
         if received:
             self._after_cr = received.endswith(b"\r")
-        unread = self._line + received
-        if b"\r" in unread:
-            unread = unread.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *lines, self._line = unread.split(b"\n")
-        events = self._take(lines)
-        if len(self._line) + self._data_bytes > MAX_EVENT_BYTES:
-            raise EventTooLong
+        if b"\r" in received:
+            received = received.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        first, *others = received.split(b"\n")
+        self._line += first  # in place: a long line may come in very many pieces
+        events: list[bytes] = []
+        if others:
+            lines = [bytes(self._line), *others]
+            self._line = bytearray(lines.pop())
+            self._lines_left -= len(lines)
+            events = self._take(lines)
+        if len(self._line) + self._data_bytes > MAX_EVENT_BYTES or self._lines_left < 0:
+            raise StreamTooLong
         return events
 
     def flush(self) -> list[bytes]:
         """Return the data of an event that the end of the stream completed."""
-        last_lines, self._line = [self._line, b""], b""
+        last_lines, self._line = [bytes(self._line), b""], bytearray()
         return self._take(last_lines)
 
     def _take(self, lines: list[bytes]) -> list[bytes]:
@@ -61,9 +69,10 @@ class SseReader:
             if line.startswith(b"data:"):
                 value = line[6:] if line.startswith(b"data: ") else line[5:]
                 self._data.append(value)
-                self._data_bytes += len(value)
+                self._data_bytes += len(value) + 1
             elif line == b"data":
                 self._data.append(b"")
+                self._data_bytes += 1
             elif not line and self._data:
                 events.append(b"\n".join(self._data))
                 self._data.clear()

@@ -11,17 +11,13 @@ from azure.data.tables.aio import TableClient
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import TABLES, storage_errors
+from shared.outbound.azure_service.transport import client_options
 from shared.settings import Settings
 
 TABLE = "SwitchboardHistory"
 """The table's name; it is made at the first use."""
 
-_OPTIONS: dict[str, Any] = {
-    "retry_total": 3,
-    "retry_backoff_factor": 0.2,
-    "connection_timeout": 5,
-    "read_timeout": 10,
-}
+_OPTIONS: dict[str, Any] = {"retry_total": 3, "retry_backoff_factor": 0.2, "read_timeout": 10}
 """Options of the client; times in seconds."""
 
 
@@ -54,7 +50,7 @@ class HistoryTable:
     def at(cls, endpoint: str) -> "HistoryTable":
         """Open the table of an account by its address, with the app's identity."""
         credential = app_identity()
-        return cls(TableClient(endpoint, TABLE, credential=credential, **_OPTIONS), credential)
+        return cls(TableClient(endpoint, TABLE, credential=credential, **client_options(**_OPTIONS)), credential)
 
     @classmethod
     def of(cls, connection_string: str) -> "HistoryTable":
@@ -64,7 +60,7 @@ class HistoryTable:
             NotConfigured: it is no connection string.
         """
         try:
-            return cls(TableClient.from_connection_string(connection_string, TABLE, **_OPTIONS))
+            return cls(TableClient.from_connection_string(connection_string, TABLE, **client_options(**_OPTIONS)))
         except ValueError as exc:
             raise NotConfigured(
                 "AzureWebJobsStorage: should be the connection string of a storage account, or "

@@ -33,13 +33,16 @@ class SigningKeys:
     Args:
         url: URL of the tenant's JSON Web Key Set.
         age: Seconds after which the keys are fetched again. Until then, and during the fetch, the old ones are used.
-        pause: Seconds between two fetches, at least, so that forged tokens with unknown keys cannot cause many fetches.
+        pause: Seconds after a failed fetch in which no other is tried.
+        interval: Seconds between two fetches, at least. Requests with unknown keys wait for the next one: forged tokens
+            cause few fetches, and keep nobody out who has a new key.
     """
 
-    def __init__(self, url: str, *, age: float = 6 * 3600, pause: float = 10) -> None:
+    def __init__(self, url: str, *, age: float = 6 * 3600, pause: float = 10, interval: float = 1) -> None:
         self._url = url
         self._age = age
         self._pause = pause
+        self._interval = interval
         self._keys: dict[str, PyJWK] = {}
         self._fetched = self._tried = -float("inf")
         self._fetching: asyncio.Task[None] | None = None
@@ -80,16 +83,18 @@ class SigningKeys:
             await self._session.close()
 
     def _fetch_soon(self, now: float) -> None:
-        if self._fetching or now - self._tried < self._pause:
+        has_failed = self._tried > self._fetched
+        if self._fetching or (has_failed and now - self._tried < self._pause):
             return
-        self._tried = now
-        self._fetching = asyncio.create_task(self._fetch())
+        self._fetching = asyncio.create_task(self._fetch(self._tried + self._interval - now))
         self._fetching.add_done_callback(self._fetch_done)
 
     def _fetch_done(self, _fetch: asyncio.Task[None]) -> None:
         self._fetching = None
 
-    async def _fetch(self) -> None:
+    async def _fetch(self, wait: float) -> None:
+        await asyncio.sleep(max(0.0, wait))
+        self._tried = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(_FETCH_TIMEOUT_SECONDS):
                 keys = _read(await self._get())
@@ -100,7 +105,8 @@ class SigningKeys:
 
     async def _get(self) -> bytes:
         if self._session is None:
-            self._session = aiohttp.ClientSession()
+            # Read as it is: a small compressed document can unpack to any size.
+            self._session = aiohttp.ClientSession(auto_decompress=False, headers={"Accept-Encoding": "identity"})
         body = bytearray()
         async with self._session.get(self._url, allow_redirects=False) as response:
             if response.status != 200:

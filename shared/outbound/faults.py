@@ -128,6 +128,10 @@ def reason_of_status(status: int) -> Reason:
     return BY_STATUS.get(status, Reason.BROKEN if status >= 500 else Reason.NOT_AN_ANSWER)
 
 
+LARGEST_REFUSAL = 64 * 1024
+"""Bytes that are read of an answer whose status is none of success: the status says most, and a reason is short."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One failed request."""
@@ -182,12 +186,14 @@ class ErrorTable:
         return RateLimited(message, retry_after=retry_after) if kind is RateLimited else kind(message)
 
 
+LONGEST_RETRY_AFTER = 3600.0
+"""Limit for the wait that a service asks for, in seconds: callers are told it, and clients obey."""
 _RETRY_HEADERS = (("retry-after-ms", 1000), ("x-ms-retry-after-ms", 1000), ("retry-after", 1))
 """Headers that hold a number, Azure's more exact ones first, with what divides it to give seconds."""
 
 
 def retry_after_of(headers: Mapping[str, str]) -> float | None:
-    """Read how many seconds a service asks to wait, 0 or more; None where the headers do not say.
+    """Read how many seconds a service asks to wait, 0 to `LONGEST_RETRY_AFTER`; None where the headers do not say.
 
     Args:
         headers: The answer's headers; names in any case. `Retry-After` may hold a date (RFC 9110, 10.2.3).
@@ -198,8 +204,9 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
         except (KeyError, ValueError):
             continue
         if 0 <= seconds < float("inf"):
-            return seconds
+            return min(seconds, LONGEST_RETRY_AFTER)
     try:
-        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time())
+        seconds = parsedate_to_datetime(headers["retry-after"]).timestamp() - time()
+        return max(0.0, min(seconds, LONGEST_RETRY_AFTER))
     except (KeyError, ValueError, OverflowError):
         return None

@@ -19,8 +19,8 @@ from pydantic import SecretStr
 
 from shared.outbound.asking import RetryPolicy
 from shared.outbound.azure_service.ai_service import AIService
-from shared.outbound.azure_service.asking import OPTIONS
 from shared.outbound.azure_service.signing_in import close, credential_of
+from shared.outbound.azure_service.transport import client_options
 from shared.reading import Page, UnreadableError
 from shared.reading.markup import html_to_markdown
 from shared.settings import Settings
@@ -81,7 +81,7 @@ class DocumentIntelligence:
 
     def __init__(self, endpoint: str, key: SecretStr | None, *, poll_seconds: float = _POLL_INTERVAL_SECONDS) -> None:
         self._credential = credential_of(key)
-        self._client = DocumentIntelligenceClient(endpoint, self._credential, **OPTIONS)
+        self._client = DocumentIntelligenceClient(endpoint, self._credential, **client_options(layouts=True))
         self._poll_seconds = poll_seconds
 
     @classmethod

@@ -307,3 +307,10 @@ def test_a_service_that_names_nothing_gets_an_id_and_a_time() -> None:
     assert started.id
     assert started.created
     assert started.model == "configured"
+
+
+@pytest.mark.parametrize(("told", "counted"), [(-5, 0), (10**12, 10_000_000), (7, 7)])
+def test_no_count_of_tokens_gives_a_budget_back_or_uses_it_up_for_days(told: int, counted: int) -> None:
+    usage: Json = {"choices": [], "usage": {"prompt_tokens": told, "completion_tokens": told}}
+    *_, finished = read_all(sse(said("Hi"), STOP, usage))
+    assert finished == ModelFinished("stop", Usage(counted, counted))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.chat_models.sse_reader import MAX_EVENT_BYTES, EventTooLong, SseReader
+from shared.chat_models.sse_reader import MAX_EVENT_BYTES, MAX_LINES, SseReader, StreamTooLong
 
 
 def read(pieces: list[bytes]) -> list[bytes]:
@@ -61,5 +61,16 @@ def test_an_event_comes_out_with_the_byte_that_completes_it() -> None:
 
 @pytest.mark.parametrize("endless", [b"data: " + b"x" * 65536, b"data: " + b"x" * 65536 + b"\n"])
 def test_an_event_that_never_ends_is_given_up(endless: bytes) -> None:
-    with pytest.raises(EventTooLong):
+    with pytest.raises(StreamTooLong):
         read([endless] * (2 * MAX_EVENT_BYTES // len(endless)))
+
+
+@pytest.mark.parametrize("endless", [b"\n", b"\r", b"data: {}\n\n", b": comment\r\n", b"data\n"])
+def test_lines_without_an_end_are_given_up(endless: bytes) -> None:
+    with pytest.raises(StreamTooLong):
+        read([endless * 1_000] * (MAX_LINES // 1_000 + 1))
+
+
+def test_the_longest_answer_of_a_model_is_read() -> None:
+    events = 150_000
+    assert len(read([b'event: x\ndata: {"choices":[]}\n\n' * 1_000] * (events // 1_000))) == events

@@ -1,6 +1,7 @@
 """The tenant's keys: fetched once for all who wait, kept, and asked for no more often than needed."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -20,8 +21,10 @@ async def entra() -> AsyncGenerator[EntraStandIn]:
 
 
 @asynccontextmanager
-async def keys_of(entra: EntraStandIn, *, age: float = 3600, pause: float = 0) -> AsyncGenerator[SigningKeys]:
-    keys = SigningKeys(entra.keys_url, age=age, pause=pause)
+async def keys_of(
+    entra: EntraStandIn, *, age: float = 3600, pause: float = 0, interval: float = 0
+) -> AsyncGenerator[SigningKeys]:
+    keys = SigningKeys(entra.keys_url, age=age, pause=pause, interval=interval)
     try:
         yield keys
     finally:
@@ -51,12 +54,29 @@ async def test_who_gives_up_waiting_takes_the_keys_from_nobody(entra: EntraStand
 
 
 async def test_a_flood_of_forged_keys_is_not_a_flood_of_requests(entra: EntraStandIn) -> None:
-    async with keys_of(entra, pause=3600) as keys:
-        for number in range(200):
-            with pytest.raises(NotSignedIn, match="a key that the tenant does not have"):
-                await keys.key(f"forged-{number}")
+    async with keys_of(entra, interval=0.1) as keys:
+        for _ in range(3):
+            refused = await asyncio.gather(*(keys.key(f"forged-{n}") for n in range(200)), return_exceptions=True)
+            assert {type(error) for error in refused} == {NotSignedIn}
         assert (await keys.key("key-0")).key_id == "key-0"
-    assert entra.requests == 1
+    assert entra.requests == 3
+
+
+async def test_a_forged_key_keeps_nobody_out_who_has_a_new_one(entra: EntraStandIn) -> None:
+    async with keys_of(entra, pause=3600, interval=0.1) as keys:
+        with pytest.raises(NotSignedIn, match="a key that the tenant does not have"):
+            await keys.key("forged")
+        entra.rotate()
+        assert (await keys.key("key-1")).key_id == "key-1"
+    assert entra.requests == 2
+
+
+async def test_keys_are_asked_for_unpacked_and_packed_ones_are_none(entra: EntraStandIn) -> None:
+    async with keys_of(entra) as keys:
+        entra.fail(200, gzip.compress(entra.document), {"Content-Encoding": "gzip"})
+        with pytest.raises(Unavailable):
+            await keys.key("key-0")
+        assert entra.accepted == "identity"
 
 
 async def test_a_new_key_is_fetched_when_a_token_names_it_and_the_old_one_is_gone(entra: EntraStandIn) -> None:

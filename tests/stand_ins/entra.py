@@ -51,8 +51,10 @@ class EntraStandIn(LocalServer):
         """Answer only when it is set."""
         self.arrived = asyncio.Event()
         """Set when the keys are asked for."""
+        self.accepted: str | None = None
+        """The `Accept-Encoding` of the last request."""
         self._number = 0
-        self._failures: deque[tuple[int, bytes]] = deque()
+        self._failures: deque[tuple[int, bytes, dict[str, str]]] = deque()
         self._down = False
 
     @property
@@ -122,9 +124,9 @@ class EntraStandIn(LocalServer):
         """What is published."""
         return json.dumps({"keys": [self._published()]}).encode()
 
-    def fail(self, status: int, body: bytes = b"") -> None:
+    def fail(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
         """Answer the next request so; a redirection leads to where the keys are."""
-        self._failures.append((status, body))
+        self._failures.append((status, body, headers or {}))
 
     def go_down(self) -> None:
         """Answer nothing but 503 from now on."""
@@ -134,14 +136,15 @@ class EntraStandIn(LocalServer):
         if request.path != _KEYS:
             return web.Response(status=404)
         self.requests += 1
+        self.accepted = request.headers.get("Accept-Encoding")
         self.arrived.set()
         if self.gate:
             await self.gate.wait()
         if self._down:
             return web.Response(status=503)
         if self._failures:
-            status, body = self._failures.popleft()
-            return web.Response(status=status, body=body, headers={"Location": self.keys_url})
+            status, body, headers = self._failures.popleft()
+            return web.Response(status=status, body=body, headers={"Location": self.keys_url, **headers})
         return web.Response(body=self.document, content_type="application/json")
 
     def _published(self) -> dict[str, Any]:

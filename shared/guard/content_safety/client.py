@@ -13,8 +13,9 @@ from pydantic import SecretStr
 
 from shared.chat_types import Json
 from shared.outbound.azure_service.ai_service import AIService
-from shared.outbound.azure_service.asking import OPTIONS, fault_of
+from shared.outbound.azure_service.asking import fault_of
 from shared.outbound.azure_service.signing_in import close, credential_of
+from shared.outbound.azure_service.transport import client_options
 from shared.outbound.faults import Reason
 
 _SERVICE = AIService("Azure AI Content Safety", "CONTENT_SAFETY", "a text of this conversation: ask in other words")
@@ -33,7 +34,7 @@ class TextAnalyser:
 
     def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
         self._credential = credential_of(key)
-        self._client = ContentSafetyClient(endpoint, self._credential, **{**OPTIONS, **options})
+        self._client = ContentSafetyClient(endpoint, self._credential, **client_options(**options))
 
     async def severities(self, text: str, *, deadline: float, invocation_id: str) -> dict[str, int]:
         """Analyse a text, and return the severity of each category, 0 to 7.

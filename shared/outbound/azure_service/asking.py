@@ -1,9 +1,8 @@
 """Asking services of Azure through `azure.core`, and the reasons of its exceptions. Imports it: import it late."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
 
 from azure.core.exceptions import (
     AzureError,
@@ -18,19 +17,11 @@ from azure.core.exceptions import (
 
 from shared.errors import SwitchboardError
 from shared.outbound.asking import RetryPolicy, Sdk, translated, with_retries
-from shared.outbound.faults import Fault, Reason, reason_of_status, retry_after_of
+from shared.outbound.faults import Fault, Reason, ServiceFault, reason_of_status, retry_after_of
 
 # Of an error that is none of the service's the SDKs log a trace, which may quote it.
 for _sdk in ("azure.ai", "azure.search"):
     logging.getLogger(_sdk).setLevel(logging.ERROR)
-
-OPTIONS: Mapping[str, Any] = {
-    "connection_timeout": 5,
-    # The SDKs' own retries would sleep past our deadline, and a redirect would take text and key elsewhere.
-    "retry_total": 0,
-    "permit_redirects": False,
-}
-"""Options for the SDKs' clients; times in seconds."""
 
 BY_CLASS: dict[type[BaseException], Reason] = {
     ClientAuthenticationError: Reason.NO_IDENTITY,
@@ -53,6 +44,8 @@ BY_CLASS: dict[type[BaseException], Reason] = {
 
 def fault_of(exc: BaseException) -> Fault:
     """Find what went wrong: from the status where there is one, else from the nearest class."""
+    if isinstance(exc, ServiceFault):
+        return exc.fault
     status = exc.status_code if isinstance(exc, HttpResponseError) else None
     # Where the app could not sign in, the status is that of the directory.
     elsewhere = isinstance(exc, ClientAuthenticationError) and status != 401
@@ -63,7 +56,7 @@ def fault_of(exc: BaseException) -> Fault:
 
 
 _ANY = Sdk(
-    (AzureError, TimeoutError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
+    (ServiceFault, AzureError, TimeoutError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
     fault_of,
     logging.getLogger("switchboard.azure"),
 )

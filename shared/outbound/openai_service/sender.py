@@ -11,6 +11,7 @@ from openai import AsyncStream
 
 from shared.chat_types import ImagePart
 from shared.outbound.asking import RetryPolicy, with_retries
+from shared.outbound.faults import LARGEST_REFUSAL, Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection
 from shared.outbound.openai_service.errors import SDK
 
@@ -20,6 +21,8 @@ _WRITE_TIMEOUT_SECONDS = 30.0
 """For one write of the request to the connection."""
 _IMAGE_STEP = 48 * 1024
 """Bytes of an image that are encoded at a time; a multiple of 3, so that base64 needs no padding between steps."""
+_LARGEST_ANSWER = 64 * 1024 * 1024
+"""Bytes of an answer. The longest that models write, 128,000 tokens, is one event of some 500 bytes for each."""
 
 
 class Sender:
@@ -45,7 +48,12 @@ class Sender:
             max_retries=0,
             timeout=timeout,
             # A redirect would take the question and its sources to another place than the settings name.
-            http_client=openai.DefaultAioHttpClient(timeout=timeout, follow_redirects=False),
+            http_client=openai.DefaultAioHttpClient(
+                timeout=timeout,
+                follow_redirects=False,
+                headers={"Accept-Encoding": "identity"},
+                event_hooks={"response": [_bound]},
+            ),
         )
 
     async def post(self, path: str, body: Mapping[str, object], *, deadline: float) -> httpx2.Response:
@@ -113,3 +121,48 @@ async def _stream(text: bytes, images: Sequence[tuple[ImagePart, bytes]]) -> Asy
         for start in range(0, len(image.data), _IMAGE_STEP):
             yield b64encode(memoryview(image.data)[start : start + _IMAGE_STEP])
         yield after
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that ends at a limit.
+
+    Args:
+        body: The body as it comes.
+        largest: Its limit, in bytes.
+        is_cut: Whether what is beyond the limit is left out; else it is a fault.
+    """
+
+    def __init__(self, body: httpx2.AsyncByteStream, largest: int, *, is_cut: bool) -> None:
+        self._body = body
+        self._left = largest
+        self._is_cut = is_cut
+
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
+        async for piece in self._body:
+            self._left -= len(piece)
+            if self._left < 0:
+                if self._is_cut:
+                    return
+                raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Bound the body of an answer, which the SDK and we read as it is sent: a compressed one unpacks to any size.
+
+    Raises:
+        ServiceFault: the answer is compressed, although that was not asked for.
+    """
+    is_refusal = not response.is_success
+    if response.headers.get("content-encoding", "").lower() not in {"", "identity"}:
+        if not is_refusal:
+            raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, response.status_code))
+        del response.headers["content-encoding"]  # of a refusal the status counts
+    response.encoding = "utf-8"  # JSON has no other, and Python knows charsets that unpack or that fail
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _Bounded(
+            response.stream, LARGEST_REFUSAL if is_refusal else _LARGEST_ANSWER, is_cut=is_refusal
+        )

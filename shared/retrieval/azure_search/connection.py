@@ -11,8 +11,9 @@ from pydantic import SecretStr
 
 from shared.errors import NotConfigured, SwitchboardError
 from shared.outbound.asking import RetryPolicy
-from shared.outbound.azure_service.asking import OPTIONS, ask
+from shared.outbound.azure_service.asking import ask
 from shared.outbound.azure_service.signing_in import close, credential_of
+from shared.outbound.azure_service.transport import client_options
 from shared.outbound.faults import ErrorTable, Fault, Reason
 from shared.settings import Settings
 
@@ -104,13 +105,12 @@ class SearchConnection:
         self.index = index
         self.knowledge_base = knowledge_base
         self.policy = policy or RetryPolicy()
-        options = {**OPTIONS, **options}
         self._has_key = key is not None
         self._credential = credential_of(key)
-        self._documents = SearchClient(endpoint, index, self._credential, **options)
-        self._indexes = SearchIndexClient(endpoint, self._credential, **options)
+        self._documents = SearchClient(endpoint, index, self._credential, **client_options(**options))
+        self._indexes = SearchIndexClient(endpoint, self._credential, **client_options(**options))
         self._knowledge_base = KnowledgeBaseRetrievalClient(
-            endpoint, self._credential, knowledge_base_name=knowledge_base, **options
+            endpoint, self._credential, knowledge_base_name=knowledge_base, **client_options(**options)
         )
 
     @classmethod

@@ -16,8 +16,8 @@ from pydantic import SecretStr
 
 from shared.errors import BadRequest
 from shared.outbound.azure_service.ai_service import AIService
-from shared.outbound.azure_service.asking import OPTIONS
 from shared.outbound.azure_service.signing_in import AI_SERVICES, Credential, close, credential_of
+from shared.outbound.azure_service.transport import client_options
 from shared.settings import Settings
 
 DIMENSIONS = 1024
@@ -55,7 +55,7 @@ class VisionEmbedder:
         self._endpoint = endpoint.rstrip("/")
         self._credential = credential_of(key)
         self._client: AsyncPipelineClient[HttpRequest, AsyncHttpResponse] = AsyncPipelineClient(
-            self._endpoint, policies=_policies(self._credential), **{**OPTIONS, **options}
+            self._endpoint, policies=_policies(self._credential), **client_options(**options)
         )
         self._slots = asyncio.Semaphore(_CONCURRENT_REQUESTS)
 

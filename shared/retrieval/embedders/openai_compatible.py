@@ -79,5 +79,5 @@ def _read_vectors(content: bytes, count: int) -> list[list[float]]:
     try:
         by_index = {vector.index: vector.embedding for vector in _decoder.decode(content).data}
         return [by_index[index] for index in range(count)]
-    except (msgspec.DecodeError, UnicodeDecodeError, KeyError) as exc:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError) as exc:
         raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc

@@ -121,6 +121,17 @@ def test_every_exception_class_of_the_transport_has_its_reason() -> None:
     assert found == AIOHTTP
 
 
+OF_CALLS_THAT_WE_DO_NOT_MAKE = {"CookieConflict", "InvalidURL"}
+
+
+def test_every_exception_class_of_the_http_client_is_a_fault_of_the_service() -> None:
+    kinds = [kind for kind in vars(httpx2).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert {kind.__name__ for kind in kinds if not issubclass(kind, SDK.raises)} == OF_CALLS_THAT_WE_DO_NOT_MAKE
+    for kind in kinds:
+        if issubclass(kind, SDK.raises):
+            assert fault_of(kind.__new__(kind)).reason in Reason
+
+
 @pytest.mark.parametrize(("name", "reason"), [*BY_THEIR_STATUS.items(), ("InternalServerError", Reason.BROKEN)])
 def test_a_status_class_has_the_reason_of_its_status(name: str, reason: Reason) -> None:
     kind: type[openai.APIStatusError] = getattr(openai, name)

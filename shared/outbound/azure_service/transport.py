@@ -1,0 +1,103 @@
+"""What Azure's SDKs send requests with: it reads no more of an answer than a service of this kind can mean.
+
+Imports `azure.core`: import it late.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+from azure.core.pipeline.transport import AioHttpTransport
+
+from shared.outbound.faults import LARGEST_REFUSAL, Fault, Reason, ServiceFault
+
+LARGEST_RESULT = 16 * 1024 * 1024
+"""Bytes of a result: a search's hundred passages, a vector or severities are far below."""
+LARGEST_LAYOUT = 256 * 1024 * 1024
+"""Bytes of a scanned document's layout: some 50,000 a page, of at most 2,000 pages."""
+
+_CONNECTION_TIMEOUT_SECONDS = 5
+"""Time limit for a connection."""
+_LONGEST_SLEEP_SECONDS = 2.0
+"""Limit for the time that an SDK waits before a retry of its own."""
+
+
+class _Answer(aiohttp.ClientResponse):
+    """An answer whose body is bounded, and read as it is: a small compressed one can unpack to any size."""
+
+    largest = LARGEST_RESULT
+
+    async def read(self) -> bytes:
+        """Read the body; of a refusal, whose status says enough, only the beginning.
+
+        Raises:
+            ServiceFault: it is too long, or compressed although that was not asked for.
+        """
+        if self._body is None:
+            self._body = await self._beginning()
+        return self._body
+
+    async def _beginning(self) -> bytes:
+        is_refusal = self.status >= 300
+        is_compressed = self.headers.get("Content-Encoding", "").lower() not in {"", "identity"}
+        largest = LARGEST_REFUSAL if is_refusal else self.largest
+        body = bytearray()
+        if not is_compressed:
+            async for piece in self.content.iter_any():
+                body += piece
+                if len(body) > largest:
+                    break
+            else:
+                return bytes(body)
+        self.close()
+        if is_refusal:
+            return b""
+        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, self.status))
+
+
+class _Layout(_Answer):
+    largest = LARGEST_LAYOUT
+
+
+class _BoundedTransport(AioHttpTransport):
+    """A transport with a session of its own, which is made in the first request: only then is there a loop."""
+
+    def __init__(self, answer: type[_Answer], **options: Any) -> None:  # noqa: ANN401  (the SDK's own)
+        super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]  (its arguments have no types)
+        self._answer = answer
+        self._is_new = True
+
+    async def open(self) -> None:
+        """Make the session, once."""
+        if self._is_new:
+            self._is_new = False
+            self.session = aiohttp.ClientSession(
+                response_class=self._answer,
+                headers={"Accept-Encoding": "identity"},
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=True,
+            )
+        await super().open()  # pyright: ignore[reportUnknownMemberType]
+
+    async def sleep(self, duration: float) -> None:
+        """Wait before one of the SDK's own retries: a request waits with it, however long the service asks for."""
+        await asyncio.sleep(min(duration, _LONGEST_SLEEP_SECONDS))
+
+
+def client_options(*, layouts: bool = False, **options: Any) -> Mapping[str, Any]:  # noqa: ANN401  (the SDK's own)
+    """The options of one client of an SDK, with a transport that the client closes.
+
+    Args:
+        layouts: Whether it reads the layouts of documents, which are long.
+        options: Further options of the client.
+    """
+    answer = _Layout if layouts else _Answer
+    return {
+        "transport": _BoundedTransport(answer, connection_timeout=_CONNECTION_TIMEOUT_SECONDS, **options),
+        # The SDKs' own retries would sleep past our deadline, and a redirect would take text and key elsewhere.
+        "retry_total": 0,
+        "permit_redirects": False,
+        **options,
+    }
