@@ -33,8 +33,9 @@ def main() -> None:
     if stamp.exists() and all(stamp.stat().st_mtime > file.stat().st_mtime for file in inputs):
         return
     uv = find_uv()
+    python = find_python(uv) or install_python(uv)
     say("Installing the packages of uv.lock")
-    command = [uv, "sync", "--locked", "--python", find_python(uv)]
+    command = [uv, "sync", "--locked", "--python", python]
     if subprocess.call(command) != 0:
         sys.exit("Setting up failed; the lines above say why.")
     stamp.touch()
@@ -65,23 +66,40 @@ def install_uv() -> str:
 def fetch_pip(folder: Path) -> str:
     """Download pip's wheel, which runs without being installed; return its path."""
     name = "pip-" + PIP_VERSION + "-py3-none-any.whl"
-    with urllib.request.urlopen("https://pypi.org/simple/pip/", timeout=60) as answer:
-        link = re.search('href="([^"]*/' + re.escape(name) + ")", answer.read().decode())
-    if not link:
-        sys.exit("The package index has no " + name + ". Install uv yourself (https://docs.astral.sh/uv).")
-    urllib.request.urlretrieve(urllib.parse.urljoin(answer.url, link.group(1)), str(folder / name))
+    try:
+        with urllib.request.urlopen("https://pypi.org/simple/pip/", timeout=60) as answer:
+            link = re.search('href="([^"]*/' + re.escape(name) + ")", answer.read().decode())
+        if not link:
+            sys.exit("The package index has no " + name + ". Install uv yourself (https://docs.astral.sh/uv).")
+        urllib.request.urlretrieve(urllib.parse.urljoin(answer.url, link.group(1)), str(folder / name))
+    except OSError as unreachable:
+        sys.exit(
+            "pypi.org cannot be reached: " + str(unreachable) + ". Set HTTPS_PROXY, or install uv yourself "
+            "(https://docs.astral.sh/uv), and try again."
+        )
     return str(folder / name)
 
 
 def find_python(uv: str) -> str:
-    """Return a Python that uv or pyenv has; else the version number, so that uv downloads it."""
+    """Return a Python that uv or pyenv has; empty if there is none."""
     found = subprocess.run(
         [uv, "python", "find", PYTHON], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
     )
     if found.returncode == 0:
         return found.stdout.decode().strip()
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
-    return next((str(python) for python in sorted(pyenv.glob(PYTHON + ".*/bin/python"))), PYTHON)
+    return next((str(python) for python in sorted(pyenv.glob(PYTHON + ".*/bin/python"))), "")
+
+
+def install_python(uv: str) -> str:
+    """Let uv download a Python; return its version number, by which uv finds it."""
+    say("Downloading Python " + PYTHON)
+    if subprocess.call([uv, "python", "install", "--quiet", PYTHON], stderr=subprocess.DEVNULL) != 0:
+        sys.exit(
+            "Python " + PYTHON + " is not installed, and could not be downloaded from github.com. "
+            "Install Python " + PYTHON + " yourself (apt, brew, pyenv), or set HTTPS_PROXY, and try again."
+        )
+    return PYTHON
 
 
 def say(text: str) -> None:

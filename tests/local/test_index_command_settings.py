@@ -103,3 +103,10 @@ def test_wrong_local_settings_are_named(machine: Path) -> None:
     assert code == 2
     assert "local.settings.json" in printed
     assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize("data_dir", ["a-file", "a-file/below"])
+def test_a_folder_that_cannot_be_written_is_one_sentence(machine: Path, data_dir: str) -> None:
+    (machine / "a-file").touch()
+    code, said = index(machine, "--first", "samples", DATA_DIR=data_dir)
+    assert (code, said) == (1, "The search index cannot be opened. Check that DATA_DIR may be read and written.\n")
