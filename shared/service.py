@@ -13,6 +13,7 @@ from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, PartHealth, RequestContext
 from shared.core.attachments import Attachment, attach
+from shared.core.kept_chats import resume
 from shared.core.recorder import record
 from shared.core.refusals import Begin, begin_turn, without_errors
 from shared.core.source_images import SourceImages
@@ -20,7 +21,7 @@ from shared.core.turn import run_turn
 from shared.documents import DocumentReader
 from shared.events import ChatEvent
 from shared.guard import SafetyService
-from shared.history import HistoryStore
+from shared.history import HistoryStore, Mode
 from shared.identity import Identity
 from shared.late_imports import run_import
 from shared.retrieval import Retriever
@@ -61,6 +62,10 @@ class Service:
     """Makes a trace of each turn; None if traces are off."""
     ledger: Ledger | None = None
     """Counts requests and tokens; None if there are no limits."""
+
+    async def resume(self, request: ChatRequest, context: RequestContext, *, team: bool) -> ChatRequest:
+        """Give a request the conversation that is kept for it, or begin one."""
+        return await resume(request, context, self.history, Mode.MULTI_AGENT if team else Mode.STANDARD)
 
     def turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """Answer with the model or with the agent of single chat; returns the events of the turn."""

@@ -81,7 +81,9 @@ async def _start_turn(
         The protocol, the request without its files, which may only stay in memory as long as the turn, and the turn.
     """
     name = request.path_params.get("protocol") or unless_pinned
-    resolved = resolve(name, request.headers.get("content-type", ""), _default_protocol())
+    headers = request.headers
+    agent = headers.get("x-ms-useragent") or headers.get("user-agent", "")  # browsers let no page set the second
+    resolved = resolve(name, headers.get("content-type", ""), _default_protocol(), agent)
     request.state.protocol = resolved.protocol
     service = await app.get_service()
     settings = service.settings
@@ -103,6 +105,14 @@ async def _start_turn(
         context = RequestContext(
             invocation_id(request), deadline, caller, access, trace_parent, protocol.name, meter=admission
         )
+        if protocol.keeps_chats:
+            with_files = await service.resume(with_files, context, team=team)
+            asked = replace(
+                asked,
+                session_state=with_files.session_state,
+                has_session_state=with_files.has_session_state,
+                conversation_id=with_files.conversation_id,
+            )
         events = service.team_turn(with_files, context) if team else service.turn(with_files, context)
         turn = RunningTurn(events, context)
         turn.when_ended(held.pop_all().close)

@@ -90,4 +90,6 @@ AI_CHAT_2024_05_29 = Protocol(
     ),
     infer=lambda body: "sessionState" in body,
     takes_files=True,
+    keeps_chats=True,
+    user_agent="ts-http-runtime/",
 )

@@ -131,6 +131,7 @@ def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
         BadRequest: names each key that is wrong and what it accepts.
     """
     chat = ChatBody.read(body)
+    _refuse_files(body)
     messages = tuple(_message(index, message) for index, message in enumerate(chat.messages))
     if messages[-1].role is not Role.USER:
         raise BadRequest(f"The last message must be the user's, and its role is '{messages[-1].role}'.")
@@ -143,6 +144,21 @@ def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
         has_session_state=state_key in body,
         conversation_id=_conversation_id(body.get(state_key)),
     )
+
+
+def _refuse_files(body: Mapping[str, Json]) -> None:
+    """Refuse a file in the JSON of a message: nothing would read it.
+
+    Source: `@microsoft/ai-chat-protocol` 1.0.0-beta.20240610.1, whose `data` becomes an object with a number a byte.
+    """
+    messages = body.get("messages")
+    for index, message in enumerate(messages if isinstance(messages, list) else ()):
+        files = message.get("files") if isinstance(message, dict) else None
+        if isinstance(files, list) and any(isinstance(file, dict) and file.get("data") for file in files):
+            raise BadRequest(
+                f"messages[{index}].files: a file cannot come in JSON. Send a form (multipart/form-data) to the routes "
+                "of ai-chat-2024-05-29, as @microsoft/ai-chat-protocol does from version 1.0.0-beta.20240814.1."
+            )
 
 
 def _conversation_id(state: Json) -> str | None:

@@ -16,7 +16,9 @@ FilterResults = Annotated[Any, Field(description="What a content filter found, i
 FilterOffsets = Annotated[
     Any, Field(description="In a stream: which part of the text a filter found it in, as Azure OpenAI says.")
 ]
-SessionState = Annotated[Any, Field(description="The client's own memory, as it sent it.")]
+SessionState = Annotated[
+    Any, Field(description="The client's own memory, as it sent it, or the id of the chat that the app keeps for it.")
+]
 
 
 class SourceImage(TypedDict):

@@ -101,6 +101,10 @@ class Protocol:
     """Other names in routes."""
     takes_files: bool = False
     """Whether requests can contain files, as a multipart form."""
+    keeps_chats: bool = False
+    """Whether the app keeps the conversation: clients send the newest message alone, with the state that they got."""
+    user_agent: str | None = None
+    """The beginning of its client's name in `User-Agent`, which selects the protocol on a route that names none."""
 
     def team_answer(self, request: ChatRequest, answer: Answer) -> list[Json]:
         """A team's whole answer: one array with each agent's document, or with the items of those that are arrays."""

@@ -68,13 +68,14 @@ class Resolved:
         return FormReader(self.content_type)
 
 
-def resolve(name: str | None, content_type: str, default: str) -> Resolved:
+def resolve(name: str | None, content_type: str, default: str, user_agent: str = "") -> Resolved:
     """Resolve the protocol of a request before its body is read.
 
     Args:
         name: The protocol's name or alias, in any case of letters, if the route names one.
         content_type: The request's header; empty if it has none.
-        default: The name of the protocol of a bare route whose body selects none.
+        default: The name of the protocol of a bare route whose body and client select none.
+        user_agent: The client's name for itself; empty if it has none.
 
     Raises:
         NotFound: there is no protocol of that name; lists those there are.
@@ -85,7 +86,8 @@ def resolve(name: str | None, content_type: str, default: str) -> Resolved:
         raise NotFound(f"There is no protocol of that name. There are: {', '.join(NAMES)}.")
     if is_form(content_type):
         return Resolved(TAKING_FILES[0], content_type)
-    return Resolved(NAMES[default], content_type, by_body=True)
+    clients = (protocol for protocol in PROTOCOLS.values() if protocol.user_agent and protocol.user_agent in user_agent)
+    return Resolved(next(clients, NAMES[default]), content_type, by_body=True)
 
 
 def check_default_protocol(name: str) -> None:

@@ -115,10 +115,11 @@ async def test_images_can_be_switched_off(data_dir: Path, openai: OpenAIStandIn,
 
 
 async def test_a_form_without_files_is_answered_like_json(built_in: RunningHost, http: aiohttp.ClientSession) -> None:
-    async with http.post(built_in.url + "/chat/stream", data=form()) as response:
+    asked = body(sessionState={"any": "JSON"})
+    async with http.post(built_in.url + "/chat/stream", data=form(said=asked)) as response:
         assert response.headers["content-type"] == "application/jsonl"
         streamed = await read_lines(response)
-    async with http.post(built_in.url + ROUTE + "/stream", json=body()) as response:
+    async with http.post(built_in.url + ROUTE + "/stream", json=asked) as response:
         assert streamed == await read_lines(response)
 
 

@@ -361,3 +361,16 @@ async def test_files_that_came_with_a_question_are_read_like_sources() -> None:
     file = FileText("letter.txt", "The deposit is 300 euros. Bring your passport.")
     request = ModelRequest((Message(Role.USER, "How much is the deposit?", files=(file,)),), "How much is the deposit?")
     assert (await answer(ExtractiveModel(), request)).text == "The deposit is 300 euros. [letter.txt]"
+
+
+@pytest.mark.parametrize(
+    ("question", "honest"),
+    [
+        ("What does this letter ask me to do?", "the built-in model only quotes sentences"),
+        ("Worum bittet mich dieser Brief?", "das eingebaute Modell zitiert nur Sätze"),
+    ],
+)
+async def test_a_file_that_it_cannot_answer_from_is_told_honestly(question: str, honest: str) -> None:
+    file = FileText("letter.txt", "The deposit is 300 euros. Bring your passport.")
+    request = ModelRequest((Message(Role.USER, question, files=(file,)),), question)
+    assert honest in (await answer(ExtractiveModel(), request)).text

@@ -37,6 +37,12 @@ _NO_DOCUMENTS: dict[Language, str] = {
     "en": "I cannot answer that: I have no documents to look it up in.",
     "de": "Das kann ich nicht beantworten: Ich habe keine Dokumente, in denen ich nachsehen könnte.",
 }
+_ONLY_QUOTES_FILES: dict[Language, str] = {
+    "en": "No sentence of the attached files has the words of the question: the built-in model only quotes sentences."
+    " To have files explained or summed up, set up a language model.",
+    "de": "Kein Satz der angehängten Dateien enthält die Wörter der Frage, und das eingebaute Modell zitiert nur Sätze."
+    " Um Dateien erklären oder zusammenfassen zu lassen, richten Sie ein Sprachmodell ein.",
+}
 _NOTHING_TO_ADD: dict[Language, str] = {
     "en": "I found nothing to add to that.",
     "de": "Dem habe ich nichts hinzuzufügen.",
@@ -119,6 +125,8 @@ def _answer_without_statements(request: ModelRequest, said: Sequence[Scored], la
         text = _NO_DOCUMENTS[language]
     else:
         text = _DONT_KNOW[language]
+    if any(message.files for message in request.messages) and not said:
+        text = f"{text} {_ONLY_QUOTES_FILES[language]}"
     return _with_done_marker(request, text) if _has_answered_before(request) or _can_only_summarize(request) else text
 
 

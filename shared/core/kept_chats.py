@@ -1,0 +1,52 @@
+"""Conversations that the app keeps for clients that send only the newest message and a session state.
+
+The first request gets a chat of its own in the history, whose id is the state. A later one with that state and a single
+message gets the earlier messages back. The recorder writes each turn. If the store fails, or no chats are kept, the
+question is answered alone.
+
+Source: the sample backends of microsoft/ai-chat-protocol at 540122f, which keep a conversation under such an id.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+
+from shared.chat_types import ChatRequest, Message, RequestContext, Role
+from shared.core.context_window import fit_history
+from shared.errors import NotFound, SwitchboardError
+from shared.history import UNTITLED, HistoryStore, Mode, StoredMessage, owner_of
+
+_log = logging.getLogger("switchboard.history")
+
+_READ_TIMEOUT_SECONDS = 5.0
+"""How long a question waits for the store."""
+
+
+async def resume(request: ChatRequest, context: RequestContext, history: HistoryStore, mode: Mode) -> ChatRequest:
+    """Give a request the chat that its session state names, or a new one if it has no state.
+
+    Only a request with a single message: a client that sends a conversation keeps it by itself.
+    """
+    if request.single_turn or len(request.messages) != 1 or (request.session_state and not request.conversation_id):
+        return request
+    owner = owner_of(context.caller)
+    try:
+        async with asyncio.timeout(_READ_TIMEOUT_SECONDS):
+            if request.conversation_id:
+                earlier = _messages(await history.messages(owner, request.conversation_id))
+                return replace(request, messages=(*fit_history(earlier), *request.messages))
+            chat = await history.create(owner, mode, UNTITLED)
+            return replace(request, session_state=chat.id, has_session_state=True, conversation_id=chat.id)
+    except NotFound:
+        return request  # deleted, another owner's, never there, or nothing is kept: the caller must not learn which
+    except SwitchboardError as error:
+        _log.warning("invocation %s: answered without its chat: %s", context.invocation_id, error.message)
+    except TimeoutError:
+        _log.warning("invocation %s: answered without its chat: the store took too long", context.invocation_id)
+    return request
+
+
+def _messages(kept: Iterable[StoredMessage]) -> list[Message]:
+    """Convert what was said; not what an agent of a team answered instead, nor what tools returned."""
+    return [Message(one.role, one.content) for one in kept if one.role in (Role.USER, Role.ASSISTANT) and one.content]
