@@ -226,7 +226,7 @@ class ChatRequest:
     conversation_id: str | None = None
     """The id of a conversation that the client names, which may not be one of ours."""
     stream: bool = False
-    """Whether the body asks for a stream, as it can in some protocols."""
+    """Whether to stream the answer: the route says so, or the body, as it can in some protocols."""
     single_turn: bool = False
     """`/ask`: ignore the earlier messages."""
 
@@ -315,6 +315,8 @@ class RequestContext:
     """Name of the chat protocol; empty for other requests."""
     meter: TokenMeter | None = None
     """Counts the tokens of each model call; None: nobody counts them."""
+    status_due: float | None = None
+    """When the status of a stream is sent at the latest, on the same clock; None: it waits for the whole answer."""
 
 
 @dataclass(frozen=True, slots=True)

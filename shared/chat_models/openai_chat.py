@@ -54,7 +54,8 @@ class OpenAIChatModel:
         model = ServedModel(request.model, _SETTING_OF_OTHERS) if request.model else self._model
         with service_errors(self._connection, model, context.invocation_id), ReusableTimeout() as timer:
             body = self._body(request, model.name)
-            response = await self._request(body, model, min(begun + self._service.timeouts.first, context.deadline))
+            limit = min(begun + self._service.timeouts.first, context.deadline)
+            response = await self._request(body, model, limit, context.status_due)
             async with aclosing(response), aclosing(response.aiter_raw()) as received:
                 reader = ChunkReader(model.name, framing=_framing(response))
                 while not reader.is_done:
@@ -71,7 +72,9 @@ class OpenAIChatModel:
         """Check that the service answers and accepts the credentials; at most every 30 seconds."""
         return await self._health.latest()
 
-    async def _request(self, body: dict[str, object], model: ServedModel, deadline: float) -> "httpx2.Response":
+    async def _request(
+        self, body: dict[str, object], model: ServedModel, deadline: float, status_due: float | None
+    ) -> "httpx2.Response":
         """Send the request, without the parameters that this model has refused before."""
         import openai
 
@@ -81,7 +84,7 @@ class OpenAIChatModel:
         while True:
             sent = _supported(body, left_out)
             try:
-                response = await self._service.post("/chat/completions", sent, deadline=deadline)
+                response = await self._service.post("/chat/completions", sent, deadline=deadline, status_due=status_due)
             except openai.APIStatusError as exc:
                 name = unsupported_parameter(exc, sent)
                 if name is None:

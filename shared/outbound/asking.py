@@ -75,7 +75,13 @@ def translated(
 
 
 async def with_retries[Answer](
-    call: Callable[[], Awaitable[Answer]], sdk: Sdk, policy: RetryPolicy, *, deadline: float, service: str
+    call: Callable[[], Awaitable[Answer]],
+    sdk: Sdk,
+    policy: RetryPolicy,
+    *,
+    deadline: float,
+    service: str,
+    status_due: float | None = None,
 ) -> Answer:
     """Make a call, and again where a second try may help. What the last try raises is raised as it is.
 
@@ -85,6 +91,8 @@ async def with_retries[Answer](
         policy: How often, and after which waits.
         deadline: When the answer must be there, on the event loop's clock, in seconds.
         service: The service's name, for the log.
+        status_due: When the status of the caller's response is sent, on the same clock. A fault for which the service
+            names a longer time is raised at once, so that it can be the status. None: the response waits.
 
     Raises:
         TimeoutError: the deadline passed.
@@ -97,7 +105,10 @@ async def with_retries[Answer](
         except sdk.raises as exc:
             fault = sdk.fault_of(exc)
             wait = policy.wait(fault, attempt)
-            if wait is None or asyncio.get_running_loop().time() + wait >= deadline:
+            now = asyncio.get_running_loop().time()
+            if wait is None or now + wait >= deadline:
+                raise
+            if fault.retry_after is not None and status_due is not None and now < status_due <= now + wait:
                 raise
             sdk.log.info("%s; trying again in %.1f s", _described(exc, fault, service), wait)
         await asyncio.sleep(wait)

@@ -4,6 +4,7 @@ Each resolves the protocol, reads the body and starts the turn. A streamed respo
 status 200 is sent, so that an early failure gets its own status.
 """
 
+import asyncio
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -45,7 +46,7 @@ async def ask(request: Request) -> Response:
 @answering
 async def chat_stream(request: Request) -> Response:
     """`POST /chat/stream`: the answer as a stream."""
-    return await _streamed(request, *await _start_turn(request))
+    return await _streamed(request, *await _start_turn(request, streams=True))
 
 
 @answering
@@ -67,7 +68,12 @@ async def team_stream(request: Request) -> Response:
 
 
 async def _start_turn(
-    request: Request, *, unless_pinned: str | None = None, single_turn: bool = False, team: bool = False
+    request: Request,
+    *,
+    unless_pinned: str | None = None,
+    single_turn: bool = False,
+    team: bool = False,
+    streams: bool = False,
 ) -> tuple[Protocol, ChatRequest, RunningTurn]:
     """Read and check the request, and start its turn.
 
@@ -76,6 +82,7 @@ async def _start_turn(
         unless_pinned: Protocol to use if the route names none; None: the body selects it.
         single_turn: Whether to ignore the earlier messages.
         team: Whether the team of agents answers.
+        streams: Whether the answer is a stream, whatever the body says.
 
     Returns:
         The protocol, the request without its files, which may only stay in memory as long as the turn, and the turn.
@@ -94,7 +101,8 @@ async def _start_turn(
     with ExitStack() as held:
         body = await read_body(request, resolved.reader, deadline, held)
         request.state.protocol = protocol = resolved.of(body.json)
-        asked = replace(protocol.parse(body.json), single_turn=single_turn)
+        asked = protocol.parse(body.json)
+        asked = replace(asked, single_turn=single_turn, stream=asked.stream or streams)
         check_request(asked, settings)
         access = access_of(caller, settings, asked.overrides)
         with_files = asked
@@ -102,8 +110,17 @@ async def _start_turn(
             reading = service.attach(asked, body.files, key_of(request, service, caller))
             with_files = await until_disconnected(request, reading)
         trace_parent = request.headers.get("traceparent", "")
+        # An agent of a team that has to wait keeps nobody from answering, so that a team waits.
+        due = asyncio.get_running_loop().time() + FIRST_PIECE_TIMEOUT_SECONDS if asked.stream and not team else None
         context = RequestContext(
-            invocation_id(request), deadline, caller, access, trace_parent, protocol.name, meter=admission
+            invocation_id(request),
+            deadline,
+            caller,
+            access,
+            trace_parent,
+            protocol.name,
+            meter=admission,
+            status_due=due,
         )
         if protocol.keeps_chats:
             with_files = await service.resume(with_files, context, team=team)

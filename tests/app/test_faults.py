@@ -107,6 +107,20 @@ async def test_a_services_fault_before_the_answer_keeps_its_status(
     assert "scripted" not in error
 
 
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [("/chat/stream", {}), ("/chat", {"stream": True}), ("/semantic-kernel/chat/stream", {})],
+)
+async def test_a_rate_limit_that_a_stream_cannot_wait_for_is_its_status(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, path: str, more: dict[str, Any]
+) -> None:
+    """It could be waited for, by a response whose status waits as long."""
+    openai.fail(429, headers={"Retry-After": "7"})
+    async with http.post(app.url + path, json=body(**more)) as response:
+        assert "7 seconds" in (await response.json())["error"]
+    assert (response.status, response.headers["retry-after"]) == (429, "7")
+
+
 async def test_a_fault_amid_the_stream_is_its_last_line(
     app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:

@@ -86,6 +86,23 @@ async def test_a_rate_limit_that_outlasts_the_deadline_is_passed_on_at_once(
     assert len(service.chats) == 1
 
 
+async def test_a_rate_limit_that_outlasts_the_status_of_a_stream_is_passed_on_at_once(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    service.fail(429, headers={"Retry-After": "19"})
+    assert (await error_of(model, RateLimited, status_in=18)).retry_after == 19
+    assert len(service.chats) == 1
+
+
+@pytest.mark.parametrize("status_in", [20.0, -0.1])
+async def test_a_rate_limit_is_waited_for_before_the_status_of_a_stream_is_due_and_after_it_is_sent(
+    service: OpenAIStandIn, model: OpenAIChatModel, status_in: float
+) -> None:
+    service.fail(429, headers={"Retry-After": "0.1"})
+    service.reply("Hi")
+    assert (await ask(model, status_in=status_in))[0] == ModelText("Hi")
+
+
 async def test_a_used_up_quota_is_not_tried_again(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
     service.fail(429, code="insufficient_quota")
     assert "quota" in (await error_of(model, RateLimited)).message

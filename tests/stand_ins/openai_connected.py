@@ -42,20 +42,32 @@ async def model_of(
         await service.aclose()
 
 
-def context(seconds: float = 30.0) -> RequestContext:
-    return RequestContext("invocation-1", asyncio.get_running_loop().time() + seconds)
+def context(seconds: float = 30.0, *, status_in: float | None = None) -> RequestContext:
+    now = asyncio.get_running_loop().time()
+    return RequestContext("invocation-1", now + seconds, status_due=None if status_in is None else now + status_in)
 
 
-async def ask(model: OpenAIChatModel, request: ModelRequest = QUESTION, *, seconds: float = 30.0) -> list[ModelEvent]:
+async def ask(
+    model: OpenAIChatModel,
+    request: ModelRequest = QUESTION,
+    *,
+    seconds: float = 30.0,
+    status_in: float | None = None,
+) -> list[ModelEvent]:
     """What the model says; that it has begun, which changes with each answer, is left out."""
-    async with aclosing(model.stream(request, context(seconds))) as events:
+    async with aclosing(model.stream(request, context(seconds, status_in=status_in))) as events:
         return [event async for event in events if not isinstance(event, CompletionStarted)]
 
 
 async def error_of[Error: SwitchboardError](
-    model: OpenAIChatModel, kind: type[Error], *, request: ModelRequest = QUESTION, seconds: float = 30.0
+    model: OpenAIChatModel,
+    kind: type[Error],
+    *,
+    request: ModelRequest = QUESTION,
+    seconds: float = 30.0,
+    status_in: float | None = None,
 ) -> Error:
     with pytest.raises(kind) as caught:
-        await ask(model, request, seconds=seconds)
+        await ask(model, request, seconds=seconds, status_in=status_in)
     assert type(caught.value) is kind
     return caught.value

@@ -56,13 +56,16 @@ class Sender:
             ),
         )
 
-    async def post(self, path: str, body: Mapping[str, object], *, deadline: float) -> httpx2.Response:
+    async def post(
+        self, path: str, body: Mapping[str, object], *, deadline: float, status_due: float | None
+    ) -> httpx2.Response:
         """Send a request, again where that may help; return the answer with its body unread.
 
         Args:
             path: Below the base URL.
             body: JSON, with an `ImagePart` in the place of each `data:` URL.
             deadline: On the event loop's clock, in seconds.
+            status_due: As in `RequestContext`.
         """
         text, images = _encode(body)
         length = len(text) + sum(image.data_url_length + len(after) for image, after in images)
@@ -81,7 +84,9 @@ class Sender:
                 raise TypeError(f"the SDK returned {type(answer).__name__}")
             return answer
 
-        return await with_retries(post, SDK, self._retries, deadline=deadline, service=self._host)
+        return await with_retries(
+            post, SDK, self._retries, deadline=deadline, service=self._host, status_due=status_due
+        )
 
     async def get(self, path: str) -> None:
         """Fetch something for its status alone, once."""

@@ -36,21 +36,25 @@ class OpenAIService:
         self._opening = asyncio.Lock()
         self._sender: Sender | None = None
 
-    async def post(self, path: str, body: Mapping[str, object], *, deadline: float) -> "httpx2.Response":
+    async def post(
+        self, path: str, body: Mapping[str, object], *, deadline: float, status_due: float | None = None
+    ) -> "httpx2.Response":
         """Send a request and return the answer as soon as its head is there; the caller reads and closes it.
 
-        Faults that may pass by themselves are retried after as long as the service asks for, never past the deadline.
+        Faults that may pass by themselves are retried after as long as the service asks for, never past the deadline,
+        nor past the time until which the caller's status can report them.
 
         Args:
             path: Below the base URL.
             body: What to send: JSON, with an `ImagePart` in the place of each `data:` URL.
             deadline: On the event loop's clock, in seconds.
+            status_due: As in `RequestContext`.
 
         Raises:
             openai.OpenAIError, TimeoutError: for `errors.service_errors` to translate.
         """
         async with asyncio.timeout_at(deadline):
-            return await (await self.opened()).post(path, body, deadline=deadline)
+            return await (await self.opened()).post(path, body, deadline=deadline, status_due=status_due)
 
     async def check(self) -> None:
         """Whether the service answers and takes our credentials: it is asked for its models, once.
