@@ -121,6 +121,72 @@ async def content(req: Request) -> Response:
     return await triggers.content(req)
 
 
+@app.route("{protocol}/content/{*path}", methods=["GET", "HEAD"])
+async def pinned_content(req: Request) -> Response:
+    """The same document, for clients that take a base URL."""
+    return await triggers.content(req)
+
+
+@app.route("{protocol}/config", methods=["GET"])
+async def demo_config(req: Request) -> Response:
+    """The options of azure-search-openai-demo's web page."""
+    return await triggers.demo_config(req)
+
+
+@app.route("{protocol}/auth_setup", methods=["GET"])
+async def demo_auth_setup(req: Request) -> Response:
+    """How users of that page sign in."""
+    return await triggers.demo_auth_setup(req)
+
+
+@app.route("{protocol}/chat_history", methods=["POST"])
+async def keep_demo_chat(req: Request) -> Response:
+    """Keep a chat of that page."""
+    return await triggers.keep_demo_chat(req)
+
+
+@app.route("{protocol}/chat_history/sessions", methods=["GET"])
+async def list_demo_chats(req: Request) -> Response:
+    """The caller's chats that the page has kept, newest first."""
+    return await triggers.list_demo_chats(req)
+
+
+@app.route("{protocol}/chat_history/sessions/{id}", methods=["GET"])
+async def demo_chat(req: Request) -> Response:
+    """The questions and answers of a chat of that page."""
+    return await triggers.demo_chat(req)
+
+
+@app.route("{protocol}/chat_history/sessions/{id}", methods=["DELETE"])
+async def delete_demo_chat(req: Request) -> Response:
+    """Delete a chat of that page."""
+    return await triggers.delete_demo_chat(req)
+
+
+@app.route("{protocol}/upload", methods=["POST"])
+async def demo_upload(req: Request) -> Response:
+    """Say that users cannot upload documents here."""
+    return await triggers.demo_not_offered(req)
+
+
+@app.route("{protocol}/list_uploaded", methods=["GET"])
+async def demo_uploads(req: Request) -> Response:
+    """The same."""
+    return await triggers.demo_not_offered(req)
+
+
+@app.route("{protocol}/delete_uploaded", methods=["POST"])
+async def demo_delete_upload(req: Request) -> Response:
+    """The same."""
+    return await triggers.demo_not_offered(req)
+
+
+@app.route("{protocol}/speech", methods=["POST"])
+async def demo_speech(req: Request) -> Response:
+    """Say that this app makes no speech."""
+    return await triggers.demo_not_offered(req)
+
+
 @app.warm_up_trigger("context")  # pyright: ignore[reportUnknownMemberType, reportUntypedFunctionDecorator] (no types)
 async def warmup(context: WarmUpContext) -> None:  # noqa: ARG001 (the worker passes it by this name)
     """Prepare a new instance before Azure sends it requests. Azure finds this function by its name."""

@@ -156,6 +156,11 @@ class Service:
             return "CHAT_VISION is false here: set it to true if the model sees images, or send text."
         return None
 
+    @property
+    def sees_images(self) -> bool:
+        """Whether what answers single chat can be given images."""
+        return self.chat_agent is None and self._no_images() is None
+
     async def check(self) -> dict[str, PartHealth]:
         """Check the health of every part, by the part's name in `GET /health`."""
         checks = {

@@ -52,7 +52,7 @@ _MESSAGE = record(
 HISTORY_SCHEMAS: dict[str, Schema] = {"Chat": _CHAT, "ChatMessage": _MESSAGE}
 """Schemas of the answers of these routes, by name."""
 
-_ID_PARAMETER: Schema = {
+ID_PARAMETER: Schema = {
     "name": "id",
     "in": "path",
     "required": True,
@@ -109,7 +109,7 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "The oldest first.",
         _ERRORS,
         answers={200: Answer("The messages.", schema=list_of(ref("ChatMessage")))},
-        parameters=(_ID_PARAMETER,),
+        parameters=(ID_PARAMETER,),
     ),
     PlainRoute(
         "chat-history/{id}",
@@ -120,7 +120,7 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "A message replaces the one with the same id, or is added at the end. Other messages stay.",
         _BODY_ERRORS,
         answers={200: Answer("The chat as it is now.", schema=ref("Chat"))},
-        parameters=(_ID_PARAMETER,),
+        parameters=(ID_PARAMETER,),
         body=ref(MessagesBody.__name__),
     ),
     PlainRoute(
@@ -132,7 +132,7 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "Deletes the chat with all its messages.",
         _ERRORS,
         answers={204: Answer("The chat is deleted.", None)},
-        parameters=(_ID_PARAMETER, _MODE_PARAMETER),
+        parameters=(ID_PARAMETER, _MODE_PARAMETER),
     ),
 )
 """The routes, in the documents' order."""

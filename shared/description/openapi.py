@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from shared.description.demo_routes import DEMO_ROUTES, DEMO_SCHEMAS
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
 from shared.description.rai_routes import RAI_ROUTES, RAI_SCHEMAS
 from shared.description.routes import (
@@ -31,7 +32,7 @@ JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
-ALL_ROUTES = (*ROUTES, *HISTORY_ROUTES, *RAI_ROUTES)
+ALL_ROUTES = (*ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES)
 """Every route of the app, in the document's order."""
 _HOST_JSON = Path(__file__).parents[2] / "host.json"
 
@@ -116,7 +117,7 @@ def _tags() -> Iterator[Schema]:
 
 
 def _operations() -> Iterator[tuple[str, str, Schema]]:
-    """Path, method and operation of every route. A pinned route has one for each protocol."""
+    """Path, method and operation of every route. A pinned chat route has one for each protocol."""
     for route in ALL_ROUTES:
         path = "/" + route.template.replace("{*", "{")
         match route:
@@ -228,5 +229,5 @@ def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) 
 
 def _schemas() -> Schema:
     codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
-    schemas = protocol_schemas(PROTOCOLS.values()) | OWN_SCHEMAS | HISTORY_SCHEMAS | RAI_SCHEMAS
+    schemas = protocol_schemas(PROTOCOLS.values()) | OWN_SCHEMAS | DEMO_SCHEMAS | HISTORY_SCHEMAS | RAI_SCHEMAS
     return schemas | {"ErrorCode": codes}

@@ -20,6 +20,7 @@ from shared.errors import (
     TooSlowBody,
     Unavailable,
 )
+from shared.wire.table import NAMES
 
 type ErrorType = type[SwitchboardError]
 
@@ -175,6 +176,13 @@ _PATH: Schema = {
     "description": "The document's path as answers cite it, with or without '#page=…'.",
     "schema": STRING,
 }
+_PROTOCOL: Schema = {
+    "name": "protocol",
+    "in": "path",
+    "required": True,
+    "description": "The name of a protocol; the answer does not depend on it.",
+    "schema": {"type": "string", "enum": [*NAMES]},
+}
 _RANGE: Schema = {
     "name": "Range",
     "in": "header",
@@ -212,6 +220,51 @@ def _document(path: str, operation: str, version: str, key: str, value: str) -> 
     )
 
 
+def _content(template: str, operation: str, *parameters: Schema) -> tuple[PlainRoute, ...]:
+    """The routes of a document, below a protocol if there are parameters."""
+    return (
+        PlainRoute(
+            template,
+            "get",
+            f"get_{operation}",
+            "documents",
+            "Get a source document",
+            "Sends a document that an answer cites, as a whole or in part.",
+            _CONTENT_ERRORS,
+            visible=not parameters,
+            answers={
+                200: Answer("The document.", "*/*", {"type": "string", "format": "binary"}),
+                206: Answer("The part that was asked for.", "*/*", {"type": "string", "format": "binary"}),
+                304: Answer("The caller has this version already, by If-None-Match or If-Modified-Since.", None),
+                416: Answer("The document has no such part; Content-Range contains its size in bytes.", None),
+            },
+            parameters=(*parameters, _PATH, _RANGE),
+        ),
+        PlainRoute(
+            template,
+            "head",
+            f"head_{operation}",
+            "documents",
+            "Look for a source document",
+            "Sends the headers of GET without the document.",
+            (),
+            visible=False,
+            answers={
+                200: Answer("The document exists.", None),
+                304: Answer("The caller has this version already.", None),
+                401: Answer("The caller is not signed in.", None),
+                403: Answer("The caller may see no document.", None),
+                404: Answer("There is no such document.", None),
+                429: Answer("A service refuses further requests for now.", None),
+                500: Answer("An internal error.", None),
+                503: Answer("A setting is missing or wrong, or a service cannot be used.", None),
+                504: Answer("A service did not answer in time.", None),
+            },
+            parameters=(*parameters, _PATH),
+        ),
+    )
+
+
 ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
     *_chat("chat", "chat", "Answer a conversation", "Answers the last message of a conversation, with citations."),
     *_chat(
@@ -244,44 +297,8 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "semantic-kernel",
         "in Semantic Kernel's shape",
     ),
-    PlainRoute(
-        "content/{*path}",
-        "get",
-        "get_content",
-        "documents",
-        "Get a source document",
-        "Sends a document that an answer cites, as a whole or in part.",
-        _CONTENT_ERRORS,
-        answers={
-            200: Answer("The document.", "*/*", {"type": "string", "format": "binary"}),
-            206: Answer("The part that was asked for.", "*/*", {"type": "string", "format": "binary"}),
-            304: Answer("The caller has this version already, by If-None-Match or If-Modified-Since.", None),
-            416: Answer("The document has no such part; Content-Range contains its size in bytes.", None),
-        },
-        parameters=(_PATH, _RANGE),
-    ),
-    PlainRoute(
-        "content/{*path}",
-        "head",
-        "head_content",
-        "documents",
-        "Look for a source document",
-        "Sends the headers of GET without the document.",
-        (),
-        visible=False,
-        answers={
-            200: Answer("The document exists.", None),
-            304: Answer("The caller has this version already.", None),
-            401: Answer("The caller is not signed in.", None),
-            403: Answer("The caller may see no document.", None),
-            404: Answer("There is no such document.", None),
-            429: Answer("A service refuses further requests for now.", None),
-            500: Answer("An internal error.", None),
-            503: Answer("A setting is missing or wrong, or a service cannot be used.", None),
-            504: Answer("A service did not answer in time.", None),
-        },
-        parameters=(_PATH,),
-    ),
+    *_content("content/{*path}", "content"),
+    *_content("{protocol}/content/{*path}", "pinned_content", _PROTOCOL),
     PlainRoute(
         "health",
         "get",

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from shared.wire.chat_body import ChatBody
+from shared.wire.demo_page import DemoChatBody
 from shared.wire.history_body import MessagesBody, NewChatBody
 from shared.wire.protocol import ErrorText, Protocol, Shape
 
@@ -78,7 +79,7 @@ def _without_title(schema: Schema) -> Schema:
     return {key: value for key, value in schema.items() if key != "title"}
 
 
-_REQUESTS = (ChatBody, NewChatBody, MessagesBody)
+_REQUESTS = (ChatBody, NewChatBody, MessagesBody, DemoChatBody)
 """The models that parse requests."""
 
 

@@ -6,11 +6,13 @@ conversation again (ChatUI's `updateChat`, 'the messages to add or update') or o
 do not lose each other's messages.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NoReturn, Protocol
+from uuid import uuid4
 
 import msgspec
 
@@ -19,6 +21,23 @@ from shared.errors import NotFound
 
 UNTITLED = "New Chat"
 """Title of a chat that nobody gave one, as in ChatUI, until it takes the words of its first question."""
+SESSION_ID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
+"""A session id: a UUID of version 8, which RFC 9562 leaves to applications. Stores make ids of version 4."""
+_SESSION_ID = re.compile(SESSION_ID_PATTERN)
+
+
+def new_session_id() -> str:
+    """Make the id of a chat that its client keeps: in the browser, or here by sending the whole chat after each turn.
+
+    The recorder adds nothing to such a chat, or each message would be there twice.
+    """
+    made = str(uuid4())
+    return f"{made[:14]}8{made[15:]}"
+
+
+def is_session_id(text: str) -> bool:
+    """Whether a text is an id of `new_session_id`."""
+    return _SESSION_ID.fullmatch(text) is not None
 
 
 class Mode(StrEnum):
@@ -48,6 +67,8 @@ class Conversation:
 
 NO_TOOL_CALL = msgspec.Raw()
 """The `tool_call` of a message without one."""
+NO_CONTEXT = msgspec.Raw()
+"""The `context` of a message without one."""
 
 
 class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -71,13 +92,26 @@ class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """The id of the tool call that this message answers."""
     finish_reason: str | None = None
     """Why the model's answer ended, unless it was `stop`; such an answer is incomplete."""
+    context: msgspec.Raw = NO_CONTEXT
+    """On an answer: its sources and thoughts as its client sent them, never parsed either."""
 
 
 class HistoryStore(Protocol):
     """Keeps conversations. Every method raises Unavailable if the store cannot be used."""
 
-    async def create(self, owner: str, mode: Mode, title: str) -> Conversation:
-        """Start an empty conversation."""
+    async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
+        """Start an empty conversation.
+
+        Args:
+            owner: The owner.
+            mode: The kind.
+            title: The title.
+            session_id: The id, one of `new_session_id`; if the owner has that conversation, it is returned as it is.
+                None: the store makes an id.
+
+        Raises:
+            NotFound: the session id is another owner's.
+        """
         ...
 
     async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:
@@ -124,9 +158,9 @@ def owner_of(caller: Caller) -> str:
 class NoHistory:
     """The `HistoryStore` of `HISTORY_BACKEND=off`: every request for a conversation is a NotFound."""
 
-    async def create(self, owner: str, mode: Mode, title: str) -> Conversation:
+    async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
         """Raise NotFound."""
-        del owner, mode, title
+        del owner, mode, title, session_id
         _refuse()
 
     async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:

@@ -21,7 +21,7 @@ from hashlib import sha256
 from uuid import uuid4
 
 from azure.core import MatchConditions
-from azure.core.exceptions import AzureError, ResourceModifiedError, ResourceNotFoundError
+from azure.core.exceptions import AzureError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 from azure.data.tables import TableEntity, UpdateMode
 from azure.data.tables.aio import TableClient
 
@@ -72,11 +72,14 @@ class AzureTableHistory:
     def __init__(self, table: HistoryTable) -> None:
         self._table = table
 
-    async def create(self, owner: str, mode: Mode, title: str) -> Conversation:
-        """Start an empty conversation."""
-        made = Conversation(str(uuid4()), title, mode, "", datetime.now(UTC), 0)
+    async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
+        """Start an empty conversation, or return that of the session."""
+        made = Conversation(session_id or str(uuid4()), title, mode, "", datetime.now(UTC), 0)
         async with self._table.ready() as table:
-            await table.upsert_entity(_entity(_Head(_partition(owner), made)))
+            try:
+                await table.create_entity(_entity(_Head(_partition(owner), made)))
+            except ResourceExistsError:  # also of a first try of the SDK whose answer was lost
+                return (await _find(table, owner, made.id)).conversation
         return made
 
     async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:

@@ -76,16 +76,17 @@ class SqliteHistory:
         self._path = path
         self._lock = asyncio.Lock()
 
-    async def create(self, owner: str, mode: Mode, title: str) -> Conversation:
-        """Start an empty conversation."""
+    async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
+        """Start an empty conversation, or return that of the session."""
 
         def work(db: apsw.Connection) -> Conversation:
-            made = Conversation(str(uuid4()), title, mode, "", datetime.now(UTC), 0)
+            made = session_id or str(uuid4())
             db.execute(
-                "INSERT INTO conversations (id, owner, title, mode, last_updated) VALUES (?, ?, ?, ?, ?)",
-                (made.id, owner, title, mode.value, _time(made.last_updated)),
+                "INSERT INTO conversations (id, owner, title, mode, last_updated) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (id) DO NOTHING",
+                (made, owner, title, mode.value, _time(datetime.now(UTC))),
             )
-            return made
+            return _find(db, owner, made)
 
         return await self._run(work)
 

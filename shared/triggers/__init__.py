@@ -5,6 +5,15 @@ from shared.triggers.chat import ask, chat, chat_stream, team_batch, team_stream
 from shared.triggers.chat_history import chat_messages, delete_chat, list_chats, start_chat, update_chat
 from shared.triggers.companion import rai_analyze, rai_analyze_stream
 from shared.triggers.content import content
+from shared.triggers.demo_page import (
+    delete_demo_chat,
+    demo_auth_setup,
+    demo_chat,
+    demo_config,
+    demo_not_offered,
+    keep_demo_chat,
+    list_demo_chats,
+)
 from shared.triggers.other_paths import other_path
 from shared.triggers.warm_up import warm_up
 
@@ -15,8 +24,15 @@ __all__ = [
     "chat_stream",
     "content",
     "delete_chat",
+    "delete_demo_chat",
+    "demo_auth_setup",
+    "demo_chat",
+    "demo_config",
+    "demo_not_offered",
     "health",
+    "keep_demo_chat",
     "list_chats",
+    "list_demo_chats",
     "openapi",
     "other_path",
     "rai_analyze",

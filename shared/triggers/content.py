@@ -13,13 +13,16 @@ from shared.errors import SwitchboardError
 from shared.identity import access_of
 from shared.triggers.byte_ranges import NotPartial, Part, select_part
 from shared.triggers.errors import answering
+from shared.wire.ai_chat import AI_CHAT
+from shared.wire.table import resolve
 
 _log = logging.getLogger("switchboard.content")
 
 
 @answering
 async def content(request: Request) -> Response:
-    """`GET /content/{path}`: a source document, or a part of it."""
+    """`GET /content/{path}`, also below the name of a protocol: a source document, or a part of it."""
+    request.state.protocol = resolve(request.path_params.get("protocol"), "", AI_CHAT.name).protocol
     service = await app.get_service()
     path = request.path_params.get("path") or ""  # an empty catch-all is not in path_params
     access = access_of(await service.identity.caller(request.headers), service.settings)

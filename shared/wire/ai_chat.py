@@ -38,11 +38,11 @@ class AiChatExtras(TypedDict, total=False):
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
-    return parse_chat(body, state_key="session_state")
+    return parse_chat(body, state_key="session_state", gives_session=True)
 
 
 def _state(request: ChatRequest) -> Record:
-    """The document's examples have the key even when there is no state."""
+    """The state goes out always: the demo's page keeps a chat under the state that came with its first answer."""
     return {"session_state": request.session_state}
 
 
@@ -60,5 +60,6 @@ AI_CHAT = Protocol(
     answer=_answer,
     encoder=lambda request: DeltaEncoder(_state(request), error_record),
     framing=NDJSON,
+    demo_page=True,
     shape=Shape(answer=AiChatAnswer, record=AiChatDelta, reads=AiChatExtras),
 )

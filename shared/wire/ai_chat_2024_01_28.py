@@ -291,6 +291,7 @@ AI_CHAT_2024_01_28 = Protocol(
     encoder=_Encoder,
     error=_error,
     framing=replace(NDJSON, keep_alive=_KEEP_ALIVE),
+    demo_page=True,
     shape=Shape(
         answer=AiChat20240128Answer,
         record=AiChat20240128Chunk,

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, FailFast, Field, model_validator
 
 from shared.chat_types import ChatRequest, Json, Message, Overrides, RetrievalMode, Role, ToolCall
 from shared.errors import BadRequest
+from shared.history import is_session_id, new_session_id
 from shared.wire.request_body import BodyModel
 
 MAX_TOOL_CALLS = 128
@@ -120,12 +121,13 @@ class ChatBody(BodyModel):
     context: ContextBody | None = None
 
 
-def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
+def parse_chat(body: Mapping[str, Json], state_key: str, *, gives_session: bool = False) -> ChatRequest:
     """Validate a body and turn it into a request.
 
     Args:
         body: The JSON object.
         state_key: The protocol's name for the session state.
+        gives_session: Whether a new session id is the state where the client sends none, or null.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
@@ -137,12 +139,13 @@ def parse_chat(body: Mapping[str, Json], state_key: str) -> ChatRequest:
         raise BadRequest(f"The last message must be the user's, and its role is '{messages[-1].role}'.")
     if not messages[-1].content.strip():
         raise BadRequest("The last message is empty: put the question into its content.")
+    state = body.get(state_key)
     return ChatRequest(
         messages=messages,
         overrides=_overrides(chat.context or ContextBody()),
-        session_state=body.get(state_key),
+        session_state=new_session_id() if gives_session and state is None else state,
         has_session_state=state_key in body,
-        conversation_id=_conversation_id(body.get(state_key)),
+        conversation_id=_conversation_id(state),
     )
 
 
@@ -164,11 +167,13 @@ def _refuse_files(body: Mapping[str, Json]) -> None:
 def _conversation_id(state: Json) -> str | None:
     """Return the conversation id in a session state: the state itself if it is a string, else one of its keys.
 
-    A longer string is no id.
+    A longer string is no id, and a session id of ours is none: the client keeps that chat itself.
     """
     if isinstance(state, dict):
         state = next((name for key in CONVERSATION_KEYS if isinstance(name := state.get(key), str)), None)
-    return state if isinstance(state, str) and len(state) <= MAX_CONVERSATION_ID else None
+    if not isinstance(state, str) or len(state) > MAX_CONVERSATION_ID or is_session_id(state):
+        return None
+    return state
 
 
 def _message(index: int, message: MessageBody) -> Message:

@@ -99,6 +99,8 @@ class Protocol:
     """Whether the body of a request, on a route that names no protocol, can only be in this protocol."""
     aliases: tuple[str, ...] = ()
     """Other names in routes."""
+    demo_page: bool = False
+    """Whether azure-search-openai-demo's web page speaks it, and finds its further routes below the protocol's name."""
     takes_files: bool = False
     """Whether requests can contain files, as a multipart form."""
     keeps_chats: bool = False

@@ -90,6 +90,19 @@ def resolve(name: str | None, content_type: str, default: str, user_agent: str =
     return Resolved(next(clients, NAMES[default]), content_type, by_body=True)
 
 
+def require_demo_protocol(name: str) -> Protocol:
+    """Return the protocol that a route of azure-search-openai-demo's web page names.
+
+    Raises:
+        NotFound: that page does not speak a protocol of that name; lists those that it speaks.
+    """
+    protocol = NAMES.get(name.lower())
+    if protocol and protocol.demo_page:
+        return protocol
+    names = ", ".join(name for name, protocol in NAMES.items() if protocol.demo_page)
+    raise NotFound(f"azure-search-openai-demo's page speaks no protocol of that name. It speaks: {names}.")
+
+
 def check_default_protocol(name: str) -> None:
     """Check the setting CHAT_DEFAULT_PROTOCOL. The settings themselves cannot: they are below the protocols.
 

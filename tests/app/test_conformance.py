@@ -14,7 +14,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the app."""
 
 PINNED = {
-    "search-demo": "ai-chat",
     "search-demo-older": "ai-chat-2024-01-28",
     "chat-component": "rag-chat",
     "chatui-multi-agent": "semantic-kernel",

@@ -243,7 +243,7 @@ async def test_turns_at_the_same_time_are_all_recorded_as_pairs(
     assert [message["role"] for message in await chats.messages(chat)] == ["user", "assistant"] * 8
 
 
-@pytest.mark.parametrize("state", [UNKNOWN_ID, "not an id", {"id": 7}, None, [], {"id": UNKNOWN_ID}])
+@pytest.mark.parametrize("state", [UNKNOWN_ID, "not an id", {"id": 7}, False, [], {"id": UNKNOWN_ID}])
 async def test_a_conversation_that_is_not_ours_is_nobodys_business(
     host: RunningHost, http: aiohttp.ClientSession, state: Any
 ) -> None:

@@ -130,7 +130,8 @@ def in_route(path: str) -> str:
 
 
 def test_no_route_is_left_out() -> None:
-    bare = {(path, method) for path, method in indexed() if path.split("/")[1] not in PROTOCOLS and method != "head"}
+    pinned = {"{protocol}", *PROTOCOLS}
+    bare = {(path, method) for path, method in indexed() if path.split("/")[1] not in pinned and method != "head"}
     assert bare <= {(in_route(one.path), one.method.lower()) for one in REQUESTS}
 
 

@@ -19,6 +19,8 @@ CONTEXT: Json = {
     "thoughts": [{"title": "Results", "description": ["a", "b"], "props": None}],
 }
 TEXT = "Eye exams are covered. [plan.pdf#page=3]"
+FIRST: Json = {"overrides": {}}
+"""The context of the request whose answer begins a chat."""
 STATE: Json = {"conversation": "conformance"}
 
 
@@ -77,6 +79,21 @@ def _typed(record: Json) -> Json:
 
 def _text_record(text: str) -> Json:
     return {"type": "response.output_text.delta", "delta": text}
+
+
+def _page() -> dict[str, Canned]:
+    """What the page of azure-search-openai-demo asks for besides answers; its chats are kept under `1`."""
+    answer: Json = {"output_text": TEXT, "message": {"role": "assistant", "content": TEXT}, "context": CONTEXT}
+    chat: Json = {"id": "1", "title": "Eye exams", "timestamp": 1_767_323_045_000}
+    return {
+        "GET config": Canned([{"showUserUpload": False, "streamingEnabled": True}]),
+        "GET auth_setup": Canned([{"useLogin": False, "msalConfig": {"auth": {"redirectUri": "/redirect"}}}]),
+        "POST chat first": Canned([answer | {"session_state": "1"}]),
+        "POST chat_history": Canned([{}], status=201),
+        "GET chat_history/sessions": Canned([{"sessions": [chat], "continuation_token": None}]),
+        "GET chat_history/sessions/1": Canned([{"id": "1", "answers": [["Are eye exams covered?", answer]]}]),
+        "DELETE chat_history/sessions/1": Canned([], status=204, raw=b""),
+    }
 
 
 def _refusal(error: Json, **more: Json) -> Canned:
@@ -159,6 +176,7 @@ def good_answers() -> dict[str, dict[str, Canned]]:
             ),
             "POST chat/stream bad": _refusal("No messages."),
             "GET content/plan.pdf": document,
+            **_page(),
         },
         "search-demo": {
             "POST chat": _answer("session_state"),
@@ -166,6 +184,7 @@ def good_answers() -> dict[str, dict[str, Canned]]:
             "POST chat/stream": _stream("session_state", choice=False),
             "POST chat/stream bad": _refusal("No messages."),
             "GET content/plan.pdf": document,
+            **_page(),
         },
         "search-demo-older": older,
         "chat-component": older,
@@ -226,4 +245,7 @@ def _asked(request: web.Request, body: Json) -> str:
     words += [request.query["mode"]] if "mode" in request.query else []
     words += ["stream"] if at(body, "stream") is True else []
     words += ["bad"] if at(body, "messages") == [] else []
+    words += (
+        ["first"] if at(body, "session_state") is None and at(body, "context") == FIRST and at(body, "messages") else []
+    )
     return " ".join(words)

@@ -13,6 +13,7 @@ from tests.conformance.spoiling import Change, both, drop, first, put, raw, stat
 NAMED = {client.name: client for client in CLIENTS}
 
 
+CHAT = "a chat from its start to its end"
 M, C = (0, "message"), (0, "choices", 0)
 BAD_THOUGHTS: Json = [{"title": "Results", "props": "none"}]
 NO_TEXT: Json = {"data_points": {"text": "plan.pdf: Eye exams"}, "thoughts": []}
@@ -76,6 +77,23 @@ CASES: list[Case] = [
     ("ai-chat-protocol", "POST chat/stream", "a stream", "state", drop(0, "sessionState")),
     ("ai-chat-protocol", "POST chat/stream bad", "a bad request", "status", status(200)),
     ("ai-chat-protocol", "POST chat/stream bad", "a bad request", "error", drop(0, "error", "code")),
+    *(
+        (client, asked, title, rule, change)
+        for client in ("search-demo-2026", "search-demo")
+        for asked, title, rule, change in (
+            ("GET config", "the options", READS, status(401)),
+            ("GET config", "the options", "options", put(0, "showUserUpload", to="no")),
+            ("GET config", "the options", "streaming", drop(0, "streamingEnabled")),
+            ("GET auth_setup", "how users sign in", "login", drop(0, "useLogin")),
+            ("GET auth_setup", "how users sign in", "redirect", drop(0, "msalConfig", "auth", "redirectUri")),
+            ("POST chat first", "a first answer", "history", put(0, "session_state", to=None)),
+            ("GET chat_history/sessions", CHAT, READS, put(0, "sessions", to=None)),
+            ("GET chat_history/sessions", CHAT, "listed", put(0, "sessions", 0, "id", to="2")),
+            ("GET chat_history/sessions", CHAT, "timestamp", put(0, "sessions", 0, "timestamp", to="today")),
+            ("GET chat_history/sessions/1", CHAT, "answers", drop(0, "answers", 0, 1, "context")),
+            ("DELETE chat_history/sessions/1", CHAT, "deleted", status(404)),
+        )
+    ),
     *(
         ("search-demo-2026", asked, title, rule, change)
         for asked, title in (("POST chat", "an answer"), ("POST chat/stream", "a stream"))

@@ -12,7 +12,7 @@ from openapi_spec_validator import validate
 
 from shared.chat_types import Json
 from shared.description.openapi import VERSION, all_errors, build_openapi
-from shared.description.routes import ROUTES
+from shared.description.routes import ROUTES, ChatRoute
 from shared.description.schemas import prefix_of
 from shared.description.swagger import to_swagger
 from shared.wire.framing import encode_json
@@ -26,6 +26,14 @@ SIGNED_IN = build_openapi(signed_in=True)
 DOCUMENTS = pytest.mark.parametrize("document", [OPENAPI, SWAGGER], ids=["openapi", "swagger"])
 LARGEST_DEFINITION = 1_000_000
 """Bytes; what a custom connector takes."""
+
+
+PINNED = {f"/{route.template}" for route in ROUTES if isinstance(route, ChatRoute) and route.pinned}
+
+
+OPEN_DEMO = ("config", "auth_setup", "upload", "list_uploaded", "delete_uploaded", "speech")
+OPEN = {"/health", "/openapi.json", "/swagger.json", *(f"/{{protocol}}/{name}" for name in OPEN_DEMO)}
+"""Routes that need no sign-in: they tell about the app."""
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -47,7 +55,7 @@ def walk(value: Json) -> Iterator[dict[str, Any]]:
 
 
 def indexed() -> set[tuple[str, str]]:
-    """Path and method of every route that the worker indexes, a pinned one once a protocol.
+    """Path and method of every route that the worker indexes, a pinned chat route once a protocol.
 
     Without that of all other paths: it has the front page and errors.
     """
@@ -56,7 +64,7 @@ def indexed() -> set[tuple[str, str]]:
         for binding in map(json.loads, function.get_raw_bindings()):
             if binding["type"] == "httpTrigger" and binding["route"] != "{*path}":
                 path = "/" + binding["route"].replace("{*", "{")
-                names = PROTOCOLS if "{protocol}" in path else [""]
+                names = PROTOCOLS if path in PINNED else ["{protocol}"]
                 found |= {(path.replace("{protocol}", name), m.lower()) for name in names for m in binding["methods"]}
     return found
 
@@ -127,7 +135,7 @@ def test_where_callers_sign_in_all_but_what_tells_about_the_app_needs_a_token(do
     validate(document)
     assert document["security"] == [{"token": []}]
     open_to_all = {path for path, _, operation in operations(document) if operation.get("security") == []}
-    assert open_to_all == {"/health", "/openapi.json", "/swagger.json"}
+    assert open_to_all == OPEN
 
 
 @DOCUMENTS
@@ -138,7 +146,7 @@ def test_where_nobody_signs_in_no_token_is_asked_for(document: dict[str, Any]) -
 
 def test_every_operation_says_that_it_may_ask_to_sign_in_but_those_about_the_app() -> None:
     says = {path for path, _, operation in operations(OPENAPI) if "401" in operation["responses"]}
-    assert {path for path, _, _ in operations(OPENAPI)} - says == {"/health", "/openapi.json", "/swagger.json"}
+    assert {path for path, _, _ in operations(OPENAPI)} - says == OPEN
 
 
 def test_the_version_is_the_projects() -> None:
@@ -164,7 +172,8 @@ def test_the_swagger_document_has_nothing_that_came_after_it() -> None:
 def test_designers_do_not_offer_what_they_cannot_read() -> None:
     hidden = {path for path, _, operation in operations(SWAGGER) if operation.get("x-ms-visibility") == "internal"}
     streams = {path for path, _ in indexed() if path.endswith("/stream")}
-    assert hidden == streams | {"/content/{path}", "/openapi.json", "/swagger.json"}
+    page = {path for path, _ in indexed() if path.startswith("/{protocol}/")}
+    assert hidden == streams | page | {"/content/{path}", "/openapi.json", "/swagger.json"}
     assert "x-ms-visibility" not in SWAGGER["paths"]["/content/{path}"]["get"]
 
 

@@ -1,6 +1,7 @@
 """What every history store keeps, whatever is behind it. A subclass gives `history`, empty for its owners."""
 
 import asyncio
+from contextlib import suppress
 from uuid import uuid4
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 
 from shared.chat_types import Role
 from shared.errors import NotFound, TooLarge
-from shared.history import UNTITLED, HistoryStore, Mode, StoredMessage
+from shared.history import UNTITLED, HistoryStore, Mode, StoredMessage, new_session_id
 
 ODD_OWNERS = (
     "",
@@ -52,6 +53,32 @@ class HistoryContract:
         if messages:
             await history.write(owner, made.id, messages)
         return owner, made.id
+
+    async def test_a_chat_of_a_session_has_its_id_and_starting_it_again_changes_nothing(
+        self, history: HistoryStore
+    ) -> None:
+        owner, session = new_owner(), new_session_id()
+        assert (await history.create(owner, Mode.STANDARD, "First", session)).id == session
+        await history.write(owner, session, [said(0)])
+        again = await history.create(owner, Mode.STANDARD, "Second", session)
+        assert (again.title, again.message_count) == ("First", 1)
+        assert [chat.id for chat in await history.conversations(owner)] == [session]
+
+    async def test_a_session_of_another_owner_is_neither_seen_nor_written(self, history: HistoryStore) -> None:
+        owner, other, session = new_owner(), new_owner(), new_session_id()
+        await history.create(owner, Mode.STANDARD, "Mine", session)
+        await history.write(owner, session, [said(0)])
+        with suppress(NotFound):
+            await history.create(other, Mode.STANDARD, "Theirs", session)
+            await history.write(other, session, [said(1)])
+        assert list(await history.messages(owner, session)) == [said(0)]
+        assert [chat.title for chat in await history.conversations(owner)] == ["Mine"]
+
+    async def test_an_answers_context_comes_back_as_it_was(self, history: HistoryStore) -> None:
+        context = msgspec.Raw(b'{"thoughts":[{"props":null}],"data_points":{"text":["\xc3\xbc"]}}')
+        answer = StoredMessage("1", Role.ASSISTANT, "Yes.", "now", context=context)
+        owner, chat = await self.started(history, answer)
+        assert bytes((await history.messages(owner, chat))[0].context) == bytes(context)
 
     async def test_a_new_conversation_is_empty_and_listed(self, history: HistoryStore) -> None:
         owner = new_owner()

@@ -38,10 +38,15 @@ PROTECTED = [
     ("DELETE", "/chat-history/1"),
     ("GET", "/content/ADA.md"),
     ("HEAD", "/content/ADA.md"),
+    ("GET", "/ai-chat/content/ADA.md"),
+    ("POST", "/ai-chat/chat_history"),
+    ("GET", "/ai-chat/chat_history/sessions"),
+    ("GET", "/ai-chat/chat_history/sessions/1"),
+    ("DELETE", "/ai-chat/chat_history/sessions/1"),
     ("POST", "/rai/analyze"),
     ("POST", "/rai/analyze/stream"),
 ]
-OPEN = ["/health", "/openapi.json", "/swagger.json"]
+OPEN = ["/health", "/openapi.json", "/swagger.json", "/ai-chat/config", "/ai-chat/auth_setup"]
 
 
 @pytest.fixture(params=["with_tokens", "behind_easy_auth"])

@@ -5,6 +5,7 @@ merges the `context` of the others into its context, key by key. It shows `error
 """
 
 from tests.conformance.backend import Backend, NotOffered, Reply
+from tests.conformance.clients.search_demo_page import PAGE_PROBES
 from tests.conformance.reading import Breaks, Json, at, ndjson, of, truthy
 from tests.conformance.rules import Client, Probe, Rule
 from tests.conformance.shown import (
@@ -137,12 +138,13 @@ DOCUMENT = Rule[Reply]("document", "A cited document can be opened.", lambda rep
 SEARCH_DEMO = Client(
     "search-demo",
     "azure-search-openai-demo, June 2024 to April 2026",
-    "",
+    "ai-chat",
     (
         Probe("chat", "an answer", _answer, (*SHOWN, LINKS)),
         Probe("chat", "a bad request", _refused, (STATUS, ERROR_TEXT)),
         Probe("chat/stream", "a stream", _stream, (*SHOWN, LINKS)),
         Probe("chat/stream", "a bad request", _refused_stream, (STATUS, ERROR_TEXT)),
         Probe("content", "a cited document", _cited, (DOCUMENT,)),
+        *PAGE_PROBES,
     ),
 )

@@ -7,6 +7,7 @@ but an error. Read in app/frontend/src/pages/chat/Chat.tsx at 8e2eea9b (2026-06-
 
 from tests.conformance.backend import Backend, Reply
 from tests.conformance.clients.search_demo import DOCUMENT, LINKS, OVERRIDES, cited_document
+from tests.conformance.clients.search_demo_page import PAGE_PROBES
 from tests.conformance.reading import Breaks, Json, at, ndjson, of, truthy
 from tests.conformance.rules import Client, Probe
 from tests.conformance.shown import (
@@ -99,5 +100,6 @@ SEARCH_DEMO_2026 = Client(
         Probe("chat/stream", "a stream", _stream, RULES),
         Probe("chat/stream", "a bad request", _refused_stream, (STATUS, ERROR_TEXT)),
         Probe("content", "a cited document", _cited, (DOCUMENT,)),
+        *PAGE_PROBES,
     ),
 )

@@ -1,0 +1,107 @@
+"""The routes that azure-search-openai-demo's web page needs besides chat, below a protocol that it speaks."""
+
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import partial
+
+from azurefunctions.extensions.http.fastapi import Request, Response
+
+from shared import app
+from shared.chat_types import Caller
+from shared.errors import BadRequest, NotFound
+from shared.history import UNTITLED, HistoryStore, Mode, owner_of
+from shared.triggers.budget import admit
+from shared.triggers.errors import answering, deadline_of, json_response
+from shared.triggers.receiving import read_body
+from shared.wire.demo_page import (
+    CHAT_EXAMPLE,
+    MAX_LISTED,
+    auth_setup_json,
+    config_json,
+    demo_chat_json,
+    demo_chats_json,
+    parse_demo_chat,
+)
+from shared.wire.history_body import HISTORY_BODY_LIMIT
+from shared.wire.request_body import JsonReader
+from shared.wire.table import require_demo_protocol
+
+
+@answering
+async def demo_config(request: Request) -> Response:
+    """`GET /{protocol}/config`: the options that the page shows. Open to all: the page asks before anyone signs in."""
+    _require_demo(request)
+    service = await app.get_service()
+    return json_response(config_json(service.settings, sees_images=service.sees_images))
+
+
+@answering
+async def demo_auth_setup(request: Request) -> Response:
+    """`GET /{protocol}/auth_setup`: how users of the page sign in. Open to all, as above."""
+    _require_demo(request)
+    return json_response(auth_setup_json(app.get_settings()))
+
+
+@answering
+async def list_demo_chats(request: Request) -> Response:
+    """`GET /{protocol}/chat_history/sessions`: the caller's chats that the page has kept, newest first."""
+    history, caller = await _history(request)
+    count = request.query_params.get("count", "10")
+    if not (len(count) <= 3 and count.isascii() and count.isdigit() and 1 <= int(count) <= MAX_LISTED):
+        raise BadRequest(f"count: should be a number from 1 to {MAX_LISTED}.")
+    query = request.query_params
+    after = query.get("continuationToken") or query.get("continuation_token")  # the page; its server
+    chats = await history.conversations(owner_of(caller), Mode.STANDARD)
+    return json_response(demo_chats_json(chats, caller.oid or "", int(count), after))
+
+
+@answering
+async def demo_chat(request: Request) -> Response:
+    """`GET /{protocol}/chat_history/sessions/{id}`: the questions and answers of a chat."""
+    history, caller = await _history(request)
+    chat_id = request.path_params["id"]
+    messages = await history.messages(owner_of(caller), chat_id)
+    return json_response(demo_chat_json(chat_id, caller.oid or "", messages))
+
+
+@answering
+async def keep_demo_chat(request: Request) -> Response:
+    """`POST /{protocol}/chat_history`: keep a chat. The page sends all of it after each answer."""
+    history, caller = await _history(request)
+    owner = owner_of(caller)
+    deadline = deadline_of(request, app.get_settings().chat_deadline_seconds)
+    with ExitStack() as held:
+        body = await read_body(request, partial(JsonReader, HISTORY_BODY_LIMIT, CHAT_EXAMPLE), deadline, held)
+        chat_id, messages = parse_demo_chat(body.json, datetime.now(UTC))
+        await history.create(owner, Mode.STANDARD, UNTITLED, chat_id)
+        await history.write(owner, chat_id, messages)
+    return json_response({}, status=201)
+
+
+@answering
+async def delete_demo_chat(request: Request) -> Response:
+    """`DELETE /{protocol}/chat_history/sessions/{id}`: delete a chat."""
+    history, caller = await _history(request)
+    await history.delete(owner_of(caller), request.path_params["id"])
+    return Response(status_code=204)
+
+
+@answering
+async def demo_not_offered(request: Request) -> Response:
+    """Refuse what the demo's own server can do and this app does not: uploads by users, and speech."""
+    _require_demo(request)
+    raise NotFound("This app takes no uploads from its users and makes no speech, and /config tells the page so.")
+
+
+def _require_demo(request: Request) -> None:
+    """Check the protocol that the route names, and answer errors in it."""
+    request.state.protocol = require_demo_protocol(request.path_params["protocol"])
+
+
+async def _history(request: Request) -> tuple[HistoryStore, Caller]:
+    """Return the history store, and the caller."""
+    _require_demo(request)
+    service = await app.get_service()
+    caller = await service.identity.caller(request.headers)
+    admit(request, service, caller)
+    return service.history, caller
