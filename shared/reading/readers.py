@@ -72,8 +72,7 @@ async def read_document(
 
     Raises:
         UnreadableError: the file is damaged, protected, too large, or holds no text.
-        RateLimited, Unavailable, TooSlow: text recognition cannot read it now.
-        OSError: this machine cannot read it now.
+        RateLimited, Unavailable, TooSlow: text recognition or this machine cannot read it now.
     """
     if suffix in SCAN_SUFFIXES:
         return await _read_image(data, suffix, recognition)

@@ -43,6 +43,8 @@ from shared.reading.limits import (
 )
 
 _CHUNK_BYTES = 1024 * 1024
+_START_TRIES = 2
+"""How often a reader is started when the server ends meanwhile."""
 _SERVER_CODE = "from shared.reading.sandbox_server import main; main()"
 
 
@@ -145,8 +147,7 @@ class Sandbox:
         Raises:
             UnreadableError: the file is damaged, protected, empty or too large.
             ReadLimitError: it holds too much, or reading it takes too much time or memory.
-            Unavailable: too many files are read now.
-            OSError: no process can be started now.
+            Unavailable: too many files are read now, or no process can be started.
         """
         reply = await self._run(ReadTask(suffix, charset, self._limits), data, caller)
         return reply.pages if isinstance(reply, PagesRead) else []
@@ -159,15 +160,11 @@ class Sandbox:
     async def _run(self, task: ReadTask | RenderTask, data: bytes, caller: str) -> Reply:
         job = Job(task, len(data), self._memory, int(self._seconds) + 1)
         async with self._free_reader(caller):
-            ours, theirs = socket.socketpair()
-            with closing(ours):
-                ours.setblocking(False)
-                await asyncio.to_thread(_SERVER.start_reader, theirs)
-                try:
-                    async with asyncio.timeout(self._seconds):
-                        reply = await _serve(ours, job, data)
-                except TimeoutError:
-                    raise ReadLimitError("takes too long to read; split it.") from None
+            try:
+                async with asyncio.timeout(self._seconds), _reader() as connection:
+                    reply = await _serve(connection, job, data)
+            except TimeoutError:
+                raise ReadLimitError("takes too long to read; split it.") from None
         if isinstance(reply, Refused):
             raise _ERRORS[reply.kind](reply.reason)
         return reply
@@ -261,37 +258,66 @@ _SERVER = _Server()
 atexit.register(_SERVER.end)
 
 
+@asynccontextmanager
+async def _reader() -> AsyncGenerator[socket.socket]:
+    """Start a reader, which has ended when the block is left, and yield the connection to it.
+
+    Raises:
+        Unavailable: no process can be started now.
+    """
+    for _ in range(_START_TRIES):
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError:
+            break
+        with closing(ours):
+            ours.setblocking(False)
+            try:
+                await asyncio.to_thread(_SERVER.start_reader, theirs)
+                process = int.from_bytes(await _receive(ours, 8))
+            except (OSError, EOFError):  # the server has ended before it could start the reader
+                continue
+            with _ended(process):
+                yield ours
+            return
+    raise Unavailable("The app can start no process to read files now. Try again in a moment.")
+
+
 async def _serve(connection: socket.socket, job: Job, data: bytes) -> Reply:
-    """Send a job to a reader, and wait for its reply. However this ends, the reader is gone.
+    """Send a job to a reader, and wait for its reply.
 
     Raises:
         ReadLimitError: the reader has ended without a reply, or replies with too much.
     """
     loop = asyncio.get_running_loop()
-
-    async def receive(size: int) -> bytes:
-        received = bytearray()
-        while len(received) < size:
-            piece = await loop.sock_recv(connection, min(size - len(received), _CHUNK_BYTES))
-            if not piece:
-                raise EOFError
-            received += piece
-        return bytes(received)
-
     try:
-        with _ended(int.from_bytes(await receive(8))):
-            header = msgspec.msgpack.encode(job)
-            await loop.sock_sendall(connection, len(header).to_bytes(8) + header)
-            view = memoryview(data)
-            for start in range(0, len(data), _CHUNK_BYTES):
-                await loop.sock_sendall(connection, view[start : start + _CHUNK_BYTES])
-            size = int.from_bytes(await receive(8))
-            if size > job.memory:
-                raise ReadLimitError("holds too much text to be read; split it.")
-            return _decoder.decode(await receive(size))
+        header = msgspec.msgpack.encode(job)
+        await loop.sock_sendall(connection, len(header).to_bytes(8) + header)
+        view = memoryview(data)
+        for start in range(0, len(data), _CHUNK_BYTES):
+            await loop.sock_sendall(connection, view[start : start + _CHUNK_BYTES])
+        size = int.from_bytes(await _receive(connection, 8))
+        if size > job.memory:
+            raise ReadLimitError("holds too much text to be read; split it.")
+        return _decoder.decode(await _receive(connection, size))
     except (ConnectionError, EOFError, msgspec.DecodeError):
         # A parser that gets no memory ends its process, and so does one that a damaged file has led astray.
         raise ReadLimitError("takes too much memory to read, or is damaged.") from None
+
+
+async def _receive(connection: socket.socket, size: int) -> bytes:
+    """Receive so many bytes.
+
+    Raises:
+        EOFError: the other end is closed before.
+    """
+    received = bytearray()
+    while len(received) < size:
+        piece = await asyncio.get_running_loop().sock_recv(connection, min(size - len(received), _CHUNK_BYTES))
+        if not piece:
+            raise EOFError
+        received += piece
+    return bytes(received)
 
 
 @contextmanager

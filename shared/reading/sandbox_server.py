@@ -9,6 +9,7 @@ import socket
 import sys
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 import msgspec
@@ -30,6 +31,8 @@ def main() -> None:
     control = socket.socket(fileno=os.dup(0))
     devnull = os.open(os.devnull, os.O_RDWR)
     os.dup2(devnull, 0)
+    with suppress(OSError):  # Linux: without memory, the system ends this process and its forks before the app
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets readers that have ended
     _preload()
     while True:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
@@ -213,6 +214,39 @@ async def test_the_next_file_starts_a_server_when_the_last_one_has_ended() -> No
     await asyncio.to_thread(kill_server)
     assert await SANDBOX.read(b"text", ".txt") == [Page("text")]
     assert server() != ended
+
+
+async def test_a_file_is_read_though_the_server_ends_before_it_starts_the_reader() -> None:
+    await SANDBOX.read(b"text", ".txt")
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))  # work in threads is done in order
+    os.kill(server(), signal.SIGSTOP)
+    reading = asyncio.create_task(SANDBOX.read(b"text", ".txt"))
+    await asyncio.sleep(0)  # the task asks the server for a reader, which waits in the connection
+    await asyncio.to_thread(kill_server)
+    assert await reading == [Page("text")]
+
+
+async def test_readers_are_what_the_system_ends_first_when_it_has_no_memory() -> None:
+    await SANDBOX.read(b"text", ".txt")
+    assert await asyncio.to_thread(Path(f"/proc/{server()}/oom_score_adj").read_text) == "1000\n"
+
+
+NO_PROCESS = """
+import asyncio, resource
+from shared.errors import Unavailable
+from shared.reading.sandbox import Sandbox
+resource.setrlimit(resource.RLIMIT_NOFILE, (9, 9))
+try:
+    asyncio.run(Sandbox(readers=1, memory=512 * 1024 * 1024, seconds=60).read(b"text", ".txt"))
+except Unavailable as error:
+    print(error.message)
+"""
+
+
+def test_a_process_that_cannot_be_started_is_a_fault_of_the_moment() -> None:
+    command = [sys.executable, "-c", NO_PROCESS]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert "no process to read files" in done.stdout, done.stderr
 
 
 async def test_many_files_at_once_are_each_read() -> None:
