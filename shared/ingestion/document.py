@@ -129,29 +129,36 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
     raise Unavailable("The document is changed again and again while it is indexed.")
 
 
-async def index_document(document: LoadedDocument, known: str, target: Target, *, keep: bool) -> FileReport:
+async def read_pages(document: LoadedDocument, target: Target) -> list[Page]:
+    """Read the pages of a document that have text. Errors are those of `read_document`."""
+    return await read_document(document.data, _suffix(document.name), target.recognition, target.sandbox)
+
+
+async def index_document(
+    document: LoadedDocument, pages: Sequence[Page], known: str, target: Target, *, keep: bool
+) -> FileReport:
     """Replace a document's passages in the index.
 
     The index is written last: after an interruption its fingerprint is the old one, and the document is done again.
 
     Args:
         document: The document.
+        pages: Its pages.
         known: Its fingerprint.
         target: Where it goes.
         keep: Whether a copy goes into the store of documents.
 
     Raises:
-        UnreadableError: it has no text that can be read.
-        OSError, SwitchboardError: it cannot be indexed now.
+        UnreadableError: it holds too much text, or its pages cannot be rendered. Nothing of it is kept.
+        SwitchboardError: it cannot be indexed now.
     """
     name = document.name
-    pages = await read_document(document.data, _suffix(name), target.recognition, target.sandbox)
     passages = await asyncio.to_thread(_split, name, pages, document.rights)
     vectors = await _embed(target.embedder, passages) if target.embedder else None
-    if keep:
-        await target.documents.keep(name, document.data)
     pictured = target.pages if _suffix(name) == ".pdf" else None
     image_vectors = await pictured.replace(document.data, passages, target.sandbox) if pictured else None
+    if keep:
+        await target.documents.keep(name, document.data)
     await target.index.replace(name, known, passages, vectors, image_vectors)
     return FileReport(name, Outcome.INDEXED, f"{len(passages)} passage{'s' if len(passages) > 1 else ''}")
 
@@ -168,7 +175,7 @@ async def _follow(name: str, document: StoredDocument | None, target: Target) ->
         known = (await target.index.fingerprints(name)).get(name, "")
         if has_same_content(known, new) and is_from(loaded.origin, known):
             return FileReport(name, Outcome.UNCHANGED)
-        return await index_document(loaded, new, target, keep=False)
+        return await index_document(loaded, await read_pages(loaded, target), new, target, keep=False)
     except UnreadableError as unreadable:
         await target.forget(name)
         return FileReport(name, Outcome.FAILED, str(unreadable))

@@ -5,22 +5,44 @@ document is read, embedded and written on its own, so that an interruption loses
 """
 
 import asyncio
-from collections.abc import Mapping
+import os
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 from unicodedata import normalize
 
 from shared.documents import Rights, md5_of
 from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
-from shared.ingestion.document import LoadedDocument, Target, index_document, ingest_stored
+from shared.ingestion.document import LoadedDocument, Target, index_document, ingest_stored, read_pages
 from shared.ingestion.fingerprints import Origin, has_same_content, is_from
 from shared.ingestion.folder import FoundFile, Listing, not_indexed, read_file
-from shared.reading import UnreadableError
+from shared.reading import Page, UnreadableError
+
+_MAX_FILES_AHEAD = max(2, min(os.process_cpu_count() or 1, 4))
+"""Files of a folder that are read at the same time, two to four by the cores: each is in memory with its text."""
 
 _EMPTY_CONTAINER = (
     "There are no documents in the container, but the index has some that came from there. Check CONTENT_CONTAINER and "
     "the storage account. If they are right, delete the index, or its documents."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadFile:
+    """A file of a folder that has been read."""
+
+    document: LoadedDocument
+    """Its name and bytes, and the rights of its copy."""
+    fingerprint: str
+    """The fingerprint of its entry."""
+    pages: list[Page] | None
+    """Its pages with text; None if its entry in the index is up to date."""
+    has_copy: bool
+    """Whether the store has a copy of this version; known only if the entry is up to date."""
 
 
 async def ingest_folder(listing: Listing, target: Target, reporter: Reporter) -> IngestReport:
@@ -56,9 +78,15 @@ async def ingest_folder(listing: Listing, target: Target, reporter: Reporter) ->
         report(await _remove(name, target))
     for other in listing.others:
         report(other)
-    for found in listing.files:
-        reporter.reading(found.sourcefile)
-        report(await _ingest_file(found, known.get(found.sourcefile), target, is_stored=found.sourcefile in stored))
+
+    async def read(found: FoundFile) -> _ReadFile:
+        name = found.sourcefile
+        return await _read_file(found, known.get(name), target, is_stored=name in stored)
+
+    async with aclosing(_read_ahead(listing.files, read)) as files:
+        async for found, reading in files:
+            reporter.reading(found.sourcefile)
+            report(await _ingest_file(found.sourcefile, reading, known.get(found.sourcefile), target))
     return IngestReport(tuple(reports))
 
 
@@ -119,20 +147,55 @@ def _gone(listing: Listing, known: Mapping[str, str]) -> list[str]:
     )
 
 
-async def _ingest_file(found: FoundFile, known: str | None, target: Target, *, is_stored: bool) -> FileReport:
-    """Index a file of a folder if it is new or changed."""
-    name = found.sourcefile
+async def _read_ahead(
+    files: Sequence[FoundFile], read: Callable[[FoundFile], Coroutine[Any, Any, _ReadFile]]
+) -> AsyncGenerator[tuple[FoundFile, asyncio.Task[_ReadFile]]]:
+    """Yield each file with the task that reads it, in order, while the next ones are read already.
+
+    Only reading goes ahead: entries get into the index in the order of the files, whatever takes longer.
+    """
+    waiting = iter(files)
+    tasks: deque[tuple[FoundFile, asyncio.Task[_ReadFile]]] = deque()
     try:
-        copy = await target.documents.find(name) if is_stored else None
-        data = await asyncio.to_thread(read_file, found.path)
-        version = await asyncio.to_thread(md5_of, data)
-        document = LoadedDocument(name, data, Origin.FOLDER, version, copy.rights if copy else Rights())
-        new = await asyncio.to_thread(target.fingerprint_of, document)
-        if has_same_content(known, new):
-            if not copy or copy.md5 not in (None, version):
-                await target.documents.keep(name, data)
-            return FileReport(name, Outcome.UNCHANGED)
-        return await index_document(document, new, target, keep=True)
+        while True:
+            for found in islice(waiting, _MAX_FILES_AHEAD - len(tasks)):
+                tasks.append((found, asyncio.create_task(read(found))))
+            if not tasks:
+                return
+            yield tasks.popleft()
+    finally:
+        for _, task in tasks:
+            task.cancel()
+        await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
+
+
+async def _read_file(found: FoundFile, known: str | None, target: Target, *, is_stored: bool) -> _ReadFile:
+    """Read a file of a folder, and its pages if it is new or changed.
+
+    Raises:
+        UnreadableError: it has no text that can be read.
+        OSError, SwitchboardError: it cannot be read now.
+    """
+    name = found.sourcefile
+    copy = await target.documents.find(name) if is_stored else None
+    data = await asyncio.to_thread(read_file, found.path)
+    version = await asyncio.to_thread(md5_of, data)
+    document = LoadedDocument(name, data, Origin.FOLDER, version, copy.rights if copy else Rights())
+    new = await asyncio.to_thread(target.fingerprint_of, document)
+    if has_same_content(known, new):
+        return _ReadFile(document, new, None, has_copy=copy is not None and copy.md5 in (None, version))
+    return _ReadFile(document, new, await read_pages(document, target), has_copy=False)
+
+
+async def _ingest_file(name: str, reading: asyncio.Task[_ReadFile], known: str | None, target: Target) -> FileReport:
+    """Index a file of a folder if it is new or changed. Whatever goes wrong is reported as the file's failure."""
+    try:
+        read = await reading
+        if read.pages is not None:
+            return await index_document(read.document, read.pages, read.fingerprint, target, keep=True)
+        if not read.has_copy:
+            await target.documents.keep(name, read.document.data)
+        return FileReport(name, Outcome.UNCHANGED)
     except UnreadableError as unreadable:
         if known is not None and is_from(Origin.FOLDER, known):
             await _remove(name, target)
@@ -141,6 +204,8 @@ async def _ingest_file(found: FoundFile, known: str | None, target: Target, *, i
         return FileReport(name, Outcome.FAILED, f"cannot be indexed now: {fault.strerror}.")
     except SwitchboardError as fault:
         return FileReport(name, Outcome.FAILED, f"cannot be indexed now: {fault.message}")
+    except Exception as fault:  # noqa: BLE001 (odd content can make any library raise anything)
+        return FileReport(name, Outcome.FAILED, _defect(fault))
 
 
 async def _remove(name: str, target: Target) -> FileReport:
@@ -161,3 +226,9 @@ async def _follow_store(name: str, target: Target) -> FileReport:
         return await ingest_stored(name, target)
     except SwitchboardError as fault:
         return FileReport(name, Outcome.FAILED, f"cannot be indexed now: {fault.message}")
+    except Exception as fault:  # noqa: BLE001 (odd content can make any library raise anything)
+        return FileReport(name, Outcome.FAILED, _defect(fault))
+
+
+def _defect(fault: Exception) -> str:
+    return f"cannot be indexed because of a defect of the app or a library ({type(fault).__name__})."

@@ -5,16 +5,22 @@ Models that accept images get them with the sources, and a search by image vecto
 
 import asyncio
 import re
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import aclosing
 from itertools import batched
 from typing import Protocol
 
 from shared.chat_types import Passage
 from shared.documents import DocumentWriter, Rights, is_name, page_image
+from shared.reading import UnreadableError
+from shared.reading.limits import ReadLimitError
 from shared.reading.sandbox import Sandbox
 
 _MAX_IMAGES_IN_MEMORY = 4
 """Images that are rendered, kept and embedded together."""
+_MAX_RENDER_SECONDS = 1800.0
+"""Time to render all pages of a document."""
 _IMAGE_NAME = re.compile(r"\d+\.jpg")
 _FORMAT_VERSION = "1"
 """Version of the way images are made. A new one makes all images again."""
@@ -70,7 +76,7 @@ class PageImages:
             The image vector of each passage's page; None without an embedder.
 
         Raises:
-            UnreadableError: the PDF cannot be opened.
+            UnreadableError: the PDF cannot be rendered; no image of it stays.
             RateLimited, Unavailable, TooSlow: the store or the embedder fails now.
         """
         sourcefile = passages[0].sourcefile
@@ -78,8 +84,13 @@ class PageImages:
         numbers = sorted({page for passage in passages if (page := passage.page)})
         vectors: dict[int, list[float] | None] = {}
         if self._wanted and numbers and is_name(page_image(sourcefile, numbers[-1])):
-            for batch in batched(numbers, _MAX_IMAGES_IN_MEMORY, strict=False):
-                vectors |= await self._keep(sourcefile, rights, await sandbox.render(data, batch))
+            async with aclosing(_rendered(data, numbers, sandbox)) as batches:
+                try:
+                    async for images in batches:
+                        vectors |= await self._keep(sourcefile, rights, images)
+                except UnreadableError:
+                    await self.remove(sourcefile)
+                    raise
         await self._remove_except(sourcefile, {page_image(sourcefile, number) for number in vectors})
         return [vectors.get(passage.page or 0) for passage in passages] if self._embedder else None
 
@@ -121,3 +132,19 @@ class PageImages:
             # Other names with this prefix belong to other documents.
             if _IMAGE_NAME.fullmatch(name.removeprefix(prefix)) and name not in kept:
                 await self._store.remove(name)
+
+
+async def _rendered(data: bytes, numbers: Sequence[int], sandbox: Sandbox) -> AsyncGenerator[list[tuple[int, bytes]]]:
+    """Yield images of pages, a few at a time.
+
+    Raises:
+        UnreadableError: the PDF cannot be opened, or its pages cannot be rendered in time.
+    """
+    spent = 0.0
+    for batch in batched(numbers, _MAX_IMAGES_IN_MEMORY, strict=False):
+        started = time.monotonic()
+        images = await sandbox.render(data, batch)
+        spent += time.monotonic() - started
+        if spent > _MAX_RENDER_SECONDS:
+            raise ReadLimitError("takes too long to render; split it.")
+        yield images

@@ -121,9 +121,8 @@ class DocumentIntelligence:
                     raise UnreadableError(_REFUSED) from None
                 raise
 
-        return _pages(
-            await _SERVICE.ask(analyse, deadline=asyncio.get_running_loop().time() + _DOCUMENT_TIMEOUT_SECONDS)
-        )
+        deadline = asyncio.get_running_loop().time() + _DOCUMENT_TIMEOUT_SECONDS
+        return await asyncio.to_thread(_pages, await _SERVICE.ask(analyse, deadline=deadline))
 
     async def aclose(self) -> None:
         """Close the connections."""

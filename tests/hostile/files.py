@@ -72,6 +72,22 @@ def many_pages_pdf(pages: int, words: int) -> bytes:
     )
 
 
+def tiles_pdf() -> bytes:
+    """A page whose words are read at once, and whose pattern takes hours to paint: 4 million tiles over one another."""
+    resources = b"/Resources<</Font<</F 5 0 R>>/Pattern<</P 6 0 R>>>>"
+    tiling = b"/Type/Pattern/PatternType 1/PaintType 1/TilingType 1/BBox[0 0 100 100]/XStep .1/YStep .1/Resources<<>>"
+    return pdf(
+        [
+            b"<</Type/Catalog/Pages 2 0 R>>",
+            b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]" + resources + b"/Contents 4 0 R>>",
+            stream(b"BT /F 12 Tf 20 100 Td (Two words) Tj ET /Pattern cs /P scn 0 0 200 200 re f"),
+            b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+            stream(b"0 0 .1 .1 re f", tiling),
+        ]
+    )
+
+
 def breaks_html() -> bytes:
     """Half a million line breaks."""
     return b"<html><body>" + b"<br>" * 500_000 + b"end</body></html>"

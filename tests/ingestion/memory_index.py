@@ -13,6 +13,7 @@ from shared.ingestion.folder import list_folder
 from shared.ingestion.ingest import ingest_folder
 from shared.ingestion.page_images import PageImages
 from shared.reading.readers import TextRecognition
+from shared.reading.sandbox import sandbox_for_documents
 
 
 class MemoryIndex:
@@ -110,6 +111,7 @@ class Workplace:
         self.embedder: LengthEmbedder | None = None
         self.pages: PageImages | None = None
         self.recognition: TextRecognition | None = None
+        self.sandbox = sandbox_for_documents()
         self.lines = Lines()
 
     def write(self, name: str, content: str | bytes) -> Path:
@@ -124,7 +126,7 @@ class Workplace:
         return await ingest(self.docs, self.target(), self.lines, [self.content])
 
     def target(self) -> Target:
-        return Target(self.index, self.embedder, FileStore(self.content), self.pages, self.recognition)
+        return Target(self.index, self.embedder, FileStore(self.content), self.pages, self.recognition, self.sandbox)
 
     def copies(self) -> set[str]:
         return {path.relative_to(self.content).as_posix() for path in self.content.rglob("*") if path.is_file()}

@@ -19,6 +19,7 @@ from shared.errors import Unavailable
 from shared.ingestion import Outcome
 from shared.ingestion.folder import list_folder
 from shared.ingestion.ingest import ingest_folder
+from shared.reading import Page
 from tests.documents.test_serving import found
 from tests.ingestion.memory_index import LengthEmbedder, Workplace, outcomes, reason
 
@@ -228,6 +229,49 @@ async def test_an_interruption_leaves_whole_files_and_the_next_run_does_the_rest
     assert set(place.index.files) == place.copies() == {"a.md"}
     place.embedder = LengthEmbedder()
     assert outcomes(await place.ingest()) == {"a.md": "unchanged", "b.md": "indexed"}
+
+
+class Together:
+    """A text recognition that reads no file before two are there to be read."""
+
+    model = "together"
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+        self.two = asyncio.Event()
+
+    async def read(self, data: bytes, pages: Sequence[int] = ()) -> list[Page]:  # noqa: ARG002 (of the boundary)
+        self.now += 1
+        self.most = max(self.most, self.now)
+        if self.now == 2:
+            self.two.set()
+        await self.two.wait()
+        self.now -= 1
+        if data == b"odd":
+            raise ValueError("no library should")
+        return [Page(f"Text of {data!r}.", 1)]
+
+    async def aclose(self) -> None: ...
+
+
+async def test_a_few_files_are_read_at_the_same_time_and_indexed_in_order(place: Workplace) -> None:
+    place.recognition = together = Together()
+    names = [f"{number}.png" for number in range(10)]
+    for name in names:
+        place.write(name, name)
+    report = await place.ingest()
+    assert outcomes(report) == dict.fromkeys(names, "indexed")
+    assert [file.name for file in report.files] == place.index.writes == place.lines.read == names
+    assert 2 <= together.most <= 4
+
+
+async def test_an_error_that_nobody_foresaw_is_the_failure_of_its_file(place: Workplace) -> None:
+    place.recognition = Together()
+    for name in ("a.png", "b.png", "c.png"):
+        place.write(name, "odd" if name == "b.png" else name)
+    report = await place.ingest()
+    assert outcomes(report) == {"a.png": "indexed", "b.png": "failed", "c.png": "indexed"}
+    assert reason(report, "b.png") == "cannot be indexed because of a defect of the app or a library (ValueError)."
 
 
 async def test_links_out_are_skipped_and_links_within_are_read(place: Workplace, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from shared.reading import Page, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, UPLOAD_LIMITS, ReadLimitError
 from shared.reading.pdf import render_pages
 from shared.reading.readers import READERS, read_all_pages
-from shared.reading.sandbox import Sandbox, sandbox_for_documents, sandbox_for_uploads
+from shared.reading.sandbox import Sandbox
 from tests.hostile.files import HOSTILE_FILES, docx, many_pages_pdf, self_drawing_pdf
 
 ROOT = Path(__file__).parents[2]
@@ -113,7 +113,7 @@ async def test_text_in_any_encoding_is_read(charset: str) -> None:
 @pytest.mark.parametrize("name", HOSTILE_FILES)
 async def test_a_hostile_file_ends_its_reader_and_nothing_else(name: str) -> None:
     data = HOSTILE_FILES[name]()
-    sandbox = Sandbox(readers=2, memory=256 * MEBIBYTE, seconds=4)
+    sandbox = Sandbox(readers=2, memory=256 * MEBIBYTE, seconds=6, limits=UPLOADS)
     before = getrusage(RUSAGE_SELF).ru_maxrss
     hostile = asyncio.create_task(read_there(data, Path(name).suffix, sandbox))
     assert await sandbox.read(b"good", ".txt") == [Page("good")]
@@ -163,13 +163,13 @@ TOO_MUCH = {
 @pytest.mark.parametrize("case", TOO_MUCH)
 async def test_a_file_that_holds_too_much_is_refused_with_its_limit(case: str) -> None:
     limits, suffix, make, says = TOO_MUCH[case]
-    sandbox = sandbox_for_uploads() if limits is UPLOADS else sandbox_for_documents()
+    sandbox = Sandbox(readers=1, memory=1536 * MEBIBYTE, seconds=120, limits=limits)
     with pytest.raises(ReadLimitError, match=f"^holds more than {says}; split it.$"):
         await sandbox.read(make(), suffix)
 
 
 async def test_a_file_that_holds_as_much_as_it_may_is_read() -> None:
-    sandbox = sandbox_for_uploads()
+    sandbox = Sandbox(readers=1, memory=512 * MEBIBYTE, seconds=120, limits=UPLOADS)
     assert len(await sandbox.read(many_pages_pdf(UPLOADS.pages, words=1), ".pdf")) == UPLOADS.pages
     (page,) = await sandbox.read(b"a" * UPLOADS.characters, ".txt")
     assert len(page.text) == UPLOADS.characters
