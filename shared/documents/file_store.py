@@ -5,6 +5,7 @@ import errno
 import os
 import stat
 import tempfile
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -16,6 +17,10 @@ from shared.errors import Unavailable
 
 _READ_BYTES = 512 * 1024
 """Bytes that are read at a time."""
+_UNFINISHED = ".copy-"
+"""Prefix of files that are being written."""
+_MAX_WRITE_SECONDS = 3600.0
+"""Age after which an unfinished copy counts as left by a killed process; writing takes seconds."""
 _NO_SUCH_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
 """Errors that say that no file has this name, or can have it."""
 
@@ -31,6 +36,7 @@ class FileStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._is_swept = False
 
     async def find(self, name: str) -> StoredDocument | None:
         """Find a document; None if there is none."""
@@ -107,7 +113,10 @@ class FileStore:
     def _keep(self, name: str, data: bytes) -> None:
         target = self._folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, unfinished = tempfile.mkstemp(prefix=".copy-", dir=self._folder.parent)
+        if not self._is_swept:
+            self._is_swept = True
+            _sweep(self._folder.parent)
+        descriptor, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=self._folder.parent)
         try:
             with open(descriptor, "wb") as file:  # noqa: PTH123 (it is open already)
                 file.write(data)
@@ -138,6 +147,15 @@ class FileStore:
             for file in found
         )
         return sorted(name for name in files if name.startswith(prefix))
+
+
+def _sweep(folder: Path) -> None:
+    """Remove unfinished copies that a killed process has left; other processes may be writing theirs now."""
+    oldest = time.time() - _MAX_WRITE_SECONDS
+    for copy in folder.glob(f"{_UNFINISHED}*"):
+        with suppress(OSError):  # another process has finished or removed it
+            if copy.stat().st_mtime < oldest:
+                copy.unlink()
 
 
 async def _in_thread[T](work: Callable[[], T]) -> T:

@@ -1,6 +1,7 @@
 """Documents in a folder: the contract, and that nothing outside of the folder is one."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,15 @@ async def test_a_folder_that_cannot_be_used_is_told_with_its_setting(tmp_path: P
     (tmp_path / "content").write_text("a file in the way")
     with pytest.raises(Unavailable, match="DATA_DIR"):
         await FileStore(tmp_path / "content").keep("a.md", b"x")
+
+
+async def test_copies_that_a_killed_process_left_go_and_those_in_progress_stay(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    hours_ago = time.time() - 2 * 3600
+    for name in (".copy-left", ".copy-in-progress", "other"):
+        (data / name).write_text("part of a document")
+    for name in (".copy-left", "other"):
+        os.utime(data / name, (hours_ago, hours_ago))
+    await FileStore(data / "content").keep("plan.md", b"Text.")
+    assert below(data) == [".copy-in-progress", "content", "content/plan.md", "other"]
