@@ -8,17 +8,24 @@ The question names the fault, so that all faults can be tried at the same time.
 
 import asyncio
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Self
 
-from tests.hostile.upstream_faults import ANSWER, FAULTS, OPEN, Forever, Hang, Reset, Step
+from tests.hostile.upstream_faults import ANSWER, FAULTS, OPEN, Forever, Hang, Reset, Step, UpstreamFault
 
 KEY = "sk-faulty-0123456789"
 
 
 class FaultyService:
-    """The server, as an async context manager. A prompt with `fault:NAME` gets that fault, any other a good answer."""
+    """The server, as an async context manager. A prompt with `fault:NAME` gets that fault, any other a good answer.
 
-    def __init__(self) -> None:
+    Args:
+        more: Further answers that can be asked for, by name.
+    """
+
+    def __init__(self, more: Mapping[str, UpstreamFault] = MappingProxyType({})) -> None:
+        self._answers = {**FAULTS, **more}
         self.asked: list[str] = []
         """The faults that were asked for, in order; again for each retry."""
         self._server: asyncio.Server | None = None
@@ -61,7 +68,7 @@ class FaultyService:
         named = re.search(rb"fault:([\w.-]+)", body)
         name = named[1].decode() if named else ""
         self.asked.append(name)
-        steps: tuple[Step, ...] = FAULTS[name].steps if name else (OPEN + ANSWER,)
+        steps: tuple[Step, ...] = self._answers[name].steps if name else (OPEN + ANSWER,)
         for step in steps:
             match step:
                 case bytes():

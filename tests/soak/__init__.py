@@ -1,0 +1,1 @@
+"""`make soak`: minutes of mixed load with aborts, kills and faults, and what must hold meanwhile."""
