@@ -90,7 +90,14 @@ async def test_the_page_shows_the_health_of_each_part(page: Page, built_in: Runn
 async def test_the_page_has_the_whole_address_for_each_front_end(page: Page, built_in: RunningHost) -> None:
     await page.goto(built_in.url + "/")
     table = page.get_by_role("region", name="Connect a front end")
-    for path in ("/semantic-kernel/chat", "/multi-agent-chat", "/chat-history", "/ai-chat-2024-05-29/chat"):
+    for path in (
+        "/semantic-kernel/chat",
+        "/multi-agent-chat",
+        "/chat-history",
+        "/ai-chat-2024-05-29/chat",
+        "/ai-chat-2026-04",
+        "",
+    ):
         await expect(table.get_by_text(built_in.url + path, exact=True)).to_be_visible()
 
 
