@@ -16,7 +16,7 @@ from shared.errors import (
     TooSlowBody,
     Unavailable,
 )
-from shared.history import Mode
+from shared.history import MAX_LISTED, Mode
 from shared.wire.history_body import HistoryMessageBody, MessagesBody, NewChatBody
 
 _MODE: Schema = {"type": "string", "enum": [mode.value for mode in Mode]}
@@ -66,6 +66,20 @@ _MODE_PARAMETER: Schema = {
     "description": "The kind of chat.",
     "schema": _MODE,
 }
+_LIMIT_PARAMETER: Schema = {
+    "name": "limit",
+    "in": "query",
+    "required": False,
+    "description": "The number of chats in a page, at most.",
+    "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LISTED, "default": MAX_LISTED},
+}
+_CURSOR_PARAMETER: Schema = {
+    "name": "cursor",
+    "in": "query",
+    "required": False,
+    "description": "Where the page begins, as the `Link` header of the page before says.",
+    "schema": STRING,
+}
 _ERRORS: tuple[ErrorType, ...] = (
     BadRequest,
     NotSignedIn,
@@ -84,10 +98,10 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "list_chats",
         "history",
         "List the caller's chats",
-        "The newest first, of one mode or of all.",
+        "The newest first, of one mode or of all. If there are more, the header `Link` names the next page.",
         _ERRORS,
         answers={200: Answer("The chats.", schema=list_of(ref("Chat")))},
-        parameters=(_MODE_PARAMETER,),
+        parameters=(_MODE_PARAMETER, _LIMIT_PARAMETER, _CURSOR_PARAMETER),
     ),
     PlainRoute(
         "chat-history",

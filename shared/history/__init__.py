@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NoReturn, Protocol
+from typing import NamedTuple, NoReturn, Protocol
 from uuid import uuid4
 
 import msgspec
@@ -21,6 +21,8 @@ from shared.errors import NotFound
 
 UNTITLED = "New Chat"
 """Title of a chat that nobody gave one, as in ChatUI, until it takes the words of its first question."""
+MAX_LISTED = 500
+"""Conversations in one page of a list: usually some 200 kB."""
 SESSION_ID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
 """A session id: a UUID of version 8, which RFC 9562 leaves to applications. Stores make ids of version 4."""
 _SESSION_ID = re.compile(SESSION_ID_PATTERN)
@@ -63,6 +65,15 @@ class Conversation:
     """Time of the last write, or of its creation, in UTC."""
     message_count: int
     """Number of messages."""
+
+
+class ListPosition(NamedTuple):
+    """A place in the list of an owner's conversations: after the conversation with these values."""
+
+    last_updated: datetime
+    """When it was last updated."""
+    id: str
+    """Its id."""
 
 
 NO_TOOL_CALL = msgspec.Raw()
@@ -111,11 +122,14 @@ class HistoryStore(Protocol):
 
         Raises:
             NotFound: the session id is another owner's.
+            TooLarge: the owner has as many conversations as the store keeps.
         """
         ...
 
-    async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:
-        """List the owner's conversations, of one mode or of all, newest first."""
+    async def conversations(
+        self, owner: str, mode: Mode | None = None, limit: int = MAX_LISTED, after: ListPosition | None = None
+    ) -> Sequence[Conversation]:
+        """List the owner's conversations, of one mode or of all, newest first: those after a position, or the first."""
         ...
 
     async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:
@@ -163,9 +177,11 @@ class NoHistory:
         del owner, mode, title, session_id
         _refuse()
 
-    async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:
+    async def conversations(
+        self, owner: str, mode: Mode | None = None, limit: int = MAX_LISTED, after: ListPosition | None = None
+    ) -> Sequence[Conversation]:
         """Raise NotFound."""
-        del owner, mode
+        del owner, mode, limit, after
         _refuse()
 
     async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:

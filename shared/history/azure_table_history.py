@@ -26,10 +26,11 @@ from azure.data.tables import TableEntity, UpdateMode
 from azure.data.tables.aio import TableClient
 
 from shared.chat_types import PartHealth
-from shared.errors import Unavailable
-from shared.history import Conversation, Mode, StoredMessage
+from shared.errors import NotFound, TooLarge, Unavailable
+from shared.history import MAX_LISTED, Conversation, ListPosition, Mode, StoredMessage
 from shared.history.azure_table import HistoryTable, is_without_table
 from shared.history.contents import (
+    MAX_CHATS,
     decode_messages,
     encode_messages,
     merged,
@@ -37,6 +38,7 @@ from shared.history.contents import (
     preview,
     require_id,
     require_room,
+    require_room_for_chat,
     title_after,
 )
 
@@ -67,30 +69,47 @@ class _Head:
 
 
 class AzureTableHistory:
-    """A `HistoryStore` in a table."""
+    """A `HistoryStore` in a table.
 
-    def __init__(self, table: HistoryTable) -> None:
+    Args:
+        table: The table.
+        max_chats: Maximum number of conversations of one owner; a few more if they are started at the same time.
+    """
+
+    def __init__(self, table: HistoryTable, max_chats: int = MAX_CHATS) -> None:
         self._table = table
+        self._max_chats = max_chats
 
     async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
         """Start an empty conversation, or return that of the session."""
         made = Conversation(session_id or str(uuid4()), title, mode, "", datetime.now(UTC), 0)
+        partition = _partition(owner)
         async with self._table.ready() as table:
             try:
-                await table.create_entity(_entity(_Head(_partition(owner), made)))
+                require_room_for_chat(
+                    len([None async for _ in _range(table, partition, "c-", select=["RowKey"])]), self._max_chats
+                )
+                await table.create_entity(_entity(_Head(partition, made)))
             except ResourceExistsError:  # also of a first try of the SDK whose answer was lost
                 return (await _find(table, owner, made.id)).conversation
+            except TooLarge:
+                with suppress(NotFound):
+                    return (await _find(table, owner, made.id)).conversation
+                raise
         return made
 
-    async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:
+    async def conversations(
+        self, owner: str, mode: Mode | None = None, limit: int = MAX_LISTED, after: ListPosition | None = None
+    ) -> Sequence[Conversation]:
         """List the owner's conversations, newest first."""
         found: list[Conversation] = []
+        first = _order(after) if after else None
         async with self._table.ready() as table:
             async for entity in _range(table, _partition(owner), "c-"):
                 head = _head(entity)
                 if not head.deleted and mode in (None, head.conversation.mode):
                     found.append(head.conversation)
-        return sorted(found, key=lambda conversation: (-conversation.last_updated.timestamp(), conversation.id))
+        return sorted((each for each in found if first is None or _order(each) > first), key=_order)[:limit]
 
     async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:
         """Return the messages, oldest first."""
@@ -233,6 +252,11 @@ async def _range(
     condition = "PartitionKey eq @partition and RowKey ge @first and RowKey lt @after"
     async for entity in table.query_entities(condition, parameters=keys, select=select):
         yield entity
+
+
+def _order(place: Conversation | ListPosition) -> tuple[float, str]:
+    """Return what lists are sorted by: newest first."""
+    return -place.last_updated.timestamp(), place.id
 
 
 def _partition(owner: str) -> str:

@@ -12,6 +12,8 @@ from shared.history import UNTITLED, Conversation, StoredMessage
 
 MOST_MESSAGES = 1_000
 """Messages in one conversation; a chat request may have as many."""
+MAX_CHATS = 5_000
+"""Conversations of one owner. The table is read as a whole for a list, a thousand conversations at a time."""
 MOST_BYTES = 8 * 1024 * 1024
 """Bytes of one conversation's messages as JSON."""
 PREVIEW_LENGTH = 200
@@ -68,6 +70,16 @@ def decode_messages(kept: bytes) -> tuple[StoredMessage, ...]:
 def merged(kept: Iterable[StoredMessage], written: Iterable[StoredMessage]) -> tuple[StoredMessage, ...]:
     """Return the messages after a write: each replaces the one with its id, or is added at the end."""
     return tuple(({message.id: message for message in kept} | {message.id: message for message in written}).values())
+
+
+def require_room_for_chat(count: int, most: int) -> None:
+    """Check the number of an owner's conversations before another is started.
+
+    Raises:
+        TooLarge: there are as many as may be.
+    """
+    if count >= most:
+        raise TooLarge(f"You have {most:,} chats, and no more can be kept. Delete some that you no longer need.")
 
 
 def require_room(count: int, size: int) -> None:

@@ -16,14 +16,16 @@ import msgspec
 
 from shared.chat_types import PartHealth
 from shared.errors import Unavailable
-from shared.history import Conversation, Mode, StoredMessage
+from shared.history import MAX_LISTED, Conversation, ListPosition, Mode, StoredMessage
 from shared.history.contents import (
+    MAX_CHATS,
     decode_message,
     encode_message,
     no_such_chat,
     preview,
     require_id,
     require_room,
+    require_room_for_chat,
     title_after,
 )
 from shared.outbound.sqlite_file import SqliteFile
@@ -54,7 +56,9 @@ PRAGMA user_version = {_SCHEMA_VERSION};
 
 _LIST = """
 SELECT id, title, mode, last_message, last_updated, message_count FROM conversations
-WHERE owner = :owner AND mode = ifnull(:mode, mode) ORDER BY last_updated DESC, id
+WHERE owner = :owner AND mode = ifnull(:mode, mode)
+    AND (:time IS NULL OR last_updated < :time OR (last_updated = :time AND id > :id))
+ORDER BY last_updated DESC, id LIMIT :limit
 """
 _FIND = """
 SELECT id, title, mode, last_message, last_updated, message_count FROM conversations WHERE owner = :owner AND id = :id
@@ -70,10 +74,12 @@ class SqliteHistory:
 
     Args:
         path: The file; it is made, with its folder, at the first use.
+        max_chats: Maximum number of conversations of one owner.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, max_chats: int = MAX_CHATS) -> None:
         self._path = path
+        self._max_chats = max_chats
         self._lock = asyncio.Lock()
 
     async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
@@ -86,16 +92,21 @@ class SqliteHistory:
                 "ON CONFLICT (id) DO NOTHING",
                 (made, owner, title, mode.value, _time(datetime.now(UTC))),
             )
+            count = db.execute("SELECT count(*) FROM conversations WHERE owner = ?", (owner,)).get
+            require_room_for_chat(msgspec.convert(count, int) - 1, self._max_chats)
             return _find(db, owner, made)
 
         return await self._run(work)
 
-    async def conversations(self, owner: str, mode: Mode | None = None) -> Sequence[Conversation]:
+    async def conversations(
+        self, owner: str, mode: Mode | None = None, limit: int = MAX_LISTED, after: ListPosition | None = None
+    ) -> Sequence[Conversation]:
         """List the owner's conversations, newest first."""
+        time, last_id = (_time(after.last_updated), after.id) if after else (None, None)
 
         def work(db: apsw.Connection) -> list[Conversation]:
-            rows = db.execute(_LIST, {"owner": owner, "mode": mode})
-            return [_conversation(row) for row in rows]
+            values = {"owner": owner, "mode": mode, "limit": limit, "time": time, "id": last_id}
+            return [_conversation(row) for row in db.execute(_LIST, values)]
 
         return await self._run(work)
 

@@ -20,16 +20,21 @@ from shared.wire.history_body import (
     parse_messages,
     parse_new_chat,
     read_mode,
+    read_page,
 )
 from shared.wire.request_body import JsonReader
 
 
 @answering
 async def list_chats(request: Request) -> Response:
-    """`GET /chat-history`: list the caller's chats, newest first."""
+    """`GET /chat-history`: list the caller's chats, newest first, a page at a time."""
     history, owner = await _history(request)
-    mode = read_mode(request.query_params.get("mode"))
-    return json_response([conversation_json(chat) for chat in await history.conversations(owner, mode)])
+    page = read_page(request.query_params)
+    chats = await history.conversations(owner, page.mode, page.limit + 1, page.after)
+    response = json_response([conversation_json(chat) for chat in chats[: page.limit]])
+    if len(chats) > page.limit:
+        response.headers["link"] = f'<{page.following(chats[page.limit - 1])}>; rel="next"'
+    return response
 
 
 @answering

@@ -3,16 +3,19 @@
 Source: ChatUI's `ApiHistoryService` and its `Message`. Unknown keys are ignored; `null` counts as missing.
 """
 
+import re
 from collections.abc import Mapping
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
 import msgspec
 from pydantic import FailFast, Field
 
 from shared.chat_types import Json, Role
 from shared.errors import BadRequest
-from shared.history import NO_TOOL_CALL, UNTITLED, Conversation, Mode, StoredMessage
+from shared.history import MAX_LISTED, NO_TOOL_CALL, UNTITLED, Conversation, ListPosition, Mode, StoredMessage
 from shared.wire.framing import encode_json
 from shared.wire.request_body import BodyModel
 
@@ -22,6 +25,9 @@ MAX_HISTORY_MESSAGES = 10_000
 """Messages in the body of a PUT."""
 NEW_CHAT_EXAMPLE = '{"title": "…"}'
 MESSAGES_EXAMPLE = '{"messages": [{"id": "…", "role": "user", "content": "…"}]}'
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CURSOR = re.compile("([0-9]{1,16})-([0-9a-f-]{36})")
+"""The time of a chat's last update, in microseconds since 1970, and its id."""
 
 
 class NewChatBody(BodyModel):
@@ -65,6 +71,45 @@ def read_mode(value: str | None) -> Mode | None:
         return Mode(value)
     except ValueError:
         raise BadRequest(f"mode: should be {' or '.join(f"'{mode}'" for mode in Mode)}.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Which part of the caller's chats is asked for."""
+
+    mode: Mode | None
+    """The kind of the chats; None: all."""
+    limit: int
+    """Maximum number of chats."""
+    after: ListPosition | None
+    """Where the page begins; None: with the newest chat."""
+
+    def following(self, last: Conversation) -> str:
+        """Return the address of the next page, relative to this one's.
+
+        Args:
+            last: The last chat of this page.
+        """
+        microseconds = (last.last_updated - _EPOCH) // timedelta(microseconds=1)
+        query = {"mode": self.mode, "limit": self.limit, "cursor": f"{microseconds}-{last.id}"}
+        return "?" + urlencode({name: value for name, value in query.items() if value is not None})
+
+
+def read_page(query: Mapping[str, str]) -> Page:
+    """Read the parameters of a request for a list of chats.
+
+    Raises:
+        BadRequest: a parameter is wrong; says what it accepts.
+    """
+    limit = query.get("limit") or str(MAX_LISTED)
+    if not re.fullmatch("[0-9]{1,3}", limit) or not 1 <= int(limit) <= MAX_LISTED:
+        raise BadRequest(f"limit: should be a whole number from 1 to {MAX_LISTED}.")
+    after = None
+    if cursor := query.get("cursor"):
+        if not (parts := _CURSOR.fullmatch(cursor)):
+            raise BadRequest("cursor: should be as in the Link header of the page before.")
+        after = ListPosition(_EPOCH + timedelta(microseconds=int(parts[1])), parts[2])
+    return Page(read_mode(query.get("mode")), int(limit), after)
 
 
 def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str]:

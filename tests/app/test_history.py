@@ -12,6 +12,7 @@ from uuid import uuid4
 import aiohttp
 import pytest
 import pytest_asyncio
+from yarl import URL
 
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.test_answers import body, read_lines
@@ -110,6 +111,31 @@ async def test_lists_are_of_one_mode_and_newest_first(chats: Chats) -> None:
     ids = [chat["id"] for chat in (await chats.send("GET", mode="standard"))[1]]
     assert ids[:2] == [first, last]
     assert other not in ids
+
+
+async def test_a_list_is_read_page_after_page(host: RunningHost, chats: Chats, http: aiohttp.ClientSession) -> None:
+    made = [await chats.start("multiAgent") for _ in range(5)]
+    listed: list[str] = []
+    url: str | URL | None = f"{host.url}/chat-history?mode=multiAgent&limit=2"
+    while url and len(listed) < 6:
+        async with http.get(url) as response:
+            page = await response.json()
+            url = response.links["next"]["url"] if "next" in response.links else None
+        assert 0 < len(page) <= 2
+        listed += [chat["id"] for chat in page]
+    assert listed[:5] == made[::-1]
+
+
+WRONG_PAGES = [
+    *(({"limit": wrong}, "limit: ") for wrong in ("0", "501", "-1", "1.5", "ten", "9" * 5_000, "¹")),
+    *(({"cursor": wrong}, "cursor: ") for wrong in ("1", "x" * 5_000, f"1{'0' * 16}-{UNKNOWN_ID}", "1-%00")),
+]
+
+
+@pytest.mark.parametrize(("query", "says"), WRONG_PAGES)
+async def test_a_page_that_does_not_exist_is_a_400(chats: Chats, query: dict[str, str], says: str) -> None:
+    status, error = await chats.send("GET", **query)
+    assert (status, error["error"].startswith(says)) == (400, True)
 
 
 async def test_a_thousand_messages_are_put_and_read_back(chats: Chats) -> None:

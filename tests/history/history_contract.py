@@ -1,4 +1,7 @@
-"""What every history store keeps, whatever is behind it. A subclass gives `history`, empty for its owners."""
+"""What every history store keeps, whatever is behind it. A subclass gives `history`, empty for its owners.
+
+Its `history_of_three` keeps three conversations of an owner at most.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -9,7 +12,7 @@ import pytest
 
 from shared.chat_types import Role
 from shared.errors import NotFound, TooLarge
-from shared.history import UNTITLED, HistoryStore, Mode, StoredMessage, new_session_id
+from shared.history import UNTITLED, HistoryStore, ListPosition, Mode, StoredMessage, new_session_id
 
 ODD_OWNERS = (
     "",
@@ -141,6 +144,56 @@ class HistoryContract:
         assert [found.id for found in await history.conversations(owner, Mode.STANDARD)] == [made[0].id, made[2].id]
         assert [found.id for found in await history.conversations(owner, Mode.MULTI_AGENT)] == [made[3].id, made[1].id]
 
+    async def test_a_list_is_read_in_pages(self, history: HistoryStore) -> None:
+        owner = new_owner()
+        made = [await history.create(owner, mode, "t") for mode in (*Mode,) * 4]
+        await history.create(new_owner(), Mode.STANDARD, "another's")
+        newest = [chat.id for chat in reversed(made)]
+        assert await self.pages(history, owner, None, 3) == [newest[:3], newest[3:6], newest[6:]]
+        assert await self.pages(history, owner, None, 8) == [newest]
+        of_one_mode = [chat.id for chat in reversed(made) if chat.mode is Mode.STANDARD]
+        assert await self.pages(history, owner, Mode.STANDARD, 3) == [of_one_mode[:3], of_one_mode[3:]]
+
+    async def test_a_page_goes_on_where_the_one_before_ended_whatever_happened_since(
+        self, history: HistoryStore
+    ) -> None:
+        owner = new_owner()
+        made = [await history.create(owner, Mode.STANDARD, "t") for _ in range(6)]
+        last = (await history.conversations(owner, limit=3))[-1]
+        assert last.id == made[3].id
+        await history.delete(owner, last.id)
+        await history.write(owner, made[5].id, [said(0)])
+        rest = await history.conversations(owner, limit=2, after=ListPosition(last.last_updated, last.id))
+        assert [chat.id for chat in rest] == [made[2].id, made[1].id]
+
+    async def test_conversations_of_the_same_moment_are_all_listed(self, history: HistoryStore) -> None:
+        owner = new_owner()
+        made = await history.create(owner, Mode.STANDARD, "t")
+        others = (UNKNOWN_ID.replace("5f0c", "0000"), "ffffffff" + UNKNOWN_ID[8:])
+        found = [
+            [chat.id for chat in await history.conversations(owner, after=ListPosition(made.last_updated, other))]
+            for other in others
+        ]
+        assert found == [[made.id], []]
+
+    async def test_an_owner_with_as_many_conversations_as_are_kept_starts_no_more_and_loses_none(
+        self, history_of_three: HistoryStore
+    ) -> None:
+        history, owner = history_of_three, new_owner()
+        session = new_session_id()
+        made = [await history.create(owner, mode, "t") for mode in (Mode.STANDARD, Mode.MULTI_AGENT)]
+        made.append(await history.create(owner, Mode.STANDARD, "t", session))
+        for new in (None, new_session_id()):
+            with pytest.raises(TooLarge, match="You have 3 chats, and no more can be kept"):
+                await history.create(owner, Mode.STANDARD, "one too many", new)
+        assert (await history.create(owner, Mode.STANDARD, "t", session)).id == session
+        assert list(await history.conversations(owner)) == made[::-1]
+        assert (await history.write(owner, made[0].id, [said(0)])).message_count == 1
+        await history.create(new_owner(), Mode.STANDARD, "another's")
+        await history.delete(owner, made[1].id)
+        await history.create(owner, Mode.STANDARD, "again")
+        assert len(await history.conversations(owner)) == 3
+
     @pytest.mark.parametrize("text", ODD_TEXTS, ids=range(len(ODD_TEXTS)))
     async def test_any_text_comes_back_whole(self, history: HistoryStore, text: str) -> None:
         owner, chat = await self.started(history, StoredMessage(text[:500], Role.USER, text, text[:20]))
@@ -247,6 +300,15 @@ class HistoryContract:
         health = await history.check()
         assert health.ok
         assert not health.needed
+
+    async def pages(self, history: HistoryStore, owner: str, mode: Mode | None, limit: int) -> list[list[str]]:
+        """The ids of all conversations, by page."""
+        found: list[list[str]] = []
+        after = None
+        while page := await history.conversations(owner, mode, limit, after):
+            found.append([chat.id for chat in page])
+            after = ListPosition(page[-1].last_updated, page[-1].id)
+        return found
 
     async def write_pairs(self, history: HistoryStore, owner: str, chat: str, times: int = 1) -> None:
         """Write ten pairs of messages, and each of them as often as said."""

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from uuid import uuid4
 
 import pytest
 from azure.data.tables import TableEntity
 from azure.data.tables.aio import TableClient
 
-from shared.errors import NotConfigured, Unavailable
+from shared.errors import NotConfigured, TooLarge, Unavailable
 from shared.history import Mode
 from shared.history.azure_table import TABLE, HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
@@ -19,6 +20,13 @@ from tests.stand_ins.identity_endpoint import identity_endpoint
 @pytest.fixture
 async def history(azurite: Azurite) -> AsyncGenerator[AzureTableHistory]:
     store = AzureTableHistory(HistoryTable.of(azurite.connection_string))
+    yield store
+    await store.aclose()
+
+
+@pytest.fixture
+async def history_of_three(azurite: Azurite) -> AsyncGenerator[AzureTableHistory]:
+    store = AzureTableHistory(HistoryTable.of(azurite.connection_string), max_chats=3)
     yield store
     await store.aclose()
 
@@ -71,10 +79,23 @@ async def test_a_delete_that_broke_off_is_seen_by_nobody_and_can_be_completed(
     assert not [entity for entity in await entities(table) if made.id in entity["RowKey"]]
 
 
-async def test_many_conversations_are_listed_page_after_page(history: AzureTableHistory) -> None:
+async def test_many_conversations_are_listed_and_counted_page_after_page(
+    azurite: Azurite, history: AzureTableHistory, table: TableClient
+) -> None:
     owner = new_owner()
-    made = [await history.create(owner, Mode.STANDARD, str(number)) for number in range(1_050)]
-    assert [found.id for found in await history.conversations(owner)] == [found.id for found in reversed(made)]
+    made = await history.create(owner, Mode.STANDARD, "t")
+    head = next(entity for entity in await entities(table) if entity["RowKey"] == f"c-{made.id}")
+    ids = [made.id, *(str(uuid4()) for _ in range(1_049))]
+    for start in range(1, len(ids), 100):  # as many as a transaction takes
+        await table.submit_transaction(
+            [("create", {**head, "RowKey": f"c-{each}"}) for each in ids[start : start + 100]]
+        )
+    listed = await history.conversations(owner, limit=2_000)
+    assert [found.id for found in listed] == sorted(ids)  # all of the same moment
+    full = AzureTableHistory(HistoryTable.of(azurite.connection_string), max_chats=1_050)
+    with pytest.raises(TooLarge, match="1,050 chats"):
+        await full.create(owner, Mode.STANDARD, "one too many")
+    await full.aclose()
 
 
 async def test_a_service_that_is_gone_is_named_and_used_again_when_it_is_back() -> None:

@@ -32,6 +32,10 @@ class TestSqliteHistory(HistoryContract):
     def history(self, path: Path) -> SqliteHistory:
         return SqliteHistory(path)
 
+    @pytest.fixture
+    def history_of_three(self, path: Path) -> SqliteHistory:
+        return SqliteHistory(path, max_chats=3)
+
 
 async def test_what_was_kept_is_there_for_the_next_process(path: Path) -> None:
     owner = new_owner()

@@ -3,15 +3,18 @@
 import json
 import math
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, cast
+from urllib.parse import parse_qsl
 
 import msgspec
 import pytest
 
 from shared.chat_types import ChatRequest, Json, Overrides, RetrievalMode, Role, ToolCall
 from shared.errors import BadRequest, TooLarge
+from shared.history import Conversation, ListPosition, Mode
 from shared.wire.chat_body import ChatBody, parse_chat
-from shared.wire.history_body import HISTORY_BODY_LIMIT, MessagesBody
+from shared.wire.history_body import HISTORY_BODY_LIMIT, MessagesBody, Page, read_page
 from shared.wire.request_body import MAX_VALUES, BodyModel, JsonReader, read_json_object
 from shared.wire.table import PROTOCOLS
 
@@ -178,6 +181,18 @@ def test_a_conversations_id_that_is_too_long_is_refused(protocol: str, key: str)
     assert PROTOCOLS[protocol].parse(ASK | {key: "c" * 200}).conversation_id == "c" * 200
     with pytest.raises(BadRequest, match=f"{key}: should have at most 200 characters"):
         PROTOCOLS[protocol].parse(ASK | {key: "c" * 201})
+
+
+def test_a_list_of_chats_that_is_not_asked_for_in_pages_has_the_newest_five_hundred() -> None:
+    assert read_page({}) == read_page({"mode": "", "limit": "", "cursor": ""}) == Page(None, 500, None)
+
+
+def test_the_address_of_the_next_page_leads_behind_the_last_chat() -> None:
+    updated = datetime(2026, 11, 22, 13, 2, 11, 123_457, tzinfo=UTC)
+    last = Conversation("5f0c3f7e-8f5b-4c39-9d55-6f1f6f0f4b1a", "t", Mode.STANDARD, "", updated, 0)
+    page = Page(Mode.STANDARD, 20, None)
+    following = dict(parse_qsl(page.following(last).removeprefix("?")))
+    assert read_page(following) == Page(Mode.STANDARD, 20, ListPosition(updated, last.id))
 
 
 TOO_MANY: dict[str, tuple[type[BodyModel], dict[str, Any], str]] = {

@@ -1,6 +1,6 @@
 """Just what the history uses; the package's own types are unknown where they take `**kwargs`."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from azure.core import MatchConditions
@@ -31,4 +31,5 @@ class TableClient:
     def query_entities(
         self, query_filter: str, *, parameters: Mapping[str, Any] | None = ..., select: Sequence[str] | None = ...
     ) -> AsyncIterator[TableEntity]: ...
+    async def submit_transaction(self, operations: Iterable[tuple[str, Mapping[str, Any]]]) -> object: ...
     async def close(self) -> None: ...
