@@ -46,6 +46,10 @@ _PROPERTY_BYTES = 64 * 1024
 """Limit of a binary property."""
 _ROW_BYTES = 11 * _PROPERTY_BYTES
 """Bytes of messages in an entity. An entity may have 1 MiB; as base64 in JSON the request stays below that too."""
+_UNCOUNTED_CHATS = 100
+"""Conversations that an owner may start in this process before they are counted again, which takes a few requests."""
+_COUNTED_OWNERS = 10_000
+"""Owners whose last count is kept."""
 _TRIES = 60
 """How often a read or a write starts again because another writer was faster."""
 _LONGEST_PAUSE_SECONDS = 0.1
@@ -73,12 +77,13 @@ class AzureTableHistory:
 
     Args:
         table: The table.
-        max_chats: Maximum number of conversations of one owner; a few more if they are started at the same time.
+        max_chats: Maximum number of conversations of one owner; each process may add up to 100 more.
     """
 
     def __init__(self, table: HistoryTable, max_chats: int = MAX_CHATS) -> None:
         self._table = table
         self._max_chats = max_chats
+        self._room: dict[str, int] = {}
 
     async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
         """Start an empty conversation, or return that of the session."""
@@ -86,14 +91,12 @@ class AzureTableHistory:
         partition = _partition(owner)
         async with self._table.ready() as table:
             try:
-                require_room_for_chat(
-                    len([None async for _ in _range(table, partition, "c-", select=["RowKey"])]), self._max_chats
-                )
+                await self._require_room_for_chat(table, partition)
                 await table.create_entity(_entity(_Head(partition, made)))
             except ResourceExistsError:  # also of a first try of the SDK whose answer was lost
                 return (await _find(table, owner, made.id)).conversation
             except TooLarge:
-                with suppress(NotFound):
+                with suppress(NotFound):  # the session's conversation is there, or none is
                     return (await _find(table, owner, made.id)).conversation
                 raise
         return made
@@ -144,6 +147,20 @@ class AzureTableHistory:
             ):
                 await table.delete_entity(entity)
             await table.delete_entity(keys)
+
+    async def _require_room_for_chat(self, table: TableClient, partition: str) -> None:
+        """Count the owner's conversations, unless there was enough room for more of them at the last count.
+
+        Raises:
+            TooLarge: there are as many as may be.
+        """
+        if not self._room.get(partition):
+            count = len([None async for _ in _range(table, partition, "c-", select=["RowKey"])])
+            require_room_for_chat(count, self._max_chats)
+            if len(self._room) == _COUNTED_OWNERS:
+                self._room.clear()
+            self._room[partition] = min(self._max_chats - count, _UNCOUNTED_CHATS)
+        self._room[partition] -= 1
 
     async def check(self) -> PartHealth:
         """Check that the table can be used."""

@@ -98,6 +98,22 @@ async def test_many_conversations_are_listed_and_counted_page_after_page(
     await full.aclose()
 
 
+async def test_the_conversations_of_an_owner_are_counted_only_now_and_then(
+    azurite: Azurite, history: AzureTableHistory
+) -> None:
+    owner = new_owner()
+    other = AzureTableHistory(HistoryTable.of(azurite.connection_string), max_chats=102)
+    for _ in range(2):
+        await other.create(owner, Mode.STANDARD, "t")
+    for _ in range(98):
+        await history.create(owner, Mode.STANDARD, "t")
+    for _ in range(98):
+        await other.create(owner, Mode.STANDARD, "t")
+    with pytest.raises(TooLarge, match="102 chats"):
+        await other.create(owner, Mode.STANDARD, "t")
+    await other.aclose()
+
+
 async def test_a_service_that_is_gone_is_named_and_used_again_when_it_is_back() -> None:
     async with Azurite() as service:
         history = AzureTableHistory(HistoryTable.of(service.connection_string))
