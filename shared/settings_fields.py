@@ -57,6 +57,11 @@ class SettingsFields(BaseModel):
         default="ai-chat",
         description="The protocol of a request on a bare route whose body selects none.",
     )
+    semantic_kernel_errors: Literal["message", "status"] = Field(
+        default="message",
+        description="How `semantic-kernel` tells that a turn failed or was refused: `message`, as a message of the "
+        "assistant with status 200, since ChatUI shows nothing else; `status`, as an error with its status.",
+    )
     chat_vision: bool = Field(
         default=True,
         description="Whether the model sees images. False: requests with images are refused with a sentence.",
@@ -107,7 +112,8 @@ class SettingsFields(BaseModel):
         default=25,
         gt=0,
         le=1800,
-        description="How long a team's answer may take. ChatUI gives up after 30 seconds.",
+        description="How long a team's answer may take, and each whole answer in `semantic-kernel`. ChatUI gives up "
+        "after 30 seconds.",
     )
     rai_mode: Literal["off", "annotate", "enforce"] = Field(
         default="off",

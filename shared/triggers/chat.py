@@ -5,16 +5,18 @@ status 200 is sent, so that an early failure gets its own status.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
-from shared.chat_types import ChatRequest, RequestContext
-from shared.core.fold import fold
+from shared.chat_types import ChatRequest, Json, RequestContext
+from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
-from shared.errors import NotConfigured
+from shared.errors import NotConfigured, SwitchboardError
+from shared.events import Failed
 from shared.identity import access_of
 from shared.triggers.budget import admit, check_request, key_of
 from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
@@ -56,9 +58,7 @@ async def team_batch(request: Request) -> Response:
     The protocol is `semantic-kernel` unless the route names another.
     """
     protocol, asked, turn = await _start_turn(request, unless_pinned="semantic-kernel", team=True)
-    async with cancelled_on_disconnect(request, turn):
-        answer = await fold(turn.events())
-    return json_response(protocol.team_answer(asked, answer))
+    return await _whole(request, protocol, asked, turn, protocol.team_answer)
 
 
 @answering
@@ -95,12 +95,17 @@ async def _start_turn(
     service = await app.get_service()
     settings = service.settings
     seconds = settings.agents_deadline_seconds if team else settings.chat_deadline_seconds
+    if resolved.protocol.waits_briefly and not streams:
+        seconds = min(seconds, settings.agents_deadline_seconds)
     deadline = deadline_of(request, seconds)
     caller = await service.identity.caller(request.headers)
     admission = admit(request, service, caller)
     with ExitStack() as held:
         body = await read_body(request, resolved.reader, deadline, held)
-        request.state.protocol = protocol = resolved.of(body.json)
+        protocol = resolved.of(body.json)
+        if settings.semantic_kernel_errors == "status":
+            protocol = replace(protocol, error_message=None)
+        request.state.protocol = protocol
         asked = protocol.parse(body.json)
         asked = replace(asked, single_turn=single_turn, stream=asked.stream or streams)
         check_request(asked, settings)
@@ -147,15 +152,30 @@ def _default_protocol() -> str:
 async def _whole_or_streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
     if asked.stream:
         return await _streamed(request, protocol, asked, turn)
-    async with cancelled_on_disconnect(request, turn):
-        answer = await fold(turn.events())
-    return json_response(protocol.answer(asked, answer))
+    return await _whole(request, protocol, asked, turn, protocol.answer)
+
+
+async def _whole(
+    request: Request,
+    protocol: Protocol,
+    asked: ChatRequest,
+    turn: RunningTurn,
+    encode: Callable[[ChatRequest, Answer], Json],
+) -> Response:
+    try:
+        async with cancelled_on_disconnect(request, turn):
+            answer = await fold(turn.events())
+    except SwitchboardError as error:
+        if protocol.error_message is None:
+            raise
+        return json_response([protocol.error_message(asked, Failed(error, invocation_id(request)))])
+    return json_response(encode(asked, answer))
 
 
 async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
     async with cancelled_on_disconnect(request, turn):
         failure = await turn.settled(FIRST_PIECE_TIMEOUT_SECONDS)
-    if failure:
+    if failure and protocol.error_message is None:
         raise failure.error
     lines = stream_bytes(protocol, asked, turn.batches(KEEP_ALIVE_SECONDS))
     return TurnResponse(lines, protocol.framing.content_type, turn)

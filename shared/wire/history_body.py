@@ -14,7 +14,7 @@ import msgspec
 from pydantic import FailFast, Field
 
 from shared.chat_types import Json, Role
-from shared.errors import BadRequest
+from shared.errors import BadRequest, is_error_text
 from shared.history import MAX_LISTED, NO_TOOL_CALL, UNTITLED, Conversation, ListPosition, Mode, StoredMessage
 from shared.wire.framing import encode_json
 from shared.wire.request_body import BodyModel
@@ -171,8 +171,13 @@ def _message(message: HistoryMessageBody, now: datetime) -> StoredMessage:
         agent_identifier=message.agent_identifier,
         tool_call=NO_TOOL_CALL if message.tool_call is None else msgspec.Raw(encode_json(message.tool_call)),
         tool_call_id=message.tool_call_id,
-        finish_reason=message.finish_reason,
+        finish_reason=message.finish_reason or _error_shown(message),
     )
+
+
+def _error_shown(message: HistoryMessageBody) -> str | None:
+    """The finish reason of an error that its client showed as an answer."""
+    return "error" if message.role != "user" and is_error_text(message.content) else None
 
 
 def _time(moment: datetime) -> str:

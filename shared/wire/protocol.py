@@ -10,7 +10,7 @@ from pydantic import Field
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
 from shared.errors import SwitchboardError, error_text
-from shared.events import ChatEvent
+from shared.events import ChatEvent, Failed
 from shared.wire.framing import Framing
 
 type Record = dict[str, Json]
@@ -105,6 +105,10 @@ class Protocol:
     """Whether requests can contain files, as a multipart form."""
     keeps_chats: bool = False
     """Whether the app keeps the conversation: clients send the newest message alone, with the state that they got."""
+    waits_briefly: bool = False
+    """Whether its client gives up on a whole answer after 30 seconds."""
+    error_message: Callable[[ChatRequest, Failed], Record] | None = None
+    """Turns a failed turn into a message like an answer, for a client that shows no error; None: it is an error."""
     user_agent: str | None = None
     """The beginning of its client's name in `User-Agent`, which selects the protocol on a route that names none."""
 
@@ -126,8 +130,14 @@ async def stream_bytes(
     """
     encode, frame = protocol.encoder(request).encode, protocol.framing.frame
     async for batch in batches:
-        records = [frame(record) for event in batch for record in encode(event)]
+        if protocol.error_message and batch and isinstance(failed := batch[-1], Failed):  # it is the last event
+            records = [
+                *(record for event in batch[:-1] for record in encode(event)),
+                protocol.error_message(request, failed),
+            ]
+        else:
+            records = [record for event in batch for record in encode(event)]
         if records:
-            yield b"".join(records)
+            yield b"".join(map(frame, records))
         elif not batch:
             yield protocol.framing.keep_alive

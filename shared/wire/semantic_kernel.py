@@ -12,7 +12,8 @@ from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.events import ChatEvent, CompletionStarted, FilterAnnotation, Finished, Usage
+from shared.errors import ContentFiltered, error_text
+from shared.events import ChatEvent, CompletionStarted, Failed, FilterAnnotation, Finished, Usage
 from shared.wire.chat_body import MAX_CONVERSATION_ID
 from shared.wire.context import Context, ErrorCode, FilterOffsets, FilterResults, SessionState, answer_context
 from shared.wire.framing import SSE
@@ -163,6 +164,23 @@ def _whole(request: ChatRequest, answer: Answer) -> Record:
     }
 
 
+def _error_message(request: ChatRequest, failed: Failed) -> Record:
+    """A failed turn as one whole message: ChatUI shows no error, whatever its status.
+
+    Source: ChatUI's ChatContext.tsx, which keeps an error as a `system` message, and its MessageBubble.tsx and
+    ChatMessagePanel.tsx, which leave those out (microsoft/ai-developer at ac7a5e0, 2026-03-28).
+    """
+    error, text = failed.error, error_text(failed.error, failed.invocation_id)
+    results = error.results if isinstance(error, ContentFiltered) else None
+    ended = _end(Finished(error.code, content_filter_results=results))
+    return {
+        **_message(text, {"Id": failed.invocation_id, **ended, "error": error.code}),
+        "Items": [{"$type": "TextContent", "Text": text}],
+        "ModelId": "",
+        "ConversationId": request.conversation_id or failed.invocation_id,
+    }
+
+
 class _Encoder(KernelEncoder):
     """Events to `StreamingChatMessageContent`s: each record's `Content` is a piece of the text."""
 
@@ -254,10 +272,12 @@ SEMANTIC_KERNEL = Protocol(
     answer=_answer,
     encoder=_Encoder,
     framing=SSE,
+    waits_briefly=True,
+    error_message=_error_message,
     shape=Shape(
         answer=list[SemanticKernelMessage],
         agent=SemanticKernelAgentMessage,
-        record=SemanticKernelPiece,
+        record=SemanticKernelPiece | SemanticKernelMessage,
         reads=SemanticKernelExtras,
         message=EchoedMessage,
     ),

@@ -36,8 +36,8 @@ async def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @asynccontextmanager
 async def hosted(data_dir: Path, env: Mapping[str, str]) -> AsyncGenerator[RunningHost]:
-    """The app under these settings."""
-    async with host_beside(env={"DATA_DIR": str(data_dir), **env}) as host:
+    """The app under these settings, with errors by their status in all protocols: ChatUI's are in test_shown_errors."""
+    async with host_beside(env={"DATA_DIR": str(data_dir), "SEMANTIC_KERNEL_ERRORS": "status", **env}) as host:
         yield host
 
 

@@ -32,6 +32,7 @@ DEFAULT_IS_RIGHT = {
     "CHAT_MAX_PROMPT_TOKENS": "moreSettings",
     "CHAT_AGENT": "moreSettings",
     "AGENTS_FILE": "the sample team is deployed; moreSettings",
+    "SEMANTIC_KERNEL_ERRORS": "ChatUI needs the default",
     "AGENTS_DEADLINE_SECONDS": "ChatUI's limit is the same everywhere",
     "RAI_ENDPOINT": "Content Safety is deployed; an RAI service is not ours to deploy, moreSettings",
     "RAI_ALLOW_PLAINTEXT": "never in Azure",
