@@ -13,7 +13,8 @@ from aiohttp import web
 
 from local import HostError
 from local.invocation import Call, Function, HttpData
-from local.proxy import BadBody, Proxy, WorkerUnreachable, target
+from local.origins import cors_headers, find_fault, is_preflight, preflight_headers
+from local.proxy import LARGEST_BODY, BadBody, BodyTooLarge, Proxy, WorkerUnreachable, target
 from local.routing import LONGEST_PATH, Matched, NotAllowed, Route, decode_path, find, nearest
 from local.settings_file import Cors
 from local.worker import LOOPBACK
@@ -22,6 +23,8 @@ GRACE_SECONDS = 3.0
 """For requests that run when the host is asked to stop."""
 CLOSE_SECONDS = 1.0
 """For each connection to close."""
+HEADERS_SECONDS = 60.0
+"""For a connection to send the headers of its first request, or of its next."""
 HEADER_BYTES = 32 * 1024
 """Of one header, at most: all headers of a request together in Azure. A token with 200 groups takes 12 kB."""
 LOGGED_ORIGINS = 20
@@ -74,7 +77,13 @@ class Front:
         Raises:
             HostError: it is taken, or not ours to take.
         """
-        server = web.Server(self._answer, handler_cancellation=True, auto_decompress=False, max_field_size=HEADER_BYTES)
+        server = web.Server(
+            self._answer,
+            handler_cancellation=True,
+            auto_decompress=False,
+            max_field_size=HEADER_BYTES,
+            keepalive_timeout=HEADERS_SECONDS,
+        )
         self._runner = web.ServerRunner(server, shutdown_timeout=CLOSE_SECONDS)
         await self._runner.setup()
         try:
@@ -103,9 +112,11 @@ class Front:
             self._running.add(task)
             task.add_done_callback(self._running.discard)
         self._log_refusal(request)
-        if self._cors.origins and _is_preflight(request.method, request.headers):
-            return web.Response(status=204, headers=_preflight_headers(self._cors, request.headers))
-        extra = _cors_headers(self._cors, request.headers)
+        if fault := find_fault(request.method, request.headers, self._cors):
+            return web.Response(status=403, text=fault)
+        if self._cors.origins and is_preflight(request.method, request.headers):
+            return web.Response(status=204, headers=preflight_headers(self._cors, request.headers))
+        extra = cors_headers(self._cors, request.headers)
         path = decode_path(target(request).partition("?")[0])
         match find(self._routes, request.method, path):
             case Matched(name, parameters):
@@ -125,7 +136,7 @@ class Front:
         """Log an origin whose page may not read the answer, once; a browser tells its user nothing that would help."""
         origin = request.headers.get("Origin", "")
         own = origin == f"http://{request.host}"
-        if not origin or own or "Access-Control-Allow-Origin" in _cors_headers(self._cors, request.headers):
+        if not origin or own or "Access-Control-Allow-Origin" in cors_headers(self._cors, request.headers):
             return
         if origin in self._refused or len(self._refused) >= LOGGED_ORIGINS:
             return
@@ -173,6 +184,9 @@ class Front:
         except BadBody:
             answered(400)
             return web.Response(status=400, text="The request's body is malformed.", headers=extra)
+        except BodyTooLarge:
+            answered(413)
+            return web.Response(status=413, text=f"The request's body is over {LARGEST_BODY:,} bytes.", headers=extra)
         except WorkerUnreachable as exc:
             _log.error("%s %s: the worker did not answer: %r", call.invocation_id, call.function.name, exc.__cause__)
             answered(500)
@@ -182,31 +196,3 @@ class Front:
 def _log_miss(method: str, path: str, status: int) -> None:
     """Log a request that no function answers, without its query, which may hold a key."""
     _log.info("no function: %s %s %d", method, ascii(path[:LONGEST_PATH]), status)
-
-
-def _is_preflight(method: str, headers: Mapping[str, str]) -> bool:
-    """Tell whether a request is a browser's CORS preflight."""
-    return method == "OPTIONS" and "Origin" in headers and "Access-Control-Request-Method" in headers
-
-
-def _preflight_headers(cors: Cors, headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that give permission; none if the origin is not allowed."""
-    allowed = _cors_headers(cors, headers)
-    if "Access-Control-Allow-Origin" in allowed:
-        allowed["Access-Control-Allow-Methods"] = headers["Access-Control-Request-Method"]
-        if "Access-Control-Request-Headers" in headers:
-            allowed["Access-Control-Allow-Headers"] = headers["Access-Control-Request-Headers"]
-    return allowed
-
-
-def _cors_headers(cors: Cors, headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that let the caller's page read an answer; none without CORS or without an origin."""
-    origin = headers.get("Origin")
-    if not cors.origins or origin is None:
-        return {}
-    if "*" in cors.origins:
-        return {"Access-Control-Allow-Origin": "*"}
-    if origin.lower() not in {allowed.lower() for allowed in cors.origins}:
-        return {"Vary": "Origin"}
-    allowed = {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
-    return allowed | ({"Access-Control-Allow-Credentials": "true"} if cors.credentials else {})

@@ -15,6 +15,10 @@ type Invoke = Callable[[], Future[bool]]
 UNCLAIMED_SECONDS = 1.0
 """How long an invocation may go on after its answer is complete; the library ends it in the same step."""
 
+LARGEST_BODY = 64 * 1024 * 1024
+"""Bytes of a request's body that are passed on. The app reads so many of a body that it refuses; beyond that it closes
+the connection, and its answer can be lost."""
+
 _HOP_BY_HOP = frozenset(
     {
         *("connection", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"),
@@ -27,6 +31,10 @@ _SIGNED_IN = ("x-ms-client-principal", "x-ms-token-")
 
 class BadBody(Exception):
     """The body of the caller's request has broken framing."""
+
+
+class BodyTooLarge(Exception):
+    """The body of the caller's request is over `LARGEST_BODY`."""
 
 
 class WorkerUnreachable(Exception):
@@ -68,9 +76,12 @@ class Proxy:
 
         Raises:
             BadBody: Nothing was answered, because the request's body is malformed.
+            BodyTooLarge: Nothing was answered, because the request's body is too large.
             WorkerUnreachable: Nothing was answered.
             ConnectionResetError: The answer broke off; the caller's connection must too.
         """
+        if (request.content_length or 0) > LARGEST_BODY:
+            raise BodyTooLarge
         try:
             worker = await WorkerConnection.connect(self._host, self._port)
         except OSError as exc:
@@ -83,8 +94,10 @@ class Proxy:
             invocation = invoke()
             try:
                 answer = await _relay_answer(request, worker, extra)
-            except (BadBody, BrokenOff, WorkerUnreachable):
+            except (BadBody, BrokenOff, WorkerUnreachable) as exc:
                 _end_unclaimed(invocation)
+                if isinstance(exc, WorkerUnreachable) and _was_too_large(uploading):
+                    raise BodyTooLarge from None
                 raise
             answered(answer.status)
             _end_unclaimed(invocation)
@@ -155,11 +168,17 @@ def _start_upload(request: web.BaseRequest, worker: WorkerConnection) -> asyncio
     )
 
     def ended(task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and task.exception():  # The caller's body is malformed, or it has left.
+        if not task.cancelled() and task.exception():  # The body is malformed or too large, or the caller has left.
             worker.abort()
 
     uploading.add_done_callback(ended)
     return uploading
+
+
+def _was_too_large(uploading: asyncio.Task[None] | None) -> bool:
+    return bool(
+        uploading and uploading.done() and not uploading.cancelled() and isinstance(uploading.exception(), BodyTooLarge)
+    )
 
 
 async def _parts(request: web.BaseRequest) -> AsyncIterator[bytes]:
@@ -167,7 +186,11 @@ async def _parts(request: web.BaseRequest) -> AsyncIterator[bytes]:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         # The answer itself has not begun.
         request.writer.output_size = 0
+    size = 0
     async for chunk in request.content.iter_any():
+        size += len(chunk)
+        if size > LARGEST_BODY:
+            raise BodyTooLarge
         yield chunk
 
 

@@ -237,7 +237,7 @@ async def test_a_caller_who_leaves_amid_the_upload_leaves_nothing_behind(
 ) -> None:
     async with hosted(data_dir, {}) as host:
         reader, writer = await asyncio.open_connection("127.0.0.1", host.port)
-        head = f"POST /api{ROUTE} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n"
+        head = f"POST /api{ROUTE} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n"
         writer.write(f"{head}Content-Type: multipart/form-data; boundary={BOUNDARY}\r\n\r\n".encode())
         assert b"100 Continue" in await reader.readline()  # the upload has begun
         writer.write(WHOLE[:-20].encode())

@@ -3,12 +3,17 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 
 import aiohttp
 import pytest
 from yarl import URL
 
+from local import front
+from local.proxy import Proxy
+from local.settings_file import Cors
 from tests.local.running_host import RunningHost, host_beside, running_host
 from tests.local.small_apps import write_app
 
@@ -175,6 +180,46 @@ async def test_another_origin_gets_no_permission(host: RunningHost, caller: aioh
         assert "Access-Control-Allow-Methods" not in refused.headers
 
 
+@pytest.mark.parametrize("name", ["localhost", "LOCALHOST:7071", "127.0.0.1:80", "[::1]:7071"])
+async def test_a_loopback_name_reaches_the_host(host: RunningHost, caller: aiohttp.ClientSession, name: str) -> None:
+    async with caller.get(f"{host.url}/items/7", headers={"Host": name}) as answer:
+        assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["evil.example", "evil.example:7071", "localhost.evil.example", "127.0.0.1.evil.example", "[::2]", "[::1"],
+)
+async def test_another_name_that_a_web_page_has_for_the_host_does_not(
+    host: RunningHost, caller: aiohttp.ClientSession, name: str
+) -> None:
+    async with caller.get(f"{host.url}/items/7", headers={"Host": name, "Origin": f"http://{name}"}) as refused:
+        assert refused.status == 403
+        assert "localhost, 127.0.0.1 and [::1]" in await refused.text()
+
+
+@pytest.mark.parametrize("origin", ["https://elsewhere.example", "null", "http://localhost.evil.example", "file://"])
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "application/json", None])
+async def test_a_page_of_a_foreign_origin_makes_no_function_run(
+    host: RunningHost, caller: aiohttp.ClientSession, origin: str, content_type: str | None
+) -> None:
+    headers = {"Origin": origin} | ({"Content-Type": content_type} if content_type else {})
+    async with caller.post(f"{host.url}/unnamed", data=b"{}", headers=headers) as refused:
+        assert refused.status == 403
+        assert "Host.CORS of local.settings.json" in await refused.text()
+    async with caller.get(f"{host.url}/items/7", headers=headers) as answer:
+        assert answer.status == 200  # which the browser keeps from the page
+
+
+@pytest.mark.parametrize("origin", ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:5173"])
+async def test_a_page_of_this_machine_may_send_requests_but_not_read_the_answers(
+    host: RunningHost, caller: aiohttp.ClientSession, origin: str
+) -> None:
+    async with caller.post(f"{host.url}/unnamed", headers={"Origin": origin}) as answer:
+        assert await answer.text() == "ab"
+        assert "Access-Control-Allow-Origin" not in answer.headers
+
+
 async def test_without_cors_the_host_adds_nothing_and_options_is_a_method_like_any(
     caller: aiohttp.ClientSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -213,3 +258,19 @@ def test_the_start_lists_every_function_and_says_what_is_not_hosted(host: Runnin
     assert re.search(r"items +\[GET\] http://127\.0\.0\.1:\d+/v1/items/\{id\}", host.log())
     assert re.search(r"unnamed +\[POST\] http://127\.0\.0\.1:\d+/v1/unnamed", host.log())
     assert re.search(r"hourly +timerTrigger, not hosted locally", host.log())
+
+
+async def test_headers_that_do_not_arrive_in_time_end_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(front, "HEADERS_SECONDS", 0.1)
+    serving = front.Front({}, [], lambda _: Future(), Proxy(""), Cors())
+    reader, writer = await asyncio.open_connection("127.0.0.1", await serving.start(0))
+    try:
+        async with asyncio.timeout(60):
+            with suppress(ConnectionError):
+                writer.write(b"GET /api/any HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+                while not reader.at_eof():
+                    writer.write(b"a")
+                    await asyncio.sleep(0.01)
+    finally:
+        writer.close()
+        await serving.stop()

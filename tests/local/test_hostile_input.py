@@ -3,13 +3,15 @@
 import asyncio
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
+from http.client import HTTPConnection
 
 import aiohttp
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from local.proxy import LARGEST_BODY
 from tests.local.running_host import RunningHost, running_host
 from tests.local.small_apps import write_app
 
@@ -17,6 +19,11 @@ APP = """
 @app.route(route="read", methods=["POST"])
 async def read(req: Request) -> JSONResponse:
     return JSONResponse(len(await req.body()))
+
+
+@app.route(route="ignore", methods=["POST"])
+async def ignore(req: Request) -> JSONResponse:
+    return JSONResponse(None)
 
 
 @app.route(route="any/{*path}")
@@ -124,6 +131,27 @@ def test_odd_requests_get_a_status_and_the_host_goes_on(host: RunningHost, sent:
 def test_a_caller_may_hang_up_anywhere(host: RunningHost, sent: bytes) -> None:
     exchange(host, sent, hang_up=True)
     assert_alive(host)
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_body_that_is_too_large_is_a_413_that_the_caller_reads(host: RunningHost, *, declared: bool) -> None:
+    piece = bytes(1024 * 1024)
+    pieces = LARGEST_BODY // len(piece)
+    connection = HTTPConnection("127.0.0.1", host.port, timeout=WAIT_SECONDS)
+    headers = {"Content-Length": str((pieces + 9) * len(piece))} if declared else {}
+    body = (piece for _ in range(pieces + 9))
+    connection.request("POST", "/api/read", body, headers, encode_chunked=not declared)
+    with closing(connection), connection.getresponse() as answer:
+        assert (answer.status, answer.read()) == (413, b"The request's body is over 67,108,864 bytes.")
+    assert_alive(host)
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_sent(host: RunningHost) -> None:
+    for length, status in ((LARGEST_BODY, b"HTTP/1.1 200"), (LARGEST_BODY + 1, b"HTTP/1.1 413")):
+        with socket.create_connection(("127.0.0.1", host.port), timeout=WAIT_SECONDS) as caller:
+            headers = (b"Expect: 100-continue", b"Content-Length: %d" % length)
+            caller.sendall(request(b"POST /api/ignore HTTP/1.1", *headers))
+            assert caller.recv(len(status), socket.MSG_WAITALL) == status
 
 
 def test_an_invocation_whose_request_the_worker_refused_does_not_stay(host: RunningHost) -> None:

@@ -242,7 +242,9 @@ async def test_a_compressed_body_is_passed_on_as_it_is(host: RunningHost, caller
 
 async def test_a_function_can_refuse_a_body_before_the_caller_sends_it(host: RunningHost) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", host.port)
-    writer.write(b"POST /api/refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\nExpect: 100-continue\r\n\r\n")
+    writer.write(
+        b"POST /api/refuse HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\nExpect: 100-continue\r\n\r\n"
+    )
     try:
         async with asyncio.timeout(60):
             answer = await reader.readuntil(b"too large")
@@ -254,7 +256,7 @@ async def test_a_function_can_refuse_a_body_before_the_caller_sends_it(host: Run
 
 
 def test_a_function_can_refuse_a_body_that_is_on_its_way(host: RunningHost) -> None:
-    head = b"POST /api/refuse HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 10000000\r\n\r\n"
+    head = b"POST /api/refuse HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 10000000\r\n\r\n"
     with socket.create_connection(("127.0.0.1", host.port), timeout=60) as caller:
         caller.sendall(head + bytes(10_000_000))
         received = b""
@@ -341,10 +343,10 @@ async def test_fifty_streams_run_at_once(host: RunningHost) -> None:
 
 def test_a_caller_that_does_not_read_holds_up_the_function_and_then_gets_everything(host: RunningHost) -> None:
     with socket.create_connection(("127.0.0.1", host.port), timeout=60) as caller:
-        caller.sendall(b"GET /api/large/slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        caller.sendall(b"GET /api/large/slow HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         received = caller.recv(65536)
         for _ in range(100):  # the host goes on with others meanwhile
-            assert exchange(host, b"GET /api/is-open/slow HTTP/1.1\r\nHost: x\r\n").endswith(b"false")
+            assert exchange(host, b"GET /api/is-open/slow HTTP/1.1\r\nHost: localhost\r\n").endswith(b"false")
         parts = [received]
         while part := caller.recv(1 << 20):
             parts.append(part)
@@ -356,7 +358,7 @@ def test_a_caller_that_does_not_read_holds_up_the_function_and_then_gets_everyth
 
 @pytest.mark.parametrize("path", ["parts/http10", "synchronous"])
 def test_a_caller_of_http_1_0_gets_no_chunks(host: RunningHost, path: str) -> None:
-    opened = exchange(host, b"POST /api/open/http10 HTTP/1.1\r\nHost: x\r\n")
+    opened = exchange(host, b"POST /api/open/http10 HTTP/1.1\r\nHost: localhost\r\n")
     assert opened.startswith(b"HTTP/1.1 204 ")
     head, _, body = exchange(host, b"GET /api/%b HTTP/1.0\r\n" % path.encode()).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.0 200 ")
