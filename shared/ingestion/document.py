@@ -129,7 +129,7 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
     raise Unavailable("The document is changed again and again while it is indexed.")
 
 
-async def read_pages(document: LoadedDocument, target: Target) -> list[Page]:
+async def pages_of(document: LoadedDocument, target: Target) -> list[Page]:
     """Read the pages of a document that have text. Errors are those of `read_document`."""
     return await read_document(document.data, _suffix(document.name), target.recognition, target.sandbox)
 
@@ -175,7 +175,7 @@ async def _follow(name: str, document: StoredDocument | None, target: Target) ->
         known = (await target.index.fingerprints(name)).get(name, "")
         if has_same_content(known, new) and is_from(loaded.origin, known):
             return FileReport(name, Outcome.UNCHANGED)
-        return await index_document(loaded, await read_pages(loaded, target), new, target, keep=False)
+        return await index_document(loaded, await pages_of(loaded, target), new, target, keep=False)
     except UnreadableError as unreadable:
         await target.forget(name)
         return FileReport(name, Outcome.FAILED, str(unreadable))

@@ -17,7 +17,7 @@ from unicodedata import normalize
 from shared.documents import Rights, md5_of
 from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
-from shared.ingestion.document import LoadedDocument, Target, index_document, ingest_stored, read_pages
+from shared.ingestion.document import LoadedDocument, Target, index_document, ingest_stored, pages_of
 from shared.ingestion.fingerprints import Origin, has_same_content, is_from
 from shared.ingestion.folder import FoundFile, Listing, not_indexed, read_file
 from shared.reading import Page, UnreadableError
@@ -184,7 +184,7 @@ async def _read_file(found: FoundFile, known: str | None, target: Target, *, is_
     new = await asyncio.to_thread(target.fingerprint_of, document)
     if has_same_content(known, new):
         return _ReadFile(document, new, None, has_copy=copy is not None and copy.md5 in (None, version))
-    return _ReadFile(document, new, await read_pages(document, target), has_copy=False)
+    return _ReadFile(document, new, await pages_of(document, target), has_copy=False)
 
 
 async def _ingest_file(name: str, reading: asyncio.Task[_ReadFile], known: str | None, target: Target) -> FileReport:

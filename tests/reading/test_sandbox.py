@@ -1,5 +1,6 @@
 """Files are read in processes of their own: the same text, within limits, and nothing of the app's in reach."""
 
+import ast
 import asyncio
 import os
 import signal
@@ -276,6 +277,27 @@ async def test_no_secret_is_in_a_readers_environment() -> None:
     environment = await asyncio.to_thread(Path(f"/proc/{server()}/environ").read_text)
     assert "PYTHONPATH=" in environment
     assert {entry.partition("=")[0] for entry in environment.split("\0") if entry} <= {"PYTHONPATH", "LC_CTYPE"}
+
+
+IN_READERS = {"pypdfium2", "PIL", "mammoth", "bs4", "lxml", "zipfile", "xml", "chardet"}
+"""Modules that parse files of others."""
+PARSERS = {"markup.py", "pdf.py", "plain_text.py", "sandbox_server.py"}
+ENTRANCES = {"read_all_pages", "read_pages", "read_pdf", "render_pages", "read_docx", "read_html"}
+
+
+def test_no_parser_is_reached_but_through_a_reader() -> None:
+    for file in [*(ROOT / "shared").rglob("*.py"), *(ROOT / "local").rglob("*.py")]:
+        is_parser = file.parent.name == "reading" and file.name in PARSERS
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                modules, names = {alias.name for alias in node.names}, set[str]()
+            elif isinstance(node, ast.ImportFrom):
+                modules, names = {node.module or ""}, {alias.name for alias in node.names}
+            else:
+                continue
+            packages = {module.partition(".")[0] for module in modules}
+            assert is_parser or not packages & IN_READERS, file
+            assert is_parser or file.name == "readers.py" or not names & ENTRANCES, file
 
 
 RESTRICTED = """
