@@ -10,6 +10,7 @@ from shared import app
 from shared.chat_types import Caller
 from shared.errors import BadRequest, NotFound
 from shared.history import UNTITLED, HistoryStore, Mode, owner_of
+from shared.history.contents import MAX_CHATS
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.receiving import read_body
@@ -51,7 +52,7 @@ async def list_demo_chats(request: Request) -> Response:
         raise BadRequest(f"count: should be a number from 1 to {MAX_LISTED}.")
     query = request.query_params
     after = query.get("continuationToken") or query.get("continuation_token")  # the page; its server
-    chats = await history.conversations(owner_of(caller), Mode.STANDARD)
+    chats = await history.conversations(owner_of(caller), Mode.STANDARD, MAX_CHATS)  # other pages' chats are among them
     return json_response(demo_chats_json(chats, caller.oid or "", int(count), after))
 
 
