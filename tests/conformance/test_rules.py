@@ -65,6 +65,10 @@ CASES: list[Case] = [
     ("ai-chat-protocol", "POST chat", "an answer", "text", drop(*M, "content")),
     ("ai-chat-protocol", "POST chat", "an answer", "role", drop(*M, "role")),
     ("ai-chat-protocol", "POST chat", "an answer", "state", drop(0, "sessionState")),
+    ("ai-chat-protocol", "POST chat", "a first message", READS, status(500)),
+    ("ai-chat-protocol", "POST chat", "a first message", "conversation", put(0, "sessionState", to=None)),
+    ("ai-chat-protocol", "POST chat/stream", "a first message", READS, drop(1, "delta")),
+    ("ai-chat-protocol", "POST chat/stream", "a first message", "conversation", drop(0, "sessionState")),
     ("ai-chat-protocol", "POST chat bad", "a bad request", "status", status(200)),
     ("ai-chat-protocol", "POST chat bad", "a bad request", "error", put(0, "error", to="No messages.")),
     ("ai-chat-protocol", "POST chat bad", "a bad request", READS, raw(b"Bad request")),
@@ -267,6 +271,8 @@ CASES: list[Case] = [
             ("GET chat-history standard", "deleted", put(1, to=[{"id": "1"}])),
         )
     ),
+    ("chatui-history", "PUT chat-history/1", "the name of a chat", READS, status(500)),
+    ("chatui-history", "PUT chat-history/1", "the name of a chat", "named", put(0, "title", to="New Chat")),
     *(
         ("semantic-kernel-python", "POST chat", "an answer", rule, change)
         for rule, change in (
@@ -342,7 +348,7 @@ async def test_a_route_that_is_missing_is_not_offered() -> None:
 async def test_a_chat_is_deleted_again_whatever_goes_wrong() -> None:
     async with serving("chatui-history", {"PUT chat-history/1": status(500)}) as (backend, bodies):
         await run_client(NAMED["chatui-history"], backend, "")
-    assert len(bodies) == len(["POST", "PUT", "DELETE"])
+    assert len(bodies) == 2 * len(["POST", "PUT", "DELETE"])  # two chats
 
 
 async def test_the_web_component_sends_its_overrides_directly_in_the_context() -> None:

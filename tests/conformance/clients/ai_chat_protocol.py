@@ -61,6 +61,14 @@ async def _answer(backend: Backend, base: str) -> Shown:
     return read_answer(await backend.post(f"{base}chat", body, HEADERS))
 
 
+async def _first(backend: Backend, base: str) -> Shown:
+    return read_answer(await backend.post(f"{base}chat", {"messages": messages(backend)}, HEADERS))
+
+
+async def _first_stream(backend: Backend, base: str) -> Shown:
+    return read_stream(await backend.post(f"{base}chat/stream", {"messages": messages(backend)}, HEADERS))
+
+
 async def _stream(backend: Backend, base: str) -> Shown:
     body: Json = {"messages": messages(backend), "sessionState": STATE}
     reply = await backend.post(f"{base}chat/stream", body, HEADERS)
@@ -84,14 +92,23 @@ ERROR_OBJECT = Rule[Refused](
     lambda seen: is_text(at(seen.error, "code")) and is_text(at(seen.error, "message")),
 )
 
+CONVERSATION = Rule[Shown](
+    "conversation",
+    "A first message gets a session state: the sample page sends the newest message alone, with the state that it got "
+    "(Chat.tsx, sendMessage, in microsoft/ai-chat-protocol at 540122f of 2024-09-19).",
+    lambda shown: bool(shown.state),
+)
+
 AI_CHAT_PROTOCOL = Client(
     "ai-chat-protocol",
     "@microsoft/ai-chat-protocol",
     "ai-chat-2024-05-29",
     (
         Probe("chat", "an answer", _answer, (TEXT, ROLE, STATE_BACK)),
+        Probe("chat", "a first message", _first, (CONVERSATION,)),
         Probe("chat", "a bad request", _refused, (STATUS, ERROR_OBJECT)),
         Probe("chat/stream", "a stream", _stream, (TEXT, ROLE, STATE_BACK)),
+        Probe("chat/stream", "a first message", _first_stream, (CONVERSATION,)),
         Probe("chat/stream", "a bad request", _refused_stream, (STATUS, ERROR_OBJECT)),
     ),
 )

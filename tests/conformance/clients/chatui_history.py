@@ -9,6 +9,8 @@ from tests.conformance.reading import Breaks, Json, at, is_text
 from tests.conformance.rules import Client, Probe, Rule
 
 TITLE = "Conformance 👓"
+UNTITLED = "New Chat"
+"""The title that it gives every chat. Source: ChatContext.tsx, sendMessage, in microsoft/ai-developer at ac7a5e0."""
 MESSAGES: list[dict[str, Json]] = [
     {"id": "1", "role": "user", "content": "Are eye exams covered?", "timestamp": "02:15 PM"},
     {"id": "2", "role": "assistant", "content": "Yes. 👓", "timestamp": "02:16 PM", "agentIdentifier": "Benefits"},
@@ -61,6 +63,18 @@ async def _use(backend: Backend, base: str) -> Seen:
     _ok(await backend.request("DELETE", f"{path}/{chat}?mode=standard"))
     left = _read_list(await backend.request("GET", f"{path}?mode=standard"))
     return Seen(created, updated, listed, others, messages, left)
+
+
+async def _name(backend: Backend, base: str) -> Json:
+    """The entry of a chat as the client starts it, after its first messages."""
+    path = f"{base}chat-history"
+    chat = at(_read(await backend.post(path, {"mode": "standard", "title": UNTITLED})), "id")
+    if not is_text(chat):
+        raise Breaks("a new chat has no id")
+    try:
+        return _read(await backend.request("PUT", f"{path}/{chat}", {"messages": list[Json](MESSAGES)}))
+    finally:
+        await backend.request("DELETE", f"{path}/{chat}?mode=standard")
 
 
 def _ok(reply: Reply) -> Reply:
@@ -121,6 +135,18 @@ RULES = (
     Rule[Seen]("deleted", "A deleted chat is in no list.", lambda seen: not found(seen.left, at(seen.created, "id"))),
 )
 
+NAMED = Rule[Json](
+    "named",
+    "A chat that it started has a name of its own after its first messages: it shows what the server says.",
+    lambda entry: is_text(at(entry, "title")) and at(entry, "title") != UNTITLED,
+)
+
 CHATUI_HISTORY = Client(
-    "chatui-history", "ChatUI, history", "", (Probe("chat-history", "a chat from its start to its end", _use, RULES),)
+    "chatui-history",
+    "ChatUI, history",
+    "",
+    (
+        Probe("chat-history", "a chat from its start to its end", _use, RULES),
+        Probe("chat-history", "the name of a chat", _name, (NAMED,)),
+    ),
 )
