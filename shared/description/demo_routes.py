@@ -15,7 +15,7 @@ from shared.errors import (
     TooLarge,
     Unavailable,
 )
-from shared.wire.demo_page import MAX_LISTED, DemoChatBody
+from shared.wire.demo_page import MAX_DEMO_CHATS, DemoChatBody
 from shared.wire.table import NAMES
 
 _OBJECT: Schema = {"type": "object"}
@@ -68,7 +68,7 @@ def _parameter(name: str, place: str, schema: Schema, description: str) -> Schem
 
 _PAGES = [name for name, protocol in NAMES.items() if protocol.demo_page]
 _PROTOCOL = _parameter("protocol", "path", {"type": "string", "enum": _PAGES}, "A protocol that the page speaks.")
-_COUNT = _parameter("count", "query", {"type": "integer", "minimum": 1, "maximum": MAX_LISTED}, "How many chats.")
+_COUNT = _parameter("count", "query", {"type": "integer", "minimum": 1, "maximum": MAX_DEMO_CHATS}, "How many chats.")
 _AFTER = _parameter("continuationToken", "query", STRING, "The token of the list before.")
 _SETUP_ERRORS: tuple[ErrorType, ...] = (NotFound, InternalError, NotConfigured)
 _ERRORS: tuple[ErrorType, ...] = (*_SETUP_ERRORS, BadRequest, NotSignedIn, Unavailable, RateLimited)

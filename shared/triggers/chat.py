@@ -15,7 +15,7 @@ from shared import app
 from shared.chat_types import ChatRequest, Json, RequestContext
 from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
-from shared.errors import NotConfigured, SwitchboardError
+from shared.errors import ContentFiltered, NotConfigured, SwitchboardError
 from shared.events import Failed
 from shared.identity import access_of
 from shared.triggers.budget import admit, check_request, key_of
@@ -175,7 +175,8 @@ async def _whole(
 async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
     async with cancelled_on_disconnect(request, turn):
         failure = await turn.settled(FIRST_PIECE_TIMEOUT_SECONDS)
-    if failure and protocol.error_message is None:
+    in_stream = protocol.refuses_in_stream and failure and isinstance(failure.error, ContentFiltered)
+    if failure and protocol.error_message is None and not in_stream:
         raise failure.error
     lines = stream_bytes(protocol, asked, turn.batches(KEEP_ALIVE_SECONDS))
     return TurnResponse(lines, protocol.framing.content_type, turn)

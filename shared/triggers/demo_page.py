@@ -9,21 +9,29 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 from shared import app
 from shared.chat_types import Caller
 from shared.errors import BadRequest, NotFound
-from shared.history import UNTITLED, HistoryStore, Mode, owner_of
-from shared.history.contents import MAX_CHATS
+from shared.history import (
+    MAX_LISTED,
+    UNTITLED,
+    Conversation,
+    HistoryStore,
+    ListPosition,
+    Mode,
+    is_session_id,
+    owner_of,
+)
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.receiving import read_body
 from shared.wire.demo_page import (
     CHAT_EXAMPLE,
-    MAX_LISTED,
+    MAX_DEMO_CHATS,
     auth_setup_json,
     config_json,
     demo_chat_json,
     demo_chats_json,
     parse_demo_chat,
 )
-from shared.wire.history_body import HISTORY_BODY_LIMIT
+from shared.wire.history_body import HISTORY_BODY_LIMIT, read_page
 from shared.wire.request_body import JsonReader
 from shared.wire.table import require_demo_protocol
 
@@ -48,12 +56,13 @@ async def list_demo_chats(request: Request) -> Response:
     """`GET /{protocol}/chat_history/sessions`: the caller's chats that the page has kept, newest first."""
     history, caller = await _history(request)
     count = request.query_params.get("count", "10")
-    if not (len(count) <= 3 and count.isascii() and count.isdigit() and 1 <= int(count) <= MAX_LISTED):
-        raise BadRequest(f"count: should be a number from 1 to {MAX_LISTED}.")
+    if not (len(count) <= 3 and count.isascii() and count.isdigit() and 1 <= int(count) <= MAX_DEMO_CHATS):
+        raise BadRequest(f"count: should be a number from 1 to {MAX_DEMO_CHATS}.")
     query = request.query_params
-    after = query.get("continuationToken") or query.get("continuation_token")  # the page; its server
-    chats = await history.conversations(owner_of(caller), Mode.STANDARD, MAX_CHATS)  # other pages' chats are among them
-    return json_response(demo_chats_json(chats, caller.oid or "", int(count), after))
+    token = query.get("continuationToken") or query.get("continuation_token") or ""  # the page; its server
+    after = read_page({"cursor": token}).after
+    chats = await _kept_by_the_page(history, owner_of(caller), int(count) + 1, after)
+    return json_response(demo_chats_json(chats, caller.oid or "", int(count)))
 
 
 @answering
@@ -92,6 +101,20 @@ async def demo_not_offered(request: Request) -> Response:
     """Refuse what the demo's own server can do and this app does not: uploads by users, and speech."""
     _require_demo(request)
     raise NotFound("This app takes no uploads from its users and makes no speech, and /config tells the page so.")
+
+
+async def _kept_by_the_page(
+    history: HistoryStore, owner: str, count: int, after: ListPosition | None
+) -> list[Conversation]:
+    """List the first chats after a position that the demo's page has kept; those of other front ends are left out."""
+    found: list[Conversation] = []
+    while len(found) < count:
+        chats = await history.conversations(owner, Mode.STANDARD, MAX_LISTED, after)
+        found += [chat for chat in chats if is_session_id(chat.id)]
+        if len(chats) < MAX_LISTED:
+            break
+        after = ListPosition(chats[-1].last_updated, chats[-1].id)
+    return found[:count]
 
 
 def _require_demo(request: Request) -> None:

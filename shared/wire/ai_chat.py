@@ -47,7 +47,7 @@ def _state(request: ChatRequest) -> Record:
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
-    return answer_document(answer, _state(request))
+    return answer_document(request, answer, _state(request))
 
 
 AI_CHAT = Protocol(
@@ -58,8 +58,10 @@ AI_CHAT = Protocol(
     streams="`{delta, context, session_state}` as NDJSON, `application/json-lines`",
     parse=_parse,
     answer=_answer,
-    encoder=lambda request: DeltaEncoder(_state(request), error_record),
+    encoder=lambda request: DeltaEncoder(request, _state(request), error_record),
     framing=NDJSON,
     demo_page=True,
+    # The demo's page from f71bbdf4 (2024-08-13) to e7dda33d (2026-04-09) shows of an error's status only its number.
+    refuses_in_stream=True,
     shape=Shape(answer=AiChatAnswer, record=AiChatDelta, reads=AiChatExtras),
 )

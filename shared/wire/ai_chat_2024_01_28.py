@@ -1,13 +1,15 @@
 """`ai-chat-2024-01-28`, alias `rag-chat`: OpenAI-style `choices`, whole or streamed as the body says.
 
 Source: ai-chat-http-protocol-2024-01-28 and rag-chat-http-protocol, which agree. They put `context` beside `message` or
-`delta`; azure-search-openai-javascript's web component reads it inside: it is in both places.
+`delta`; azure-search-openai-javascript's web component reads it inside, with thoughts as HTML: it is in both places.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from html import escape
 from typing import Annotated, Literal, NotRequired, TypedDict, assert_never
 
+import msgspec
 from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
@@ -32,15 +34,17 @@ from shared.wire.context import (
     FilterOffsets,
     FilterResults,
     SessionState,
+    ShownContext,
     Usage,
     agent_context,
     answer_context,
     finished_context,
     retrieved_context,
+    takes_plain_images,
     thoughts_json,
     usage_json,
 )
-from shared.wire.framing import NDJSON
+from shared.wire.framing import NDJSON, encode_json
 from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape
 
 _CHUNK = "chat.completion.chunk"
@@ -53,7 +57,7 @@ class ChoiceMessage(TypedDict):
     function_call: None
     role: Literal["assistant"]
     tool_calls: None
-    context: Context
+    context: ShownContext
 
 
 class ChoiceDelta(TypedDict, total=False):
@@ -63,7 +67,7 @@ class ChoiceDelta(TypedDict, total=False):
     function_call: None
     role: Literal["assistant"]
     tool_calls: None
-    context: Context
+    context: ShownContext
 
 
 class Choice(TypedDict):
@@ -143,11 +147,12 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer, with the keys of the document's table."""
-    context, finished, completion = answer_context(answer), answer.finished, answer.completion
+    context = answer_context(answer, plain_images=takes_plain_images(request))
+    finished, completion = answer.finished, answer.completion
     prompt_filter = completion.prompt_filter_results or finished.prompt_filter_results
     total = answer.message.total_usage if answer.message else None
     message: Record = {"content": answer.text, "function_call": None, "role": "assistant", "tool_calls": None}
-    message["context"] = context
+    message["context"] = _shown(context)
     choice: Record = {
         "message": message,
         "finish_reason": finished.reason,
@@ -175,6 +180,7 @@ class _Encoder:
 
     def __init__(self, request: ChatRequest) -> None:
         self._state: Record = {"session_state": request.session_state}
+        self._plain_images = takes_plain_images(request)
         self._data_points: tuple[DataPoint, ...] = ()
         self._thoughts: tuple[Thought, ...] = ()
         self._turn = CompletionStarted("", 0, "")
@@ -187,7 +193,9 @@ class _Encoder:
                 return (self._chunk({"delta": {"content": event.text}}),)
             case Retrieved():
                 self._thoughts = event.thoughts
-                context = retrieved_context(event.data_points, event.thoughts, event.images)
+                context = retrieved_context(
+                    event.data_points, event.thoughts, event.images, plain_images=self._plain_images
+                )
                 return (self._with_context(context, self._state),)
             case CompletionStarted():
                 self._turn = event
@@ -242,7 +250,7 @@ class _Encoder:
         yield _error(event.error, event.invocation_id)
 
     def _with_context(self, context: Record, more: Record | None = None) -> Record:
-        delta: Record = {"role": "assistant", "context": context}
+        delta: Record = {"role": "assistant", "context": _shown(context)}
         return self._chunk({"delta": delta, "context": context, **(more or {})})
 
     def _chunk(self, choice: Record) -> Record:
@@ -256,6 +264,32 @@ def _completion(started: CompletionStarted) -> Record:
         "model": started.model,
         "system_fingerprint": started.system_fingerprint,
     }
+
+
+def _shown(context: Record) -> Record:
+    """The context as the web component puts it into its page: its thoughts are one HTML text.
+
+    Source: azure-search-openai-javascript 6b50475 (2025-10-03), packages/search/src/plugins/schemas.ts, `thoughts`;
+    packages/chat-component/src/components/chat-debug-thought-process.ts.
+    """
+    thoughts = context.get("thoughts")
+    return context | {"thoughts": "".join(map(_thought_html, thoughts))} if isinstance(thoughts, list) else context
+
+
+def _thought_html(thought: Json) -> str:
+    """One thought; all of it is escaped, since it has words of the user and of documents."""
+    match thought:
+        case {"title": str(title), "description": said}:
+            text = (
+                said
+                if isinstance(said, str)
+                else msgspec.json.format(encode_json(said)).decode()
+                if said is not None
+                else ""
+            )
+            return f'<b>{escape(title)}</b><div style="white-space: pre-wrap">{escape(text)}</div><br>'
+        case _:
+            return ""
 
 
 def _filter_results(key: str, results: Json) -> Record:

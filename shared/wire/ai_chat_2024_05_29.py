@@ -63,7 +63,7 @@ def _state(request: ChatRequest) -> Record:
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
-    return answer_document(answer, _state(request))
+    return answer_document(request, answer, _state(request))
 
 
 def _error(error: SwitchboardError, invocation_id: str) -> Record:
@@ -78,7 +78,7 @@ AI_CHAT_2024_05_29 = Protocol(
     streams="`{delta, context, sessionState}` as JSON Lines, `application/jsonl`",
     parse=_parse,
     answer=_answer,
-    encoder=lambda request: DeltaEncoder(_state(request), _error),
+    encoder=lambda request: DeltaEncoder(request, _state(request), _error),
     error=_error,
     framing=JSON_LINES,
     shape=Shape(

@@ -54,7 +54,7 @@ class TextRecord(TypedDict):
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
-    document = answer_document(answer, {"session_state": request.session_state})
+    document = answer_document(request, answer, {})
     return {"output_text": answer.text, "context": document["context"], "session_state": request.session_state}
 
 
@@ -66,7 +66,7 @@ class _Encoder:
 
     def __init__(self, request: ChatRequest) -> None:
         self._state = request.session_state
-        self._inner = DeltaEncoder({}, error_record)
+        self._inner = DeltaEncoder(request, {}, error_record)
 
     def encode(self, event: ChatEvent) -> Iterable[Record]:
         """The records of one event."""
@@ -92,6 +92,7 @@ AI_CHAT_2026_04 = replace(
     "NDJSON, `application/json-lines`",
     answer=_answer,
     encoder=_Encoder,
+    refuses_in_stream=False,  # this page shows the error's sentence
     framing=replace(NDJSON, keep_alive=b'{"type":"response.context","context":{}}\n'),
     shape=Shape(answer=AiChat202604Answer, record=ContextRecord | TextRecord, reads=AiChat202604Extras),
 )

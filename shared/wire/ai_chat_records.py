@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypedDict, assert_never
 
 from pydantic import Field
 
-from shared.chat_types import Json
+from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
 from shared.errors import ContentFiltered, SwitchboardError
 from shared.events import (
@@ -30,6 +30,7 @@ from shared.wire.context import (
     filtered_context,
     finished_context,
     retrieved_context,
+    takes_plain_images,
     thoughts_json,
     usage_json,
 )
@@ -53,9 +54,10 @@ class TextPiece(TypedDict, total=False):
 type ErrorRecord = Callable[[SwitchboardError, str], Record]
 
 
-def answer_document(answer: Answer, state: Record) -> Record:
+def answer_document(request: ChatRequest, answer: Answer, state: Record) -> Record:
     """A whole answer as `{message, context}` and the session state."""
-    context = answer_context(answer) | _end(answer.completion, answer.finished)
+    context = answer_context(answer, plain_images=takes_plain_images(request))
+    context |= _end(answer.completion, answer.finished)
     if answer.message and answer.message.total_usage:
         context["total_usage"] = usage_json(answer.message.total_usage)
     return {"message": {"role": "assistant", "content": answer.text}, "context": context, **state}
@@ -69,7 +71,8 @@ class DeltaEncoder:
     have a last record of their own. Some clients take a record with sources for nothing else: a text never has any.
     """
 
-    def __init__(self, state: Record, error: ErrorRecord) -> None:
+    def __init__(self, request: ChatRequest, state: Record, error: ErrorRecord) -> None:
+        self._plain_images = takes_plain_images(request)
         self._state = state
         self._error = error
         self._data_points: tuple[DataPoint, ...] = ()
@@ -84,7 +87,9 @@ class DeltaEncoder:
                 return ({"delta": {"content": event.text}},)
             case Retrieved():
                 self._thoughts = event.thoughts
-                context = retrieved_context(event.data_points, event.thoughts, event.images)
+                context = retrieved_context(
+                    event.data_points, event.thoughts, event.images, plain_images=self._plain_images
+                )
                 return ({"delta": {"role": "assistant"}, "context": context, **self._state},)
             case CompletionStarted():
                 self._turn = event

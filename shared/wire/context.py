@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from pydantic import Field
 
 from shared import events
-from shared.chat_types import Json
+from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.events import AgentMessage, DataPoint, Finished
 
@@ -33,7 +33,7 @@ class DataPoints(TypedDict):
 
     text: list[Annotated[str, Field(description="A source, as 'sourcepage: text'.")]]
     citations: list[Annotated[str, Field(description="A source's name, as the answer cites it.")]]
-    images: NotRequired[list[SourceImage]]
+    images: NotRequired[list[SourceImage | Annotated[str, Field(description="The image, as a data URL.")]]]
 
 
 class Thought(TypedDict):
@@ -52,18 +52,17 @@ class Usage(TypedDict):
     total_tokens: int
 
 
-class RetrievedContext(TypedDict, total=False):
-    """The part of the context that protocols with metadata of their own use too."""
+class _Sources(TypedDict, total=False):
+    """The context without its thoughts and the end of the answer."""
 
     data_points: DataPoints
-    thoughts: list[Thought]
     followup_questions: Annotated[list[str], Field(description="What to ask next, if the request asks for it.")]
     agent: Annotated[str, Field(description="In a team's answer: the agent whose message this is.")]
     error: ErrorCode
 
 
-class Context(RetrievedContext, total=False):
-    """Where the answer comes from. In a stream its keys come in several records; a later one replaces an earlier."""
+class _End(TypedDict, total=False):
+    """How the answer ended."""
 
     finish_reason: Annotated[str, Field(description="Why the answer ended: stop, length or content_filter.")]
     model: Annotated[str, Field(description="The model that answered.")]
@@ -74,8 +73,37 @@ class Context(RetrievedContext, total=False):
     content_filter_offsets: FilterOffsets
 
 
+class RetrievedContext(_Sources, total=False):
+    """The part of the context that protocols with metadata of their own use too."""
+
+    thoughts: list[Thought]
+
+
+class Context(RetrievedContext, _End, total=False):
+    """Where the answer comes from. In a stream its keys come in several records; a later one replaces an earlier."""
+
+
+class ShownContext(_Sources, _End, total=False):
+    """The same, with the thoughts as HTML, which the web component puts into its page."""
+
+    thoughts: Annotated[str, Field(description="The steps on the way to the answer, as HTML.")]
+
+
+def takes_plain_images(request: ChatRequest) -> bool:
+    """Whether the client shows images of sources as plain URLs, and not as objects.
+
+    The front end of azure-search-openai-demo does since f2007b27 (2025-08-29), which replaced `use_gpt4v` by
+    `send_image_sources` (app/frontend/src/components/SupportingContent/SupportingContent.tsx).
+    """
+    return request.overrides.use_gpt4v is None
+
+
 def retrieved_context(
-    data_points: Sequence[DataPoint], thoughts: Iterable[events.Thought], images: Sequence[events.SourceImage] = ()
+    data_points: Sequence[DataPoint],
+    thoughts: Iterable[events.Thought],
+    images: Sequence[events.SourceImage] = (),
+    *,
+    plain_images: bool = False,
 ) -> dict[str, Json]:
     """Make the part of the context about sources: `data_points`, with `images` if the model got some, and `thoughts`.
 
@@ -84,13 +112,14 @@ def retrieved_context(
     citations = dict.fromkeys(point.sourcepage for point in data_points)
     points: dict[str, Json] = {"text": [point.line for point in data_points], "citations": list[Json](citations)}
     if images:
-        points["images"] = [{"detail": "auto", "url": shown.image.data_url} for shown in images]
+        urls = [shown.image.data_url for shown in images]
+        points["images"] = list[Json](urls) if plain_images else [{"detail": "auto", "url": url} for url in urls]
     return {"data_points": points, "thoughts": thoughts_json(thoughts)}
 
 
-def answer_context(answer: Answer) -> dict[str, Json]:
+def answer_context(answer: Answer, *, plain_images: bool = False) -> dict[str, Json]:
     """Make the context of a whole answer, with `followup_questions` if requested, and the agent in a team's answer."""
-    context = retrieved_context(answer.data_points, answer.thoughts, answer.images)
+    context = retrieved_context(answer.data_points, answer.thoughts, answer.images, plain_images=plain_images)
     if answer.message:
         context |= agent_context(answer.message)
     if answer.finished.followup_questions is not None:

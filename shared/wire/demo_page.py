@@ -13,15 +13,16 @@ from pydantic import FailFast, Field
 
 from shared.chat_types import Json, Role
 from shared.errors import BadRequest
-from shared.history import NO_CONTEXT, SESSION_ID_PATTERN, Conversation, StoredMessage, is_session_id
+from shared.history import NO_CONTEXT, SESSION_ID_PATTERN, Conversation, StoredMessage
 from shared.settings import Settings
 from shared.wire.framing import encode_json
+from shared.wire.history_body import cursor_after
 from shared.wire.request_body import BodyModel
 
 MAX_ANSWERS = 500
 """Questions with their answers in one chat."""
-MAX_LISTED = 100
-"""Chats in one page of the list."""
+MAX_DEMO_CHATS = 100
+"""Chats in one page of the list of the demo's page."""
 CHAT_EXAMPLE = '{"id": "…", "answers": [["…", {"output_text": "…", "context": {…}}]]}'
 
 
@@ -130,19 +131,15 @@ def _text_of(answer: object) -> str | None:
             return None
 
 
-def demo_chats_json(chats: Sequence[Conversation], owner: str, count: int, after: str | None) -> dict[str, Json]:
-    """Make a page of the list of chats, newest first; only those that the demo's page has kept.
+def demo_chats_json(chats: Sequence[Conversation], owner: str, count: int) -> dict[str, Json]:
+    """Make a page of the list of chats.
 
     Args:
-        chats: All of the owner's.
+        chats: Those of the page, newest first, and one more if there are more.
         owner: The user's object id, or empty.
         count: How many the page asks for.
-        after: `continuation_token` of the page before, which is the id of its last chat.
     """
-    kept = [chat for chat in chats if is_session_id(chat.id)]
-    start = next((index + 1 for index, chat in enumerate(kept) if chat.id == after), len(kept)) if after else 0
-    listed = kept[start : start + count]
-    more = start + count < len(kept)
+    listed = chats[:count]
     return {
         "sessions": [
             {
@@ -153,7 +150,7 @@ def demo_chats_json(chats: Sequence[Conversation], owner: str, count: int, after
             }
             for chat in listed
         ],
-        "continuation_token": listed[-1].id if more else None,
+        "continuation_token": cursor_after(listed[-1]) if len(chats) > count else None,
     }
 
 

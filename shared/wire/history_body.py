@@ -90,9 +90,14 @@ class Page:
         Args:
             last: The last chat of this page.
         """
-        microseconds = (last.last_updated - _EPOCH) // timedelta(microseconds=1)
-        query = {"mode": self.mode, "limit": self.limit, "cursor": f"{microseconds}-{last.id}"}
+        query = {"mode": self.mode, "limit": self.limit, "cursor": cursor_after(last)}
         return "?" + urlencode({name: value for name, value in query.items() if value is not None})
+
+
+def cursor_after(last: Conversation) -> str:
+    """Make the text that says where the page after this chat begins; `read_page` reads it."""
+    microseconds = (last.last_updated - _EPOCH) // timedelta(microseconds=1)
+    return f"{microseconds}-{last.id}"
 
 
 def read_page(query: Mapping[str, str]) -> Page:

@@ -101,6 +101,8 @@ class Protocol:
     """Other names in routes."""
     demo_page: bool = False
     """Whether azure-search-openai-demo's web page speaks it, and finds its further routes below the protocol's name."""
+    refuses_in_stream: bool = False
+    """Whether a stream whose question is refused has status 200 and the error as its only record."""
     takes_files: bool = False
     """Whether requests can contain files, as a multipart form."""
     keeps_chats: bool = False

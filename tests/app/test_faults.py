@@ -80,15 +80,28 @@ async def test_a_question_of_the_longest_length_is_answered(built_in: RunningHos
 
 
 @pytest.mark.parametrize(
+    ("path", "status"), [("/chat", 400), ("/chat/stream", 200), ("/ai-chat-2026-04/chat/stream", 400)]
+)
+async def test_a_refusal_has_the_status_with_which_its_client_shows_the_sentence(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, path: str, status: int
+) -> None:
+    openai.fail(400, code="content_filter")
+    async with http.post(app.url + path, json=body()) as response:
+        last = (await response.text()).strip().split("\n")[-1]
+    assert response.status == status
+    assert "content filter" in json.loads(last)["error"].lower()
+
+
+@pytest.mark.parametrize(
     ("status", "headers", "code", "expected"),
     [
         (429, {"Retry-After": "47"}, None, 429),
-        (400, {}, "content_filter", 400),
+        (400, {}, "context_length_exceeded", 400),
         (401, {}, "invalid_api_key", 503),
         (404, {}, "model_not_found", 503),
     ],
 )
-@pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
+@pytest.mark.parametrize("path", ["/chat", "/chat/stream", "/ai-chat-2026-04/chat/stream"])
 async def test_a_services_fault_before_the_answer_keeps_its_status(
     app: RunningHost,
     openai: OpenAIStandIn,

@@ -129,6 +129,19 @@ async def test_the_images_that_the_model_is_shown_come_with_the_answer_in_every_
         assert len(context["data_points"]["text"]) > len(urls)
 
 
+@pytest.mark.parametrize("protocol", ["ai-chat", "ai-chat-2026-04"])
+@pytest.mark.parametrize("path", ["chat", "chat/stream"])
+async def test_a_page_that_asks_for_images_by_their_newer_name_gets_plain_addresses(
+    host: RunningHost, http: aiohttp.ClientSession, openai: OpenAIStandIn, protocol: str, path: str
+) -> None:
+    sent = {**NEWEST, "send_image_sources": True}
+    async with http.post(f"{host.url}/{protocol}/{path}", json=body(QUESTION, context={"overrides": sent})) as response:
+        context = json.loads((await response.text()).split("\n")[0])["context"]
+    urls = [part["image_url"]["url"] for part in shown(openai) if part["type"] == "image_url"]
+    assert urls
+    assert context["data_points"]["images"] == urls
+
+
 async def test_each_image_follows_its_name_and_is_the_page(
     host: RunningHost, http: aiohttp.ClientSession, openai: OpenAIStandIn
 ) -> None:

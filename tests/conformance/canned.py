@@ -14,10 +14,12 @@ from tests.conformance.clients.chatui_history import MESSAGES, TITLE
 from tests.conformance.reading import Json, at
 
 JSON, LINES, SSE = "json", "lines", "sse"
-CONTEXT: Json = {
+CONTEXT: dict[str, Json] = {
     "data_points": {"text": ["plan.pdf#page=3: Eye exams are covered."], "citations": ["plan.pdf#page=3"]},
     "thoughts": [{"title": "Results", "description": ["a", "b"], "props": None}],
 }
+INSIDE: Json = {**CONTEXT, "thoughts": "<b>Results</b>"}
+"""The context inside a message."""
 TEXT = "Eye exams are covered. [plan.pdf#page=3]"
 FIRST: Json = {"overrides": {}}
 """The context of the request whose answer begins a chat."""
@@ -55,8 +57,9 @@ class Canned:
 def _delta(choice: bool, delta: dict[str, Json], **more: Json) -> Json:
     if not choice:
         return {"delta": delta, **more}
-    context: dict[str, Json] = {"context": more["context"]} if "context" in more else {}
-    inside: Json = delta | context
+    inside: Json = delta | (
+        {"context": INSIDE if more["context"] == CONTEXT else more["context"]} if "context" in more else {}
+    )
     return {"choices": [{"index": 0, "finish_reason": None, "delta": inside, **more}]}
 
 
@@ -106,7 +109,7 @@ def _answer(state_key: str) -> Canned:
 
 
 def _choice() -> Canned:
-    message: Json = {"role": "assistant", "content": TEXT, "context": CONTEXT}
+    message: Json = {"role": "assistant", "content": TEXT, "context": INSIDE}
     return Canned([{"choices": [{"message": message, "context": CONTEXT, "session_state": STATE}]}])
 
 

@@ -103,6 +103,7 @@ CASES: list[Case] = [
         for asked, title in (("POST chat", "an answer"), ("POST chat/stream", "a stream"))
         for rule, change in (
             ("data points", put(0, "context", "data_points", "text", to="plan.pdf")),
+            ("images", put(0, "context", "data_points", "images", to=[{"detail": "auto", "url": "data:"}])),
             ("thoughts", put(0, "context", "thoughts", to=BAD_THOUGHTS)),
             ("citations", put(0, "context", "data_points", "text", 0, to="other.pdf: Nothing.")),
             ("links", drop(0, "context", "data_points", "citations")),
@@ -190,6 +191,14 @@ CASES: list[Case] = [
         "a question",
         "overrides",
         put(*C, "message", "context", "data_points", "text", to=["a", "b"]),
+    ),
+    *(
+        ("chat-component", asked, title, "thoughts", put(*C, where, "context", "thoughts", to=[]))
+        for asked, title, where in (
+            ("POST chat", "an answer", "message"),
+            ("POST ask", "a question", "message"),
+            ("POST chat stream", "a stream", "delta"),
+        )
     ),
     ("chat-component", "POST chat bad", "a bad request", "status", status(200)),
     ("chat-component", "POST chat bad", "a bad request", READS, raw(b"Bad request")),

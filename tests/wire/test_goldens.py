@@ -3,9 +3,11 @@
 `make goldens` writes them anew, for a review of what changed, with those of a protocol that is new in the table.
 """
 
+import re
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jsonschema_rs
 import msgspec
@@ -16,12 +18,13 @@ from shared.core.fold import fold
 from shared.description.openapi import build_openapi
 from shared.description.schemas import prefix_of
 from shared.errors import SwitchboardError
-from shared.events import ChatEvent
+from shared.events import ChatEvent, Thought
+from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 from tests.description.schemas import closed
-from tests.wire.scenarios import SCENARIOS, TEAM_SCENARIOS
+from tests.wire.scenarios import RETRIEVED, SCENARIOS, TEAM_SCENARIOS
 
 GOLDENS = Path(__file__).parent / "goldens"
 ALL_SCENARIOS = SCENARIOS | TEAM_SCENARIOS
@@ -97,3 +100,14 @@ def test_the_bytes_are_of_the_types_that_the_openapi_document_is_made_of(name: s
     assert not problems(schema, document)
     for record in records_of(golden.with_suffix(".jsonl").read_bytes()):
         assert not problems(f"{kind}Record", record)
+
+
+def test_the_thoughts_that_the_web_component_puts_into_its_page_are_escaped() -> None:
+    thought = Thought("<b>Query</b>", [{"content": '<img src="x" onerror="steal()">'}])
+    [record] = AI_CHAT_2024_01_28.encoder(REQUEST).encode(replace(RETRIEVED, thoughts=(thought, Thought("Two", "<i>"))))
+    [choice] = cast("list[dict[str, Any]]", record["choices"])
+    shown = choice["delta"]["context"]["thoughts"]
+    assert "&lt;b&gt;Query&lt;/b&gt;" in shown
+    assert "&lt;img src=" in shown
+    assert re.findall(r"<\w+", shown) == ["<b", "<div", "<br"] * 2
+    assert [said["title"] for said in choice["context"]["thoughts"]] == ["<b>Query</b>", "Two"]

@@ -34,7 +34,7 @@ def read_deltas(records: list[Any]) -> Read:
 
 def read_choices(records: list[Any]) -> Read:
     """As the older front ends and the web component do."""
-    message: Read = {"content": "", "function_call": None, "role": "assistant", "tool_calls": None}
+    message: Read = {"content": "", "function_call": None, "role": "assistant", "tool_calls": None, "context": {}}
     choice: Read = {"message": message, "context": {}}
     answer: Read = {"choices": [choice], "usage": None}
     for record in records:
@@ -42,12 +42,14 @@ def read_choices(records: list[Any]) -> Read:
             return record
         (chunk,) = record.pop("choices")
         message["content"] += chunk["delta"].get("content") or ""
-        assert chunk["delta"].get("context") == chunk.get("context")
-        choice["context"] |= chunk.pop("context", {})
+        inside, beside = chunk["delta"].get("context", {}), chunk.pop("context", {})
+        assert inside == beside | {key: inside[key] for key in ("thoughts",) if key in beside}
+        message["context"] |= inside
+        choice["context"] |= beside
         del chunk["delta"]
         choice |= {key: value for key, value in without_place(chunk).items() if value is not None}
         answer |= record | {"object": "chat.completion"}
-    return {**answer, "choices": [{**choice, "message": message | {"context": choice["context"]}}]}
+    return {**answer, "choices": [{**choice, "message": message}]}
 
 
 def read_csharp(records: list[Any]) -> Read:

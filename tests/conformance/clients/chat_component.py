@@ -2,7 +2,8 @@
 
 It sends the overrides directly in `context`. From a stream it parses each HTTP chunk on its own, so a line must not be
 split between two; a line that has data points is taken for its context only. What it does with numbered lists and
-citations in the text is its own affair.
+citations in the text is its own affair. Read at 6b50475 (2025-10-03) in packages/chat-component/src: types.d.ts,
+core/parser/index.ts, utils/index.ts, and components/chat-debug-thought-process.ts, which shows the thoughts.
 """
 
 from tests.conformance.backend import Backend, Reply
@@ -82,10 +83,14 @@ async def _cited(backend: Backend, base: str) -> Reply:
 
 CONTEXT_INSIDE = Rule[Shown](
     "context inside",
-    "context is inside message or delta, with data_points.text and thoughts as lists.",
-    lambda shown: (
-        are_texts(at(shown.context, "data_points", "text")) and isinstance(at(shown.context, "thoughts"), list)
-    ),
+    "context is inside message or delta, with data_points.text as a list of texts.",
+    lambda shown: are_texts(at(shown.context, "data_points", "text")),
+)
+THOUGHTS_AS_TEXT = Rule[Shown](
+    "thoughts",
+    "thoughts beside the data points are one text, which goes into the page as HTML: anything else throws when the"
+    " light bulb or a citation is clicked.",
+    lambda shown: is_text(at(shown.context, "thoughts")),
 )
 TOP = Rule[Shown](
     "overrides",
@@ -100,7 +105,7 @@ ERROR_LINE = Rule[Refused](
     "The line with 'error' has 'message', a text, and 'statusCode', a number.",
     lambda seen: is_text(at(seen.error, "message")) and isinstance(at(seen.error, "statusCode"), int),
 )
-RULES = (TEXT, CONTEXT_INSIDE, TOP)
+RULES = (TEXT, CONTEXT_INSIDE, THOUGHTS_AS_TEXT, TOP)
 
 CHAT_COMPONENT = Client(
     "chat-component",

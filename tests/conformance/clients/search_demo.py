@@ -27,7 +27,7 @@ from tests.conformance.shown import (
     refused,
 )
 
-OVERRIDES: Json = {
+OVERRIDES: dict[str, Json] = {
     "top": 3,
     "temperature": 0.3,
     "retrieval_mode": "text",

@@ -8,8 +8,8 @@ but an error. Read in app/frontend/src/pages/chat/Chat.tsx at 8e2eea9b (2026-06-
 from tests.conformance.backend import Backend, Reply
 from tests.conformance.clients.search_demo import DOCUMENT, LINKS, OVERRIDES, cited_document
 from tests.conformance.clients.search_demo_page import PAGE_PROBES
-from tests.conformance.reading import Breaks, Json, at, ndjson, of, truthy
-from tests.conformance.rules import Client, Probe
+from tests.conformance.reading import Breaks, Json, are_texts, at, ndjson, of, truthy
+from tests.conformance.rules import Client, Probe, Rule
 from tests.conformance.shown import (
     CITATIONS,
     DATA_POINTS,
@@ -28,7 +28,12 @@ from tests.conformance.shown import (
     refused,
 )
 
-RULES = (TEXT, DATA_POINTS, THOUGHTS, FOLLOWUPS, CITATIONS, STATE_BACK, LINKS)
+IMAGES = Rule[Shown](
+    "images",
+    "Images of sources are texts, each the address of an image (components/SupportingContent/SupportingContent.tsx).",
+    lambda shown: (images := at(shown.context, "data_points", "images")) is None or are_texts(images),
+)
+RULES = (IMAGES, TEXT, DATA_POINTS, THOUGHTS, FOLLOWUPS, CITATIONS, STATE_BACK, LINKS)
 
 
 def read_answer(reply: Reply) -> Shown:
@@ -66,7 +71,11 @@ def _merged(context: dict[str, Json], more: Json) -> dict[str, Json]:
 
 
 def _body(backend: Backend) -> Json:
-    return {"messages": messages(backend), "context": {"overrides": OVERRIDES}, "session_state": STATE}
+    return {
+        "messages": messages(backend),
+        "context": {"overrides": {**OVERRIDES, "send_image_sources": True}},
+        "session_state": STATE,
+    }
 
 
 async def _answer(backend: Backend, base: str) -> Shown:
