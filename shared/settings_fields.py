@@ -62,6 +62,11 @@ class SettingsFields(BaseModel):
         description="How `semantic-kernel` tells that a turn failed or was refused: `message`, as a message of the "
         "assistant with status 200, since ChatUI shows nothing else; `status`, as an error with its status.",
     )
+    citation_links: _Url | None = Field(
+        default=None,
+        description="URL of the app's documents, such as `https://contoso.azurewebsites.net/api/content`: citations in "
+        "`semantic-kernel` become Markdown links to them, which ChatUI shows. Absent: citations stay `[name]`.",
+    )
     chat_vision: bool = Field(
         default=True,
         description="Whether the model sees images. False: requests with images are refused with a sentence.",

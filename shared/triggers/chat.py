@@ -13,6 +13,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
 from shared.chat_types import ChatRequest, Json, RequestContext
+from shared.core.citation_links import linked, without_links
 from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import ContentFiltered, NotConfigured, SwitchboardError
@@ -135,7 +136,11 @@ async def _start_turn(
                 has_session_state=with_files.has_session_state,
                 conversation_id=with_files.conversation_id,
             )
+        base = settings.citation_links.rstrip("/") if settings.citation_links and protocol.links_citations else None
+        if base:
+            with_files = without_links(with_files, base)
         events = service.team_turn(with_files, context) if team else service.turn(with_files, context)
+        events = linked(events, base) if base else events
         turn = RunningTurn(events, context)
         turn.when_ended(held.pop_all().close)
     return protocol, asked, turn

@@ -111,6 +111,8 @@ class Protocol:
     """Whether its client gives up on a whole answer after 30 seconds."""
     error_message: Callable[[ChatRequest, Failed], Record] | None = None
     """Turns a failed turn into a message like an answer, for a client that shows no error; None: it is an error."""
+    links_citations: bool = False
+    """Whether citations become links where `CITATION_LINKS` is set: its clients make none by themselves."""
     user_agent: str | None = None
     """The beginning of its client's name in `User-Agent`, which selects the protocol on a route that names none."""
 

@@ -273,6 +273,7 @@ SEMANTIC_KERNEL = Protocol(
     encoder=_Encoder,
     framing=SSE,
     waits_briefly=True,
+    links_citations=True,
     error_message=_error_message,
     shape=Shape(
         answer=list[SemanticKernelMessage],

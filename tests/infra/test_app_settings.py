@@ -32,6 +32,7 @@ DEFAULT_IS_RIGHT = {
     "CHAT_MAX_PROMPT_TOKENS": "moreSettings",
     "CHAT_AGENT": "moreSettings",
     "AGENTS_FILE": "the sample team is deployed; moreSettings",
+    "CITATION_LINKS": "only for ChatUI, and the app's URL is known after its first deployment",
     "SEMANTIC_KERNEL_ERRORS": "ChatUI needs the default",
     "AGENTS_DEADLINE_SECONDS": "ChatUI's limit is the same everywhere",
     "RAI_ENDPOINT": "Content Safety is deployed; an RAI service is not ours to deploy, moreSettings",

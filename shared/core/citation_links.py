@@ -1,0 +1,72 @@
+"""Makes Markdown links of citations, for clients that show an answer's Markdown and know nothing of its sources.
+
+`[plan.pdf#page=3]` becomes `[plan.pdf#page=3](https://…/content/plan.pdf#page=3)`, if it is a source of the answer. The
+history and traces have the citations as they were, and a link that a client sends back becomes a citation again.
+"""
+
+import re
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from dataclasses import replace
+from urllib.parse import quote
+
+from shared.chat_types import ChatRequest, Message
+from shared.events import AgentMessage, ChatEvent, DataPoint, Retrieved, TextDelta
+
+_CITATION = re.compile(r"\[([^\[\]\n]{1,300})\](?!\()")
+_UNDECIDED = re.compile(r"\[[^\[\]\n]{0,300}\]?\Z")
+"""The end of the text so far, if more text could make it a citation or a link."""
+_PAGE = re.compile(r"#page=\d+\Z")
+
+
+async def linked(events: AsyncGenerator[ChatEvent], base: str) -> AsyncGenerator[ChatEvent]:
+    """Pass on a turn's events, with links in their texts.
+
+    Args:
+        events: The events of a turn.
+        base: URL of the documents, without a slash at its end.
+    """
+    known: dict[str, str] = {}
+    held = ""
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, TextDelta):
+                text = held + event.text
+                undecided = _UNDECIDED.search(text)
+                cut = undecided.start() if undecided else len(text)
+                held = text[cut:]
+                if cut:
+                    yield TextDelta(_with_links(text[:cut], known))
+                continue
+            if held:
+                yield TextDelta(_with_links(held, known))
+                held = ""
+            if isinstance(event, Retrieved):
+                known |= _links(event.data_points, base)
+            if isinstance(event, AgentMessage):
+                event = replace(event, text=_with_links(event.text, _links(event.data_points, base)))  # noqa: PLW2901
+            yield event
+
+
+def without_links(request: ChatRequest, base: str) -> ChatRequest:
+    """Make citations of the links that a client sends back, so that the model sees what it wrote."""
+    link = re.compile(rf"\]\({re.escape(base)}/[^()\s]{{1,1000}}\)")
+
+    def plain(message: Message) -> Message:
+        return replace(message, content=link.sub("]", message.content)) if base in message.content else message
+
+    return replace(request, messages=tuple(map(plain, request.messages)))
+
+
+def _links(sources: Iterable[DataPoint], base: str) -> dict[str, str]:
+    return {source.sourcepage: f"{base}/{_path(source.sourcepage)}" for source in sources}
+
+
+def _path(sourcepage: str) -> str:
+    page = _PAGE.search(sourcepage)
+    name = sourcepage[: page.start()] if page else sourcepage
+    return quote(name) + (page[0] if page else "")
+
+
+def _with_links(text: str, known: dict[str, str]) -> str:
+    return _CITATION.sub(lambda cited: f"{cited[0]}({link})" if (link := known.get(cited[1])) else cited[0], text)
