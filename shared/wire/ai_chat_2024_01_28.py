@@ -316,7 +316,8 @@ AI_CHAT_2024_01_28 = Protocol(
     name="ai-chat-2024-01-28",
     aliases=("rag-chat",),
     title="AI Chat Protocol 2024-01-28, RAG Chat Protocol",
-    used_by="OpenAI-style `choices`: azure-search-openai-javascript's web component, "
+    used_by="OpenAI-style `choices`: azure-search-openai-javascript's "
+    "[web component](docs/protocols.md#azure-search-openai-javascripts-web-component), not streamed; "
     "[azure-search-openai-demo](docs/protocols.md#azure-search-openai-demo) until June 2024",
     answers_with="OpenAI-style `choices[0].message`",
     streams="`choices[0].delta` as NDJSON, `application/json-lines`",

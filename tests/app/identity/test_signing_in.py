@@ -24,7 +24,7 @@ from tests.app.identity.conftest import (
 )
 from tests.local.running_host import RunningHost
 from tests.stand_ins.easy_auth import encoded, principal
-from tests.stand_ins.entra import ADA, BEN, OTHER_TENANT, STAFF, EntraStandIn, rsa_key
+from tests.stand_ins.entra import ADA, BEN, CLIENT, OTHER_TENANT, STAFF, TENANT, EntraStandIn, rsa_key
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in for the directory."""
@@ -66,6 +66,23 @@ async def test_where_callers_sign_in_nothing_is_for_those_who_do_not(
     for path in OPEN:
         async with http.get(url + path) as response:
             assert response.status == 200
+
+
+async def test_the_demos_page_is_told_to_sign_in_to_this_app_and_keeps_its_chats_here(
+    with_tokens: RunningHost, entra: EntraStandIn, http: aiohttp.ClientSession
+) -> None:
+    async with http.get(f"{with_tokens.url}/ai-chat-2026-04/auth_setup") as response:
+        setup = await response.json()
+    assert setup["useLogin"] is True
+    assert setup["enableUnauthenticatedAccess"] is False
+    assert setup["msalConfig"]["auth"]["clientId"] == CLIENT
+    assert setup["msalConfig"]["auth"]["authority"] == f"{entra.authority}/{TENANT}"
+    assert setup["tokenRequest"]["scopes"] == [f"{CLIENT}/.default"]
+    async with http.get(f"{with_tokens.url}/ai-chat-2026-04/config") as response:
+        assert (await response.json())["showChatHistoryCosmos"] is True
+    sessions = f"{with_tokens.url}/ai-chat-2026-04/chat_history/sessions"
+    async with http.get(sessions, headers=entra.bearer()) as response:
+        assert (await response.json())["sessions"] == []
 
 
 @pytest.mark.parametrize("forged", [FORGED, {name.lower(): value for name, value in FORGED.items()}])
