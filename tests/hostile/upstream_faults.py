@@ -335,5 +335,13 @@ def waiting() -> dict[str, UpstreamFault]:
     }
 
 
-FAULTS = {**not_http(), **bad_bodies(), **refusals(), **cut_off(), **without_end(), **waiting()}
+KINDS = {
+    "no HTTP": not_http(),
+    "bad bodies": bad_bodies(),
+    "refusals": refusals(),
+    "cut off": cut_off(),
+    "without an end": without_end(),
+    "waiting": waiting(),
+}
+FAULTS = {name: fault for faults in KINDS.values() for name, fault in faults.items()}
 """All of them, by name."""

@@ -14,6 +14,8 @@ from shared.outbound.openai_service.service import OpenAIService
 _BATCH = 128
 """Texts in a request. Services accept 2048, but also limit the tokens: 128 passages of 500 tokens are well below."""
 
+_LARGEST_VECTOR = 256 * 1024
+"""Bytes of one vector's JSON: 4,096 numbers of 20 digits are a third of it. In memory it may take 16 times more."""
 _REQUEST_TIMEOUT_SECONDS = 60.0
 """Time limit of one request, retries included."""
 
@@ -76,6 +78,8 @@ class OpenAIEmbedder:
 
 
 def _read_vectors(content: bytes, count: int) -> list[list[float]]:
+    if len(content) > count * _LARGEST_VECTOR:
+        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
     try:
         by_index = {vector.index: vector.embedding for vector in _decoder.decode(content).data}
         return [by_index[index] for index in range(count)]

@@ -53,6 +53,8 @@ async def test_an_empty_text_gets_a_vector_too(embedder: OpenAIEmbedder) -> None
         b'{"data": []}',
         b'{"data": [{"index": 1, "embedding": [1.0]}]}',
         b'{"data": [{"index": 0, "embedding": "AAAA"}]}',
+        b'{"more": ' + b"[" * 100_000 + b"]" * 100_000 + b', "data": [{"index": 0, "embedding": [1.0]}]}',
+        b'{"data": [{"index": 0, "embedding": [1.0' + b",1" * 400_000 + b"]}]}",
     ],
 )
 async def test_what_are_no_vectors_is_an_unavailable_service(
