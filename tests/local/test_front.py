@@ -264,13 +264,15 @@ async def test_headers_that_do_not_arrive_in_time_end_the_connection(monkeypatch
     monkeypatch.setattr(front, "HEADERS_SECONDS", 0.1)
     serving = front.Front({}, [], lambda _: Future(), Proxy(""), Cors())
     reader, writer = await asyncio.open_connection("127.0.0.1", await serving.start(0))
+    received = asyncio.create_task(reader.read())
     try:
+        writer.write(b"GET /api/any HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
         async with asyncio.timeout(60):
-            with suppress(ConnectionError):
-                writer.write(b"GET /api/any HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
-                while not reader.at_eof():
-                    writer.write(b"a")
-                    await asyncio.sleep(0.01)
+            while not received.done():
+                writer.write(b"a")
+                await asyncio.wait({received}, timeout=0.01)
+        with suppress(ConnectionError):
+            assert received.result() == b""
     finally:
         writer.close()
         await serving.stop()
