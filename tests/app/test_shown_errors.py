@@ -86,7 +86,7 @@ async def test_the_chat_goes_on_and_its_history_knows_the_error(safe: Guarded) -
 async def test_a_whole_answer_fails_before_chatui_gives_up(
     data_dir: Path, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
-    short = openai.settings | NO_VECTORS | {"AGENTS_DEADLINE_SECONDS": "0.5", "SEMANTIC_KERNEL_ERRORS": "message"}
+    short = openai.settings | NO_VECTORS | {"AGENTS_DEADLINE_SECONDS": "3", "SEMANTIC_KERNEL_ERRORS": "message"}
     async with hosted(data_dir, short) as host:
         openai.hang()
         async with http.post(host.url + CHAT, json=body()) as response:
