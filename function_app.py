@@ -43,6 +43,24 @@ async def multi_agent_stream(req: Request) -> Response:
     return await triggers.team_stream(req)
 
 
+@app.route("v1/chat/completions", methods=["POST"])
+async def chat_completions(req: Request) -> Response:
+    """One answer or a stream, in OpenAI's Chat Completions."""
+    return await triggers.chat_completions(req)
+
+
+@app.route("v1/models", methods=["GET"])
+async def models(req: Request) -> Response:
+    """What a request in OpenAI's protocol may name as its model."""
+    return await triggers.models(req)
+
+
+@app.route("v1/models/{id}", methods=["GET"])
+async def model(req: Request) -> Response:
+    """One of these models."""
+    return await triggers.model(req)
+
+
 @app.route("{protocol}/chat", methods=["POST"])
 async def pinned_chat(req: Request) -> Response:
     """One answer, in the protocol that the route names."""

@@ -229,6 +229,14 @@ class ChatRequest:
     """Whether to stream the answer: the route says so, or the body, as it can in some protocols."""
     single_turn: bool = False
     """`/ask`: ignore the earlier messages."""
+    team: bool = False
+    """Whether the body asks for the team of agents, as it can in some protocols."""
+    is_task: bool = False
+    """Whether it is a task of the front end, such as a chat's title, that needs no sources."""
+    base_url: str = ""
+    """The URL below which the app's routes are, for protocols whose clients live elsewhere."""
+    for_encoder: object = None
+    """What the protocol's parser leaves for its encoder; nobody else reads it."""
 
     @property
     def question(self) -> str:

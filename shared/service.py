@@ -17,7 +17,7 @@ from shared.core.kept_chats import resume
 from shared.core.recorder import record
 from shared.core.refusals import Begin, begin_turn, without_errors
 from shared.core.source_images import SourceImages
-from shared.core.turn import run_turn
+from shared.core.turn import run_task, run_turn
 from shared.documents import DocumentReader
 from shared.events import ChatEvent
 from shared.guard import SafetyService
@@ -71,6 +71,8 @@ class Service:
         """Answer with the model or with the agent of single chat; returns the events of the turn."""
 
         def begin(asked: ChatRequest) -> AsyncGenerator[ChatEvent]:
+            if asked.is_task:
+                return run_task(asked, context, self.model)
             if self.chat_agent:
                 return agent_turn(asked, context, self.chat_agent, self._agent_parts)
             images = SourceImages(self.pages, self.documents, self._no_images())

@@ -99,6 +99,11 @@ def _ended(finished: ModelFinished | None, *, has_text: bool) -> ModelFinished:
     return finished
 
 
+def citations_in(text: str) -> Iterator[re.Match[str]]:
+    """Find what may be a citation: `[name]`, with the name as group 1."""
+    return _BRACKETED.finditer(text)
+
+
 def unverified(text: str, known: Collection[str]) -> Thought | None:
     """Make the thought that names the unverified citations of a text; None if there are none."""
     names = unverified_citations(text, known)

@@ -29,6 +29,8 @@ IMAGES_INSTRUCTIONS = """\
 Above the question are images of some sources, each below the source's name and a colon. Use facts from them as well, \
 and name an image by that name in square brackets."""
 
+TASK_INSTRUCTIONS = "You do a small task for a chat application. Answer with what the task asks for and nothing else."
+
 LANGUAGE_INSTRUCTIONS = "Answer in the language with the tag {language}, whatever the language of the question."
 
 REWRITE_INSTRUCTIONS = """\
@@ -71,6 +73,11 @@ def answer_prompt(
         instructions = f"{instructions}\n\n{IMAGES_INSTRUCTIONS}"
     question = Message(Role.USER, content, files=asked.files, images=(*asked.images, *images))
     return (Message(Role.SYSTEM, instructions), *history, question)
+
+
+def task_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Message, ...]:
+    """Make the prompt for a task of the front end."""
+    return (Message(Role.SYSTEM, TASK_INSTRUCTIONS), *history, request.messages[-1])
 
 
 def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Message, ...]:

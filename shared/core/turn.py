@@ -8,7 +8,7 @@ from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
-from shared.core.prompts import answer_prompt
+from shared.core.prompts import answer_prompt, task_prompt
 from shared.core.searching import rewrite_query, search_query, search_thoughts
 from shared.core.source_images import SourceImages
 from shared.events import ChatEvent, DataPoint, Retrieved, Thought
@@ -75,6 +75,33 @@ async def run_turn(
             if shown := answering.take(event):
                 yield shown
     for event in answering.end(known, spent=rewriting):
+        yield event
+
+
+async def run_task(request: ChatRequest, context: RequestContext, model: ChatModel) -> AsyncGenerator[ChatEvent]:
+    """Do a task of the front end, such as a chat's title, from the words of the request alone.
+
+    Args:
+        request: The task.
+        context: Caller and deadline of the request.
+        model: Does it.
+
+    Yields:
+        As `run_turn`; there are no sources.
+
+    Raises:
+        SwitchboardError: the model failed.
+    """
+    prompt = task_prompt(request, fit_history(request.messages[:-1]))
+    yield Retrieved((), (Thought("Original user query", request.question), _prompt_thought(prompt, ())))
+    overrides = request.overrides
+    call = ModelRequest(prompt, request.question, temperature=overrides.temperature, seed=overrides.seed)
+    answering = Answering(want_followups=False)
+    async with aclosing(model.stream(call, context)) as said:
+        async for event in said:
+            if shown := answering.take(event):
+                yield shown
+    for event in answering.end(()):
         yield event
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from shared.description.demo_routes import DEMO_ROUTES, DEMO_SCHEMAS
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
+from shared.description.openai_routes import OPENAI_ROUTES, OPENAI_SCHEMAS
 from shared.description.rai_routes import RAI_ROUTES, RAI_SCHEMAS
 from shared.description.routes import (
     ABOUT_THE_APP,
@@ -20,7 +21,6 @@ from shared.description.routes import (
 )
 from shared.description.schemas import STRING, Schema, any_of, error_schema, prefix_of, protocol_schemas, record, ref
 from shared.errors import NotSignedIn, Overloaded, RateLimited, SwitchboardError
-from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
 from shared.wire.protocol import Protocol
@@ -32,7 +32,7 @@ JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
-ALL_ROUTES = (*ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES)
+ALL_ROUTES = (*ROUTES, *OPENAI_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES)
 """Every route of the app, in the document's order."""
 _HOST_JSON = Path(__file__).parents[2] / "host.json"
 
@@ -132,7 +132,7 @@ def _operations() -> Iterator[tuple[str, str, Schema]]:
 
 
 def _plain_operation(route: PlainRoute) -> Schema:
-    errors = _error_responses(route.errors, [AI_CHAT])
+    errors = _error_responses(route.errors, [PROTOCOLS[route.errors_of]])
     answers = {str(status): _plain_answer(answer) for status, answer in route.answers.items()}
     more: Schema = {"parameters": list(route.parameters)} if route.parameters else {}
     if route.body:
@@ -160,10 +160,11 @@ def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
     for protocol in protocols:
         if protocol.takes_files:
             body[FORM_TYPE] = _form(protocol)
+    errors = dict.fromkeys((*route.errors, *(kind for protocol in protocols for kind in protocol.shape.errors)))
     answer: Schema = {"description": "The answer.", "content": _chat_content(route, protocols)}
     return about | {
         "requestBody": {"required": True, "content": body},
-        "responses": {"200": answer} | _error_responses(route.errors, protocols),
+        "responses": {"200": answer} | _error_responses(errors, protocols),
     }
 
 
@@ -229,5 +230,5 @@ def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) 
 
 def _schemas() -> Schema:
     codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
-    schemas = protocol_schemas(PROTOCOLS.values()) | OWN_SCHEMAS | DEMO_SCHEMAS | HISTORY_SCHEMAS | RAI_SCHEMAS
-    return schemas | {"ErrorCode": codes}
+    own = OWN_SCHEMAS | OPENAI_SCHEMAS | DEMO_SCHEMAS | HISTORY_SCHEMAS | RAI_SCHEMAS
+    return protocol_schemas(PROTOCOLS.values()) | own | {"ErrorCode": codes}

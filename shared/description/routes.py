@@ -20,6 +20,7 @@ from shared.errors import (
     TooSlowBody,
     Unavailable,
 )
+from shared.wire.ai_chat import AI_CHAT
 from shared.wire.table import NAMES
 
 type ErrorType = type[SwitchboardError]
@@ -100,6 +101,8 @@ class PlainRoute(Route):
     """OpenAPI parameter objects."""
     body: Schema | None = None
     """Schema of the required JSON body; None: there is no body."""
+    errors_of: str = AI_CHAT.name
+    """Name of the protocol in whose shape it sends errors."""
 
 
 _BY_BODY = "in the protocol that the body speaks"

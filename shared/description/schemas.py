@@ -125,7 +125,7 @@ def _schemas_of(protocol: Protocol, schema_of: dict[Any, Schema], chat: Schema, 
         f"{prefix}Request": request | {"examples": [shape.example]},
         **({} if answer == ref(f"{prefix}Answer") else {f"{prefix}Answer": answer}),
         f"{prefix}Record": any_of([item, error]),
-        f"{prefix}TeamAnswer": list_of(message),
+        f"{prefix}TeamAnswer": message if shape.team_is_one else list_of(message),
         f"{prefix}TeamRecord": any_of([message, error]) if shape.agent else ref(f"{prefix}Record"),
     }
 

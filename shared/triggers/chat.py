@@ -5,6 +5,8 @@ status 200 is sent, so that an early failure gets its own status.
 """
 
 import asyncio
+import os
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -30,14 +32,24 @@ from shared.triggers.streaming import (
     until_disconnected,
 )
 from shared.wire.ai_chat import AI_CHAT
+from shared.wire.openai import OPENAI
 from shared.wire.protocol import Protocol, stream_bytes
 from shared.wire.table import resolve
+
+_LOCAL = ("localhost", "127.0.0.1")
+_HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,260}")
 
 
 @answering
 async def chat(request: Request) -> Response:
     """`POST /chat`: the answer as one JSON document, or as a stream if the body asks for it."""
     return await _whole_or_streamed(request, *await _start_turn(request))
+
+
+@answering
+async def chat_completions(request: Request) -> Response:
+    """`POST /v1/chat/completions`: the same in OpenAI's protocol, by the team of agents if the model names it."""
+    return await _whole_or_streamed(request, *await _start_turn(request, unless_pinned=OPENAI.name))
 
 
 @answering
@@ -108,12 +120,15 @@ async def _start_turn(
             protocol = replace(protocol, error_message=None)
         request.state.protocol = protocol
         asked = protocol.parse(body.json)
-        asked = replace(asked, single_turn=single_turn, stream=asked.stream or streams)
+        asked = replace(asked, single_turn=single_turn, stream=asked.stream or streams, base_url=_base_url(request))
         check_request(asked, settings)
+        team = team or asked.team
+        if asked.team:
+            deadline = deadline_of(request, settings.agents_deadline_seconds)
         access = access_of(caller, settings, asked.overrides)
         with_files = asked
-        if body.files:
-            reading = service.attach(asked, body.files, key_of(request, service, caller))
+        if files := body.files or protocol.attached(body.json):
+            reading = service.attach(asked, files, key_of(request, service, caller))
             with_files = await until_disconnected(request, reading)
         trace_parent = request.headers.get("traceparent", "")
         # An agent of a team that has to wait keeps nobody from answering, so that a team waits.
@@ -144,6 +159,18 @@ async def _start_turn(
         turn = RunningTurn(events, context)
         turn.when_ended(held.pop_all().close)
     return protocol, asked, turn
+
+
+def _base_url(request: Request) -> str:
+    """Return the URL below which the routes are: at `WEBSITE_HOSTNAME`, which the platform sets, else at the `Host`.
+
+    A caller who sends another `Host` gets links to it, and nobody else does.
+    """
+    prefix = request.url.path.partition(f"/{request.path_params.get('protocol', 'v1')}/")[0]
+    if named := os.environ.get("WEBSITE_HOSTNAME"):
+        return f"{'http' if named.partition(':')[0] in _LOCAL else 'https'}://{named}{prefix}"
+    host = request.headers.get("host", "")
+    return f"{request.url.scheme}://{host}{prefix}" if _HOST.fullmatch(host) else prefix
 
 
 def _default_protocol() -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from urllib.parse import quote
 
 from pydantic import Field
 
@@ -170,3 +171,15 @@ def usage_json(usage: events.Usage) -> dict[str, Json]:
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.total_tokens,
     }
+
+
+def link_to(sourcepage: str, base_url: str) -> str:
+    """Return the URL of a source; its page, if it has one, stays the fragment.
+
+    Args:
+        sourcepage: The source's name, as answers cite it.
+        base_url: The URL below which the routes are; empty: the link is relative to it.
+    """
+    path, page, number = sourcepage.rpartition("#page=")
+    path, fragment = (path, page + number) if number.isdecimal() else (sourcepage, "")
+    return f"{base_url}{'/' if base_url else ''}content/{quote(path)}{fragment}"

@@ -29,6 +29,8 @@ class Framing:
     """The bytes after a record."""
     keep_alive: bytes
     """The bytes sent when there has been no record for a while; clients ignore them."""
+    end: bytes = b""
+    """The bytes after the last record, also where that is an error."""
 
     def frame(self, record: Mapping[str, Json]) -> bytes:
         """Convert one record to bytes, on one line for every client."""

@@ -8,6 +8,7 @@ from typing import Protocol as TypingProtocol
 from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
+from shared.core.attachments import Attachment
 from shared.core.fold import Answer, agent_answer
 from shared.errors import SwitchboardError, error_text
 from shared.events import ChatEvent, Failed
@@ -63,6 +64,10 @@ class Shape:
     """Keys of a request beyond those that all protocols share, as a TypedDict."""
     message: Any = None
     """A second form of a message in a request."""
+    errors: tuple[type[SwitchboardError], ...] = ()
+    """Errors that its requests may end with beyond those of all chat routes."""
+    team_is_one: bool = False
+    """Whether a team's answer is one document of the type `answer`, whole and streamed."""
     streams_on_demand: bool = False
     """Whether `stream` in a request asks for a stream."""
     example: dict[str, Json] = field(default_factory=lambda: QUESTION)
@@ -103,6 +108,8 @@ class Protocol:
     """Whether azure-search-openai-demo's web page speaks it, and finds its further routes below the protocol's name."""
     refuses_in_stream: bool = False
     """Whether a stream whose question is refused has status 200 and the error as its only record."""
+    attached: Callable[[Mapping[str, Json]], tuple[Attachment, ...]] = lambda _body: ()
+    """Returns the files inside a JSON body that `parse` has accepted; raises BadRequest or TooLarge."""
     takes_files: bool = False
     """Whether requests can contain files, as a multipart form."""
     keeps_chats: bool = False
@@ -116,8 +123,13 @@ class Protocol:
     user_agent: str | None = None
     """The beginning of its client's name in `User-Agent`, which selects the protocol on a route that names none."""
 
-    def team_answer(self, request: ChatRequest, answer: Answer) -> list[Json]:
-        """A team's whole answer: one array with each agent's document, or with the items of those that are arrays."""
+    def team_answer(self, request: ChatRequest, answer: Answer) -> Json:
+        """A team's whole answer: one array with each agent's document, or with the items of those that are arrays.
+
+        Of a protocol that has no place for several messages it is one document.
+        """
+        if self.shape.team_is_one:
+            return self.answer(request, answer)
         turn, late = answer.completion, answer.finished.prompt_filter_results
         turn = replace(turn, prompt_filter_results=turn.prompt_filter_results or late)
         asked = replace(request, conversation_id=request.conversation_id or turn.id)
@@ -145,3 +157,5 @@ async def stream_bytes(
             yield b"".join(map(frame, records))
         elif not batch:
             yield protocol.framing.keep_alive
+    if protocol.framing.end:
+        yield protocol.framing.end

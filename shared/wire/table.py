@@ -10,6 +10,7 @@ from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.ai_chat_2024_05_29 import AI_CHAT_2024_05_29
 from shared.wire.ai_chat_2026_04 import AI_CHAT_2026_04
 from shared.wire.multipart import FormReader, is_form
+from shared.wire.openai import OPENAI
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import BodyReader, JsonReader
 from shared.wire.semantic_kernel import SEMANTIC_KERNEL
@@ -24,6 +25,7 @@ PROTOCOLS = {
         AI_CHAT_2024_01_28,
         SEMANTIC_KERNEL,
         SEMANTIC_KERNEL_PYTHON,
+        OPENAI,
     )
 }
 """By name. Inference on bare routes asks them in this order."""

@@ -28,6 +28,7 @@ PROTOCOLS = [
     "ai-chat-2024-01-28",
     "semantic-kernel",
     "semantic-kernel-python",
+    "openai",
 ]
 
 

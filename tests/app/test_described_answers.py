@@ -45,7 +45,7 @@ def responses(path: str) -> dict[str, Any]:
 
 
 def records(framing: Framing, stream: bytes) -> list[dict[str, Any]]:
-    parts = stream.removesuffix(framing.after).split(framing.after)
+    parts = stream.removesuffix(framing.end).removesuffix(framing.after).split(framing.after)
     return [json.loads(part.removeprefix(framing.before)) for part in parts]
 
 

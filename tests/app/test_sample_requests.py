@@ -105,7 +105,7 @@ async def sent(host: RunningHost, http: aiohttp.ClientSession, request: SampleRe
 def said(answer: bytes) -> str:
     """The text of an answer in any protocol, whole or streamed."""
     lines = [line.removeprefix("data: ") for line in answer.decode().split("\n")]
-    return "".join(text for line in lines if line.startswith(("{", "[")) for text in texts_in(json.loads(line)))
+    return "".join(text for line in lines if line.startswith(("{", "[{")) for text in texts_in(json.loads(line)))
 
 
 def texts_in(value: Json) -> Iterator[str]:
@@ -125,7 +125,7 @@ def texts_in(value: Json) -> Iterator[str]:
 
 def in_route(path: str) -> str:
     """A path as a route has it."""
-    path = path.partition("?")[0].replace("{{chat}}", "{id}")
+    path = path.partition("?")[0].replace("{{chat}}", "{id}").replace("/models/switchboard", "/models/{id}")
     return re.sub(r"^/content/.*", "/content/{path}", path)
 
 
@@ -147,7 +147,7 @@ async def test_a_request_succeeds_with_nothing_configured_and_an_answer_cites(
     host: RunningHost, http: aiohttp.ClientSession, chat: str, request_: SampleRequest
 ) -> None:
     answer = await sent(host, http, request_, chat)
-    if request_.path.endswith(("/chat", "/ask", "/stream", "/batch")):
+    if request_.path.endswith(("/chat", "/ask", "/stream", "/batch", "/completions")):
         assert [name for name in DOCUMENTS if f"[{name}" in said(answer)]
 
 
