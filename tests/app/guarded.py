@@ -28,8 +28,8 @@ PROTOCOLS = [
     "ai-chat-2024-01-28",
     "semantic-kernel",
     "semantic-kernel-python",
-    "openai",
 ]
+"""Those that show what the guard does the same way; test_openai_client.py has the other."""
 
 
 @dataclass
