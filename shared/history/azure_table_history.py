@@ -7,8 +7,9 @@ An owner's entities are one partition with two kinds of rows:
 
 A write puts all messages into rows of a new generation. Then it sets this generation in the head, on condition that the
 head has not changed since it was read (by its ETag); if it has, the write starts again. So readers see all of a write
-or nothing of it, concurrent writers lose no messages, and a write that is interrupted changes nothing. The properties
-are binary because these hold 64 KiB of UTF-8, while the limit of a string property counts UTF-16.
+or nothing of it, concurrent writers lose no messages, and a write that is interrupted changes nothing. The rows that it
+leaves go with a later write. The properties are binary because these hold 64 KiB of UTF-8, while the limit of a string
+property counts UTF-16.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ import random
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from uuid import uuid4
 
@@ -48,6 +49,8 @@ _ROW_BYTES = 11 * _PROPERTY_BYTES
 """Bytes of messages in an entity. An entity may have 1 MiB; as base64 in JSON the request stays below that too."""
 _UNCOUNTED_CHATS = 100
 """Conversations that an owner may start in this process before they are counted again, which takes a few requests."""
+_LEFTOVER_AGE = timedelta(hours=1)
+"""Age from which rows of a generation that is not the current one are leftovers; no write takes as long."""
 _COUNTED_OWNERS = 10_000
 """Owners whose last count is kept."""
 _TRIES = 60
@@ -78,11 +81,15 @@ class AzureTableHistory:
     Args:
         table: The table.
         max_chats: Maximum number of conversations of one owner; each process may add up to 100 more.
+        leftover_age: Age from which the rows of an interrupted write are removed.
     """
 
-    def __init__(self, table: HistoryTable, max_chats: int = MAX_CHATS) -> None:
+    def __init__(
+        self, table: HistoryTable, max_chats: int = MAX_CHATS, leftover_age: timedelta = _LEFTOVER_AGE
+    ) -> None:
         self._table = table
         self._max_chats = max_chats
+        self._leftover_age = leftover_age
         self._room: dict[str, int] = {}
 
     async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
@@ -130,8 +137,10 @@ class AzureTableHistory:
             for attempt in range(_TRIES):
                 head = await _find(table, owner, conversation_id)
                 kept = await _read(table, head)
-                if kept is not None and (written := await _replace(table, head, merged(kept, messages))):
-                    return written
+                if kept is not None and (new := await _replace(table, head, merged(kept, messages))):
+                    leftovers = _remove_leftovers(table, head, new, datetime.now(UTC) - self._leftover_age)
+                    await asyncio.gather(_remove(table, head), leftovers)
+                    return new.conversation
                 await _pause(attempt)
         raise _too_busy()
 
@@ -142,9 +151,7 @@ class AzureTableHistory:
             keys = _keys(head.partition, f"c-{conversation_id}")
             with suppress(ResourceNotFoundError):  # another request deleted it
                 await table.update_entity({**keys, "deleted": True}, UpdateMode.MERGE)
-            async for entity in _range(
-                table, head.partition, f"m-{conversation_id}-", select=["RowKey", "PartitionKey"]
-            ):
+            async for entity in _range(table, head.partition, f"m-{conversation_id}-", ["RowKey", "PartitionKey"]):
                 await table.delete_entity(entity)
             await table.delete_entity(keys)
 
@@ -206,8 +213,8 @@ async def _read(table: TableClient, head: _Head) -> tuple[StoredMessage, ...] | 
     return decode_messages(b"".join(row[name] for row in rows for name in sorted(row) if name.startswith("part")))
 
 
-async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMessage]) -> Conversation | None:
-    """Write the messages as a new generation; None if the head has changed since it was read.
+async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMessage]) -> _Head | None:
+    """Write the messages as a new generation and return its head; None if the head has changed since it was read.
 
     Raises:
         TooLarge: there are too many, or too many bytes of them.
@@ -227,8 +234,7 @@ async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMes
     for key, piece in zip(_row_keys(new), pieces, strict=True):
         await table.upsert_entity(_row(new.partition, key, piece))
     if await _switch(table, new):
-        await _remove(table, head)
-        return conversation
+        return new
     await _remove(table, new)
     return None
 
@@ -251,9 +257,19 @@ async def _switch(table: TableClient, new: _Head) -> bool:
 
 
 async def _remove(table: TableClient, head: _Head) -> None:
-    """Delete the rows of an old generation; rows that cannot be deleted now go when the conversation is deleted."""
+    """Delete the rows of an old generation; rows that cannot be deleted now are leftovers of a later write."""
     with suppress(AzureError):
         await asyncio.gather(*(table.delete_entity(_keys(head.partition, key)) for key in _row_keys(head)))
+
+
+async def _remove_leftovers(table: TableClient, old: _Head, new: _Head, before: datetime) -> None:
+    """Delete what interrupted writes have left: rows of neither generation that were written before a time."""
+    prefix = f"m-{new.conversation.id}-"
+    known = (f"{prefix}{old.generation}-", f"{prefix}{new.generation}-")
+    with suppress(AzureError):
+        async for row in _range(table, new.partition, prefix, ["PartitionKey", "RowKey", "Timestamp"]):
+            if not row["RowKey"].startswith(known) and row.metadata["timestamp"] < before:
+                await table.delete_entity(row)
 
 
 async def _pause(attempt: int) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -42,6 +43,10 @@ async def entities(table: TableClient) -> list[TableEntity]:
     return [entity async for entity in table.query_entities("PartitionKey ge ''")]
 
 
+async def head_of(table: TableClient, conversation_id: str) -> TableEntity:
+    return next(entity for entity in await entities(table) if entity["RowKey"] == f"c-{conversation_id}")
+
+
 class TestAzureTableHistory(HistoryContract):
     pass
 
@@ -66,14 +71,31 @@ async def test_a_write_leaves_only_its_own_rows(history: AzureTableHistory, tabl
     await history.delete(owner, made.id)
 
 
+@pytest.mark.parametrize(("hours", "uncounted"), [(-1, 0), (1, 1)], ids=["an interrupted write", "another writer"])
+async def test_a_write_removes_what_interrupted_writes_have_left_but_no_row_of_another_writer(
+    azurite: Azurite, table: TableClient, hours: int, uncounted: int
+) -> None:
+    history = AzureTableHistory(HistoryTable.of(azurite.connection_string), leftover_age=timedelta(hours=hours))
+    owner = new_owner()
+    made = await history.create(owner, Mode.STANDARD, "t")
+    for number in range(2):
+        row = f"m-{made.id}-{number:016}-000"  # a process that is killed before it changes the head leaves this
+        await table.create_entity({"PartitionKey": (await head_of(table, made.id))["PartitionKey"], "RowKey": row})
+        await history.write(owner, made.id, [said(number)])
+        rows = [entity for entity in await entities(table) if made.id in entity["RowKey"]]
+        assert len(rows) == 2 + uncounted * (number + 1)
+    assert len(await history.messages(owner, made.id)) == 2
+    await history.delete(owner, made.id)
+    await history.aclose()
+
+
 async def test_a_delete_that_broke_off_is_seen_by_nobody_and_can_be_completed(
     history: AzureTableHistory, table: TableClient
 ) -> None:
     owner = new_owner()
     made = await history.create(owner, Mode.STANDARD, "t")
     await history.write(owner, made.id, [said(0)])
-    head = next(entity for entity in await entities(table) if entity["RowKey"] == f"c-{made.id}")
-    await table.update_entity({**head, "deleted": True})
+    await table.update_entity({**await head_of(table, made.id), "deleted": True})
     assert list(await history.conversations(owner)) == []
     await history.delete(owner, made.id)
     assert not [entity for entity in await entities(table) if made.id in entity["RowKey"]]
