@@ -22,7 +22,7 @@ _log = logging.getLogger("switchboard.content")
 @answering
 async def content(request: Request) -> Response:
     """`GET /content/{path}`, also below the name of a protocol: a source document, or a part of it."""
-    request.state.protocol = resolve(request.path_params.get("protocol"), "", AI_CHAT.name).protocol
+    resolve(request.path_params.get("protocol"), "", AI_CHAT.name)  # checked only: errors here have one shape
     service = await app.get_service()
     path = request.path_params.get("path") or ""  # an empty catch-all is not in path_params
     access = access_of(await service.identity.caller(request.headers), service.settings)

@@ -58,6 +58,9 @@ async def test_a_cited_document_opens_below_the_base_url(built_in: RunningHost, 
     async with http.get(f"{built_in.url}/ai-chat-2026-04/content/plan.pdf") as response:
         assert (response.status, response.content_type) == (200, "application/pdf")
         assert await response.read() == plain
+    async with http.get(f"{built_in.url}/ai-chat-2024-05-29/content/none.pdf") as response:
+        assert response.status == 404
+        assert isinstance((await response.json())["error"], str)
     async with http.get(f"{built_in.url}/smtp/content/plan.pdf") as response:
         assert response.status == 404
         assert "There is no protocol of that name" in await response.text()
