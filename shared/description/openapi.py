@@ -220,7 +220,9 @@ def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) 
         )
         response["description"] = f"{response['description']} {meaning}".strip()
         if issubclass(kind, RateLimited | Overloaded):
-            seconds = {"description": "Seconds to wait.", "required": True, "schema": {"type": "integer", "minimum": 1}}
+            required = kind is RateLimited  # other errors share the status of Overloaded
+            whole_seconds = {"type": "integer", "minimum": 1}
+            seconds = {"description": "Seconds to wait.", "required": required, "schema": whole_seconds}
             response["headers"] = {"Retry-After": seconds}
         if issubclass(kind, NotSignedIn):
             how = {"description": "How to sign in (RFC 6750).", "required": True, "schema": STRING}
