@@ -19,7 +19,17 @@ from shared.description.routes import (
     PlainRoute,
     Route,
 )
-from shared.description.schemas import STRING, Schema, any_of, error_schema, prefix_of, protocol_schemas, record, ref
+from shared.description.schemas import (
+    STRING,
+    Schema,
+    any_of,
+    constant,
+    error_schema,
+    prefix_of,
+    protocol_schemas,
+    record,
+    ref,
+)
 from shared.errors import NotSignedIn, Overloaded, RateLimited, SwitchboardError
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
@@ -189,16 +199,21 @@ def _chat_content(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
         protocol for protocol in protocols if route.streams or (on_demand and protocol.shape.streams_on_demand)
     ]
     for media_type in dict.fromkeys(protocol.framing.content_type for protocol in streaming):
-        names = [prefix_of(spoken) for spoken in streaming if spoken.framing.content_type == media_type]
-        content[media_type] = _stream(media_type, any_of(ref(f"{name}{team}Record") for name in names))
+        spoken = [protocol for protocol in streaming if protocol.framing.content_type == media_type]
+        item = any_of(ref(f"{prefix_of(protocol)}{team}Record") for protocol in spoken)
+        content[media_type] = _stream(media_type, item, has_end=any(protocol.framing.end for protocol in spoken))
     return content
 
 
-def _stream(media_type: str, item: Schema) -> Schema:
-    """The media type object of a stream. `x-itemSchema` stands for `itemSchema`, which is new in OpenAPI 3.2."""
+def _stream(media_type: str, item: Schema, *, has_end: bool = False) -> Schema:
+    """The media type object of a stream, whose last event may be `[DONE]`.
+
+    `x-itemSchema` stands for `itemSchema`, which is new in OpenAPI 3.2.
+    """
     if media_type == SSE.content_type:
         data: Schema = {"type": "string", "contentMediaType": JSON_TYPE, "contentSchema": item}
-        schema = record({"data": data}, description="An event.")
+        end = [constant("[DONE]")] if has_end else []
+        schema = record({"data": any_of([data, *end])}, description="An event.")
     else:
         schema = STRING | {"description": "Lines of JSON; x-itemSchema is the schema of each."}
     return {"schema": schema, "x-itemSchema": item}
