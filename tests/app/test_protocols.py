@@ -71,7 +71,8 @@ async def test_a_body_that_asks_for_a_stream_gets_choices_line_by_line(
         lines = await read_lines(response)
     first = lines[0]["choices"][0]
     assert first["context"]["data_points"]["text"]
-    assert first["delta"]["context"] == first["context"]
+    assert first["delta"]["context"]["data_points"] == first["context"]["data_points"]
+    assert first["context"]["thoughts"][0]["title"] in first["delta"]["context"]["thoughts"]
     assert first["session_state"] == {"a": 1}
     assert "80 %" in "".join(line["choices"][0]["delta"].get("content") or "" for line in lines)
     assert lines[-1]["choices"][0]["finish_reason"] == "stop"
