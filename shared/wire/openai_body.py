@@ -9,10 +9,10 @@ from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 from uuid import uuid4
 
-from pydantic import FailFast, Field
+from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
@@ -77,31 +77,31 @@ class OpenaiKeys(BodyModel):
     response_format: ResponseFormat | None = None
 
 
-class OpenaiText(BodyModel):
+class OpenaiText(TypedDict):
     """A text in a message."""
 
     type: Literal["text"]
     text: str
 
 
-class OpenaiImageUrl(BodyModel):
+class OpenaiImageUrl(TypedDict):
     """Where an image is."""
 
     url: Annotated[str, Field(pattern="^data:image/", description="The image, as a `data:` URL in base64.")]
 
 
-class OpenaiImage(BodyModel):
+class OpenaiImage(TypedDict):
     """An image in a message."""
 
     type: Literal["image_url"]
     image_url: OpenaiImageUrl
 
 
-class OpenaiMessage(BodyModel):
-    """A message in OpenAI's shape."""
+class OpenaiMessage(TypedDict):
+    """A message in OpenAI's shape. `_flat` checks it; this is for the OpenAPI document."""
 
     role: Literal["user", "assistant", "system", "developer", "tool"]
-    content: str | Annotated[list[OpenaiText | OpenaiImage], FailFast(), Field(max_length=MOST_PARTS)] | None = None
+    content: NotRequired[str | Annotated[list[OpenaiText | OpenaiImage], Field(max_length=MOST_PARTS)] | None]
 
 
 def parse(body: Mapping[str, Json]) -> ChatRequest:
