@@ -51,6 +51,7 @@ class TextRecord(TypedDict):
 
     type: Literal["response.output_text.delta"]
     delta: Annotated[str, Field(description="The next piece of the text.")]
+    agent: NotRequired[Annotated[str, Field(description="In a team's answer: the agent whose message this is.")]]
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
@@ -76,6 +77,8 @@ class _Encoder:
             if context := record.get("context"):
                 yield {"type": _CONTEXT, "context": context, "session_state": self._state}
             match record:
+                case {"delta": {"content": text}, "context": {"agent": agent}}:
+                    yield {"type": _TEXT, "delta": text, "agent": agent}
                 case {"delta": {"content": text}}:
                     yield {"type": _TEXT, "delta": text}
                 case _:
