@@ -14,7 +14,8 @@ from shared.wire.table import NAMES
 from tests.app.conftest import hosted
 from tests.local.running_host import RunningHost
 
-BODY = {"messages": [{"role": "user", "content": "What does the plan pay for dental care?"}]}
+BODY = {"messages": [{"role": "user", "content": "What does the plan pay for dental care?"}], "context": {}}
+"""With a context, since `openai` has the thoughts, which name the agent, only in an answer to one."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
