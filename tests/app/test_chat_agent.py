@@ -8,13 +8,17 @@ import pytest
 import pytest_asyncio
 
 from shared.app import build_service
+from shared.chat_types import Json
 from shared.errors import NotConfigured
 from shared.settings import Settings
 from shared.wire.table import NAMES
 from tests.app.conftest import hosted
 from tests.local.running_host import RunningHost
 
-BODY = {"messages": [{"role": "user", "content": "What does the plan pay for dental care?"}], "context": {}}
+BODY: dict[str, Json] = {
+    "messages": [{"role": "user", "content": "What does the plan pay for dental care?"}],
+    "context": {},
+}
 """With a context, since `openai` has the thoughts, which name the agent, only in an answer to one."""
 
 
