@@ -7,7 +7,7 @@ status 200 is sent, so that an early failure gets its own status.
 import asyncio
 import os
 import re
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -19,8 +19,10 @@ from shared.core.citation_links import linked, without_links
 from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import ContentFiltered, NotConfigured, SwitchboardError
-from shared.events import Failed
+from shared.events import ChatEvent, Failed
 from shared.identity import access_of
+from shared.service import Service
+from shared.settings import Settings
 from shared.triggers.budget import admit, check_request, key_of
 from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
 from shared.triggers.receiving import read_body
@@ -34,7 +36,8 @@ from shared.triggers.streaming import (
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.openai import OPENAI
 from shared.wire.protocol import Protocol, stream_bytes
-from shared.wire.table import resolve
+from shared.wire.request_body import Body
+from shared.wire.table import Resolved, resolve
 
 _LOCAL = ("localhost", "127.0.0.1")
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,260}")
@@ -100,10 +103,7 @@ async def _start_turn(
     Returns:
         The protocol, the request without its files, which may only stay in memory as long as the turn, and the turn.
     """
-    name = request.path_params.get("protocol") or unless_pinned
-    headers = request.headers
-    agent = headers.get("x-ms-useragent") or headers.get("user-agent", "")  # browsers let no page set the second
-    resolved = resolve(name, headers.get("content-type", ""), _default_protocol(), agent)
+    resolved = _resolve(request, unless_pinned)
     request.state.protocol = resolved.protocol
     service = await app.get_service()
     settings = service.settings
@@ -115,10 +115,7 @@ async def _start_turn(
     admission = admit(request, service, caller)
     with ExitStack() as held:
         body = await read_body(request, resolved.reader, deadline, held)
-        protocol = resolved.of(body.json)
-        if settings.semantic_kernel_errors == "status":
-            protocol = replace(protocol, error_message=None)
-        request.state.protocol = protocol
+        request.state.protocol = protocol = _protocol_of(resolved, body, settings)
         asked = protocol.parse(body.json)
         asked = replace(asked, single_turn=single_turn, stream=asked.stream or streams, base_url=_base_url(request))
         check_request(asked, settings)
@@ -126,39 +123,71 @@ async def _start_turn(
         if asked.team:
             deadline = deadline_of(request, settings.agents_deadline_seconds)
         access = access_of(caller, settings, asked.overrides)
-        with_files = asked
-        if files := body.files or protocol.attached(body.json):
-            reading = service.attach(asked, files, key_of(request, service, caller))
-            with_files = await until_disconnected(request, reading)
-        trace_parent = request.headers.get("traceparent", "")
-        # An agent of a team that has to wait keeps nobody from answering, so that a team waits.
-        due = asyncio.get_running_loop().time() + FIRST_PIECE_TIMEOUT_SECONDS if asked.stream and not team else None
+        files = body.files or protocol.attached(body.json)
+        reading = service.attach(asked, files, key_of(request, service, caller)) if files else None
+        with_files = await until_disconnected(request, reading) if reading else asked
         context = RequestContext(
             invocation_id(request),
             deadline,
             caller,
             access,
-            trace_parent,
+            request.headers.get("traceparent", ""),
             protocol.name,
             meter=admission,
-            status_due=due,
+            status_due=_status_due(asked, team=team),
         )
         if protocol.keeps_chats:
             with_files = await service.resume(with_files, context, team=team)
-            asked = replace(
-                asked,
-                session_state=with_files.session_state,
-                has_session_state=with_files.has_session_state,
-                conversation_id=with_files.conversation_id,
-            )
-        base = settings.citation_links.rstrip("/") if settings.citation_links and protocol.links_citations else None
-        if base:
-            with_files = without_links(with_files, base)
-        events = service.team_turn(with_files, context) if team else service.turn(with_files, context)
-        events = linked(events, base) if base else events
-        turn = RunningTurn(events, context)
+            asked = _in_chat_of(asked, with_files)
+        turn = RunningTurn(_events(service, protocol, with_files, context, team=team), context)
         turn.when_ended(held.pop_all().close)
     return protocol, asked, turn
+
+
+def _resolve(request: Request, unless_pinned: str | None) -> Resolved:
+    """Resolve the protocol by the route, else by `unless_pinned`, else by the client's name for itself."""
+    headers = request.headers
+    agent = headers.get("x-ms-useragent") or headers.get("user-agent", "")  # browsers let no page set the second
+    name = request.path_params.get("protocol") or unless_pinned
+    return resolve(name, headers.get("content-type", ""), _default_protocol(), agent)
+
+
+def _protocol_of(resolved: Resolved, body: Body, settings: Settings) -> Protocol:
+    """Return the protocol of the request whose body was read, with errors as the settings want them."""
+    protocol = resolved.of(body.json)
+    return replace(protocol, error_message=None) if settings.semantic_kernel_errors == "status" else protocol
+
+
+def _status_due(asked: ChatRequest, *, team: bool) -> float | None:
+    """Return when a stream's status is due, on the event loop's clock; None: it can wait for the answer.
+
+    An agent of a team that has to wait keeps nobody from answering, so that a team waits.
+    """
+    if team or not asked.stream:
+        return None
+    return asyncio.get_running_loop().time() + FIRST_PIECE_TIMEOUT_SECONDS
+
+
+def _in_chat_of(asked: ChatRequest, resumed: ChatRequest) -> ChatRequest:
+    """Return what was asked with the chat that was found for it, but without that chat's earlier messages."""
+    return replace(
+        asked,
+        session_state=resumed.session_state,
+        has_session_state=resumed.has_session_state,
+        conversation_id=resumed.conversation_id,
+    )
+
+
+def _events(
+    service: Service, protocol: Protocol, asked: ChatRequest, context: RequestContext, *, team: bool
+) -> AsyncGenerator[ChatEvent]:
+    """Return the turn's events, with citations as links where the protocol and the settings want them."""
+    links = service.settings.citation_links
+    base = links.rstrip("/") if links and protocol.links_citations else None
+    if base:
+        asked = without_links(asked, base)
+    events = service.team_turn(asked, context) if team else service.turn(asked, context)
+    return linked(events, base) if base else events
 
 
 def _base_url(request: Request) -> str:
