@@ -73,7 +73,7 @@ class _Turn:
         self._conversation = (*history, request.messages[-1])
         self._slots = asyncio.Semaphore(parts.concurrent_calls)
         files = frozenset(file.name for message in self._conversation for file in message.files)
-        self.transcript = TeamTranscript(self._agents, self._context.deadline, files)
+        self.transcript = TeamTranscript(self._agents, self._context.deadline, files, context.invocation_id)
         """The messages of the turn so far."""
 
     async def run(self, put: Callable[[AgentMessage], Awaitable[None]]) -> None:

@@ -10,7 +10,7 @@ from shared.agents.instructions import DONE
 from shared.agents.searches import Searches
 from shared.chat_types import Passage
 from shared.core.answering import final_reason, unverified
-from shared.errors import SwitchboardError
+from shared.errors import SwitchboardError, error_text
 from shared.events import AgentMessage, DataPoint, Finished, Thought, Usage
 
 _IN_TURNS = (Pattern.SEQUENTIAL, Pattern.GROUP_CHAT)
@@ -42,13 +42,14 @@ class Outcome:
 class TeamTranscript:
     """The messages of one turn, in the order in which the agents were done."""
 
-    def __init__(self, agents: Agents, deadline: float, files: frozenset[str]) -> None:
+    def __init__(self, agents: Agents, deadline: float, files: frozenset[str], invocation_id: str) -> None:
         """Begin a turn.
 
         Args:
             agents: The team.
             deadline: Time at which all agents have to be done, in seconds of the event loop's clock.
             files: Names of the user's files, which may be cited.
+            invocation_id: Of the turn; the message of an agent that failed names it.
         """
         self.deadline = deadline
         self.is_over = False
@@ -58,6 +59,7 @@ class TeamTranscript:
         self._team = agents.team
         self._places = {agent.name: place for place, agent in enumerate(agents.agents)}
         self._files = files
+        self._invocation_id = invocation_id
         self._begun = 0
         self._turn_began = asyncio.get_running_loop().time()
         self._part = (deadline - self._turn_began) / (len(agents.agents) + 2)
@@ -156,7 +158,7 @@ class TeamTranscript:
         return AgentMessage(
             agent=outcome.agent,
             position=self._places[outcome.agent] if in_order else len(self.said),
-            text=error.message if error else text,
+            text=error_text(error, self._invocation_id) if error else text,
             completion=output.completion,
             finished=None if error else _finished(output),
             error=error,

@@ -14,6 +14,11 @@ from shared.core.running_turn import is_first_words
 from shared.errors import ContentFiltered, is_error_text
 from shared.events import ChatEvent, Finished, Thought, ThoughtsAdded
 
+_MAY_BE_EARLIER = (
+    "The content filter of the model's service refused this. Please rephrase it; if that does not help, an earlier "
+    "message may be the reason: start a new chat."
+)
+
 type Begin = Callable[[ChatRequest], AsyncGenerator[ChatEvent]]
 """Begins a turn for a request."""
 
@@ -29,8 +34,28 @@ def without_errors(request: ChatRequest) -> ChatRequest:
 
 def begin_turn(begin: Begin, request: ChatRequest) -> AsyncGenerator[ChatEvent]:
     """Begin a turn, and begin it again without the earlier questions that are refused and have no answer."""
-    unanswered = frozenset[int]() if request.single_turn else _unanswered(request.messages)
-    return _without_refused(begin, request, unanswered) if unanswered else begin(request)
+    if request.single_turn or len(request.messages) < 2:
+        return begin(request)
+    if unanswered := _unanswered(request.messages):
+        return _without_refused(begin, request, unanswered)
+    return _naming_earlier(begin, request)
+
+
+async def _naming_earlier(begin: Begin, request: ChatRequest) -> AsyncGenerator[ChatEvent]:
+    """Begin a turn; if the model's service refuses the prompt, say that an earlier message may be the reason.
+
+    It does not say which message it refuses.
+    """
+    has_begun = False
+    async with aclosing(begin(request)) as events:
+        try:
+            async for event in events:
+                has_begun = has_begun or is_first_words(event)
+                yield event
+        except ContentFiltered as error:
+            if has_begun or error.earlier is not None or len(request.messages) < 2:
+                raise
+            raise ContentFiltered(_MAY_BE_EARLIER, results=error.results) from error
 
 
 async def _without_refused(begin: Begin, request: ChatRequest, unanswered: frozenset[int]) -> AsyncGenerator[ChatEvent]:
@@ -40,7 +65,7 @@ async def _without_refused(begin: Begin, request: ChatRequest, unanswered: froze
         asked = replace(request, messages=tuple(request.messages[place] for place in kept))
         has_begun = False
         try:
-            async with aclosing(_from_first_words(begin(asked))) as events:
+            async with aclosing(_from_first_words(_naming_earlier(begin, asked))) as events:
                 async for event in events:
                     has_begun = True
                     if left_out and isinstance(event, Finished):

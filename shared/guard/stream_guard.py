@@ -116,7 +116,7 @@ class _GuardedTurn:
         self._checks = [self._main]
         new_check = partial(rules.check, context, self._changed)
         self._sources = GuardedSources(rules, new_check)
-        self._messages = GuardedMessages(rules, self._main, new_check)
+        self._messages = GuardedMessages(rules, self._main, new_check, context.invocation_id)
         self._prompt_results_shown: Results = {}
 
     async def events(self, turn: AsyncGenerator[ChatEvent]) -> AsyncGenerator[ChatEvent]:

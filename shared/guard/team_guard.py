@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from shared.errors import ContentFiltered, SwitchboardError
+from shared.errors import ContentFiltered, SwitchboardError, error_text
 from shared.events import AgentMessage, Thought, Usage
 from shared.guard import Side
 from shared.guard.chat_payloads import ANSWER, MORE
@@ -31,10 +31,11 @@ class GuardedMessages:
     is taken off when a message comes in, and put on the one that goes out last.
     """
 
-    def __init__(self, rules: Rules, asked: Check, new_check: Callable[[], Check]) -> None:
+    def __init__(self, rules: Rules, asked: Check, new_check: Callable[[], Check], invocation_id: str) -> None:
         self._rules = rules
         self._asked = asked
         self._new_check = new_check
+        self._invocation_id = invocation_id
         self._waiting: list[_Waiting] = []
         self._total: Usage | None = None
         self._answered = False
@@ -100,9 +101,10 @@ class GuardedMessages:
         asked = self._rules.results(Side.PROMPT, self._asked)
         thought = self._rules.thought(asked, results, self._asked, check)
         if self._rules.enforced and (side := check.clearance.blocking):
-            return _replaced(message, ContentFiltered(REFUSED[side], results=dict(results)), thought)
+            error = ContentFiltered(REFUSED[side], results=dict(results), earlier=())
+            return self._failed(message, error, thought)
         if check.fault and not self._rules.forgives(check.fault):
-            return _replaced(message, check.fault, thought)
+            return self._failed(message, check.fault, thought)
         finished = message.finished
         if finished:
             results = merged(results, finished.content_filter_results)
@@ -110,7 +112,7 @@ class GuardedMessages:
         message = waiting.sources.shown(message)
         return replace(message, finished=finished, thoughts=(*message.thoughts, thought))
 
-
-def _replaced(message: AgentMessage, error: SwitchboardError, thought: Thought) -> AgentMessage:
-    """Make the message of an agent that failed, without its text, sources and thoughts."""
-    return AgentMessage(message.agent, message.position, error.message, error=error, thoughts=(thought,))
+    def _failed(self, message: AgentMessage, error: SwitchboardError, thought: Thought) -> AgentMessage:
+        """Make the message of an agent that failed, without its text, sources and thoughts."""
+        text = error_text(error, self._invocation_id)
+        return AgentMessage(message.agent, message.position, text, error=error, thoughts=(thought,))

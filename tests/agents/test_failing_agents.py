@@ -11,7 +11,15 @@ import pytest
 from shared.agents.definitions import Agents, Pattern
 from shared.agents.turns import team_turn
 from shared.chat_types import Json, PartHealth, RequestContext
-from shared.errors import ContentFiltered, InternalError, RateLimited, SwitchboardError, TooSlow, Unavailable
+from shared.errors import (
+    ContentFiltered,
+    InternalError,
+    RateLimited,
+    SwitchboardError,
+    TooSlow,
+    Unavailable,
+    is_error_text,
+)
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished
 from shared.retrieval import SearchQuery, SearchResult
 from tests.agents.teams import QUESTION, SECONDS, Office, agent, agents, asked, context, texts
@@ -49,7 +57,8 @@ async def test_a_failure_is_the_agents_message_and_the_others_answer(office: Off
     ada, ben, cleo = messages
     assert (ada.error, cleo.error) == (None, None)
     assert isinstance(ben.error, RateLimited)
-    assert ben.text == ben.error.message
+    assert ben.text.startswith(ben.error.message)
+    assert is_error_text(ben.text)  # so that it is no part of the conversation when a client sends it back
     assert (ben.finished, ben.data_points) == (None, ())
     assert office.prompts("Cleo") == [[f"user: {QUESTION}", "user: Ada: I am Ada."]]
 
@@ -71,7 +80,7 @@ async def test_a_late_agent_says_so_and_what_is_finished_is_not_lost(office: Off
     messages = await until_late(office, clock, agents(Pattern.CONCURRENT, "Ada", "Ben"))
     assert texts(messages) == [
         ("Ada", "I am Ada."),
-        ("Ben", "Ben took too long to answer. Ask for less, or try again."),
+        ("Ben", "Ben took too long to answer. Ask for less, or try again. (invocation id-1)"),
     ]
     assert isinstance(messages[1].error, TooSlow)
     await office.chats("Ben")[0].disconnected.wait()
@@ -82,7 +91,7 @@ async def test_agents_that_did_not_get_their_turn_in_time_say_so(office: Office,
     hanging(office, "Ben")
     messages = await until_late(office, clock, agents(Pattern.SEQUENTIAL, "Ada", "Ben", "Cleo"))
     assert [message.error is None for message in messages] == [True, False, False]
-    assert messages[2].text == "Cleo had no time left to answer. Ask for less, or try again."
+    assert messages[2].text == "Cleo had no time left to answer. Ask for less, or try again. (invocation id-1)"
     assert len(office.service.chats) == 2
 
 
@@ -95,7 +104,7 @@ async def test_an_agent_that_waits_for_the_others_calls_until_it_is_late_says_so
     events, error = await turn
     assert isinstance(error, TooSlow)
     said = {message.agent: message.text for message in events if isinstance(message, AgentMessage)}
-    assert said["Ben"] == "Ben had to wait too long for the others' model calls to end. Try again."
+    assert said["Ben"] == "Ben had to wait too long for the others' model calls to end. Try again. (invocation id-1)"
 
 
 @pytest.mark.parametrize("pattern", [Pattern.GROUP_CHAT, Pattern.HANDOFF])
@@ -114,7 +123,7 @@ async def test_an_agent_that_says_nothing_has_an_error_in_words(office: Office) 
     office.service.reply(" \n")
     answering(office, "Ben")
     messages = await office.messages(agents(Pattern.SEQUENTIAL, "Ada", "Ben"))
-    assert messages[0].text == "Ada answered nothing. Try again, or ask in other words."
+    assert messages[0].text == "Ada answered nothing. Try again, or ask in other words. (invocation id-1)"
     assert isinstance(messages[0].error, Unavailable)
 
 

@@ -60,6 +60,23 @@ async def test_every_protocol_tells_which_agent_failed_and_with_what(
 
 
 @PATHS
+async def test_what_a_failed_agent_said_is_no_part_of_the_conversation_when_a_client_sends_it_back(
+    team: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, path: str
+) -> None:
+    with openai.to(BETA):
+        openai.fail(400, code="content_filter")
+    async with http.post(team.url + path, json=body()) as response:
+        said = await messages_of(response)
+    chat = [*body()["messages"], *({"role": "assistant", "content": each["Content"]} for each in said)]
+    question = {"role": "user", "content": "And implants?"}
+    async with http.post(team.url + path, json={"messages": [*chat, question]}) as response:
+        assert response.status == 200
+    sent = json.dumps(openai.chats[-1].body["messages"])
+    assert said[0]["Content"] in sent
+    assert "filter" not in sent
+
+
+@PATHS
 @pytest.mark.parametrize("name", ["", "/ai-chat-2024-05-29"])
 async def test_when_all_agents_fail_the_request_does_with_the_status_of_the_first(
     team: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, path: str, name: str

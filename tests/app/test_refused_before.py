@@ -102,3 +102,13 @@ async def test_a_question_that_the_filter_of_the_models_service_refuses_is_left_
     safe.openai.fail(400, code="content_filter")
     await answered(safe, "/chat", {"role": "user", "content": "What does the filter refuse?"}, ASKED)
     assert "filter refuse" not in last_prompt(safe)
+
+
+async def test_an_answered_question_that_the_filter_of_the_models_service_refuses_is_named_as_a_possible_reason(
+    safe: Guarded,
+) -> None:
+    safe.openai.fail(400, code="content_filter")
+    status, answer = await safe.post("/chat", messages=[ASKED, {"role": "assistant", "content": "Hello."}, ASKED])
+    assert status == 400
+    assert "an earlier message may be the reason" in answer
+    assert "new chat" in answer

@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
-from shared.chat_types import ChatRequest, Message, Role
+from shared.chat_types import ChatRequest, Json, Message, Role
 from shared.core.refusals import begin_turn, without_errors
 from shared.errors import ContentFiltered, Unavailable, error_text, is_error_text
 from shared.events import ChatEvent, CompletionStarted, Finished, TextDelta, ThoughtsAdded
@@ -15,6 +16,11 @@ STARTED = CompletionStarted("id", 1, "model")
 
 def asked(*contents: str) -> ChatRequest:
     return ChatRequest(tuple(Message(Role.USER, content) for content in contents))
+
+
+def answered(question: str, answer: str, *more: str) -> ChatRequest:
+    messages = (Message(Role.USER, question), Message(Role.ASSISTANT, answer), *asked(*more).messages)
+    return ChatRequest(messages)
 
 
 class Turns:
@@ -31,7 +37,8 @@ class Turns:
         places = [place for place, text in enumerate(self.given[-1]) if text in self._refused]
         if places:
             earlier = tuple(places[:1]) if places[0] < len(self.given[-1]) - 1 else ()
-            raise ContentFiltered(earlier=earlier if self._tells_which else None)
+            results: Json = {"violence": {"filtered": True}}
+            raise ContentFiltered(earlier=earlier if self._tells_which else None, results=results)
         yield TextDelta("Fine.")
         yield Finished("stop")
 
@@ -83,6 +90,36 @@ async def test_a_turn_that_is_refused_after_its_first_words_does_not_begin_again
         async with aclosing(begin_turn(refused_late, asked("bomb", "days?"))) as events:
             assert [event async for event in events] == []
     assert begun == 1
+
+
+@pytest.mark.parametrize(
+    ("request_", "says_so"),
+    [
+        (answered("bomb", "Boom.", "days?"), True),
+        (asked("bomb"), False),
+        (asked("days?", "bomb"), False),  # the second time the model is asked the last question alone
+        (replace(answered("bomb", "Boom.", "days?"), single_turn=True), False),
+    ],
+    ids=["an answered question", "one question", "no answered question", "ask"],
+)
+async def test_a_refusal_by_the_models_service_says_if_an_earlier_message_may_be_the_reason(
+    request_: ChatRequest, says_so: bool
+) -> None:
+    with pytest.raises(ContentFiltered) as raised:
+        await events_of(Turns("bomb", tells_which=False), request_)
+    assert ("an earlier message" in raised.value.message and "new chat" in raised.value.message) == says_so
+    assert raised.value.results == {"violence": {"filtered": True}}
+
+
+async def test_a_refusal_amid_an_answer_does_not_name_earlier_messages() -> None:
+    async def refused_late(_: ChatRequest) -> AsyncGenerator[ChatEvent]:
+        yield TextDelta("Fine")
+        raise ContentFiltered
+
+    with pytest.raises(ContentFiltered) as raised:
+        async with aclosing(begin_turn(refused_late, answered("bomb", "Boom.", "days?"))) as events:
+            assert [event async for event in events] == [TextDelta("Fine")]
+    assert "earlier" not in raised.value.message
 
 
 async def test_ask_has_no_earlier_messages_to_leave_out() -> None:
