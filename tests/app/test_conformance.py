@@ -2,13 +2,16 @@
 
 import asyncio
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests.app.guarded import BAD, guarded
 from tests.app.test_answers import QUESTION
 from tests.conformance.__main__ import run
 from tests.conformance.report import failures
 from tests.local.running_host import REPOSITORY, RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the app."""
@@ -26,6 +29,14 @@ async def test_every_client_reads_every_route_that_it_uses(built_in: RunningHost
     cells = await run(built_in.url, QUESTION, bases)
     assert failures(cells) == ""
     assert [cell.route for cell in cells if not cell.checked and cell.route != "content"] == []
+
+
+async def test_every_client_shows_a_refusal_and_goes_on_after_it(data_dir: Path, openai: OpenAIStandIn) -> None:
+    async with guarded(data_dir, openai, SEMANTIC_KERNEL_ERRORS="message") as app:
+        cells = await run(app.host.url, QUESTION, {}, f"Where is the {BAD}?")
+        await openai.caught_up()  # a refused turn may have asked the model
+    assert failures(cells) == ""
+    assert [cell.checked for cell in cells if cell.client.name == "chatui"] == [11]
 
 
 async def run_kit(*arguments: str) -> tuple[int | None, str, str]:

@@ -23,7 +23,7 @@ def main() -> int:
     bases: dict[str, str] = {client.name: "" for client in CLIENTS} if arguments.bare else {}
     bases |= dict(arguments.base)
     try:
-        cells = asyncio.run(run(arguments.url, arguments.question, bases))
+        cells = asyncio.run(run(arguments.url, arguments.question, bases, arguments.refused))
     except Unreachable as error:
         sys.stderr.write(f"{error}\n")
         return UNREACHABLE
@@ -33,13 +33,14 @@ def main() -> int:
     return SOME_FAIL if failed else ALL_HOLD
 
 
-async def run(url: str, question: str, bases: Mapping[str, str]) -> Sequence[Cell]:
+async def run(url: str, question: str, bases: Mapping[str, str], refused: str = "") -> Sequence[Cell]:
     """Let every client ask the backend, one after the other.
 
     Args:
         url: The backend's base URL.
         question: Something that it can answer.
         bases: Where a client's routes are below that URL, by the client's name; else where our app has them.
+        refused: Something that it refuses; empty leaves out what clients show of a refusal.
 
     Raises:
         Unreachable: nobody answers.
@@ -47,7 +48,7 @@ async def run(url: str, question: str, bases: Mapping[str, str]) -> Sequence[Cel
     async with aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=SECONDS, sock_connect=CONNECT_SECONDS)
     ) as http:
-        backend = Backend(http, url.rstrip("/"), question)
+        backend = Backend(http, url.rstrip("/"), question, refused)
         results = [await run_client(client, backend, bases.get(client.name)) for client in CLIENTS]
     return [cell for cells in results for cell in cells]
 
@@ -61,6 +62,9 @@ def _read_arguments() -> argparse.Namespace:
     )
     parser.add_argument("url", metavar="BASE_URL", help="for example http://127.0.0.1:7071/api")
     parser.add_argument("--question", default=QUESTION, help="something that the backend can answer (%(default)s)")
+    parser.add_argument(
+        "--refused", default="", metavar="QUESTION", help="something that the backend refuses: asks what is shown of it"
+    )
     parser.add_argument("--bare", action="store_true", help="every client's routes are directly below BASE_URL")
     parser.add_argument(
         "--base",

@@ -64,6 +64,14 @@ class Backend:
     """Without a slash at its end."""
     question: str
     """Something that the backend can answer."""
+    refused: str = ""
+    """Something that the backend refuses, by its safety check for example; empty: nothing that is known."""
+
+    def refused_question(self) -> str:
+        """Return what the backend refuses; if nothing is known, the probe is left out."""
+        if not self.refused:
+            raise NotOffered
+        return self.refused
 
     async def post(self, path: str, body: Json, headers: dict[str, str] | None = None) -> Reply:
         """Send JSON to a route that a backend may not have."""

@@ -23,6 +23,8 @@ INSIDE: Json = {**CONTEXT, "thoughts": "<b>Results</b>"}
 TEXT = "Eye exams are covered. [plan.pdf#page=3]"
 FIRST: Json = {"overrides": {}}
 """The context of the request whose answer begins a chat."""
+UNSAFE = "How do I build a bomb?"
+"""The question that is refused."""
 STATE: Json = {"conversation": "conformance"}
 
 
@@ -157,14 +159,20 @@ def good_answers() -> dict[str, dict[str, Canned]]:
         "POST ask": _choice(),
         "GET content/plan.pdf": document,
     }
-    chatui = {"POST chat": Canned([[_chatui(None)]]), "POST chat bad": _refusal("No messages.")}
+    document_chat = {"POST chat": Canned([[_chatui(None)]]), "POST chat bad": _refusal("No messages.")}
+    chatui = document_chat | {
+        "POST chat unsafe": Canned([[_chatui(None)]]),
+        "POST chat again": Canned([[_chatui(None)]]),
+    }
     return {
         "ai-chat-protocol": {
             "POST chat": _answer("sessionState"),
             "POST chat bad": _refusal(code),
+            "POST chat files": _refusal(code),
             "POST chat/stream": _stream("sessionState", choice=False),
             "POST chat/stream bad": _refusal(code),
         },
+        "ai-chat-sample": {"POST chat/ bad": _refusal(code)},
         "search-demo-2026": {
             "POST chat": Canned([{"output_text": TEXT, "context": CONTEXT, "session_state": STATE}]),
             "POST chat bad": _refusal("No messages."),
@@ -186,13 +194,14 @@ def good_answers() -> dict[str, dict[str, Canned]]:
             "POST chat bad": _refusal("No messages."),
             "POST chat/stream": _stream("session_state", choice=False),
             "POST chat/stream bad": _refusal("No messages."),
+            "POST chat/stream unsafe": Canned([{"error": "Refused."}], LINES),
             "GET content/plan.pdf": document,
             **_page(),
         },
         "search-demo-older": older,
-        "chat-component": older,
+        "chat-component": older | {"POST chat again": _choice()},
         "chatui": chatui,
-        "chatui-document": chatui,
+        "chatui-document": document_chat,
         "chatui-multi-agent": {
             "POST multi-agent-chat/batch": Canned([[_chatui("A"), _chatui("B")]]),
             "POST multi-agent-chat/batch bad": _refusal("No messages."),
@@ -240,7 +249,7 @@ async def serving(
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", answer)
     async with TestServer(app) as server, ClientSession() as http:
-        yield Backend(http, str(server.make_url("/")).rstrip("/"), "Are eye exams covered?"), bodies
+        yield Backend(http, str(server.make_url("/")).rstrip("/"), "Are eye exams covered?", UNSAFE), bodies
 
 
 def _asked(request: web.Request, body: Json) -> str:
@@ -248,6 +257,9 @@ def _asked(request: web.Request, body: Json) -> str:
     words += [request.query["mode"]] if "mode" in request.query else []
     words += ["stream"] if at(body, "stream") is True else []
     words += ["bad"] if at(body, "messages") == [] else []
+    words += ["files"] if at(body, "messages", 0, "files") else []
+    if at(body, "messages", 0, "content") == UNSAFE:
+        return " ".join([*words, "again" if at(body, "messages", 1) else "unsafe"])
     words += (
         ["first"] if at(body, "session_state") is None and at(body, "context") == FIRST and at(body, "messages") else []
     )

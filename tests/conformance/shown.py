@@ -41,6 +41,11 @@ def messages(backend: Backend) -> Json:
     return [{"role": "user", "content": backend.question}]
 
 
+def asked_again(backend: Backend) -> Json:
+    """A chat of clients that send a refused question again with the next one, which has no answer between them."""
+    return [{"role": "user", "content": backend.refused_question()}, {"role": "user", "content": backend.question}]
+
+
 def refused(reply: Reply) -> Refused:
     """The error of a reply that is one, in the documents' shape."""
     return Refused(reply.status, at(reply.json(), "error"))

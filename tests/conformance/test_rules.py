@@ -60,6 +60,23 @@ def stream_cases(client: str, asked: str, choice: tuple[str | int, ...]) -> list
 
 
 CASES: list[Case] = [
+    ("ai-chat-protocol", "POST chat files", "a file in JSON", "not dropped", status(200)),
+    ("ai-chat-sample", "POST chat/ bad", "a bad request", "status", status(200)),
+    ("ai-chat-sample", "POST chat/ bad", "a bad request", "code", put(0, "error", to="No messages.")),
+    ("search-demo", "POST chat/stream unsafe", "a refused question", "in the stream", status(400)),
+    ("search-demo", "POST chat/stream unsafe", "a refused question", "in the stream", put(0, "error", to={"code": 1})),
+    ("chat-component", "POST chat again", "a question after a refused one", READS, status(400)),
+    (
+        "chat-component",
+        "POST chat again",
+        "a question after a refused one",
+        "goes on",
+        put(*C, "message", "content", to=""),
+    ),
+    ("chatui", "POST chat unsafe", "a refused question", READS, status(400)),
+    ("chatui", "POST chat unsafe", "a refused question", "shown", put(0, 0, "authorRole", to="USER")),
+    ("chatui", "POST chat again", "a question after it", READS, status(400)),
+    ("chatui", "POST chat again", "a question after it", "goes on", put(0, 0, "content", to=" ")),
     ("ai-chat-protocol", "POST chat", "an answer", READS, status(500)),
     ("ai-chat-protocol", "POST chat", "an answer", READS, raw(b"<html>")),
     ("ai-chat-protocol", "POST chat", "an answer", "text", drop(*M, "content")),

@@ -1,6 +1,6 @@
 """The clients that people use, one file each."""
 
-from tests.conformance.clients.ai_chat_protocol import AI_CHAT_PROTOCOL
+from tests.conformance.clients.ai_chat_protocol import AI_CHAT_PROTOCOL, AI_CHAT_SAMPLE
 from tests.conformance.clients.chat_component import CHAT_COMPONENT
 from tests.conformance.clients.chatui import CHATUI
 from tests.conformance.clients.chatui_document import CHATUI_DOCUMENT
@@ -13,6 +13,7 @@ from tests.conformance.clients.semantic_kernel_python import SEMANTIC_KERNEL_PYT
 
 CLIENTS = (
     AI_CHAT_PROTOCOL,
+    AI_CHAT_SAMPLE,
     SEARCH_DEMO_2026,
     SEARCH_DEMO,
     SEARCH_DEMO_OLDER,

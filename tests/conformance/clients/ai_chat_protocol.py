@@ -11,6 +11,8 @@ from tests.conformance.shown import ROLE, STATE, STATE_BACK, STATUS, TEXT, Refus
 
 HEADERS = {"Accept": "application/json"}
 """What it sends for streams too."""
+SAMPLE_HEADERS = {"x-ms-useragent": "ts-http-runtime/1.0.0-beta.1 OS/Linux"}
+"""How the client names itself, in a browser too; the sample asks the bare route with it."""
 
 
 def _thrown_at(reply: Reply) -> None:
@@ -86,10 +88,27 @@ async def _refused_stream(backend: Backend, base: str) -> Refused:
     return refused(await backend.post(f"{base}chat/stream", {"messages": []}, HEADERS))
 
 
+async def _file_in_json(backend: Backend, base: str) -> Refused:
+    file: Json = {"contentType": "image/png", "filename": "dot.png", "data": {"0": 137, "1": 80, "2": 78, "3": 71}}
+    message: Json = {"role": "user", "content": backend.question, "files": [file]}
+    return refused(await backend.post(f"{base}chat", {"messages": [message]}, HEADERS))
+
+
+async def _as_shipped(backend: Backend, base: str) -> Refused:
+    return refused(await backend.post(f"{base}chat/", {"messages": []}, HEADERS | SAMPLE_HEADERS))
+
+
 ERROR_OBJECT = Rule[Refused](
     "error",
     "The error is an object with the texts 'code' and 'message', which the client throws.",
     lambda seen: is_text(at(seen.error, "code")) and is_text(at(seen.error, "message")),
+)
+
+NOT_DROPPED = Rule[Refused](
+    "not dropped",
+    "A file in the JSON of a message, as client 20240610.1 sends the bytes of an image, is refused with an error: the"
+    " sample at 540122f of 2024-09-19 installs that client, by its package-lock.json.",
+    lambda seen: seen.status >= 400 and is_text(at(seen.error, "message")),
 )
 
 CONVERSATION = Rule[Shown](
@@ -97,6 +116,20 @@ CONVERSATION = Rule[Shown](
     "A first message gets a session state: the sample page sends the newest message alone, with the state that it got "
     "(Chat.tsx, sendMessage, in microsoft/ai-chat-protocol at 540122f of 2024-09-19).",
     lambda shown: bool(shown.state),
+)
+
+SAMPLE_ERROR = Rule[Refused](
+    "code",
+    "The error is an object with the texts 'code' and 'message': the page shows no other (isChatError, Chat.tsx:158, in"
+    " microsoft/ai-chat-protocol at 540122f of 2024-09-19).",
+    ERROR_OBJECT.holds,
+)
+
+AI_CHAT_SAMPLE = Client(
+    "ai-chat-sample",
+    "AI Chat Protocol's sample of September 2024, as shipped",
+    "",
+    (Probe("chat", "a bad request", _as_shipped, (STATUS, SAMPLE_ERROR)),),
 )
 
 AI_CHAT_PROTOCOL = Client(
@@ -107,6 +140,7 @@ AI_CHAT_PROTOCOL = Client(
         Probe("chat", "an answer", _answer, (TEXT, ROLE, STATE_BACK)),
         Probe("chat", "a first message", _first, (CONVERSATION,)),
         Probe("chat", "a bad request", _refused, (STATUS, ERROR_OBJECT)),
+        Probe("chat", "a file in JSON", _file_in_json, (NOT_DROPPED,)),
         Probe("chat/stream", "a stream", _stream, (TEXT, ROLE, STATE_BACK)),
         Probe("chat/stream", "a first message", _first_stream, (CONVERSATION,)),
         Probe("chat/stream", "a bad request", _refused_stream, (STATUS, ERROR_OBJECT)),

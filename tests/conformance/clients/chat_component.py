@@ -10,7 +10,7 @@ from tests.conformance.backend import Backend, Reply
 from tests.conformance.clients.search_demo import DOCUMENT, cited_document
 from tests.conformance.reading import Breaks, Json, are_texts, at, is_text, of, parse, truthy
 from tests.conformance.rules import Client, Probe, Rule
-from tests.conformance.shown import TEXT, Refused, Shown, accepted, messages
+from tests.conformance.shown import TEXT, Refused, Shown, accepted, asked_again, messages
 
 OVERRIDES: dict[str, Json] = {"top": 1, "retrieval_mode": "text", "approach": "rrr"}
 """What it sends in `context`."""
@@ -81,6 +81,11 @@ async def _cited(backend: Backend, base: str) -> Reply:
     return await cited_document(backend, base, answer)
 
 
+async def _again(backend: Backend, base: str) -> Shown:
+    body: Json = {"messages": asked_again(backend), "context": dict(OVERRIDES), "stream": False}
+    return read_answer(await backend.post(f"{base}chat", body))
+
+
 CONTEXT_INSIDE = Rule[Shown](
     "context inside",
     "context is inside message or delta, with data_points.text as a list of texts.",
@@ -107,6 +112,13 @@ ERROR_LINE = Rule[Refused](
 )
 RULES = (TEXT, CONTEXT_INSIDE, THOUGHTS_AS_TEXT, TOP)
 
+GOES_ON = Rule[Shown](
+    "goes on",
+    "A question is answered after one that was refused: each request has the whole chat, and a refused question stays"
+    " in it (packages/chat-component at 6b50475 of 2025-10-03, seen in a browser).",
+    TEXT.holds,
+)
+
 CHAT_COMPONENT = Client(
     "chat-component",
     "azure-search-openai-javascript's web component",
@@ -114,6 +126,7 @@ CHAT_COMPONENT = Client(
     (
         Probe("chat", "an answer", _answer, RULES),
         Probe("chat", "a bad request", _refused, (NOT_OK,)),
+        Probe("chat", "a question after a refused one", _again, (GOES_ON,)),
         Probe("chat", "a stream", _stream, RULES),
         Probe("chat", "a bad request for a stream", _refused_stream, (ERROR_LINE,)),
         Probe("ask", "a question", _ask, RULES),

@@ -1,7 +1,9 @@
 """ChatUI (microsoft/ai-developer) as it is in use: the flat shape of Semantic Kernel for Java.
 
 It posts `role` and `content` alone, wants an array, drops every message without a text, and takes an answer with no
-message left for an error. Its own words for 401, 403, 404, 429, 500, 502, 503 and 504; a 400's body is shown.
+message left for an error. Its own words for 401, 403, 404, 429, 500, 502, 503 and 504, and a 400's body, become a
+message of the role `system`, which no part of the page shows. Read at ac7a5e0 (2026-03-28) in ChatContext.tsx,
+MessageBubble.tsx and ChatMessagePanel.tsx.
 """
 
 from dataclasses import dataclass
@@ -9,7 +11,7 @@ from dataclasses import dataclass
 from tests.conformance.backend import Backend, Reply
 from tests.conformance.reading import Breaks, Json, at, is_text, truthy
 from tests.conformance.rules import Client, Probe, Rule
-from tests.conformance.shown import accepted, messages
+from tests.conformance.shown import accepted, asked_again, messages
 
 ROLES = {"USER": "user", "ASSISTANT": "assistant", "TOOL": "tool"}
 WORDED = (400, 401, 403, 404, 429, 500, 502, 503, 504)
@@ -57,6 +59,15 @@ async def _answer(backend: Backend, base: str) -> list[Message]:
     return read_messages(await backend.post(f"{base}chat", {"messages": messages(backend)}))
 
 
+async def _unsafe(backend: Backend, base: str) -> list[Message]:
+    body: Json = {"messages": [{"role": "user", "content": backend.refused_question()}]}
+    return read_messages(await backend.post(f"{base}chat", body))
+
+
+async def _again(backend: Backend, base: str) -> list[Message]:
+    return read_messages(await backend.post(f"{base}chat", {"messages": asked_again(backend)}))
+
+
 async def _refused(backend: Backend, base: str) -> Reply:
     return await backend.post(f"{base}chat", {"messages": []})
 
@@ -64,6 +75,19 @@ async def _refused(backend: Backend, base: str) -> Reply:
 REFUSED = (
     Rule[Reply]("status", "A request without messages has a status that it words.", lambda seen: seen.status in WORDED),
     Rule[Reply]("reason", "The body says what is wrong: it is shown for a 400.", lambda seen: is_text(seen.text)),
+)
+
+SHOWN = Rule[list[Message]](
+    "shown",
+    "A refusal is a message of the assistant: an error becomes one of the role 'system' (ChatContext.tsx:305), which is"
+    " never shown (MessageBubble.tsx:155; microsoft/ai-developer at ac7a5e0 of 2026-03-28).",
+    lambda seen: seen[-1].role == "assistant" and is_text(seen[-1].text),
+)
+GOES_ON = Rule[list[Message]](
+    "goes on",
+    "A question is answered after one that was refused: each request has the whole chat (microsoft/ai-developer at"
+    " ac7a5e0 of 2026-03-28, seen in a browser).",
+    SHOWN.holds,
 )
 
 CHATUI = Client(
@@ -86,5 +110,7 @@ CHATUI = Client(
             ),
         ),
         Probe("chat", "a bad request", _refused, REFUSED),
+        Probe("chat", "a refused question", _unsafe, (SHOWN,)),
+        Probe("chat", "a question after it", _again, (GOES_ON,)),
     ),
 )

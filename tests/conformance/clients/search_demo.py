@@ -6,7 +6,7 @@ merges the `context` of the others into its context, key by key. It shows `error
 
 from tests.conformance.backend import Backend, NotOffered, Reply
 from tests.conformance.clients.search_demo_page import PAGE_PROBES
-from tests.conformance.reading import Breaks, Json, at, ndjson, of, truthy
+from tests.conformance.reading import Breaks, Json, at, is_text, ndjson, of, truthy
 from tests.conformance.rules import Client, Probe, Rule
 from tests.conformance.shown import (
     CITATIONS,
@@ -135,6 +135,21 @@ LINKS = Rule[Shown](
 )
 DOCUMENT = Rule[Reply]("document", "A cited document can be opened.", lambda reply: reply.ok and bool(reply.body))
 
+
+async def _unsafe(backend: Backend, base: str) -> Refused:
+    body: Json = {"messages": [{"role": "user", "content": backend.refused_question()}], "context": {}}
+    reply = await backend.post(f"{base}chat/stream", body)
+    errors = [at(event, "error") for event in ndjson(reply.body)]
+    return Refused(reply.status, next(filter(truthy, errors), None))
+
+
+IN_STREAM = Rule[Refused](
+    "in the stream",
+    "A refusal is a success with a line with 'error', a text: of another status the page shows the number alone"
+    " (pages/chat/Chat.tsx:314 at e7dda33d of 2026-04-09; since f71bbdf4 of August 2024).",
+    lambda seen: 200 <= seen.status <= 299 and is_text(seen.error),
+)
+
 SEARCH_DEMO = Client(
     "search-demo",
     "azure-search-openai-demo, June 2024 to April 2026",
@@ -144,6 +159,7 @@ SEARCH_DEMO = Client(
         Probe("chat", "a bad request", _refused, (STATUS, ERROR_TEXT)),
         Probe("chat/stream", "a stream", _stream, (*SHOWN, LINKS)),
         Probe("chat/stream", "a bad request", _refused_stream, (STATUS, ERROR_TEXT)),
+        Probe("chat/stream", "a refused question", _unsafe, (IN_STREAM,)),
         Probe("content", "a cited document", _cited, (DOCUMENT,)),
         *PAGE_PROBES,
     ),
