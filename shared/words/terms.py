@@ -19,8 +19,11 @@ import snowballstemmer
 
 _LONGEST_TERM = 64
 """Characters of a term. The longest real words are shorter; longer strings are data such as base64."""
+_LONGEST_WORD = 4 * _LONGEST_TERM
+"""Characters of a word that are read, because caches keep words; one letter of a term can be four as it is written."""
 _MAX_CACHED_STEMS = 65_536
-"""Words whose stems are cached, since stemming is most of the work of indexing. A full cache takes some 16 MB."""
+"""Words whose stems are cached, since stemming is most of the work of indexing. A full cache takes some 16 MB, and of
+the longest words in rare scripts 105 MB."""
 _SHORTEST_PREFIX = 5
 """Characters of a stem that is also searched for as a prefix; a shorter one would find too many words."""
 _ELISION = re.compile(r"[^\W\d_]{1,2}['’](?=\w{3})")
@@ -44,14 +47,15 @@ _stemmers = _Stemmers()
 
 
 def words(text: str) -> Iterator[str]:
-    """Split a text into words as they are written, without emoji and punctuation."""
-    return apsw.unicode.word_iter(text, emoji=False, regional_indicator=False)
+    """Split a text into words as they are written, without emoji and punctuation; a very long word is cut."""
+    found = apsw.unicode.word_iter(text, emoji=False, regional_indicator=False)
+    return (word[:_LONGEST_WORD] for word in found)
 
 
 @lru_cache(maxsize=16_384)
 def fold(word: str) -> str:
     """Remove case, accents, ligatures and inner punctuation from a word; the result may be empty."""
-    folded = word[: 4 * _LONGEST_TERM]
+    folded = word
     for _ in range(2):  # the compatible form of a character can be upper case (ℌ)
         folded = apsw.unicode.strip(apsw.unicode.casefold(folded))
     return folded[:_LONGEST_TERM]
@@ -93,7 +97,7 @@ def _segments(text: str) -> Iterator[tuple[str, str | None]]:
     end_before, before = -1, ""
     for start, end, word in apsw.unicode.word_iter_with_offsets(text, emoji=False, regional_indicator=False):
         if not _UNSPACED.match(word):
-            yield word, None
+            yield word[:_LONGEST_WORD], None
             continue
         character = fold(word)
         pair = before + character if start == end_before and before and character else None

@@ -1,12 +1,13 @@
 """Words as terms, whoever else is stemming at the same time."""
 
 import sys
+import tracemalloc
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from shared.words.terms import stems
+from shared.words.terms import fold, index_terms, query_terms, stems, words
 
 _WORDS = [
     f"{stem}{number}{ending}" for number in range(40) for stem in ("plann", "kuendig") for ending in ("ings", "ungen")
@@ -36,3 +37,16 @@ def test_threads_that_stem_at_once_do_not_mix_their_words() -> None:
 @pytest.mark.parametrize(("word", "terms"), [("2026", ("2026",)), ("٣٤", ("٣٤",)), ("plans", ("plan",)), ("...", ())])
 def test_a_number_stands_for_itself(word: str, terms: tuple[str, ...]) -> None:
     assert stems(word) == terms
+
+
+def test_long_words_do_not_stay_in_memory() -> None:
+    texts = (f"{number} {'x' * 20_000}{number}" for number in range(300))
+    tracemalloc.start()
+    try:
+        for number, text in enumerate(texts):
+            terms = dict(query_terms(text)) if number % 2 else list(index_terms(text))
+            folded = [fold(word) for word in words(text)]
+            assert len(terms) == len(folded) == 2
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    finally:
+        tracemalloc.stop()
