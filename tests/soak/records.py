@@ -12,8 +12,9 @@ TOLD_STATUSES = frozenset({200, 201, 204, 400, 404, 405, 408, 409, 413, 422, 429
 """Statuses that a request of the load may get: no fault of the app is among them."""
 LIBRARY_BYTES = 1_900
 """Bytes of each request that stay in the Functions worker library: see docs/performance.md, Memory."""
-_MEMORY_LEEWAY = 64 * 1024 * 1024
-"""Bytes that the memory of a process may grow beyond that: what the allocator keeps after large requests."""
+_MEMORY_LEEWAY = 48 * 1024 * 1024
+"""Bytes that the memory of a process may grow beyond that once it is warm: about twice what the allocator has kept, by
+then, for the largest requests of a soak. See docs/performance.md, Memory."""
 _DESCRIPTOR_LEEWAY = 6
 """Descriptors that may be open more: a pooled connection or a file of the database."""
 
