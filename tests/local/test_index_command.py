@@ -220,6 +220,13 @@ def test_a_reader_of_the_lines_who_leaves_gets_no_trace(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+def test_a_setting_with_a_misspelt_name_stops_make_run_before_it_serves_without_the_setting(tmp_path: Path) -> None:
+    misspelt = run(tmp_path, "--first", SAMPLES, RAI_MOD="enforce")
+    assert (misspelt.returncode, misspelt.stderr) == (2, "RAI_MOD is no setting: did you mean RAI_MODE?\n")
+    wrong = run(tmp_path, "--first", SAMPLES, RAI_MODE="enforced")
+    assert (wrong.returncode, wrong.stderr) == (0, "")  # the app tells it, and serves its health
+
+
 COUNT_OPENS = """
 import os, sys
 from collections import Counter

@@ -69,12 +69,12 @@ def read_stream(reply: Reply) -> Shown:
     text = ""
     for event in ndjson(accepted(reply).body):
         if truthy(at(event, "context", "data_points")):
-            response, context = event, _merged({}, of(event, "context"))
+            response, context = event, merged({}, of(event, "context"))
         elif isinstance(content := at(event, "delta", "content"), str) and content:
             of(response, "delta", "role")
             text += content
         elif truthy(at(event, "context")):
-            context = _merged(context, at(event, "context"))
+            context = merged(context, at(event, "context"))
         elif truthy(at(event, "error")):
             raise Breaks(f"it shows the error {at(event, 'error')!r}")
     if response is None:
@@ -83,7 +83,8 @@ def read_stream(reply: Reply) -> Shown:
     return Shown(text=text, role=role, context=context, state=at(response, "session_state"))
 
 
-def _merged(context: dict[str, Json], more: Json) -> dict[str, Json]:
+def merged(context: dict[str, Json], more: Json) -> dict[str, Json]:
+    """The front end's context with that of another line."""
     return context | more if isinstance(more, dict) else context
 
 
@@ -99,11 +100,13 @@ async def _stream(backend: Backend, base: str) -> Shown:
     return read_stream(await backend.post(f"{base}chat/stream", _body(backend)))
 
 
-async def _refused(backend: Backend, base: str) -> Refused:
+async def refused_answer(backend: Backend, base: str) -> Refused:
+    """What a bad request gets."""
     return refused(await backend.post(f"{base}chat", NO_MESSAGES))
 
 
-async def _refused_stream(backend: Backend, base: str) -> Refused:
+async def refused_stream(backend: Backend, base: str) -> Refused:
+    """What a bad request for a stream gets."""
     return refused(await backend.post(f"{base}chat/stream", NO_MESSAGES))
 
 
@@ -156,9 +159,9 @@ SEARCH_DEMO = Client(
     "ai-chat",
     (
         Probe("chat", "an answer", _answer, (*SHOWN, LINKS)),
-        Probe("chat", "a bad request", _refused, (STATUS, ERROR_TEXT)),
+        Probe("chat", "a bad request", refused_answer, (STATUS, ERROR_TEXT)),
         Probe("chat/stream", "a stream", _stream, (*SHOWN, LINKS)),
-        Probe("chat/stream", "a bad request", _refused_stream, (STATUS, ERROR_TEXT)),
+        Probe("chat/stream", "a bad request", refused_stream, (STATUS, ERROR_TEXT)),
         Probe("chat/stream", "a refused question", _unsafe, (IN_STREAM,)),
         Probe("content", "a cited document", _cited, (DOCUMENT,)),
         *PAGE_PROBES,

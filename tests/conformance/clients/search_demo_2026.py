@@ -6,7 +6,15 @@ but an error. Read in app/frontend/src/pages/chat/Chat.tsx at 8e2eea9b (2026-06-
 """
 
 from tests.conformance.backend import Backend, Reply
-from tests.conformance.clients.search_demo import DOCUMENT, LINKS, OVERRIDES, cited_document
+from tests.conformance.clients.search_demo import (
+    DOCUMENT,
+    LINKS,
+    OVERRIDES,
+    cited_document,
+    merged,
+    refused_answer,
+    refused_stream,
+)
 from tests.conformance.clients.search_demo_page import PAGE_PROBES
 from tests.conformance.reading import Breaks, Json, are_texts, at, ndjson, of, truthy
 from tests.conformance.rules import Client, Probe, Rule
@@ -15,17 +23,14 @@ from tests.conformance.shown import (
     DATA_POINTS,
     ERROR_TEXT,
     FOLLOWUPS,
-    NO_MESSAGES,
     STATE,
     STATE_BACK,
     STATUS,
     TEXT,
     THOUGHTS,
-    Refused,
     Shown,
     accepted,
     messages,
-    refused,
 )
 
 IMAGES = Rule[Shown](
@@ -54,20 +59,16 @@ def read_stream(reply: Reply) -> Shown:
     for event in ndjson(accepted(reply).body):
         found = at(event, "context") if at(event, "type") == "response.context" else None
         if truthy(at(found, "data_points")):
-            context, state = _merged({}, found), at(event, "session_state")
+            context, state = merged({}, found), at(event, "session_state")
         elif at(event, "type") == "response.output_text.delta" and isinstance(delta := of(event, "delta"), str):
             text += delta
         elif truthy(found):
-            context = _merged(context, found)
+            context = merged(context, found)
         elif truthy(at(event, "error")):
             raise Breaks(f"it shows the error {at(event, 'error')!r}")
     if not text:
         raise Breaks("no record has text, so that the question goes back into the input field")
     return Shown(text=text, context=context, state=state)
-
-
-def _merged(context: dict[str, Json], more: Json) -> dict[str, Json]:
-    return context | more if isinstance(more, dict) else context
 
 
 def _body(backend: Backend) -> Json:
@@ -86,14 +87,6 @@ async def _stream(backend: Backend, base: str) -> Shown:
     return read_stream(await backend.post(f"{base}chat/stream", _body(backend)))
 
 
-async def _refused(backend: Backend, base: str) -> Refused:
-    return refused(await backend.post(f"{base}chat", NO_MESSAGES))
-
-
-async def _refused_stream(backend: Backend, base: str) -> Refused:
-    return refused(await backend.post(f"{base}chat/stream", NO_MESSAGES))
-
-
 async def _cited(backend: Backend, base: str) -> Reply:
     answer = read_answer(await backend.post(f"{base}chat", _body(backend)))
     return await cited_document(backend, base, answer)
@@ -105,9 +98,9 @@ SEARCH_DEMO_2026 = Client(
     "ai-chat-2026-04",
     (
         Probe("chat", "an answer", _answer, RULES),
-        Probe("chat", "a bad request", _refused, (STATUS, ERROR_TEXT)),
+        Probe("chat", "a bad request", refused_answer, (STATUS, ERROR_TEXT)),
         Probe("chat/stream", "a stream", _stream, RULES),
-        Probe("chat/stream", "a bad request", _refused_stream, (STATUS, ERROR_TEXT)),
+        Probe("chat/stream", "a bad request", refused_stream, (STATUS, ERROR_TEXT)),
         Probe("content", "a cited document", _cited, (DOCUMENT,)),
         *PAGE_PROBES,
     ),
