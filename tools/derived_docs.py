@@ -39,8 +39,8 @@ Where an Azure service has no key here, the app signs in with its managed identi
 `azure-identity`, selects a user-assigned one. On a laptop it uses the account of `az login`. Both need the same
 [roles](deploy.md#who-may-do-what).
 
-The app reads them once. `make run`, `GET /api/health` and callers get an error that names what is wrong or missing. A name
-that is nearly that of a setting stops `make run`.
+The app reads them once. `make run`, `GET /api/health` and callers get an error that names what is wrong or missing. A
+name that is nearly that of a setting stops `make run`.
 """
 
 SECTIONS = {
