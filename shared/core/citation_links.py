@@ -44,8 +44,9 @@ async def linked(events: AsyncGenerator[ChatEvent], base: str) -> AsyncGenerator
             if isinstance(event, Retrieved):
                 known |= _links(event.data_points, base)
             if isinstance(event, AgentMessage):
-                event = replace(event, text=_with_links(event.text, _links(event.data_points, base)))  # noqa: PLW2901
-            yield event
+                yield replace(event, text=_with_links(event.text, _links(event.data_points, base)))
+            else:
+                yield event
 
 
 def without_links(request: ChatRequest, base: str) -> ChatRequest:

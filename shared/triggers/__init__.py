@@ -1,6 +1,6 @@
 """HTTP and queue handlers, one per trigger: request in, response out. The only package that knows FastAPI."""
 
-from shared.triggers.about import health, openapi, swagger
+from shared.triggers.about import health, model, models, openapi, swagger
 from shared.triggers.chat import ask, chat, chat_completions, chat_stream, team_batch, team_stream
 from shared.triggers.chat_history import chat_messages, delete_chat, list_chats, start_chat, update_chat
 from shared.triggers.companion import rai_analyze, rai_analyze_stream
@@ -14,7 +14,6 @@ from shared.triggers.demo_page import (
     keep_demo_chat,
     list_demo_chats,
 )
-from shared.triggers.models import model, models
 from shared.triggers.other_paths import other_path
 from shared.triggers.warm_up import warm_up
 

@@ -1,4 +1,4 @@
-"""Routes about the app itself: health, OpenAPI and Swagger documents."""
+"""Routes about the app itself: health, OpenAPI and Swagger documents, and what OpenAI's clients take for models."""
 
 import asyncio
 import os
@@ -12,6 +12,8 @@ from shared.errors import NotConfigured
 from shared.triggers.errors import answering, json_response
 from shared.triggers.warm_up import warm_up_soon
 from shared.wire.framing import encode_json
+from shared.wire.openai import OPENAI
+from shared.wire.openai_body import MODELS, check_model
 from shared.wire.table import PROTOCOLS
 
 
@@ -75,3 +77,30 @@ def _swagger_json(signed_in: bool) -> bytes:
     from shared.description.swagger import to_swagger
 
     return encode_json(to_swagger(build_openapi(signed_in=signed_in), os.environ.get("WEBSITE_HOSTNAME")))
+
+
+@answering
+async def models(request: Request) -> Response:
+    """`GET /v1/models`: all that a request may name as its `model`."""
+    await _let_in(request)
+    return json_response({"object": "list", "data": [_model(name) for name in MODELS]})
+
+
+@answering
+async def model(request: Request) -> Response:
+    """`GET /v1/models/{id}`: one of them."""
+    await _let_in(request)
+    name = request.path_params["id"]
+    check_model(name)
+    return json_response(_model(name))
+
+
+async def _let_in(request: Request) -> None:
+    """Raise NotSignedIn if callers have to sign in and this one has not."""
+    request.state.protocol = OPENAI
+    service = await app.get_service()
+    await service.identity.caller(request.headers)
+
+
+def _model(name: str) -> Json:
+    return {"id": name, "object": "model", "created": 1, "owned_by": "switchboard"}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
@@ -60,8 +61,9 @@ def kill_server() -> None:
     """Kill the server, and wait until it is dead."""
     process = server()
     os.kill(process, signal.SIGKILL)
-    while ") Z" not in Path(f"/proc/{process}/stat").read_text():
-        time.sleep(0.01)
+    with suppress(FileNotFoundError):  # its end has been noticed, too
+        while ") Z" not in Path(f"/proc/{process}/stat").read_text():
+            time.sleep(0.01)
 
 
 def wait_for_readers(*, some: bool) -> None:
