@@ -13,7 +13,7 @@ from shared.triggers.errors import answering, json_response
 from shared.triggers.warm_up import warm_up_soon
 from shared.wire.framing import encode_json
 from shared.wire.openai import OPENAI
-from shared.wire.openai_body import MODELS, check_model
+from shared.wire.openai_asked import MODELS, check_model
 from shared.wire.table import PROTOCOLS
 
 

@@ -5,14 +5,13 @@ chunks of a stream: texts are joined, lists are not, so that `role`, `annotation
 chunk but that of the tokens has a choice with a delta, since many clients read those unseen.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
-from shared.core.answering import citations_in
 from shared.core.fold import Answer
-from shared.errors import ContentFiltered, NotFound, SwitchboardError, error_text
+from shared.errors import ContentFiltered, NotFound
 from shared.events import (
     AgentMessage,
     ChatEvent,
@@ -26,46 +25,47 @@ from shared.events import (
     Thought,
     ThoughtsAdded,
 )
-from shared.wire.context import link_to, thoughts_json, usage_json
-from shared.wire.framing import SSE, encode_json
-from shared.wire.openai_body import Asked, OpenaiKeys, OpenaiMessage, attached, parse
+from shared.wire.context import usage_json
+from shared.wire.framing import SSE
+from shared.wire.openai_asked import Asked
+from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached, parse
+from shared.wire.openai_parts import citations, error_object, joined, known, said, sources_context
 from shared.wire.openai_shapes import OpenaiChunk, OpenaiCompletion, OpenaiError
 from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape
 
 _REASONS = ("stop", "length", "content_filter")
 """The reasons that clients know, of those that an answer can end for."""
-_ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error"}
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer. A team's is one text of all messages."""
     asked = Asked.of(request)
-    text = BETWEEN_MESSAGES.join(map(_said, answer.messages)) if answer.messages else answer.text
-    points = _joined(answer.data_points, *(message.data_points for message in answer.messages))
+    text = BETWEEN_MESSAGES.join(map(said, answer.messages)) if answer.messages else answer.text
+    points = joined(answer.data_points, *(message.data_points for message in answer.messages))
     thoughts = [*answer.thoughts, *(thought for message in answer.messages for thought in message.thoughts)]
     finished = answer.finished
     message: Record = {
         "role": "assistant",
         "content": text,
         "refusal": None,
-        "annotations": [*_annotations(text, points, request.base_url)],
-        "context": _context(request, points, thoughts, finished),
+        "annotations": _annotations(text, points, request.base_url),
+        "context": sources_context(request, points, thoughts, finished),
     }
     choice: Record = {
         "index": 0,
         "message": message,
         "finish_reason": _reason(finished),
         "logprobs": None,
-        **_known(content_filter_results=finished.content_filter_results),
+        **known(content_filter_results=finished.content_filter_results),
     }
     prompt = answer.completion.prompt_filter_results or finished.prompt_filter_results
     return {
-        "id": asked.id,
+        "id": f"chatcmpl-{asked.id}",
         "object": "chat.completion",
         "created": asked.created,
         "model": asked.model,
         "choices": [choice],
-        **_known(usage=usage_json(finished.usage) if finished.usage else None, prompt_filter_results=prompt),
+        **known(usage=usage_json(finished.usage) if finished.usage else None, prompt_filter_results=prompt),
     }
 
 
@@ -76,7 +76,7 @@ class _Encoder:
         self._request = request
         self._asked = Asked.of(request)
         self._head: Record = {
-            "id": self._asked.id,
+            "id": f"chatcmpl-{self._asked.id}",
             "object": "chat.completion.chunk",
             "created": self._asked.created,
             "model": self._asked.model,
@@ -103,9 +103,9 @@ class _Encoder:
             case CompletionStarted():
                 self._prompt_filter = event.prompt_filter_results
             case AgentMessage():
-                self._points = _joined(self._points, event.data_points)
+                self._points = joined(self._points, event.data_points)
                 self._thoughts += event.thoughts
-                return (self._text(f"{BETWEEN_MESSAGES if self._texts else ''}{_said(event)}"),)
+                return (self._text(f"{BETWEEN_MESSAGES if self._texts else ''}{said(event)}"),)
             case ThoughtsAdded():
                 self._thoughts += event.thoughts
             case FilterAnnotation():
@@ -126,12 +126,12 @@ class _Encoder:
 
     def _end(self, finished: Finished) -> Iterator[Record]:
         request = self._request
-        annotations = [*_annotations("".join(self._texts), self._points, request.base_url)]
-        context = _context(request, self._points, self._thoughts, finished)
-        yield self._chunk({**_known(annotations=annotations), "context": context})
+        annotations = _annotations("".join(self._texts), self._points, request.base_url)
+        context = sources_context(request, self._points, self._thoughts, finished)
+        yield self._chunk({**known(annotations=annotations), "context": context})
         prompt = self._prompt_filter or finished.prompt_filter_results
         ended = self._chunk({}, _reason(finished), content_filter_results=finished.content_filter_results)
-        yield ended | _known(prompt_filter_results=prompt)
+        yield ended | known(prompt_filter_results=prompt)
         if self._asked.include_usage and finished.usage:
             yield {**self._head, "choices": [], "usage": usage_json(finished.usage)}
 
@@ -139,77 +139,18 @@ class _Encoder:
         """A filter that ends a text is how an answer of OpenAI's ends, not an error."""
         if isinstance(event.error, ContentFiltered) and self._texts:
             return self._end(Finished(event.error.code, content_filter_results=event.error.results))
-        return (_error(event.error, event.invocation_id),)
+        return (error_object(event.error, event.invocation_id),)
 
     def _chunk(self, delta: Record, reason: str | None = None, **more: Json) -> Record:
-        return {**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason, **_known(**more)}]}
+        return {**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason, **known(**more)}]}
 
 
-def _said(message: AgentMessage) -> str:
-    """An agent's part of the text: its name on a line of its own, and what it says."""
-    return f"**{message.agent}**\n\n{message.text}"
-
-
-def _joined(*several: Sequence[DataPoint]) -> tuple[DataPoint, ...]:
-    return tuple(dict.fromkeys(point for points in several for point in points))
-
-
-def _annotations(text: str, points: Iterable[DataPoint], base_url: str) -> Iterator[Json]:
-    """Each place of the text that names a source."""
-    known = {point.sourcepage for point in points}
-    for place in citations_in(text):
-        if (name := place[1]) in known:
-            start, end = place.span()
-            url = link_to(name, base_url)
-            cited: Json = {"url": url, "title": name, "start_index": start, "end_index": end}
-            yield {"type": "url_citation", "url_citation": cited}
-
-
-def _context(
-    request: ChatRequest, points: Iterable[DataPoint], thoughts: Sequence[Thought], finished: Finished
-) -> Record:
-    context: Record = {
-        "citations": [
-            {
-                "content": point.text,
-                "title": point.sourcepage,
-                "url": link_to(point.sourcepage, request.base_url),
-                "filepath": point.sourcepage.partition("#page=")[0],
-                "chunk_id": str(number),
-            }
-            for number, point in enumerate(points)
-        ]
-    }
-    if queries := [thought.description for thought in thoughts if thought.title == "Generated search query"]:
-        context["intent"] = encode_json(queries).decode()
-    if finished.followup_questions is not None:
-        context["followup_questions"] = list[Json](finished.followup_questions)
-    if Asked.of(request).shows_thoughts:
-        context["thoughts"] = thoughts_json(thoughts)
-    return context
+def _annotations(text: str, points: Iterable[DataPoint], base_url: str) -> list[Json]:
+    return [{"type": "url_citation", "url_citation": cited} for cited in citations(text, points, base_url)]
 
 
 def _reason(finished: Finished) -> str:
     return finished.reason if finished.reason in _REASONS else "stop"
-
-
-def _known(**values: Json) -> Record:
-    """The values that are not empty."""
-    return {key: value for key, value in values.items() if value}
-
-
-def _error(error: SwitchboardError, invocation_id: str) -> Record:
-    """An error object: the SDKs show nothing of an error that is a string."""
-    kind = "server_error" if error.status >= 500 else _ERROR_TYPES.get(error.status, "invalid_request_error")
-    key, colon, _ = error.message.partition(": ")
-    param = key if colon and " " not in key else None
-    code = "model_not_found" if isinstance(error, NotFound) and param == "model" else error.code
-    record: Record = {"message": error_text(error, invocation_id), "type": kind, "param": param, "code": code}
-    if isinstance(error, ContentFiltered):
-        record["param"] = "prompt"
-        if error.results:
-            record["innererror"] = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": error.results}
-    return {"error": record}
 
 
 OPENAI = Protocol(
@@ -223,7 +164,7 @@ OPENAI = Protocol(
     attached=attached,
     answer=_answer,
     encoder=_Encoder,
-    error=_error,
+    error=error_object,
     framing=replace(SSE, end=b"data: [DONE]\n\n"),
     shape=Shape(
         answer=OpenaiCompletion,

@@ -4,53 +4,26 @@ Source: OpenAI API reference, 'Create chat completion'. Keys that the app cannot
 ones are, but for those whose answer would have another form: they are refused.
 """
 
-import time
-from binascii import Error as Base64Error
-from binascii import a2b_base64
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Literal, NotRequired, TypedDict, cast
-from uuid import uuid4
 
 from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
-from shared.errors import BadRequest, NotFound, TooLarge
-from shared.wire.chat_body import LONGEST_CONVERSATION, parse_chat
-from shared.wire.multipart import MOST_FILES
+from shared.errors import BadRequest
+from shared.wire.chat_body import LONGEST_CONVERSATION
+from shared.wire.openai_asked import (
+    MOST_PARTS,
+    Asked,
+    ModelKeys,
+    SentImage,
+    attached_images,
+    check_image_url,
+    request_of,
+)
 from shared.wire.request_body import BodyModel
-
-MODELS = {"switchboard": False, "switchboard-team": True}
-"""The models that a request may name, and whether the team of agents is meant."""
-MOST_PARTS = 1_000
-"""Parts in the content of a message."""
-_TASKS = ("### Task:", "Provide a concise, 5-word-or-less title for the conversation")
-"""How prompts begin that a front end sends for itself, for titles, tags and follow-up questions.
-
-Sources: Open WebUI, `config.py`, the default templates; LibreChat's agents, `title.ts`.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the encoder needs to know of a request."""
-
-    id: str = "chatcmpl-0"
-    """The answer's id: it is in all chunks, so that it has to be known before the model has one."""
-    created: int = 0
-    """Unix seconds."""
-    model: str = "switchboard"
-    """The model that was asked for."""
-    include_usage: bool = False
-    """Whether a stream ends with the tokens."""
-    shows_thoughts: bool = False
-    """Whether the request has our own `context`. Thoughts hold whole prompts, and other clients do not show them."""
-
-    @classmethod
-    def of(cls, request: ChatRequest) -> "Asked":
-        """Return what the parser left in a request."""
-        return request.for_encoder if isinstance(request.for_encoder, cls) else cls()
 
 
 class StreamOptions(BodyModel):
@@ -65,14 +38,11 @@ class ResponseFormat(BodyModel):
     type: Literal["text", "json_object"] = Field(description="`json_object` is ignored.")
 
 
-class OpenaiKeys(BodyModel):
+class OpenaiKeys(ModelKeys):
     """Keys of a request beyond those of all protocols."""
 
-    model: str | None = Field(default=None, description="`switchboard`, or `switchboard-team` for the team of agents.")
-    stream: bool | None = Field(default=None, description="Whether to stream the answer.")
     stream_options: StreamOptions | None = None
     n: int | None = Field(default=None, ge=1, le=1, description="There is one answer.")
-    temperature: float | None = Field(default=None, ge=0, le=2)
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
     response_format: ResponseFormat | None = None
 
@@ -112,39 +82,16 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         NotFound: there is no model of that name.
     """
     keys = OpenaiKeys.read(_explained(body))
-    model = keys.model or next(iter(MODELS))
-    check_model(model)
     if isinstance(messages := body.get("messages"), list):
         body = dict(body) | {
             "messages": [_flat(place, message) for place, message in enumerate(messages[: LONGEST_CONVERSATION + 1])]
         }
-    request = parse_chat(body, state_key="session_state")
+    request = request_of(body, keys)
     overrides = request.overrides
-    is_task = request.question.startswith(_TASKS)
-    return replace(
-        request,
-        overrides=replace(
-            overrides,
-            temperature=keys.temperature if overrides.temperature is None else overrides.temperature,
-            seed=keys.seed if overrides.seed is None else overrides.seed,
-        ),
-        stream=bool(keys.stream),
-        team=MODELS[model] and not is_task,
-        is_task=is_task,
-        for_encoder=Asked(
-            id=f"chatcmpl-{uuid4().hex}",
-            created=int(time.time()),
-            model=model,
-            include_usage=bool(keys.stream_options and keys.stream_options.include_usage),
-            shows_thoughts="context" in body,
-        ),
-    )
-
-
-def check_model(name: str) -> None:
-    """Raise NotFound if no model has this name."""
-    if name not in MODELS:
-        raise NotFound(f"model: there is none of that name here. There are: {', '.join(MODELS)}.")
+    if overrides.seed is None:
+        overrides = replace(overrides, seed=keys.seed)
+    include_usage = bool(keys.stream_options and keys.stream_options.include_usage)
+    return replace(request, overrides=overrides, for_encoder=replace(Asked.of(request), include_usage=include_usage))
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
@@ -154,14 +101,8 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
         BadRequest: an image is not in a `data:` URL in base64.
         TooLarge: there are too many.
     """
-    files: list[Attachment] = []
-    for place, message in enumerate(cast("list[Json]", body["messages"])):
-        for part, url in _images(place, message):
-            if len(files) == MOST_FILES:
-                raise TooLarge(f"messages: they have more than {MOST_FILES} images. Send fewer.")
-            index = sum(file.message == place for file in files)
-            files.append(_image(url, part, place, index))
-    return tuple(files)
+    messages = cast("list[Json]", body["messages"])
+    return attached_images(image for place, message in enumerate(messages) for image in _images(place, message))
 
 
 def _explained(body: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -194,34 +135,21 @@ def _text(path: str, part: Json) -> str | None:
     match part:
         case {"type": "text", "text": str(text)}:
             return text
-        case {"type": "image_url", "image_url": {"url": str(url)}} if url.startswith("data:image/"):
+        case {"type": "image_url", "image_url": {"url": str(url)}}:
+            check_image_url(f"{path}.image_url.url", url)
             return None
         case {"type": "image_url"}:
-            raise BadRequest(
-                f"{path}.image_url.url: should be a data: URL of an image; nothing is fetched from elsewhere."
-            )
+            raise BadRequest(f"{path}.image_url.url: should be a string.")
         case _:
             raise BadRequest(f"{path}: should be a text or an image: its type is neither 'text' nor 'image_url'.")
 
 
-def _images(place: int, message: Json) -> Iterator[tuple[str, str]]:
-    """The name and the URL of each image of a message."""
+def _images(place: int, message: Json) -> Iterator[SentImage]:
+    """The images of a message."""
     if isinstance(message, dict) and isinstance(parts := message.get("content"), list):
         for number, part in enumerate(parts):
             match part:
                 case {"type": "image_url", "image_url": {"url": str(url)}}:
-                    yield f"messages[{place}].content[{number}]", url
+                    yield SentImage(place, f"messages[{place}].content[{number}].image_url.url", url)
                 case _:
                     pass
-
-
-def _image(url: str, part: str, place: int, index: int) -> Attachment:
-    kind, _, data = url.removeprefix("data:").partition(",")
-    media_type, *parameters = kind.lower().split(";")
-    try:
-        image = a2b_base64(data.encode("ascii"), strict_mode=True) if "base64" in parameters else b""
-    except (Base64Error, UnicodeEncodeError):
-        image = b""
-    if not image:
-        raise BadRequest(f"{part}.image_url.url: should be a data: URL with the image in base64.")
-    return Attachment(part, place, index, "", media_type, None, image)

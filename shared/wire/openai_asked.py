@@ -1,0 +1,132 @@
+"""What the requests of OpenAI's two protocols share: models, the turn they ask for, and images in `data:` URLs."""
+
+import time
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from pydantic import Field
+
+from shared.chat_types import ChatRequest, Json
+from shared.core.attachments import Attachment
+from shared.errors import BadRequest, NotFound, TooLarge
+from shared.wire.chat_body import parse_chat
+from shared.wire.multipart import MOST_FILES
+from shared.wire.request_body import BodyModel
+
+MODELS = {"switchboard": False, "switchboard-team": True}
+"""The models that a request may name, and whether the team of agents is meant."""
+MOST_PARTS = 1_000
+"""Parts in the content of a message."""
+_TASKS = ("### Task:", "Provide a concise, 5-word-or-less title for the conversation")
+"""How prompts begin that a front end sends for itself, for titles, tags and follow-up questions.
+
+Sources: Open WebUI, `config.py`, the default templates; LibreChat's agents, `title.ts`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the encoder needs to know of a request."""
+
+    id: str = "0"
+    """The answer's id without the prefix of its kind: it is in all records, known before the model has one."""
+    created: int = 0
+    """Unix seconds."""
+    model: str = "switchboard"
+    """The model that was asked for."""
+    include_usage: bool = False
+    """Whether a stream ends with the tokens."""
+    shows_thoughts: bool = False
+    """Whether the request has our own `context`. Thoughts hold whole prompts, and other clients do not show them."""
+
+    @classmethod
+    def of(cls, request: ChatRequest) -> "Asked":
+        """Return what the parser left in a request."""
+        return request.for_encoder if isinstance(request.for_encoder, cls) else cls()
+
+
+class ModelKeys(BodyModel):
+    """Keys of a request of both protocols."""
+
+    model: str | None = Field(default=None, description="`switchboard`, or `switchboard-team` for the team of agents.")
+    stream: bool | None = Field(default=None, description="Whether to stream the answer.")
+    temperature: float | None = Field(default=None, ge=0, le=2)
+
+
+def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
+    """Turn a body with `messages` as the other protocols have them into a request, without its images.
+
+    Raises:
+        BadRequest: names each key that is wrong and what it accepts.
+        NotFound: there is no model of that name.
+    """
+    model = keys.model or next(iter(MODELS))
+    check_model(model)
+    request = parse_chat(body, state_key="session_state")
+    overrides = request.overrides
+    if overrides.temperature is None:
+        overrides = replace(overrides, temperature=keys.temperature)
+    is_task = request.question.startswith(_TASKS)
+    return replace(
+        request,
+        overrides=overrides,
+        stream=bool(keys.stream),
+        team=MODELS[model] and not is_task,
+        is_task=is_task,
+        for_encoder=Asked(uuid4().hex, int(time.time()), model, shows_thoughts="context" in body),
+    )
+
+
+def check_model(name: str) -> None:
+    """Raise NotFound if no model has this name."""
+    if name not in MODELS:
+        raise NotFound(f"model: there is none of that name here. There are: {', '.join(MODELS)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class SentImage:
+    """An image in a message."""
+
+    place: int
+    """Index of its message, counted from 0."""
+    part: str
+    """Its place in the body, for error messages."""
+    url: str
+    """Its URL."""
+
+
+def attached_images(images: Iterable[SentImage]) -> tuple[Attachment, ...]:
+    """Decode images, whose bytes are in their URLs.
+
+    Raises:
+        BadRequest: an image is not in a `data:` URL in base64.
+        TooLarge: there are too many.
+    """
+    files: list[Attachment] = []
+    for image in images:
+        if len(files) == MOST_FILES:
+            raise TooLarge(f"The messages have more than {MOST_FILES} images. Send fewer.")
+        index = sum(file.message == image.place for file in files)
+        files.append(_decoded(image, index))
+    return tuple(files)
+
+
+def check_image_url(part: str, url: str) -> None:
+    """Raise BadRequest if a URL does not hold an image itself."""
+    if not url.startswith("data:image/"):
+        raise BadRequest(f"{part}: should be a data: URL of an image; nothing is fetched from elsewhere.")
+
+
+def _decoded(image: SentImage, index: int) -> Attachment:
+    kind, _, data = image.url.removeprefix("data:").partition(",")
+    media_type, *parameters = kind.lower().split(";")
+    try:
+        content = a2b_base64(data.encode("ascii"), strict_mode=True) if "base64" in parameters else b""
+    except (Base64Error, UnicodeEncodeError):
+        content = b""
+    if not content:
+        raise BadRequest(f"{image.part}: should be a data: URL with the image in base64.")
+    return Attachment(image.part, image.place, index, "", media_type, None, content)
