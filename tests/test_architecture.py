@@ -72,6 +72,11 @@ LATE = {
     "shared.guard.stream_guard",
     "shared.ingestion",
     "shared.reading",
+    "shared.wire.openai",
+    "shared.wire.openai_asked",
+    "shared.wire.openai_body",
+    "shared.wire.openai_parts",
+    "shared.wire.openai_shapes",
     "snowballstemmer",
     "tqdm",
     "yaml",
@@ -199,6 +204,14 @@ def test_one_module_knows_protobuf() -> None:
 def test_one_module_names_the_plug_ins() -> None:
     namers = {file.relative_to(SHARED).as_posix() for file in modules(".") if imports_of(file) & PLUG_INS}
     assert namers == {"app.py"}
+
+
+def test_the_protocols_that_only_a_route_selects_are_imported_late() -> None:
+    table = ast.parse((SHARED / "wire" / "table.py").read_text())
+    loaders = [node for node in table.body if isinstance(node, ast.FunctionDef)]
+    late = {found.module for node in loaders for found in ast.walk(node) if isinstance(found, ast.ImportFrom)}
+    assert late
+    assert late <= LATE
 
 
 EARLY = {"msgspec"}

@@ -191,12 +191,12 @@ def _form(protocol: Protocol) -> Schema:
 def _chat_content(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
     content: Schema = {}
     team = "Team" if route.team else ""
-    if not route.streams:
-        answers = any_of(ref(f"{prefix_of(protocol)}{team}Answer") for protocol in protocols)
-        content[JSON_TYPE] = {"schema": answers}
+    whole = [protocol for protocol in protocols if protocol.answer and not route.streams]
+    if whole:
+        content[JSON_TYPE] = {"schema": any_of(ref(f"{prefix_of(protocol)}{team}Answer") for protocol in whole)}
     on_demand = not route.team
     streaming = [
-        protocol for protocol in protocols if route.streams or (on_demand and protocol.shape.streams_on_demand)
+        protocol for protocol in protocols if protocol not in whole or (on_demand and protocol.shape.streams_on_demand)
     ]
     for media_type in dict.fromkeys(protocol.framing.content_type for protocol in streaming):
         spoken = [protocol for protocol in streaming if protocol.framing.content_type == media_type]
@@ -226,13 +226,16 @@ def _about(route: Route, operation: str, tag: str, summary: str) -> Schema:
 
 def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) -> Schema:
     """One response per status, with the meaning of each error code, in the shape of these protocols."""
-    schema = any_of(error_schema(protocol) for protocol in protocols)
+    protocols = tuple(protocols)
+    content: Schema = {}
+    if documents := [protocol for protocol in protocols if not protocol.plain_errors]:
+        content[JSON_TYPE] = {"schema": any_of(map(error_schema, documents))}
+    if len(documents) < len(protocols):
+        content["text/plain"] = {"schema": STRING}
     responses: Schema = {}
     for kind in kinds:
         meaning = f"`{kind.code}`: {_meaning(kind)}"
-        response = responses.setdefault(
-            str(kind.status), {"description": "", "content": {JSON_TYPE: {"schema": schema}}}
-        )
+        response = responses.setdefault(str(kind.status), {"description": "", "content": content})
         response["description"] = f"{response['description']} {meaning}".strip()
         if issubclass(kind, RateLimited | Overloaded):
             required = kind is RateLimited  # other errors share the status of Overloaded

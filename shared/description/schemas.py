@@ -117,15 +117,17 @@ def _types(shape: Shape) -> list[Any]:
 
 def _schemas_of(protocol: Protocol, schema_of: dict[Any, Schema], chat: Schema, named: dict[str, Schema]) -> Schema:
     shape, prefix = protocol.shape, prefix_of(protocol)
-    answer, item, error = schema_of[shape.answer], schema_of[shape.record], schema_of[shape.error]
+    item, error = schema_of[shape.record], schema_of[shape.error]
+    answer = schema_of[shape.answer] if shape.answer else None
     message = schema_of[shape.agent] if shape.agent else ref(f"{prefix}Answer")
+    whole = {f"{prefix}TeamAnswer": message if shape.team_is_one else list_of(message)} if answer else {}
     extras = named.pop(shape.reads.__name__) if shape.reads else {}
     request = _request(chat, extras, schema_of[shape.message] if shape.message else None)
     return {
         f"{prefix}Request": request | {"examples": [shape.example]},
-        **({} if answer == ref(f"{prefix}Answer") else {f"{prefix}Answer": answer}),
+        **({} if answer in (None, ref(f"{prefix}Answer")) else {f"{prefix}Answer": answer}),
         f"{prefix}Record": any_of([item, error]),
-        f"{prefix}TeamAnswer": message if shape.team_is_one else list_of(message),
+        **whole,
         f"{prefix}TeamRecord": any_of([message, error]) if shape.agent else ref(f"{prefix}Record"),
     }
 

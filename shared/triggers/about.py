@@ -12,8 +12,6 @@ from shared.errors import NotConfigured
 from shared.triggers.errors import answering, json_response
 from shared.triggers.warm_up import warm_up_soon
 from shared.wire.framing import encode_json
-from shared.wire.openai import OPENAI
-from shared.wire.openai_asked import MODELS, check_model
 from shared.wire.table import PROTOCOLS
 
 
@@ -82,6 +80,8 @@ def _swagger_json(signed_in: bool) -> bytes:
 @answering
 async def models(request: Request) -> Response:
     """`GET /v1/models`: all that a request may name as its `model`."""
+    from shared.wire.openai_asked import MODELS
+
     await _let_in(request)
     return json_response({"object": "list", "data": [_model(name) for name in MODELS]})
 
@@ -89,6 +89,8 @@ async def models(request: Request) -> Response:
 @answering
 async def model(request: Request) -> Response:
     """`GET /v1/models/{id}`: one of them."""
+    from shared.wire.openai_asked import check_model
+
     await _let_in(request)
     name = request.path_params["id"]
     check_model(name)
@@ -97,7 +99,7 @@ async def model(request: Request) -> Response:
 
 async def _let_in(request: Request) -> None:
     """Raise NotSignedIn if callers have to sign in and this one has not."""
-    request.state.protocol = OPENAI
+    request.state.protocol = PROTOCOLS["openai"]
     service = await app.get_service()
     await service.identity.caller(request.headers)
 

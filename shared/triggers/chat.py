@@ -34,7 +34,6 @@ from shared.triggers.streaming import (
     until_disconnected,
 )
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.openai import OPENAI
 from shared.wire.protocol import Protocol, stream_bytes
 from shared.wire.request_body import Body
 from shared.wire.table import Resolved, resolve
@@ -52,7 +51,7 @@ async def chat(request: Request) -> Response:
 @answering
 async def chat_completions(request: Request) -> Response:
     """`POST /v1/chat/completions`: the same in OpenAI's protocol, by the team of agents if the model names it."""
-    return await _whole_or_streamed(request, *await _start_turn(request, unless_pinned=OPENAI.name))
+    return await _whole_or_streamed(request, *await _start_turn(request, unless_pinned="openai"))
 
 
 @answering
@@ -74,6 +73,8 @@ async def team_batch(request: Request) -> Response:
     The protocol is `semantic-kernel` unless the route names another.
     """
     protocol, asked, turn = await _start_turn(request, unless_pinned="semantic-kernel", team=True)
+    if protocol.answer is None:
+        return await _streamed(request, protocol, asked, turn)
     return await _whole(request, protocol, asked, turn, protocol.team_answer)
 
 
@@ -117,6 +118,7 @@ async def _start_turn(
         body = await read_body(request, resolved.reader, deadline, held)
         request.state.protocol = protocol = _protocol_of(resolved, body, settings)
         asked = protocol.parse(body.json)
+        streams = streams or protocol.answer is None
         asked = replace(asked, single_turn=single_turn, stream=asked.stream or streams, base_url=_base_url(request))
         check_request(asked, settings)
         team = team or asked.team
@@ -211,7 +213,7 @@ def _default_protocol() -> str:
 
 
 async def _whole_or_streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn) -> Response:
-    if asked.stream:
+    if asked.stream or protocol.answer is None:
         return await _streamed(request, protocol, asked, turn)
     return await _whole(request, protocol, asked, turn, protocol.answer)
 
@@ -240,4 +242,4 @@ async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, tu
     if failure and protocol.error_message is None and not in_stream:
         raise failure.error
     lines = stream_bytes(protocol, asked, turn.batches(KEEP_ALIVE_SECONDS))
-    return TurnResponse(lines, protocol.framing.content_type, turn)
+    return TurnResponse(lines, {"content-type": protocol.framing.content_type, **protocol.stream_headers}, turn)

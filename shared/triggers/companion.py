@@ -48,7 +48,7 @@ async def rai_analyze_stream(request: Request) -> Response:
         failure = await analysis.settled(FIRST_PIECE_TIMEOUT_SECONDS)
     if failure:
         raise failure.error
-    return TurnResponse(_lines(analysis), ANALYSIS_LINES.content_type, analysis)
+    return TurnResponse(_lines(analysis), {"content-type": ANALYSIS_LINES.content_type}, analysis)
 
 
 async def _start_analysis(request: Request) -> RunningTurn[SafetyEvent]:

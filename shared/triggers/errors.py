@@ -8,7 +8,15 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 from starlette.requests import ClientDisconnect
 
 from shared.chat_types import Json
-from shared.errors import InternalError, NotSignedIn, Overloaded, RateLimited, SwitchboardError, log_fault
+from shared.errors import (
+    InternalError,
+    NotSignedIn,
+    Overloaded,
+    RateLimited,
+    SwitchboardError,
+    error_text,
+    log_fault,
+)
 from shared.triggers.budget import show_limits
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
@@ -51,7 +59,12 @@ def json_response(document: Json, status: int = 200) -> Response:
 def error_response(error: SwitchboardError, request: Request) -> Response:
     """Make an error response in the shape of the request's protocol, or of `ai-chat` if none is resolved yet."""
     protocol: Protocol = getattr(request.state, "protocol", AI_CHAT)
-    response = json_response(protocol.error(error, invocation_id(request)), status=error.status)
+    invocation = invocation_id(request)
+    if protocol.plain_errors:
+        headers = {"cache-control": "no-store"}
+        response = Response(error_text(error, invocation), error.status, headers, media_type="text/plain")
+    else:
+        response = json_response(protocol.error(error, invocation), status=error.status)
     if isinstance(error, RateLimited | Overloaded):
         response.headers["retry-after"] = str(error.retry_after)
     if isinstance(error, NotSignedIn):  # RFC 6750, 3

@@ -1,7 +1,7 @@
 """Streams the response of a running turn, and cancels the turn when the caller disconnects."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
@@ -28,8 +28,8 @@ class _Cancellable(Protocol):
 class TurnResponse[Event](StreamingResponse):
     """Streams a turn and owns it: the turn is cancelled when sending ends for any reason."""
 
-    def __init__(self, body: AsyncGenerator[bytes], content_type: str, turn: RunningTurn[Event]) -> None:
-        super().__init__(body, headers={"content-type": content_type, "cache-control": "no-cache"})
+    def __init__(self, body: AsyncGenerator[bytes], headers: Mapping[str, str], turn: RunningTurn[Event]) -> None:
+        super().__init__(body, headers={"cache-control": "no-cache", **headers})
         self._turn = turn
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

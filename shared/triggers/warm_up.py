@@ -10,6 +10,9 @@ import time
 
 from shared import app
 from shared.errors import SwitchboardError
+from shared.late_imports import run_import
+from shared.wire.protocol import Protocol
+from shared.wire.table import PROTOCOLS
 
 _log = logging.getLogger("switchboard.start")
 
@@ -21,7 +24,7 @@ async def warm_up() -> None:
     started = time.monotonic()
     try:
         service = await app.get_service()
-        await asyncio.gather(service.load(), service.check())
+        await asyncio.gather(service.load(), service.check(), run_import(list[Protocol], PROTOCOLS.values()))
     except SwitchboardError as error:
         _log.warning("not warmed up: %s", error.message)
     except Exception as error:  # noqa: BLE001 (the request that needs the part reports the same failure)

@@ -31,6 +31,8 @@ class Framing:
     """The bytes sent when there has been no record for a while; clients ignore them."""
     end: bytes = b""
     """The bytes after the last record, also where that is an error."""
+    names_events: bool = False
+    """Whether a line before each record names its `type`, as `event:` of server-sent events."""
 
     def frame(self, record: Mapping[str, Json]) -> bytes:
         """Convert one record to bytes, on one line for every client."""
@@ -38,6 +40,8 @@ class Framing:
         if not line.isascii():
             for end, escaped in _LINE_ENDS:
                 line = line.replace(end, escaped)
+        if self.names_events:
+            return b"event: %s\n%s%s%s" % (str(record["type"]).encode(), self.before, line, self.after)
         return self.before + line + self.after
 
 

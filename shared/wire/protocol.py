@@ -53,7 +53,7 @@ class Shape:
     """
 
     answer: Any
-    """A whole answer."""
+    """A whole answer; None: `Protocol.answer` is None too."""
     record: Any
     """A record of a stream, other than the error."""
     agent: Any = None
@@ -90,8 +90,8 @@ class Protocol:
     """For docs/protocols.md: the form of a stream."""
     parse: Callable[[Mapping[str, Json]], ChatRequest]
     """Turns a JSON body into a request; raises BadRequest."""
-    answer: Callable[[ChatRequest, Answer], Json]
-    """Turns a whole answer, or one agent's part of a team's, into a JSON document."""
+    answer: Callable[[ChatRequest, Answer], Json] | None
+    """Turns a whole answer, or one agent's part of a team's, into a JSON document; None: all its routes stream."""
     encoder: Callable[[ChatRequest], Encoder]
     """Makes the encoder of one streamed answer."""
     framing: Framing
@@ -120,6 +120,10 @@ class Protocol:
     """Turns a failed turn into a message like an answer, for a client that shows no error; None: it is an error."""
     links_citations: bool = False
     """Whether citations become links where `CITATION_LINKS` is set: its clients make none by themselves."""
+    stream_headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Headers of a streamed response beyond those of all."""
+    plain_errors: bool = False
+    """Whether an error before the stream is a plain text: its client shows the body unchanged."""
     user_agent: str | None = None
     """The beginning of its client's name in `User-Agent`, which selects the protocol on a route that names none."""
 
@@ -128,6 +132,8 @@ class Protocol:
 
         Of a protocol that has no place for several messages it is one document.
         """
+        if self.answer is None:
+            raise TypeError(f"The protocol '{self.name}' has no whole answers.")
         if self.shape.team_is_one:
             return self.answer(request, answer)
         turn, late = answer.completion, answer.finished.prompt_filter_results

@@ -1,6 +1,10 @@
-"""The table of protocols. Routes, inference on bare routes, settings, documents and tests all derive from it."""
+"""The table of protocols. Routes, inference on bare routes, settings, documents and tests all derive from it.
 
-from collections.abc import Mapping
+Protocols that only a route selects are imported when one is looked up: most apps have one kind of client, and a cold
+start should not pay for the others.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from shared.chat_types import Json
@@ -10,30 +14,60 @@ from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.ai_chat_2024_05_29 import AI_CHAT_2024_05_29
 from shared.wire.ai_chat_2026_04 import AI_CHAT_2026_04
 from shared.wire.multipart import FormReader, is_form
-from shared.wire.openai import OPENAI
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import BodyReader, JsonReader
 from shared.wire.semantic_kernel import SEMANTIC_KERNEL
 from shared.wire.semantic_kernel_python import SEMANTIC_KERNEL_PYTHON
 
-PROTOCOLS = {
-    protocol.name: protocol
-    for protocol in (
-        AI_CHAT,
-        AI_CHAT_2026_04,
-        AI_CHAT_2024_05_29,
-        AI_CHAT_2024_01_28,
-        SEMANTIC_KERNEL,
-        SEMANTIC_KERNEL_PYTHON,
-        OPENAI,
-    )
-}
-"""By name. Inference on bare routes asks them in this order."""
 
-NAMES = {name: protocol for protocol in PROTOCOLS.values() for name in (protocol.name, *protocol.aliases)}
+def _openai() -> Protocol:
+    from shared.wire.openai import OPENAI
+
+    return OPENAI
+
+
+_INFERRED = (
+    AI_CHAT,
+    AI_CHAT_2026_04,
+    AI_CHAT_2024_05_29,
+    AI_CHAT_2024_01_28,
+    SEMANTIC_KERNEL,
+    SEMANTIC_KERNEL_PYTHON,
+)
+"""The protocols that a request on a bare route may speak. Inference asks them in this order."""
+
+LATE: dict[str, Callable[[], Protocol]] = {"openai": _openai}
+"""By name, what imports a protocol that only a route selects. It infers nothing, and has no alias."""
+
+
+class _Table(Mapping[str, Protocol]):
+    """Protocols by name: `LATE` after these. To look one up imports it; to ask for the names does not."""
+
+    def __init__(self, loaded: Mapping[str, Protocol]) -> None:
+        self._loaded = loaded
+
+    def __getitem__(self, name: str) -> Protocol:
+        load = LATE.get(name)
+        return load() if load else self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in LATE or name in self._loaded
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._loaded
+        yield from LATE
+
+    def __len__(self) -> int:
+        return len(self._loaded) + len(LATE)
+
+
+PROTOCOLS = _Table({protocol.name: protocol for protocol in _INFERRED})
+"""All protocols by name."""
+
+NAMES = _Table({name: protocol for protocol in _INFERRED for name in (protocol.name, *protocol.aliases)})
 """By name and by alias."""
 
-TAKING_FILES = [protocol for protocol in PROTOCOLS.values() if protocol.takes_files]
+TAKING_FILES = [protocol for protocol in _INFERRED if protocol.takes_files]
 """The protocols with a form of request that carries files; a form on a bare route is the first one's."""
 
 
@@ -52,7 +86,7 @@ class Resolved:
         """The protocol of the request, once its body is read."""
         if not self.by_body:
             return self.protocol
-        return next((protocol for protocol in PROTOCOLS.values() if protocol.infer(body)), self.protocol)
+        return next((protocol for protocol in _INFERRED if protocol.infer(body)), self.protocol)
 
     def reader(self) -> BodyReader:
         """Make the reader for the body: of a form with files, or of JSON.
@@ -88,7 +122,7 @@ def resolve(name: str | None, content_type: str, default: str, user_agent: str =
         raise NotFound(f"There is no protocol of that name. There are: {', '.join(NAMES)}.")
     if is_form(content_type):
         return Resolved(TAKING_FILES[0], content_type)
-    clients = (protocol for protocol in PROTOCOLS.values() if protocol.user_agent and protocol.user_agent in user_agent)
+    clients = (protocol for protocol in _INFERRED if protocol.user_agent and protocol.user_agent in user_agent)
     return Resolved(next(clients, NAMES[default]), content_type, by_body=True)
 
 
@@ -98,10 +132,10 @@ def require_demo_protocol(name: str) -> Protocol:
     Raises:
         NotFound: that page does not speak a protocol of that name; lists those that it speaks.
     """
-    protocol = NAMES.get(name.lower())
-    if protocol and protocol.demo_page:
+    speaking = {known: each for each in _INFERRED if each.demo_page for known in (each.name, *each.aliases)}
+    if protocol := speaking.get(name.lower()):
         return protocol
-    names = ", ".join(name for name, protocol in NAMES.items() if protocol.demo_page)
+    names = ", ".join(speaking)
     raise NotFound(f"azure-search-openai-demo's page speaks no protocol of that name. It speaks: {names}.")
 
 

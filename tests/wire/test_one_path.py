@@ -123,7 +123,8 @@ async def test_the_text_is_in_the_document_and_each_piece_of_it_in_the_stream(na
     protocol, events = PROTOCOLS[name], SCENARIOS["answer"]
     pieces = [event.text for event in events if isinstance(event, TextDelta)]
     stream = stream_of(protocol, events)
-    assert msgspec.json.encode("".join(pieces)) in await document_of(protocol, events)
+    if protocol.answer:
+        assert msgspec.json.encode("".join(pieces)) in await document_of(protocol, events)
     assert set(pieces) <= set(texts_in(records_of(stream)))
 
 

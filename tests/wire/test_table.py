@@ -6,7 +6,7 @@ from shared.chat_types import Json
 from shared.errors import BadRequest, NotFound
 from shared.wire.multipart import FormReader
 from shared.wire.request_body import JsonReader
-from shared.wire.table import NAMES, PROTOCOLS, resolve
+from shared.wire.table import LATE, NAMES, PROTOCOLS, resolve
 
 FORM = "multipart/form-data; boundary=b"
 
@@ -45,6 +45,13 @@ def test_a_form_on_a_bare_route_speaks_the_protocol_that_takes_files() -> None:
     assert resolved.protocol.name == resolved.of({"stream": True}).name == "ai-chat-2024-05-29"
     assert isinstance(resolved.reader(), FormReader)
     assert isinstance(resolve(None, "", "ai-chat").reader(), JsonReader)
+
+
+def test_a_protocol_that_is_imported_late_is_found_by_its_name_alone() -> None:
+    late = [PROTOCOLS[name] for name in LATE]
+    assert [protocol.name for protocol in late] == [*LATE]
+    assert not any(each.aliases or each.user_agent or each.takes_files or each.demo_page for each in late)
+    assert not any(each.infer(other.shape.example) for each in late for other in PROTOCOLS.values())
 
 
 @pytest.mark.parametrize("name", [name for name, protocol in PROTOCOLS.items() if not protocol.takes_files])
