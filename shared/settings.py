@@ -81,6 +81,7 @@ _PROBLEMS = {
 """Messages by pydantic's error type, where its own message does not help; most patterns are of URLs."""
 
 _PROBLEMS_OF = {
+    "public_url": "should be a URL without user, query and fragment, such as https://chat.contoso.com/api",
     "rai_endpoint": "should be https://… or host:port",
     "auth_tenant_id": "should be a UUID",
     "auth_client_id": "should be a UUID",

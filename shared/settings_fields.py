@@ -11,6 +11,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 type _Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
 type _Uuid = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")]
+type _PublicUrl = Annotated[
+    str,
+    Field(pattern=r"^https?://([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?(/[A-Za-z0-9._~%-]+)*/?$"),
+]
 type _StorageName = Annotated[str, Field(pattern=r"^[a-z0-9](-?[a-z0-9]){2,56}$")]
 
 
@@ -61,6 +65,12 @@ class SettingsFields(BaseModel):
         default="message",
         description="How `semantic-kernel` tells that a turn failed or was refused: `message`, as a message of the "
         "assistant with status 200, since ChatUI shows nothing else; `status`, as an error with its status.",
+    )
+    public_url: _PublicUrl | None = Field(
+        default=None,
+        description="URL of the app's routes as its callers reach them, such as `https://chat.contoso.com/api`, for "
+        "links in answers: behind a gateway, or with a domain of your own. Absent: the name that Azure gives the app, "
+        "else the one that the request was sent to.",
     )
     citation_links: _Url | None = Field(
         default=None,

@@ -115,6 +115,8 @@ def _search(settings: SettingsFields) -> Iterator[str]:
 
 
 def _content(settings: SettingsFields) -> Iterator[str]:
+    if settings.public_url and not _host(settings.public_url):
+        yield "PUBLIC_URL: should be a URL, such as https://chat.contoso.com/api."
     if settings.content_storage and settings.content_storage_blobs:
         yield "CONTENT_STORAGE and CONTENT_STORAGE__blobServiceUri are set: unset one of the two."
     if settings.content_storage_queues and not settings.content_storage_blobs:

@@ -116,6 +116,7 @@ outbound
 settings
 settings_rules
 settings_fields
+public_url
 late_imports reusable_timeout
 events
 errors

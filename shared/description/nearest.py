@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 
-from shared.description.openapi import ALL_ROUTES, route_prefix
+from shared.description.openapi import ALL_ROUTES
+from shared.public_url import ROUTE_PREFIX
 from shared.wire.table import NAMES
 
 _LONGEST = 100
@@ -22,7 +23,7 @@ def describe_miss(method: str, path: str) -> tuple[str, tuple[str, ...]]:
     Returns:
         A sentence for the caller, and the methods that the path takes; without methods there is no such path.
     """
-    prefix = f"/{route_prefix()}".rstrip("/")
+    prefix = f"/{ROUTE_PREFIX}".rstrip("/")
     routes = _methods_by_path()
     for known, methods in routes.items():
         if _pattern(known).fullmatch(path):

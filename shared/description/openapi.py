@@ -1,9 +1,6 @@
 """The OpenAPI 3.1 document, built from the table of routes, the table of protocols and the errors."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from pathlib import Path
 
 from shared.description.demo_routes import DEMO_ROUTES, DEMO_SCHEMAS
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
@@ -31,6 +28,7 @@ from shared.description.schemas import (
     ref,
 )
 from shared.errors import NotSignedIn, Overloaded, RateLimited, SwitchboardError
+from shared.public_url import ROUTE_PREFIX
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
 from shared.wire.protocol import Protocol
@@ -44,7 +42,6 @@ TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
 ALL_ROUTES = (*ROUTES, *OPENAI_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES)
 """Every route of the app, in the document's order."""
-_HOST_JSON = Path(__file__).parents[2] / "host.json"
 
 
 def build_openapi(*, signed_in: bool = False) -> Schema:
@@ -59,7 +56,7 @@ def build_openapi(*, signed_in: bool = False) -> Schema:
     document: Schema = {
         "openapi": "3.1.0",
         "info": {"title": "Switchboard", "version": VERSION, "description": _introduction()},
-        "servers": [{"url": f"/{route_prefix()}".rstrip("/") or "/"}],
+        "servers": [{"url": f"/{ROUTE_PREFIX}"}],
         "tags": [*_tags()],
         "paths": paths,
         "components": {"schemas": _schemas()},
@@ -91,13 +88,6 @@ def all_errors(root: ErrorType = SwitchboardError) -> Iterator[ErrorType]:
     for kind in root.__subclasses__():
         yield kind
         yield from all_errors(kind)
-
-
-@cache
-def route_prefix() -> str:
-    """Read the prefix of all routes from `host.json`."""
-    host = json.loads(_HOST_JSON.read_text(encoding="utf-8"))
-    return host["extensions"]["http"]["routePrefix"]
 
 
 def _introduction() -> str:

@@ -7,6 +7,7 @@ become one schema that each of them fits. The schema of a response is that of it
 from collections.abc import Iterable
 from functools import reduce
 from itertools import chain
+from urllib.parse import urlsplit
 
 from shared.chat_types import Json
 from shared.description.schemas import NULL, Schema, any_of
@@ -19,20 +20,19 @@ _KEPT = frozenset(
 _JOINED = ("enum", "description")
 """Keywords that joined alternatives keep if they are equal in all of them."""
 _JSON_TYPE = "application/json"
-_LOCAL = ("localhost", "127.0.0.1")
 
 
-def to_swagger(openapi: Schema, hostname: str | None = None) -> Schema:
+def to_swagger(openapi: Schema, url: str | None = None) -> Schema:
     """Convert an OpenAPI document to Swagger 2.0.
 
     Args:
         openapi: The result of `build_openapi`.
-        hostname: The app's public host name, with the port unless it is the default one. None: it is left out, and
-            readers use the host of the document's URL.
+        url: The URL of the app's routes. None: only the path is known, and readers use the host of the document's URL.
     """
     schemas: dict[str, Schema] = openapi["components"]["schemas"]
     converter = _Converter(schemas)
-    address: Schema = {"host": hostname, "schemes": [_scheme(hostname)]} if hostname else {}
+    known = urlsplit(url or "")
+    address: Schema = {"host": known.netloc, "schemes": [known.scheme]} if url else {}
     paths = {
         path: {method: converter.operation(operation) for method, operation in methods.items()}
         for path, methods in openapi["paths"].items()
@@ -41,7 +41,7 @@ def to_swagger(openapi: Schema, hostname: str | None = None) -> Schema:
         "swagger": "2.0",
         "info": openapi["info"],
         **address,
-        "basePath": openapi["servers"][0]["url"],
+        "basePath": known.path or "/" if url else openapi["servers"][0]["url"],
         **_security(openapi),
         "tags": openapi["tags"],
         "paths": paths,
@@ -80,10 +80,6 @@ def _security(openapi: Schema) -> Schema:
         },
         "security": openapi["security"],
     }
-
-
-def _scheme(hostname: str) -> str:
-    return "http" if hostname.partition(":")[0] in _LOCAL else "https"
 
 
 class _Converter:

@@ -1,7 +1,6 @@
 """Routes about the app itself: health, OpenAPI and Swagger documents, and what OpenAI's clients take for models."""
 
 import asyncio
-import os
 from functools import cache
 
 from azurefunctions.extensions.http.fastapi import Request, Response
@@ -9,6 +8,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 from shared import app
 from shared.chat_types import Json
 from shared.errors import NotConfigured
+from shared.public_url import known_url
 from shared.triggers.errors import answering, json_response
 from shared.triggers.warm_up import warm_up_soon
 from shared.wire.framing import encode_json
@@ -46,7 +46,9 @@ async def openapi(_request: Request) -> Response:
 @answering
 async def swagger(_request: Request) -> Response:
     """`GET /swagger.json`: the Swagger 2.0 document."""
-    return Response(await asyncio.to_thread(_swagger_json, _callers_sign_in()), media_type="application/json")
+    return Response(
+        await asyncio.to_thread(_swagger_json, _callers_sign_in(), _public_url()), media_type="application/json"
+    )
 
 
 def _callers_sign_in() -> bool:
@@ -65,16 +67,24 @@ def _openapi_json(signed_in: bool) -> bytes:
     return encode_json(build_openapi(signed_in=signed_in))
 
 
+def _public_url() -> str | None:
+    """`PUBLIC_URL`; None also if the settings are invalid."""
+    try:
+        return app.get_settings().public_url
+    except NotConfigured:
+        return None
+
+
 @cache
-def _swagger_json(signed_in: bool) -> bytes:
+def _swagger_json(signed_in: bool, public_url: str | None) -> bytes:
     """Build the Swagger document, once per process. This is slow: call it in a thread.
 
-    Its host is `WEBSITE_HOSTNAME`, which only the platform sets; a request header could be forged.
+    It names the host only if that is known for certain; a request header could be forged.
     """
     from shared.description.openapi import build_openapi
     from shared.description.swagger import to_swagger
 
-    return encode_json(to_swagger(build_openapi(signed_in=signed_in), os.environ.get("WEBSITE_HOSTNAME")))
+    return encode_json(to_swagger(build_openapi(signed_in=signed_in), known_url(public_url)))
 
 
 @answering

@@ -5,8 +5,6 @@ status 200 is sent, so that an early failure gets its own status.
 """
 
 import asyncio
-import os
-import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -21,6 +19,7 @@ from shared.core.running_turn import RunningTurn
 from shared.errors import ContentFiltered, NotConfigured, SwitchboardError
 from shared.events import ChatEvent, Failed
 from shared.identity import access_of
+from shared.public_url import base_url
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.budget import admit, check_request, key_of
@@ -37,9 +36,6 @@ from shared.wire.ai_chat import AI_CHAT
 from shared.wire.protocol import Protocol, stream_bytes
 from shared.wire.request_body import Body
 from shared.wire.table import Resolved, resolve
-
-_LOCAL = ("localhost", "127.0.0.1")
-_HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,260}")
 
 
 @answering
@@ -119,7 +115,8 @@ async def _start_turn(
         request.state.protocol = protocol = _protocol_of(resolved, body, settings)
         asked = protocol.parse(body.json)
         streams = streams or protocol.answer is None
-        asked = replace(asked, single_turn=single_turn, stream=asked.stream or streams, base_url=_base_url(request))
+        links_base = base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))
+        asked = replace(asked, single_turn=single_turn, stream=asked.stream or streams, base_url=links_base)
         check_request(asked, settings)
         team = team or asked.team
         if asked.team:
@@ -190,18 +187,6 @@ def _events(
         asked = without_links(asked, base)
     events = service.team_turn(asked, context) if team else service.turn(asked, context)
     return linked(events, base) if base else events
-
-
-def _base_url(request: Request) -> str:
-    """Return the URL below which the routes are: at `WEBSITE_HOSTNAME`, which the platform sets, else at the `Host`.
-
-    A caller who sends another `Host` gets links to it, and nobody else does.
-    """
-    prefix = request.url.path.partition(f"/{request.path_params.get('protocol', 'v1')}/")[0]
-    if named := os.environ.get("WEBSITE_HOSTNAME"):
-        return f"{'http' if named.partition(':')[0] in _LOCAL else 'https'}://{named}{prefix}"
-    host = request.headers.get("host", "")
-    return f"{request.url.scheme}://{host}{prefix}" if _HOST.fullmatch(host) else prefix
 
 
 def _default_protocol() -> str:

@@ -208,7 +208,7 @@ async def test_the_app_serves_its_description_even_when_it_cannot_answer(
 ) -> None:
     described = OPENAPI["paths"][path]["get"]["responses"]["200"]
     environment = {"OPENAI_API_KEY": "k", "WEBSITE_HOSTNAME": "switchboard.azurewebsites.net"}
-    expected = OPENAPI if path == "/openapi.json" else to_swagger(OPENAPI, environment["WEBSITE_HOSTNAME"])
+    expected = OPENAPI if path == "/openapi.json" else to_swagger(OPENAPI, "https://switchboard.azurewebsites.net/api")
     async with hosted(data_dir, environment) as unwell, http.get(unwell.url + path) as response:
         assert (response.status, response.content_type) == (200, "application/json")
         sent = await response.json()

@@ -178,11 +178,14 @@ def test_designers_do_not_offer_what_they_cannot_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hostname", "scheme"),
-    [("switchboard.azurewebsites.net", "https"), ("localhost:7071", "http"), ("127.0.0.1:7071", "http")],
+    ("url", "scheme", "host", "path"),
+    [
+        ("https://switchboard.azurewebsites.net/api", "https", "switchboard.azurewebsites.net", "/api"),
+        ("http://localhost:7071", "http", "localhost:7071", "/"),
+    ],
 )
-def test_the_hosts_name_is_told_where_the_platform_tells_it(hostname: str, scheme: str) -> None:
-    swagger = to_swagger(OPENAPI, hostname)
+def test_the_hosts_name_is_told_where_it_is_known(url: str, scheme: str, host: str, path: str) -> None:
+    swagger = to_swagger(OPENAPI, url)
     validate(swagger)
-    assert (swagger["host"], swagger["schemes"]) == (hostname, [scheme])
+    assert (swagger["host"], swagger["schemes"], swagger["basePath"]) == (host, [scheme], path)
     assert "host" not in SWAGGER

@@ -32,6 +32,7 @@ DEFAULT_IS_RIGHT = {
     "CHAT_MAX_PROMPT_TOKENS": "moreSettings",
     "CHAT_AGENT": "moreSettings",
     "AGENTS_FILE": "the sample team is deployed; moreSettings",
+    "PUBLIC_URL": "the platform tells the app its name; a domain of one's own, moreSettings",
     "CITATION_LINKS": "only for ChatUI, and the app's URL is known after its first deployment",
     "SEMANTIC_KERNEL_ERRORS": "ChatUI needs the default",
     "AGENTS_DEADLINE_SECONDS": "ChatUI's limit is the same everywhere",

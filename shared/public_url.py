@@ -1,0 +1,45 @@
+"""The URL at which callers reach the app's routes: for links that open elsewhere, and for what describes the API."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+_HOST_JSON = Path(__file__).parents[1] / "host.json"
+ROUTE_PREFIX: str = json.loads(_HOST_JSON.read_text(encoding="utf-8"))["extensions"]["http"]["routePrefix"].strip("/")
+"""The prefix of all routes, from `host.json`; may be empty."""
+_PREFIX_PATH = f"/{ROUTE_PREFIX}".rstrip("/")
+_LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")
+_HOST = re.compile(r"([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?")
+
+
+def known_url(public_url: str | None) -> str | None:
+    """Return the URL of the app's routes as the settings or the platform tell it, without a slash at its end.
+
+    Args:
+        public_url: `PUBLIC_URL`; None: not set, so that the name in `WEBSITE_HOSTNAME` counts, which the platform sets.
+
+    Returns:
+        The URL; None: neither is known.
+    """
+    if public_url:
+        return public_url.rstrip("/")
+    if named := os.environ.get("WEBSITE_HOSTNAME"):
+        return f"{'http' if _LOCAL.fullmatch(named) else 'https'}://{named}{_PREFIX_PATH}"
+    return None
+
+
+def base_url(public_url: str | None, scheme: str, host: str) -> str:
+    """Return the URL below which a request's links are: the one that is known, else the one that it was sent to.
+
+    A caller can write any `Host`, and then only that caller gets links to it. Of the forwarded headers, none names the
+    host; the worker's server takes the scheme from `X-Forwarded-Proto`.
+
+    Args:
+        public_url: `PUBLIC_URL`; None: not set.
+        scheme: The scheme of the request's URL.
+        host: The request's `Host`; if it is no host name, links have a path only.
+    """
+    if known := known_url(public_url):
+        return known
+    return f"{scheme}://{host}{_PREFIX_PATH}" if _HOST.fullmatch(host) else _PREFIX_PATH
