@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench import (
     cold_start,
+    encoding,
     first_import,
     guard,
     memory,
@@ -28,6 +29,7 @@ from bench.rounds import Comparison
 
 BENCHES = {
     "streaming": streaming,
+    "encoding": encoding,
     "first-token": streaming_first_token,
     "paced": streaming_paced,
     "gaps": streaming_gaps,

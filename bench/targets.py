@@ -12,13 +12,14 @@ from bench.caller import Answer, Connection
 from bench.processes import OTHER_CORE, SERVER_CORE, Child, running
 from shared.chat_types import Passage
 from shared.retrieval.sqlite.index import SqliteIndex
+from shared.wire.protocol import QUESTION
+from shared.wire.table import PROTOCOLS as PROTOCOL_TABLE
 
 OURS = "ours"
-PROTOCOLS = {"ai-chat": 1, "ai-chat-2024-01-28": 1, "semantic-kernel": 2, "semantic-kernel-python": 1}
-"""Those that are measured, and how often each says a token in its record."""
+PROTOCOLS = {"ai-chat": 1, "ai-chat-2024-01-28": 1, "semantic-kernel": 2, "semantic-kernel-python": 1, "openai": 1}
+"""Those that are measured, and how often each says a token in its stream."""
 
-_QUESTION = "Does the Standard plan cover eye exams?"
-_BODY = json.dumps({"messages": [{"role": "user", "content": _QUESTION}]}).encode()
+_BODY = json.dumps(QUESTION).encode()
 _PASSAGES = (
     Passage("1", "The Standard plan pays for one eye exam in each plan year.", "plan.pdf#page=3", "plan.pdf"),
     Passage("2", "Glasses are paid after two years of membership.", "glasses.md", "glasses.md"),
@@ -37,6 +38,8 @@ class Target:
     """How often it says each token."""
     invocation: str = ""
     """The function that the worker invokes for a request, and the route's parameter; empty where there is no worker."""
+    body: bytes = _BODY
+    """What it is asked."""
 
     async def connect(self) -> Connection:
         """A new connection."""
@@ -55,9 +58,9 @@ class Target:
             self.server.tell(f"invoke {invocation_id} {self.invocation}")
         head = (
             f"POST {self.path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-            f"x-ms-invocation-id: {invocation_id}\r\ncontent-length: {len(_BODY)}\r\n\r\n"
+            f"x-ms-invocation-id: {invocation_id}\r\ncontent-length: {len(self.body)}\r\n\r\n"
         )
-        return head.encode() + _BODY
+        return head.encode() + self.body
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +103,15 @@ async def field() -> AsyncGenerator[Field]:
             Target(relay, "/chat/stream"),
             Target(baseline, "/chat/stream"),
             {
-                name: Target(ours, f"/api/{name}/chat/stream", marks, f"pinned_chat_stream {name}")
+                name: Target(ours, f"/api/{name}/chat/stream", marks, f"pinned_chat_stream {name}", _body(name))
                 for name, marks in PROTOCOLS.items()
             },
             settings,
         )
+
+
+def _body(protocol: str) -> bytes:
+    return json.dumps(PROTOCOL_TABLE[protocol].shape.example).encode()
 
 
 def model_settings(upstream: Child) -> dict[str, str]:

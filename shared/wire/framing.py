@@ -10,11 +10,37 @@ from shared.chat_types import Json
 _encoder = msgspec.json.Encoder()
 _LINE_ENDS = tuple((end.encode(), b"\\u%04x" % ord(end)) for end in "\x85\u2028\u2029")
 """Characters that JSON allows in a string and at which Python's `splitlines`, and so `httpx`, ends a line."""
+_TYPE = b'{"type":"'
+"""How a record begins where events are named."""
 
 
 def encode_json(value: Json) -> bytes:
     """Encode as compact UTF-8 JSON on one line; NaN and infinity become null."""
     return _encoder.encode(value)
+
+
+type Line = bytes
+"""A record that is already JSON, as `one_line` makes it."""
+
+HOLE = "\0"
+"""Stands in a record for a value that is not known yet."""
+
+
+def one_line(value: Mapping[str, Json] | Json) -> Line:
+    """Encode as JSON on one line for every client."""
+    line = _encoder.encode(value)
+    if not line.isascii():
+        for end, escaped in _LINE_ENDS:
+            line = line.replace(end, escaped)
+    return line
+
+
+def cut_at_holes(record: Mapping[str, Json]) -> list[bytes]:
+    """Encode what many records of a stream have in common, once.
+
+    Between two of the pieces goes `one_line` of a value: that costs a third of encoding a dict for each token.
+    """
+    return one_line(record).split(_encoder.encode(HOLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +58,14 @@ class Framing:
     end: bytes = b""
     """The bytes after the last record, also where that is an error."""
     names_events: bool = False
-    """Whether a line before each record names its `type`, as `event:` of server-sent events."""
+    """Whether a line before each record names its `type`, which is its first key, as `event:` of server-sent events."""
 
-    def frame(self, record: Mapping[str, Json]) -> bytes:
+    def frame(self, record: Mapping[str, Json] | Line) -> bytes:
         """Convert one record to bytes, on one line for every client."""
-        line = _encoder.encode(record)
-        if not line.isascii():
-            for end, escaped in _LINE_ENDS:
-                line = line.replace(end, escaped)
+        line = record if isinstance(record, bytes) else one_line(record)
         if self.names_events:
-            return b"event: %s\n%s%s%s" % (str(record["type"]).encode(), self.before, line, self.after)
+            kind = line[len(_TYPE) : line.index(b'"', len(_TYPE))]
+            return b"event: %b\n%b%b%b" % (kind, self.before, line, self.after)
         return self.before + line + self.after
 
 

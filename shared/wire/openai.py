@@ -26,7 +26,7 @@ from shared.events import (
     ThoughtsAdded,
 )
 from shared.wire.context import usage_json
-from shared.wire.framing import SSE
+from shared.wire.framing import HOLE, SSE, Line, cut_at_holes, one_line
 from shared.wire.openai_asked import Asked
 from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached, parse
 from shared.wire.openai_parts import citations, error_object, joined, known, said, sources_context
@@ -81,20 +81,21 @@ class _Encoder:
             "created": self._asked.created,
             "model": self._asked.model,
         }
+        self._before_text, self._after_text = cut_at_holes(self._chunk({"content": HOLE}))
         self._has_begun = False
         self._texts: list[str] = []
         self._points: tuple[DataPoint, ...] = ()
         self._thoughts: list[Thought] = []
         self._prompt_filter: Json = None
 
-    def encode(self, event: ChatEvent) -> Iterable[Record]:
-        if self._has_begun:
-            return self._records(event)
+    def encode(self, event: ChatEvent) -> Iterable[Record | Line]:
+        if self._has_begun:  # the first line is for speed: most events are tokens
+            return (self._text(event.text),) if isinstance(event, TextDelta) else self._records(event)
         self._has_begun = True
         begin = () if isinstance(event, Failed) else (self._chunk({"role": "assistant", "content": ""}),)
         return (*begin, *self._records(event))
 
-    def _records(self, event: ChatEvent) -> Iterable[Record]:
+    def _records(self, event: ChatEvent) -> Iterable[Record | Line]:
         match event:
             case TextDelta():
                 return (self._text(event.text),)
@@ -120,9 +121,9 @@ class _Encoder:
                 assert_never(event)
         return ()
 
-    def _text(self, text: str) -> Record:
+    def _text(self, text: str) -> Line:
         self._texts.append(text)
-        return self._chunk({"content": text})
+        return self._before_text + one_line(text) + self._after_text
 
     def _end(self, finished: Finished) -> Iterator[Record]:
         request = self._request

@@ -12,7 +12,7 @@ from shared.core.attachments import Attachment
 from shared.core.fold import Answer, agent_answer
 from shared.errors import SwitchboardError, error_text
 from shared.events import ChatEvent, Failed
-from shared.wire.framing import Framing
+from shared.wire.framing import Framing, Line
 
 type Record = dict[str, Json]
 """One JSON object of a stream."""
@@ -34,7 +34,7 @@ class ErrorText(TypedDict):
 class Encoder(TypingProtocol):
     """Turns the events of one answer into the records of its stream. Sans-I/O; one object per answer, with state."""
 
-    def encode(self, event: ChatEvent) -> Iterable[Record]:
+    def encode(self, event: ChatEvent) -> Iterable[Record | Line]:
         """Return the records of this event, none or more."""
         ...
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bench.__main__ import write
 from bench.cold_start import compare_imports
+from bench.encoding import compare as compare_encoding
 from bench.memory import Plan
 from bench.memory import report as report_memory
 from bench.passages import questions
@@ -13,6 +14,7 @@ from bench.retrieval import compare as compare_retrieval
 from bench.rounds import Comparison
 from bench.telemetry import compare as compare_telemetry
 from shared.retrieval.sqlite.search import match_expression
+from shared.wire.table import PROTOCOLS
 
 
 def names(comparisons: list[Comparison]) -> list[list[str]]:
@@ -33,6 +35,10 @@ async def test_memory_compares_peaks_and_growth() -> None:
 
 async def test_traces_on_are_compared_with_traces_off() -> None:
     assert names(await compare_telemetry({2: 1}, rounds=1)) == [["off", "on", "on, with texts"]]
+
+
+async def test_every_protocols_encoding_is_compared() -> None:
+    assert [*(await compare_encoding(16, rounds=1)).values] == [*PROTOCOLS]
 
 
 async def test_the_import_is_compared_with_the_platforms() -> None:

@@ -1,10 +1,13 @@
 """Batches of events to pieces of bytes."""
 
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
 import pytest
 
+from shared.chat_types import Json
 from shared.events import AgentMessage, ChatEvent, Finished, TextDelta
+from shared.wire.framing import HOLE, SSE, cut_at_holes, one_line
 from shared.wire.protocol import stream_bytes
 from shared.wire.table import PROTOCOLS
 from tests.wire.scenarios import TEAM
@@ -36,3 +39,16 @@ async def test_events_that_a_protocol_does_not_tell_make_no_bytes() -> None:
     events = batches([TEAM], [AgentMessage("Critic", 0, "Well.")], [Finished("stop")])
     (piece,) = [piece async for piece in stream_bytes(PROTOCOLS["semantic-kernel"], REQUEST, events)]
     assert piece.startswith(b'data: {"Role"')
+
+
+@pytest.mark.parametrize("text", ["", "100 %", 'a "b" \\u0000', "\0", "one\u2028two\u0085three", "ü"])
+def test_a_record_that_is_cut_at_its_holes_and_filled_in_is_the_same_record(text: str) -> None:
+    def record(number: Json, text: str) -> dict[str, Json]:
+        return {"type": "a.b", "id": "50 %", "number": number, "delta": {"text": text}}
+
+    before, between, after = cut_at_holes(record(HOLE, HOLE))
+    filled = before + one_line(7) + between + one_line(text) + after
+    named = replace(SSE, names_events=True)
+    for framing in (SSE, named):
+        assert framing.frame(filled) == framing.frame(record(7, text))
+    assert named.frame(filled).startswith(b'event: a.b\ndata: {"type":"a.b","id":"50 %","number":7,')

@@ -104,7 +104,8 @@ def test_the_bytes_are_of_the_types_that_the_openapi_document_is_made_of(name: s
 
 def test_the_thoughts_that_the_web_component_puts_into_its_page_are_escaped() -> None:
     thought = Thought("<b>Query</b>", [{"content": '<img src="x" onerror="steal()">'}])
-    [record] = AI_CHAT_2024_01_28.encoder(REQUEST).encode(replace(RETRIEVED, thoughts=(thought, Thought("Two", "<i>"))))
+    event = replace(RETRIEVED, thoughts=(thought, Thought("Two", "<i>")))
+    [record] = records_of(stream_of(AI_CHAT_2024_01_28, (event,)))
     [choice] = cast("list[dict[str, Any]]", record["choices"])
     shown = choice["delta"]["context"]["thoughts"]
     assert "&lt;b&gt;Query&lt;/b&gt;" in shown
