@@ -57,5 +57,9 @@ class InstantRetriever:
         del document, access
         return True
 
+    async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
+        del document, context
+        return self._passages
+
     async def check(self) -> PartHealth:
         return PartHealth("bench", ok=True, detail="")

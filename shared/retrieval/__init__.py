@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
+from shared.errors import TooLarge
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,20 @@ class SearchResult:
     """Facts about the search for a debug display. They contain no sources and no rights."""
 
 
+def whole(passages: Sequence[Passage], document: str) -> Sequence[Passage]:
+    """Choose what a name means of the passages that have it: those of the page, or else those of the file.
+
+    Raises:
+        TooLarge: there are `MOST_READ` passages or more, so that some may be missing.
+    """
+    if len(passages) >= MOST_READ:
+        raise TooLarge(
+            f"This document has {MOST_READ:,} passages or more, too many to read at once. Search it, or read a page of "
+            "it by the name that the search returns."
+        )
+    return [passage for passage in passages if passage.sourcepage == document] or passages
+
+
 def overrides_in(query: SearchQuery, *names: str) -> tuple[str, ...]:
     """Return those of these overrides that a query sets, for `SearchResult.ignored`.
 
@@ -78,6 +93,10 @@ def overrides_in(query: SearchQuery, *names: str) -> tuple[str, ...]:
     return tuple(name for name in names if values[name])
 
 
+MOST_READ = 1_000
+"""Passages of a document that are read at once, at most. Source: Azure AI Search, the results of one answer."""
+
+
 class Retriever(Protocol):
     """Finds passages."""
 
@@ -94,6 +113,19 @@ class Retriever(Protocol):
         """Check whether `access` allows a passage whose `sourcefile` or `sourcepage` is `document`.
 
         Raises:
+            Unavailable, RateLimited, TooSlow: the service failed.
+        """
+        ...
+
+    async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
+        """Read the passages that the caller may see of a page, or of a whole file, in the order of the text.
+
+        Args:
+            document: The `sourcepage` of the passages, or else their `sourcefile`.
+            context: The request; its `access` says what the caller may see.
+
+        Raises:
+            TooLarge: there are `MOST_READ` passages or more.
             Unavailable, RateLimited, TooSlow: the service failed.
         """
         ...

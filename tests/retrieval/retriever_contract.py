@@ -141,6 +141,28 @@ class RetrieverContract:
     ) -> None:
         assert await retriever.may_see(document, access) is visible
 
+    @pytest.mark.parametrize(
+        ("document", "access", "ids"),
+        [
+            ("dental.md", None, ["dental"]),
+            ("dental.md", Access("anna"), ["dental"]),
+            ("dental.md", Access("ben", ("staff",)), []),
+            ("dental.md", Access(), []),
+            ("vision.md", Access("anna"), []),
+            ("vision.md", Access("anna", (), open_documents=True), ["vision"]),
+            ("nothing.md", None, []),
+            ("", None, []),
+            ("dental.md' or sourcefile ne 'x", None, []),
+            ("dental.md|vision.md", None, []),
+        ],
+    )
+    async def test_a_document_is_read_by_those_who_may_see_it(
+        self, retriever: Retriever, document: str, access: Access | None, ids: list[str]
+    ) -> None:
+        read = await retriever.read(document, replace(CONTEXT, access=access))
+        assert [found.id for found in read] == ids
+        assert [found.content for found in read] == [content_of(id_) for id_ in ids]
+
     async def test_open_documents_are_found_by_those_who_see_them(self, retriever: Retriever) -> None:
         text = "vision dental coverage parking garage lost badges canteen lunch"
         access = Access("anna", ("drivers",), open_documents=True)
@@ -186,3 +208,10 @@ class RetrieverContract:
 
 def content_of(id_: str) -> str:
     return next(found.content for found in LIBRARY if found.id == id_)
+
+
+HANDBOOK = tuple(
+    Passage(f"file-book-page-{number}", f"Sentence {number}.", f"book.pdf#page={1 + number // 3}", "book.pdf")
+    for number in range(12)
+)
+"""A file with several passages on each of its pages, and more than ten."""

@@ -4,6 +4,7 @@ Imports `azure.search.documents`: import it late.
 """
 
 import asyncio
+import re
 import sys
 from collections.abc import AsyncIterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,11 +15,13 @@ from azure.search.documents.aio import SearchClient
 from shared.chat_types import Access, Caption, Json, PartHealth, Passage
 from shared.errors import SwitchboardError
 from shared.outbound.asking import CachedHealth
+from shared.retrieval import MOST_READ, whole
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.fields import NOTHING, IndexFields, access_filter, all_of, file_filter, pages_filter
 
 _KIND = "azure-ai-search"
 _EMPTY = "The index is empty: run `make index DOCS=folder`, or `make sync` for the documents of the container."
+_NUMBER = re.compile(r"([0-9]{1,18})")
 _ACCESS_TIMEOUT_SECONDS = 10.0
 """Time limit for checking whether a document may be seen."""
 _HEALTH_TIMEOUT_SECONDS = 3.0
@@ -80,6 +83,21 @@ class IndexReader:
             return True
         return await self._exists(all_of(page, seen), deadline) and not await self._exists(file, deadline)
 
+    async def read(self, document: str, access: Access | None, deadline: float) -> Sequence[Passage]:
+        """Read the passages with this `sourcepage`, or else with this `sourcefile`, in the order of the text.
+
+        Raises:
+            TooLarge: there are `MOST_READ` passages or more.
+            NotConfigured: the service refuses the app, or the index does not support the request.
+            Unavailable, RateLimited, TooSlow: the service failed.
+        """
+        named = f"({file_filter(document, self.fields)} or {pages_filter([document], self.fields)})"
+        where = all_of(named, access_filter(access, self.fields) if access else None)
+        if where == NOTHING:
+            return ()
+        found = await self.find({"filter": where, "top": MOST_READ}, deadline)
+        return whole(sorted(found, key=_place), document)
+
     async def check(self) -> PartHealth:
         """Check that the index can be searched and is not empty, at most every 30 seconds."""
         return await self._health.latest()
@@ -114,6 +132,15 @@ class IndexReader:
 
 def _deadline_in(seconds: float) -> float:
     return asyncio.get_running_loop().time() + seconds
+
+
+def _place(passage: Passage) -> tuple[int, list[str | int]]:
+    """The place of a passage in its file: its page, then the numbers in its id, as numbers.
+
+    The fields of an index need not be sortable, so the service cannot sort.
+    """
+    parts = _NUMBER.split(passage.id)  # texts and numbers, in turn
+    return passage.page or 0, [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
 _BETWEEN_CAPTIONS = " . "

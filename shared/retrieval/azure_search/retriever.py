@@ -96,6 +96,10 @@ class AzureSearchRetriever:
         """Check whether `access` allows a passage of this document; see `IndexReader.may_see`."""
         return await self._reader.may_see(document, access)
 
+    async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
+        """Read the passages of a page or of a file; see `IndexReader.read`."""
+        return await self._reader.read(document, context.access, context.deadline)
+
     async def check(self) -> PartHealth:
         """Check that the index can be searched and is not empty."""
         return await self._reader.check()

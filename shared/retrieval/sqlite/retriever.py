@@ -16,9 +16,16 @@ import msgspec
 
 from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow
-from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in
+from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in, whole
 from shared.retrieval.sqlite.file import EmbeddingInfo, SqliteReaders, embedding_info
-from shared.retrieval.sqlite.search import Ranking, is_visible, load_passages, rank_by_text, rank_by_vector
+from shared.retrieval.sqlite.search import (
+    Ranking,
+    is_visible,
+    load_passages,
+    passages_of,
+    rank_by_text,
+    rank_by_vector,
+)
 
 _FUSED_DEPTH = 50
 """Passages of each ranking that are fused, or more if a query asks for more. Lower ranks change little."""
@@ -85,6 +92,21 @@ class SqliteRetriever:
             Unavailable: the index cannot be read.
         """
         return bool(await self._readers.run(lambda db: is_visible(db, document, access)))
+
+    async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
+        """Read the passages of a page or of a file; none if there is no index yet.
+
+        Raises:
+            TooLarge: there are `MOST_READ` passages or more.
+            Unavailable: the index cannot be read.
+            TooSlow: the deadline passed.
+        """
+        try:
+            async with asyncio.timeout_at(context.deadline):
+                found = await self._readers.run(lambda db: passages_of(db, document, context.access))
+        except TimeoutError as exc:
+            raise TooSlow("Reading the document took too long. Try again.") from exc
+        return whole(found or (), document)
 
     async def check(self) -> PartHealth:
         """Check that the index is not empty, and that its vectors are of the configured model."""

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
+from urllib.parse import unquote
 
 import apsw
 import msgspec
 
 from shared.chat_types import Access, Passage
-from shared.retrieval import SearchQuery
+from shared.retrieval import MOST_READ, SearchQuery
 from shared.retrieval.sqlite.file import vector_blob
 from shared.words.stop_words import languages_of, stop_words
 from shared.words.terms import fold, prefix_of, query_terms
@@ -72,6 +73,19 @@ def is_visible(db: apsw.Connection, document: str, access: Access) -> bool:
     return found.fetchone() is not None
 
 
+def passages_of(db: apsw.Connection, document: str, access: Access | None) -> list[Passage]:
+    """Read the passages with this `sourcepage` or `sourcefile` that `access` allows, in the order of the text."""
+    condition, values = _visible(access) if access else ("TRUE", {})
+    # A `sourcepage` begins with the escaped path of its file, and only `sourcefile` has an index.
+    rows = db.execute(
+        "SELECT rowid, id, content, sourcepage, sourcefile, category, oids, groups FROM passages "  # noqa: S608 (ours)
+        "WHERE sourcefile IN (:document, :file) AND (sourcefile = :document OR sourcepage = :document) "
+        f"AND {condition} ORDER BY rowid LIMIT :limit",
+        {**values, "document": document, "file": unquote(document.partition("#")[0]), "limit": MOST_READ},
+    )
+    return [_passage(row, None) for row in msgspec.convert(rows.fetchall(), list[_Row])]
+
+
 class _Row(NamedTuple):
     rowid: int
     id: str
@@ -83,7 +97,7 @@ class _Row(NamedTuple):
     groups: str
 
 
-def _passage(row: _Row, score: float) -> Passage:
+def _passage(row: _Row, score: float | None) -> Passage:
     return Passage(
         id=row.id,
         content=row.content,

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from shared.chat_types import Access, Caption, Json, Passage, RequestContext, RetrievalMode
-from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow, Unavailable
-from shared.retrieval import Retriever, SearchQuery
+from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooLarge, TooSlow, Unavailable
+from shared.retrieval import MOST_READ, Retriever, SearchQuery
 from shared.retrieval.azure_search.retriever import as_words
 from tests.retrieval.azure_search.azure_search import IMAGE_DIMENSIONS, search_service, searching
-from tests.retrieval.retriever_contract import CONTEXT, LIBRARY, RetrieverContract, passage
+from tests.retrieval.retriever_contract import CONTEXT, HANDBOOK, LIBRARY, RetrieverContract, passage
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.hashed_embedder import HashedEmbedder, hashed_vector
 
@@ -292,6 +292,28 @@ async def test_nobody_is_not_even_searched_for(service: AISearchStandIn) -> None
             assert (await retriever.search(SearchQuery("vision", access=access), CONTEXT)).passages == ()
             assert not await retriever.may_see("vision.md", access)
     assert service.requests == []
+
+
+async def test_a_file_is_read_in_order_and_a_page_of_it_alone() -> None:
+    async with search_service([*HANDBOOK[::-1], *LIBRARY]) as service, searching(service) as retriever:
+        assert [found.id for found in await retriever.read("book.pdf", CONTEXT)] == [one.id for one in HANDBOOK]
+        page = await retriever.read("book.pdf#page=2", CONTEXT)
+        assert [found.id for found in page] == [one.id for one in HANDBOOK[3:6]]
+
+
+async def test_who_may_see_nothing_is_not_even_looked_for(service: AISearchStandIn) -> None:
+    async with searching(service) as retriever:
+        assert await retriever.read("vision.md", replace(CONTEXT, access=Access())) == ()
+    assert service.requests == []
+
+
+async def test_a_file_with_too_many_passages_is_not_read_in_part() -> None:
+    many = [Passage(str(number), "Text.", "long.txt", "long.txt") for number in range(MOST_READ)]
+    async with search_service(many[1:]) as service, searching(service) as retriever:
+        assert len(await retriever.read("long.txt", CONTEXT)) == MOST_READ - 1
+    async with search_service(many) as service, searching(service) as retriever:
+        with pytest.raises(TooLarge, match="too many to read at once"):
+            await retriever.read("long.txt", CONTEXT)
 
 
 async def test_ten_thousand_groups_are_searched_for_at_once(service: AISearchStandIn) -> None:

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.chat_types import Passage, RequestContext, RetrievalMode
-from shared.errors import BadRequest, NotConfigured, TooSlow, Unavailable
-from shared.retrieval import Embedder, Retriever, SearchQuery
+from shared.errors import BadRequest, NotConfigured, TooLarge, TooSlow, Unavailable
+from shared.retrieval import MOST_READ, Embedder, Retriever, SearchQuery
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from shared.retrieval.sqlite.search import match_expression
-from tests.retrieval.retriever_contract import CONTEXT, LIBRARY, RetrieverContract, passage
+from tests.retrieval.retriever_contract import CONTEXT, HANDBOOK, LIBRARY, RetrieverContract, passage
 from tests.stand_ins.hashed_embedder import HashedEmbedder
 
 
@@ -345,6 +345,36 @@ async def test_an_index_of_a_newer_version_is_refused_with_what_to_do(path: Path
     async with opened(path) as retriever:
         with pytest.raises(Unavailable, match=r"newer version.*make index"):
             await retriever.search(SearchQuery("glasses"), CONTEXT)
+
+
+async def test_a_file_is_read_in_order_and_a_page_of_it_alone(path: Path) -> None:
+    index = SqliteIndex(path)
+    await index.replace("book.pdf", "1", HANDBOOK, None)
+    await index.replace("a[b].md", "1", [Passage("x", "Brackets.", "a%5Bb%5D.md", "a[b].md")], None)
+    await index.aclose()
+    async with opened(path) as retriever:
+        assert [found.id for found in await retriever.read("book.pdf", CONTEXT)] == [one.id for one in HANDBOOK]
+        page = await retriever.read("book.pdf#page=2", CONTEXT)
+        assert [found.id for found in page] == [one.id for one in HANDBOOK[3:6]]
+        for name in ("a%5Bb%5D.md", "a[b].md"):
+            assert [found.id for found in await retriever.read(name, CONTEXT)] == ["x"]
+
+
+async def test_a_file_with_too_many_passages_is_not_read_in_part(path: Path) -> None:
+    index = SqliteIndex(path)
+    many = [Passage(str(number), "Text.", "long.txt", "long.txt") for number in range(MOST_READ)]
+    await index.replace("long.txt", "1", many[1:], None)
+    async with opened(path) as retriever:
+        assert len(await retriever.read("long.txt", CONTEXT)) == MOST_READ - 1
+        await index.replace("long.txt", "2", many, None)
+        with pytest.raises(TooLarge, match="too many to read at once"):
+            await retriever.read("long.txt", CONTEXT)
+    await index.aclose()
+
+
+async def test_without_an_index_nothing_is_read(path: Path) -> None:
+    async with opened(path) as retriever:
+        assert await retriever.read("book.pdf", CONTEXT) == ()
 
 
 async def test_a_search_past_the_deadline_is_too_slow(path: Path) -> None:
