@@ -49,6 +49,12 @@ async def chat_completions(req: Request) -> Response:
     return await triggers.chat_completions(req)
 
 
+@app.route("ag-ui", methods=["POST"])
+async def ag_ui(req: Request) -> Response:
+    """A streamed answer, in AG-UI, at the URL that its clients are given."""
+    return await triggers.ag_ui(req)
+
+
 @app.route("v1/models", methods=["GET"])
 async def models(req: Request) -> Response:
     """What a request in OpenAI's protocol may name as its model."""

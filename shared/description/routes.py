@@ -300,6 +300,18 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "semantic-kernel",
         "in Semantic Kernel's shape",
     ),
+    ChatRoute(
+        "ag-ui",
+        "post",
+        "ag_ui",
+        "ag-ui",
+        "Stream an answer to a conversation to an AG-UI client",
+        "The same as `/ag-ui/chat`, at the URL that a client is given for its agent.",
+        CHAT_ERRORS,
+        visible=False,
+        streams=True,
+        speaks=("ag-ui",),
+    ),
     *_content("content/{*path}", "content"),
     *_content("{protocol}/content/{*path}", "pinned_content", _PROTOCOL),
     PlainRoute(

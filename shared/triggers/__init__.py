@@ -1,7 +1,7 @@
 """HTTP and queue handlers, one per trigger: request in, response out. The only package that knows FastAPI."""
 
 from shared.triggers.about import health, model, models, openapi, swagger
-from shared.triggers.chat import ask, chat, chat_completions, chat_stream, team_batch, team_stream
+from shared.triggers.chat import ag_ui, ask, chat, chat_completions, chat_stream, team_batch, team_stream
 from shared.triggers.chat_history import chat_messages, delete_chat, list_chats, start_chat, update_chat
 from shared.triggers.companion import rai_analyze, rai_analyze_stream
 from shared.triggers.content import content
@@ -18,6 +18,7 @@ from shared.triggers.other_paths import other_path
 from shared.triggers.warm_up import warm_up
 
 __all__ = [
+    "ag_ui",
     "ask",
     "chat",
     "chat_completions",

@@ -51,6 +51,12 @@ async def chat_completions(request: Request) -> Response:
 
 
 @answering
+async def ag_ui(request: Request) -> Response:
+    """`POST /ag-ui`: the answer in AG-UI, which is always a stream."""
+    return await _streamed(request, *await _start_turn(request, unless_pinned="ag-ui", streams=True))
+
+
+@answering
 async def ask(request: Request) -> Response:
     """`POST /ask`: answer the last message alone, in the RAG chat protocol unless the route names another."""
     return await _whole_or_streamed(request, *await _start_turn(request, unless_pinned="rag-chat", single_turn=True))

@@ -159,7 +159,7 @@ class _Form:
             raise BadRequest(f"Part {self.count} has no name. Name it 'json', or 'messages[0].files[0]' for a file.")
         encoding = part.headers.get("content-transfer-encoding", b"binary").decode("latin-1").strip().lower()
         if encoding not in ("binary", "8bit", "7bit"):
-            raise BadRequest(f"The part '{_shown(part.name)}' has a transfer encoding: send its bytes as they are.")
+            raise BadRequest(f"The part '{shown_name(part.name)}' has a transfer encoding: send its bytes as they are.")
         if (part.name == "json" and self.body is not None) or part.name in self.files:
             raise BadRequest(f"There are two parts named '{part.name}'.")
         if part.name != "json":
@@ -169,7 +169,7 @@ class _Form:
     def _admit_file(self, name: str) -> None:
         if not FILE_PART.fullmatch(name):
             raise BadRequest(
-                f"There is no place for a part named '{_shown(name)}': parts are 'json' and, for the files of a "
+                f"There is no place for a part named '{shown_name(name)}': parts are 'json' and, for the files of a "
                 "message, 'messages[0].files[0]' and so on."
             )
         if len(self.files) == MOST_FILES:
@@ -203,8 +203,8 @@ def _attachment(part: _Part, data: bytes) -> Attachment:
         message=message,
         index=index,
         # In browsers, Microsoft's client sends the name of the part as the name of a file without one.
-        filename="" if filename == part.name else _shown(re.split(r"[/\\]", filename)[-1].strip()),
-        media_type=_shown(media_type),
+        filename="" if filename == part.name else shown_name(re.split(r"[/\\]", filename)[-1].strip()),
+        media_type=shown_name(media_type),
         charset=options.get("charset"),
         data=data,
     )
@@ -220,7 +220,7 @@ def _options(header: bytes) -> tuple[str, dict[str, str]]:
     }
 
 
-def _shown(name: str) -> str:
+def shown_name(name: str) -> str:
     """Make a name from the caller safe for an error message or the prompt: one line of limited length."""
     line = "".join(character if character.isprintable() else " " for character in name)
     return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME // 2]}…{line[-_LONGEST_NAME // 2 :]}"

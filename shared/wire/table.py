@@ -26,6 +26,12 @@ def _openai() -> Protocol:
     return OPENAI
 
 
+def _ag_ui() -> Protocol:
+    from shared.wire.ag_ui import AG_UI
+
+    return AG_UI
+
+
 _INFERRED = (
     AI_CHAT,
     AI_CHAT_2026_04,
@@ -36,7 +42,7 @@ _INFERRED = (
 )
 """The protocols that a request on a bare route may speak. Inference asks them in this order."""
 
-LATE: dict[str, Callable[[], Protocol]] = {"openai": _openai}
+LATE: dict[str, Callable[[], Protocol]] = {"openai": _openai, "ag-ui": _ag_ui}
 """By name, what imports a protocol that only a route selects. It infers nothing, and has no alias."""
 
 

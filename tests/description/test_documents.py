@@ -173,7 +173,7 @@ def test_designers_do_not_offer_what_they_cannot_read() -> None:
     hidden = {path for path, _, operation in operations(SWAGGER) if operation.get("x-ms-visibility") == "internal"}
     streams = {path for path, _ in indexed() if path.endswith("/stream")}
     page = {path for path, _ in indexed() if path.startswith("/{protocol}/")}
-    assert hidden == streams | page | {"/content/{path}", "/openapi.json", "/swagger.json"}
+    assert hidden == streams | page | {"/ag-ui", "/content/{path}", "/openapi.json", "/swagger.json"}
     assert "x-ms-visibility" not in SWAGGER["paths"]["/content/{path}"]["get"]
 
 

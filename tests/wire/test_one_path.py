@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from shared.events import Finished, TextDelta
-from shared.wire.table import PROTOCOLS
+from shared.wire.table import LATE, PROTOCOLS
 from tests.wire.scenarios import PROMPT_FOUND, RESEARCHER, SCENARIOS, STARTED, TEAM, TEAM_SCENARIOS
 from tests.wire.test_goldens import document_of, records_of, stream_of
 
@@ -217,7 +217,7 @@ def test_a_text_of_an_agent_has_no_sources_beside_it_where_clients_take_these_fo
         assert not (b"data_points" in line and b'"content":"' in line)
 
 
-@pytest.mark.parametrize("name", sorted(PROTOCOLS.keys() - {"openai"}))
+@pytest.mark.parametrize("name", sorted(PROTOCOLS.keys() - LATE.keys()))
 def test_the_context_is_the_first_record_and_the_followups_have_the_last(name: str) -> None:
     first, *_, last = stream_of(PROTOCOLS[name], SCENARIOS["followups"]).strip().split(b"\n")
     assert b'"data_points"' in first

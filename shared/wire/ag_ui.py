@@ -1,0 +1,214 @@
+"""`ag-ui`: the Agent User Interaction Protocol 1.0, for CopilotKit, assistant-ui and other pages that take any agent.
+
+All its routes stream: a client reads events and nothing else. It checks their order, and ends a run at an event that
+its version does not know or at a null, dropping what it has shown. So clients before 1.0, which send no
+`protocolVersion`, get a team's agents as steps.
+
+Source: AG-UI 1.0, `spec/1.0/schema.json`; `@ag-ui/client`, `verify.ts` and `transform/sse.ts`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
+
+from shared.chat_types import ChatRequest, Json
+from shared.errors import ContentFiltered, SwitchboardError, error_text
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    DataPoint,
+    Failed,
+    FilterAnnotation,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+    Usage,
+)
+from shared.wire.ag_ui_body import AgUiKeys, Asked, attached, parse
+from shared.wire.ag_ui_shapes import AgUiEvent
+from shared.wire.ai_chat_2024_05_29 import ErrorObject
+from shared.wire.context import link_to, thoughts_json
+from shared.wire.framing import HOLE, SSE, Line, cut_at_holes, one_line
+from shared.wire.protocol import QUESTION, Protocol, Record, Shape
+
+_FILTERED = "The content filter of the model's service ended the answer here. Please rephrase the question."
+
+
+class _Encoder:
+    """Events to events: the sources, the message, the follow-up questions, and how the run ended.
+
+    `CUSTOM` events come before or after a message, not inside it: assistant-ui would begin a new text after each.
+    """
+
+    def __init__(self, request: ChatRequest) -> None:
+        self._asked = asked = Asked.of(request)
+        self._base_url = request.base_url
+        self._run: Record = {"threadId": asked.thread_id, "runId": asked.run_id}
+        self._message: Record = {"messageId": asked.message_id}
+        self._before_text, self._after_text = cut_at_holes(_content(self._message, HOLE))
+        self._has_begun = False
+        self._in_message = False
+        self._points: tuple[DataPoint, ...] = ()
+        self._thoughts: list[Thought] = []
+        self._has_more_thoughts = False
+        self._model = ""
+        self._usages: dict[str, Usage] = {}
+
+    def encode(self, event: ChatEvent) -> Iterable[Record | Line]:
+        """The events of one event."""
+        if self._in_message and isinstance(event, TextDelta):  # for speed: most events are tokens
+            return (self._before_text + one_line(event.text) + self._after_text,)
+        if self._has_begun:
+            return self._records(event)
+        self._has_begun = True
+        return ({"type": "RUN_STARTED", **self._run}, *self._records(event))
+
+    def _records(self, event: ChatEvent) -> Iterable[Record]:
+        match event:
+            case TextDelta():
+                self._in_message = True
+                start: Record = {"type": "TEXT_MESSAGE_START", **self._message, "role": "assistant"}
+                return (start, _content(self._message, event.text))
+            case Retrieved():
+                return self._retrieved(event)
+            case CompletionStarted():
+                self._model = event.model
+            case AgentMessage():
+                return self._said(event)
+            case ThoughtsAdded():
+                self._thoughts += event.thoughts
+                self._has_more_thoughts = True
+            case FilterAnnotation():
+                pass  # AG-UI has no place for it, and `Finished` tells what it led to
+            case Finished():
+                return (*self._end_message(), *self._finished(event))
+            case Failed():
+                error = event.error
+                return (*self._end_message(), _run_error(error_text(error, event.invocation_id), error.code))
+            case _:
+                assert_never(event)
+        return ()
+
+    def _end_message(self) -> Iterable[Record]:
+        return ({"type": "TEXT_MESSAGE_END", **self._message},) if self._in_message else ()
+
+    def _retrieved(self, event: Retrieved) -> Iterator[Record]:
+        if event.data_points or self._points:
+            yield self._sources(self._message, event.data_points)
+        self._points, self._thoughts = event.data_points, [*event.thoughts]
+        yield from self._told(self._message, event.thoughts)
+
+    def _said(self, said: AgentMessage) -> Iterator[Record]:
+        """An agent's message. Agents come one after the other, so that no two steps of one name are open at once."""
+        self._points = tuple(dict.fromkeys((*self._points, *said.data_points)))
+        if said.completion and said.finished and said.finished.usage:
+            self._add_usage(said.completion.model, said.finished.usage)
+        message: Record = {"messageId": f"{self._asked.message_id}-{said.position}"}
+        agent: Record = {"subagentRunId": f"{self._asked.run_id}-{said.position}"} if self._asked.knows_1_0 else {}
+        if agent:
+            yield {"type": "SUBAGENT_STARTED", **agent, "name": said.agent}
+        else:
+            yield {"type": "STEP_STARTED", "stepName": said.agent}
+        if said.data_points:
+            yield self._sources(message, said.data_points) | agent
+        for record in self._told(message, said.thoughts):
+            yield record | agent
+        yield {"type": "TEXT_MESSAGE_START", **message, "role": "assistant", "name": said.agent, **agent}
+        yield _content(message, said.text) | agent
+        yield {"type": "TEXT_MESSAGE_END", **message, **agent}
+        if not agent:
+            yield {"type": "STEP_FINISHED", "stepName": said.agent}
+        elif said.error:
+            yield {"type": "SUBAGENT_ERROR", **agent, "message": said.text, "code": said.error.code}
+        else:
+            yield {"type": "SUBAGENT_FINISHED", **agent}
+
+    def _finished(self, event: Finished) -> Iterator[Record]:
+        if self._has_more_thoughts:
+            yield from self._told(self._message, self._thoughts)
+        result: Record = {"sources": _sources_json(self._points, self._base_url), "finish_reason": event.reason}
+        if event.followup_questions is not None:
+            questions = list[Json](event.followup_questions)
+            result["followup_questions"] = questions
+            yield _custom("followup_questions", questions)
+        if event.reason == ContentFiltered.code:
+            yield _run_error(_FILTERED, ContentFiltered.code)
+            return
+        if event.usage and not self._usages:
+            self._add_usage(self._model, event.usage)
+        ended: Record = {"type": "RUN_FINISHED", **self._run, "result": result}
+        if self._usages and self._asked.knows_1_0:
+            ended["usage"] = [_usage_json(model, usage) for model, usage in self._usages.items()]
+        yield ended
+
+    def _add_usage(self, model: str, usage: Usage) -> None:
+        self._usages[model] = Usage.total(self._usages.get(model), usage) or usage
+
+    def _sources(self, message: Record, points: Iterable[DataPoint]) -> Record:
+        return _custom("sources", {**message, "sources": _sources_json(points, self._base_url)})
+
+    def _told(self, message: Record, thoughts: Sequence[Thought]) -> Iterable[Record]:
+        if not (self._asked.shows_thoughts and thoughts):
+            return ()
+        return (_custom("thoughts", {**message, "thoughts": thoughts_json(thoughts)}),)
+
+
+def _custom(name: str, value: Json) -> Record:
+    return {"type": "CUSTOM", "name": name, "value": value}
+
+
+def _content(message: Record, text: str) -> Record:
+    return {"type": "TEXT_MESSAGE_CONTENT", **message, "delta": text}
+
+
+def _run_error(message: str, code: str) -> Record:
+    return {"type": "RUN_ERROR", "message": message, "code": code}
+
+
+def _sources_json(points: Iterable[DataPoint], base_url: str) -> list[Json]:
+    """Each source once, with all that was found in it."""
+    texts: dict[str, list[str]] = {}
+    for point in points:
+        texts.setdefault(point.sourcepage, []).append(point.text)
+    return [
+        {"id": name, "title": name, "url": link_to(name, base_url), "text": "\n".join(found)}
+        for name, found in texts.items()
+    ]
+
+
+def _usage_json(model: str, usage: Usage) -> Json:
+    return {
+        "model": model,
+        "inputTokens": usage.prompt_tokens,
+        "outputTokens": usage.completion_tokens,
+        "totalTokens": usage.total_tokens,
+    }
+
+
+def _error(error: SwitchboardError, invocation_id: str) -> Record:
+    """An error before the run: clients pass the document on as the error's payload."""
+    return {"error": {"code": error.code, "message": error_text(error, invocation_id)}}
+
+
+AG_UI = Protocol(
+    name="ag-ui",
+    title="AG-UI",
+    used_by="[`@ag-ui/client`](docs/protocols.md#ag-ui) 0.0.52 to 1.0, CopilotKit, assistant-ui, and other AG-UI pages",
+    answers_with="always a stream",
+    streams="server-sent events, one event of AG-UI 1.0 each",
+    parse=parse,
+    attached=attached,
+    answer=None,
+    encoder=_Encoder,
+    error=_error,
+    framing=SSE,
+    shape=Shape(
+        answer=None,
+        record=AgUiEvent,
+        error=ErrorObject,
+        reads=AgUiKeys,
+        example={"threadId": "t1", "runId": "r1", **QUESTION},
+    ),
+)

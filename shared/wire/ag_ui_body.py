@@ -1,0 +1,265 @@
+"""The request body of `ag-ui`: what `@ag-ui/client` and its kin send, with texts and files in the parts of messages.
+
+Source: AG-UI 1.0, `RunAgentInput`; its versions 0.0.52 to 0.0.59, whose clients send no `protocolVersion` and files as
+`binary` parts too. The page's `state`, `tools` and `context` are ignored, and overrides are in `forwardedProps`.
+"""
+
+import re
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
+from uuid import uuid4
+
+from pydantic import FailFast, Field, SkipValidation
+
+from shared.chat_types import ChatRequest, Json
+from shared.core.attachments import Attachment
+from shared.errors import BadRequest, TooLarge
+from shared.wire.chat_body import (
+    LONGEST_CONVERSATION,
+    MAX_CONVERSATION_ID,
+    MAX_TOOL_CALLS,
+    ContextBody,
+    ToolCallBody,
+    parse_chat,
+)
+from shared.wire.multipart import MOST_FILES, shown_name
+from shared.wire.request_body import BodyModel
+
+MOST_PARTS = 1_000
+"""Parts in the content of a message."""
+MOST_CONTEXT = 1_000
+"""Entries of `context`."""
+_SKIPPED = ("activity", "reasoning")
+"""Roles of messages that are for the page alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the encoder needs to know of a request."""
+
+    thread_id: str = "thread-0"
+    """The conversation, by the client's name for it."""
+    run_id: str = "run-0"
+    """This answer, by the client's name for it."""
+    message_id: str = "msg-0"
+    """The message that the answer becomes. Clients add to an earlier message with the same id."""
+    knows_1_0: bool = True
+    """Whether the client knows the events and keys of AG-UI 1.0. Earlier ones end a run at an unknown event."""
+    shows_thoughts: bool = False
+    """Whether the request has overrides. Thoughts hold whole prompts, and other clients do not show them."""
+
+    @classmethod
+    def of(cls, request: ChatRequest) -> "Asked":
+        """Return what the parser left in a request."""
+        return request.for_encoder if isinstance(request.for_encoder, cls) else cls()
+
+
+class AgUiText(TypedDict):
+    """A text in a message."""
+
+    type: Literal["text"]
+    text: str
+
+
+class AgUiSource(TypedDict):
+    """The bytes of a file."""
+
+    type: Literal["data"]
+    value: Annotated[str, Field(description="The file in base64.")]
+    mimeType: str
+
+
+class AgUiFile(TypedDict):
+    """A file in a user's message."""
+
+    type: Literal["image", "document"]
+    source: AgUiSource
+    metadata: NotRequired[Annotated[Any, Field(description="The file's name, as `filename`.")]]
+
+
+class AgUiBinary(TypedDict):
+    """A file in a user's message, as clients before 1.0 send it."""
+
+    type: Literal["binary"]
+    data: Annotated[str, Field(description="The file in base64.")]
+    mimeType: str
+    filename: NotRequired[str]
+
+
+class AgUiMessage(BodyModel):
+    """A message. Those of the roles `activity` and `reasoning` are skipped."""
+
+    role: Literal["user", "assistant", "system", "developer", "tool", "activity", "reasoning"]
+    content: SkipValidation[
+        str | Annotated[list[AgUiText | AgUiFile | AgUiBinary], FailFast(), Field(max_length=MOST_PARTS)] | None
+    ] = None
+    tool_calls: Annotated[list[ToolCallBody], FailFast()] | None = Field(
+        default=None, alias="toolCalls", max_length=MAX_TOOL_CALLS
+    )
+    tool_call_id: str | None = Field(default=None, alias="toolCallId")
+
+
+class AgUiKeys(BodyModel):
+    """The keys of a request."""
+
+    messages: Annotated[list[AgUiMessage], FailFast()] = Field(min_length=1, max_length=LONGEST_CONVERSATION)
+    thread_id: str | None = Field(
+        default=None, alias="threadId", max_length=MAX_CONVERSATION_ID, description="The conversation; else a new one."
+    )
+    run_id: str | None = Field(
+        default=None, alias="runId", max_length=MAX_CONVERSATION_ID, description="The answer's id; else a new one."
+    )
+    protocol_version: str | None = Field(
+        default=None,
+        alias="protocolVersion",
+        description="With it, agents of a team are subagents, and the run ends with its tokens.",
+    )
+    forwarded_props: ContextBody | None = Field(
+        default=None, alias="forwardedProps", description="Overrides, here or in `overrides`."
+    )
+    context: Annotated[list[Any], FailFast()] | None = Field(
+        default=None, max_length=MOST_CONTEXT, description="What the page tells of itself; ignored."
+    )
+
+
+def parse(body: Mapping[str, Json]) -> ChatRequest:
+    """Validate a body and turn it into a request, without its files.
+
+    Raises:
+        BadRequest: names each key that is wrong and what it accepts.
+    """
+    _refuse_others(body)
+    keys = AgUiKeys.read(body)
+    chat: dict[str, Json] = {
+        "messages": [_flat(place, message) for place, message in _kept(keys.messages)],
+        "context": body.get("forwardedProps"),
+    }
+    if keys.thread_id:
+        chat["threadId"] = keys.thread_id
+    request = parse_chat(chat, state_key="threadId")
+    asked = Asked(
+        thread_id=keys.thread_id or f"thread-{uuid4().hex}",
+        run_id=keys.run_id or f"run-{uuid4().hex}",
+        message_id=f"msg-{uuid4().hex}",
+        knows_1_0=bool(keys.protocol_version),
+        shows_thoughts=bool(keys.forwarded_props and keys.forwarded_props.model_fields_set),
+    )
+    return replace(request, for_encoder=asked)
+
+
+def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
+    """Return the files in the user's messages of a body that `parse` has accepted.
+
+    Raises:
+        BadRequest: a file is not in base64.
+        TooLarge: there are too many.
+    """
+    files: list[Attachment] = []
+    messages = cast("list[dict[str, Json]]", body["messages"])
+    kept = [(place, message) for place, message in enumerate(messages) if message["role"] not in _SKIPPED]
+    for index, (place, message) in enumerate(kept):
+        for number, (path, part) in enumerate(_files(place, message)):
+            if len(files) == MOST_FILES:
+                raise TooLarge(f"messages: they have more than {MOST_FILES} files. Send fewer.")
+            files.append(_attachment(path, part, index, number))
+    return tuple(files)
+
+
+def _refuse_others(body: Mapping[str, Json]) -> None:
+    """Refuse what other protocols have in the same place, and what continues a run, in words that say what to do."""
+    if isinstance(body.get("context"), dict):
+        raise BadRequest("context: should be a list. Overrides go into forwardedProps.")
+    if body.get("resume"):
+        raise BadRequest("resume: should be left out: no run is interrupted here. Send a message of the user.")
+
+
+def _kept(messages: list[AgUiMessage]) -> Iterator[tuple[int, AgUiMessage]]:
+    """The messages of the conversation, with their places in the body."""
+    return ((place, message) for place, message in enumerate(messages) if message.role not in _SKIPPED)
+
+
+def _flat(place: int, message: AgUiMessage) -> Json:
+    """A message as the other protocols have it: the texts of its parts in one string."""
+    calls: list[Json] = [call.model_dump() for call in message.tool_calls or ()]
+    flat: dict[str, Json] = {
+        "role": "system" if message.role == "developer" else message.role,
+        "content": _content(f"messages[{place}].content", message),
+    }
+    if calls:
+        flat["tool_calls"] = calls
+    if message.tool_call_id:
+        flat["tool_call_id"] = message.tool_call_id
+    return flat
+
+
+def _content(path: str, message: AgUiMessage) -> str:
+    """The text of a message. Files count in the user's messages only; an answer may be tool calls and no text."""
+    match cast("Json", message.content):
+        case str(text):
+            return text
+        case list(parts) if len(parts) > MOST_PARTS:
+            raise BadRequest(f"{path}: should have at most {MOST_PARTS:,} parts.")
+        case list(parts):
+            texts = [_text(f"{path}[{number}]", part) for number, part in enumerate(parts)]
+            return "\n\n".join(text for text in texts if text)
+        case None if message.role == "assistant":
+            return ""
+        case _:
+            raise BadRequest(f"{path}: should be a string, or a list of parts.")
+
+
+def _text(path: str, part: Json) -> str:
+    """The text of a part; empty for a file."""
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return text
+        case {"type": "image" | "document", "source": {"type": "data", "value": str(), "mimeType": str()}}:
+            return ""
+        case {"type": "binary", "data": str(), "mimeType": str()}:
+            return ""
+        case {"type": "image" | "document"}:
+            raise BadRequest(
+                f"{path}.source: should be of the type 'data', with the file in base64 as its value, and its mimeType; "
+                "nothing is fetched from elsewhere."
+            )
+        case {"type": "binary"}:
+            raise BadRequest(
+                f"{path}.data: should be the file in base64, beside its mimeType; nothing is fetched from elsewhere."
+            )
+        case _:
+            raise BadRequest(f"{path}: should be a text, an image or a document, with one of these as its type.")
+
+
+def _files(place: int, message: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:
+    """The name and the part of each file of a message, if it is the user's."""
+    if message["role"] == "user" and isinstance(parts := message.get("content"), list):
+        for number, part in enumerate(parts):
+            if isinstance(part, dict) and part["type"] != "text":
+                yield f"messages[{place}].content[{number}]", part
+
+
+def _attachment(path: str, part: Mapping[str, Json], message: int, index: int) -> Attachment:
+    match part:
+        case {"source": {"value": str(data), "mimeType": str(kind)}}:
+            key, metadata = "source.value", part.get("metadata")
+            name = metadata.get("filename") if isinstance(metadata, dict) else None
+        case _:
+            key, data, kind, name = "data", str(part["data"]), str(part["mimeType"]), part.get("filename")
+    try:
+        content = a2b_base64(data.encode("ascii"), strict_mode=True)
+    except (Base64Error, UnicodeEncodeError):
+        raise BadRequest(f"{path}.{key}: should be the file in base64.") from None
+    media_type, *parameters = kind.lower().replace(" ", "").split(";")
+    charsets = (parameter.removeprefix("charset=") for parameter in parameters if parameter.startswith("charset="))
+    return Attachment(
+        part=path,
+        message=message,
+        index=index,
+        filename=shown_name(re.split(r"[/\\]", name)[-1].strip()) if isinstance(name, str) else "",
+        media_type=shown_name(media_type),
+        charset=next(charsets, None),
+        data=content,
+    )

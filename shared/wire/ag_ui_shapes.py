@@ -1,0 +1,179 @@
+"""The types of the events that `ag-ui` writes, for the OpenAPI document.
+
+Source: AG-UI 1.0, `Event`. A key without a value is left out, since clients end a run at a null.
+"""
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from pydantic import Field
+
+from shared.wire.context import ErrorCode, Thought
+
+type _Subagent = Annotated[str, Field(description="In a team's answer: the agent whose event this is.")]
+
+
+class AgUiRunStarted(TypedDict):
+    """The answer begins."""
+
+    type: Literal["RUN_STARTED"]
+    threadId: str
+    runId: str
+
+
+class AgUiFoundSource(TypedDict):
+    """A source that was found."""
+
+    id: Annotated[str, Field(description="Its name, as the answer cites it in brackets.")]
+    title: str
+    url: str
+    text: Annotated[str, Field(description="What was found in it.")]
+
+
+class AgUiSources(TypedDict):
+    """The sources of a message. Those that come later replace those before."""
+
+    messageId: str
+    sources: list[AgUiFoundSource]
+
+
+class AgUiSourcesEvent(TypedDict):
+    """What the answer is made from, before its text."""
+
+    type: Literal["CUSTOM"]
+    name: Literal["sources"]
+    value: AgUiSources
+    subagentRunId: NotRequired[_Subagent]
+
+
+class AgUiThoughts(TypedDict):
+    """The steps on the way to a message. Those that come later replace those before."""
+
+    messageId: str
+    thoughts: list[Thought]
+
+
+class AgUiThoughtsEvent(TypedDict):
+    """The steps on the way to the answer, if the request has overrides."""
+
+    type: Literal["CUSTOM"]
+    name: Literal["thoughts"]
+    value: AgUiThoughts
+    subagentRunId: NotRequired[_Subagent]
+
+
+class AgUiFollowupsEvent(TypedDict):
+    """What to ask next, if the request asks for it."""
+
+    type: Literal["CUSTOM"]
+    name: Literal["followup_questions"]
+    value: list[str]
+
+
+class AgUiTextStart(TypedDict):
+    """A message begins."""
+
+    type: Literal["TEXT_MESSAGE_START"]
+    messageId: str
+    role: Literal["assistant"]
+    name: NotRequired[Annotated[str, Field(description="In a team's answer: the agent's name.")]]
+    subagentRunId: NotRequired[_Subagent]
+
+
+class AgUiTextContent(TypedDict):
+    """A piece of a message's text."""
+
+    type: Literal["TEXT_MESSAGE_CONTENT"]
+    messageId: str
+    delta: Annotated[str, Field(description="The next piece of the text.")]
+    subagentRunId: NotRequired[_Subagent]
+
+
+class AgUiTextEnd(TypedDict):
+    """A message is complete, or as far as it came."""
+
+    type: Literal["TEXT_MESSAGE_END"]
+    messageId: str
+    subagentRunId: NotRequired[_Subagent]
+
+
+class AgUiStep(TypedDict):
+    """An agent's part of a team's answer begins or ends, for clients before 1.0."""
+
+    type: Literal["STEP_STARTED", "STEP_FINISHED"]
+    stepName: Annotated[str, Field(description="The agent's name.")]
+
+
+class AgUiSubagentStarted(TypedDict):
+    """An agent's part of a team's answer begins."""
+
+    type: Literal["SUBAGENT_STARTED"]
+    subagentRunId: str
+    name: Annotated[str, Field(description="The agent's name.")]
+
+
+class AgUiSubagentFinished(TypedDict):
+    """It ends."""
+
+    type: Literal["SUBAGENT_FINISHED"]
+    subagentRunId: str
+
+
+class AgUiSubagentError(TypedDict):
+    """It ends with an error; the other agents still answer."""
+
+    type: Literal["SUBAGENT_ERROR"]
+    subagentRunId: str
+    message: str
+    code: ErrorCode
+
+
+class AgUiUsage(TypedDict):
+    """The tokens of a model."""
+
+    model: str
+    inputTokens: int
+    outputTokens: int
+    totalTokens: int
+
+
+class AgUiResult(TypedDict):
+    """The parts of the answer beside its text."""
+
+    sources: list[AgUiFoundSource]
+    finish_reason: Annotated[str, Field(description="Why the answer ended: stop or length.")]
+    followup_questions: NotRequired[list[str]]
+
+
+class AgUiRunFinished(TypedDict):
+    """The answer is complete."""
+
+    type: Literal["RUN_FINISHED"]
+    threadId: str
+    runId: str
+    result: AgUiResult
+    usage: NotRequired[Annotated[list[AgUiUsage], Field(description="For clients since 1.0.")]]
+
+
+class AgUiRunError(TypedDict):
+    """The answer failed, or a content filter ended it."""
+
+    type: Literal["RUN_ERROR"]
+    message: Annotated[str, Field(description="What the caller can do, and the invocation id for the logs.")]
+    code: ErrorCode
+
+
+type AgUiEvent = (
+    AgUiRunStarted
+    | AgUiSourcesEvent
+    | AgUiThoughtsEvent
+    | AgUiFollowupsEvent
+    | AgUiTextStart
+    | AgUiTextContent
+    | AgUiTextEnd
+    | AgUiStep
+    | AgUiSubagentStarted
+    | AgUiSubagentFinished
+    | AgUiSubagentError
+    | AgUiRunFinished
+    | AgUiRunError
+)
