@@ -231,6 +231,8 @@ class ChatRequest:
     """`/ask`: ignore the earlier messages."""
     team: bool = False
     """Whether the body asks for the team of agents, as it can in some protocols."""
+    agent: str | None = None
+    """The agent of the team that the body asks for alone, as it can in some protocols."""
     is_task: bool = False
     """Whether it is a task of the front end, such as a chat's title, that needs no sources."""
     base_url: str = ""

@@ -19,6 +19,7 @@ from shared.core.refusals import Begin, begin_turn, without_errors
 from shared.core.source_images import SourceImages
 from shared.core.turn import run_task, run_turn
 from shared.documents import DocumentReader
+from shared.errors import NotFound
 from shared.events import ChatEvent
 from shared.guard import SafetyService
 from shared.history import HistoryStore, Mode
@@ -68,17 +69,31 @@ class Service:
         return await resume(request, context, self.history, Mode.MULTI_AGENT if team else Mode.STANDARD)
 
     def turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
-        """Answer with the model or with the agent of single chat; returns the events of the turn."""
+        """Answer with the model or with an agent; returns the events of the turn.
+
+        Raises:
+            NotFound: the request names an agent that there is not.
+        """
+        agent = self._agent_for(request)
 
         def begin(asked: ChatRequest) -> AsyncGenerator[ChatEvent]:
             if asked.is_task:
                 return run_task(asked, context, self.model)
-            if self.chat_agent:
-                return agent_turn(asked, context, self.chat_agent, self._agent_parts)
+            if agent:
+                return agent_turn(asked, context, agent, self._agent_parts)
             images = SourceImages(self.pages, self.documents, self._no_images())
             return run_turn(asked, context, self.model, self.retriever, images)
 
         return self._wrapped(begin, request, context)
+
+    def _agent_for(self, request: ChatRequest) -> AgentDefinition | None:
+        if request.agent is None:
+            return self.chat_agent
+        for agent in self.agents.agents:
+            if agent.name == request.agent:
+                return agent
+        names = ", ".join(agent.name for agent in self.agents.agents)
+        raise NotFound(f"model: there is no agent of that name here. There are: {names}.")
 
     def team_turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
         """Answer with the team of agents; returns the events of the turn."""

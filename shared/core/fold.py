@@ -44,8 +44,12 @@ class Answer:
     """Images of the sources that the model was given."""
 
 
-async def fold(events: AsyncIterable[ChatEvent]) -> Answer:  # noqa: C901 (one case an event)
+async def fold(events: AsyncIterable[ChatEvent], *, filter_ends: bool = False) -> Answer:  # noqa: C901 (one case an event)
     """Collect the events of a turn.
+
+    Args:
+        events: The events.
+        filter_ends: Whether the answer ends where a filter stops its text; else that is an error.
 
     Raises:
         SwitchboardError: the turn failed; its text so far is dropped.
@@ -78,6 +82,8 @@ async def fold(events: AsyncIterable[ChatEvent]) -> Answer:  # noqa: C901 (one c
                 failure = event.error
             case _:
                 assert_never(event)
+    if filter_ends and isinstance(failure, ContentFiltered) and (texts or messages):
+        finished, failure = _end(failure), None
     if failure or not (completion and finished):
         raise failure or InternalError()
     said = _in_order(messages, finished.usage)

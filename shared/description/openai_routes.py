@@ -28,8 +28,8 @@ OPENAI_ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "chat_completions",
         OPENAI.name,
         "Answer a conversation at OpenAI's route",
-        "Answers the last message, whole or streamed as the body says; with the model `switchboard-team` the team of "
-        "agents answers.",
+        "Answers the last message, whole or streamed as the body says; the model says who "
+        "answers: `switchboard`, the team of agents or one of them.",
         CHAT_ERRORS,
         speaks=(OPENAI.name,),
     ),

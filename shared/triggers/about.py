@@ -7,7 +7,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
 from shared.chat_types import Json
-from shared.errors import NotConfigured
+from shared.errors import NotConfigured, NotFound
 from shared.public_url import known_url
 from shared.triggers.errors import answering, json_response
 from shared.triggers.warm_up import warm_up_soon
@@ -90,28 +90,28 @@ def _swagger_json(signed_in: bool, public_url: str | None) -> bytes:
 @answering
 async def models(request: Request) -> Response:
     """`GET /v1/models`: all that a request may name as its `model`."""
-    from shared.wire.openai_asked import MODELS
-
-    await _let_in(request)
-    return json_response({"object": "list", "data": [_model(name) for name in MODELS]})
+    names = await _models(request)
+    return json_response({"object": "list", "data": [_model(name) for name in names]})
 
 
 @answering
 async def model(request: Request) -> Response:
     """`GET /v1/models/{id}`: one of them."""
-    from shared.wire.openai_asked import check_model
-
-    await _let_in(request)
+    names = await _models(request)
     name = request.path_params["id"]
-    check_model(name)
+    if name not in names:
+        raise NotFound(f"model: there is none of that name here. There are: {', '.join(names)}.")
     return json_response(_model(name))
 
 
-async def _let_in(request: Request) -> None:
-    """Raise NotSignedIn if callers have to sign in and this one has not."""
+async def _models(request: Request) -> list[str]:
+    """Return the names of the models. Raise NotSignedIn if callers have to sign in and this one has not."""
     request.state.protocol = PROTOCOLS["openai"]
+    from shared.wire.openai_asked import models_of
+
     service = await app.get_service()
     await service.identity.caller(request.headers)
+    return models_of(agent.name for agent in service.agents.agents)
 
 
 def _model(name: str) -> Json:

@@ -218,7 +218,7 @@ async def _whole(
 ) -> Response:
     try:
         async with cancelled_on_disconnect(request, turn):
-            answer = await fold(turn.events())
+            answer = await fold(turn.events(), filter_ends=protocol.filter_ends)
     except SwitchboardError as error:
         if protocol.error_message is None:
             raise

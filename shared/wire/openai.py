@@ -166,6 +166,7 @@ OPENAI = Protocol(
     answer=_answer,
     encoder=_Encoder,
     error=error_object,
+    filter_ends=True,
     framing=replace(SSE, end=b"data: [DONE]\n\n"),
     shape=Shape(
         answer=OpenaiCompletion,

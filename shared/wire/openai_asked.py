@@ -18,6 +18,11 @@ from shared.wire.request_body import BodyModel
 
 MODELS = {"switchboard": False, "switchboard-team": True}
 """The models that a request may name, and whether the team of agents is meant."""
+_AGENT = "switchboard-"
+"""Begins the name of the model that is one agent of the team."""
+_MODEL_NAMES = (
+    f"`switchboard`, `switchboard-team` for the team of agents, or `{_AGENT}` and an agent's name for that agent alone."
+)
 MOST_PARTS = 1_000
 """Parts in the content of a message."""
 _TASKS = ("### Task:", "Provide a concise, 5-word-or-less title for the conversation")
@@ -51,7 +56,7 @@ class Asked:
 class ModelKeys(BodyModel):
     """Keys of a request of both protocols."""
 
-    model: str | None = Field(default=None, description="`switchboard`, or `switchboard-team` for the team of agents.")
+    model: str | None = Field(default=None, description=_MODEL_NAMES)
     stream: bool | None = Field(default=None, description="Whether to stream the answer.")
     temperature: float | None = Field(default=None, ge=0, le=2)
 
@@ -64,7 +69,7 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
         NotFound: there is no model of that name.
     """
     model = keys.model or next(iter(MODELS))
-    check_model(model)
+    agent = None if model in MODELS else _agent_of(model)
     request = parse_chat(body, state_key="session_state")
     overrides = request.overrides
     if overrides.temperature is None:
@@ -74,16 +79,26 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
         request,
         overrides=overrides,
         stream=bool(keys.stream),
-        team=MODELS[model] and not is_task,
+        team=MODELS.get(model, False) and not is_task,
+        agent=agent,
         is_task=is_task,
         for_encoder=Asked(uuid4().hex, int(time.time()), model, shows_thoughts="context" in body),
     )
 
 
-def check_model(name: str) -> None:
-    """Raise NotFound if no model has this name."""
-    if name not in MODELS:
-        raise NotFound(f"model: there is none of that name here. There are: {', '.join(MODELS)}.")
+def models_of(agents: Iterable[str]) -> list[str]:
+    """Return the names of all models, of which some are one agent each."""
+    return [*dict.fromkeys((*MODELS, *(f"{_AGENT}{agent}" for agent in agents)))]
+
+
+def _agent_of(model: str) -> str:
+    """Return the name of the agent that a model is; whether there is that agent is not known here."""
+    if not model.startswith(_AGENT):
+        names = ", ".join(MODELS)
+        raise NotFound(
+            f"model: there is none of that name here. There are: {names}, and {_AGENT} with an agent's name."
+        )
+    return model.removeprefix(_AGENT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,8 @@ class Protocol:
     """Whether its client gives up on a whole answer after 30 seconds."""
     error_message: Callable[[ChatRequest, Failed], Record] | None = None
     """Turns a failed turn into a message like an answer, for a client that shows no error; None: it is an error."""
+    filter_ends: bool = False
+    """Whether a filter that stops an answer's text is how the answer ends, streamed or whole; else it is an error."""
     links_citations: bool = False
     """Whether citations become links where `CITATION_LINKS` is set: its clients make none by themselves."""
     stream_headers: Mapping[str, str] = field(default_factory=dict[str, str])

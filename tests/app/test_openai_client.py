@@ -168,11 +168,35 @@ async def test_a_conversation_is_sent_with_its_roles_and_parts(client: sdk.Async
 
 
 async def test_the_models_are_listed_and_found(documents: sdk.AsyncOpenAI) -> None:
-    assert [model.id async for model in documents.models.list()] == [MODEL, TEAM]
-    assert (await documents.models.retrieve(TEAM)).id == TEAM
+    agents = ["switchboard-Researcher", "switchboard-Critic", "switchboard-Writer"]
+    assert [model.id async for model in documents.models.list()] == [MODEL, TEAM, *agents]
+    assert (await documents.models.retrieve("switchboard-Critic")).id == "switchboard-Critic"
     with pytest.raises(sdk.NotFoundError) as caught:
         await documents.models.retrieve("gpt-4")
     assert caught.value.code == "model_not_found"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_model_that_is_an_agent_is_that_agent_alone(
+    team: RunningHost, openai: OpenAIStandIn, *, stream: bool
+) -> None:
+    openai.reply("No.")
+    async with client_of(team) as client:
+        asked: dict[str, Any] = {"model": "switchboard-Beta", "messages": ASKED, "extra_body": {"context": {}}}
+        asked["stream"] = stream
+        create: Any = client.chat.completions.create
+        answer: Any = await create(**asked)
+        if stream:
+            chunks = [chunk async for chunk in answer]
+            said = text_of(chunks)
+            (context,) = (found for chunk in chunks if (found := extra(chunk.choices[0].delta, "context")))
+        else:
+            said, context = answer.choices[0].message.content, extra(answer.choices[0].message, "context")
+        assert said == "No."
+        assert '"Beta"' in json.dumps(context["thoughts"])
+        with pytest.raises(sdk.NotFoundError, match="Alpha, Beta") as caught:
+            await create(**asked | {"model": "switchboard-Gamma"})
+    assert (caught.value.param, caught.value.code) == ("model", "model_not_found")
 
 
 BAD_REQUESTS: list[tuple[dict[str, Any], type[sdk.APIStatusError], str | None, str, str]] = [
@@ -354,6 +378,12 @@ async def test_what_the_guard_stops_is_no_part_of_the_text(data_dir: Path, opena
         end = error.code if error and not text_of(chunks) else chunks[-1].choices[0].finish_reason
         assert end == "content_filter"
         assert BAD not in text_of(chunks)
+        openai.reply("It is fine. " * 50, f"And a {BAD}. ", "More.")
+        whole = await client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": "Hello?"}])
+        assert whole.choices[0].finish_reason == "content_filter"
+        said = whole.choices[0].message.content or ""
+        assert said.startswith("It is fine. ")
+        assert BAD not in said
         openai.reply("It is fine.")
         answer = await client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": "Hello?"}])
         assert answer.choices[0].message.content == "It is fine."

@@ -60,7 +60,7 @@ def stream_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> bytes:
 
 async def document_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> bytes:
     try:
-        answer = await fold(one_by_one(events))
+        answer = await fold(one_by_one(events), filter_ends=protocol.filter_ends)
         assert protocol.answer
         document = protocol.team_answer(REQUEST, answer) if answer.messages else protocol.answer(REQUEST, answer)
         return encode_json(document) + b"\n"
