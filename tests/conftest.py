@@ -11,6 +11,7 @@ import pytest_asyncio
 from hypothesis import settings
 
 from tests import blocking, kinds
+from tests.clients.ag_ui import install_ag_ui
 from tests.clients.ai_chat_protocol import install_clients
 from tests.clients.semantic_kernel.package import install_package
 from tests.clock import Clock
@@ -22,7 +23,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.load_profile("ci")
 
 LIVE = Path(__file__).parent / "live"
-INSTALLED = {"azurite": install_azurite, "npm_clients": install_clients, "semantic_kernel": install_package}
+INSTALLED = {
+    "ag_ui": install_ag_ui,
+    "azurite": install_azurite,
+    "npm_clients": install_clients,
+    "semantic_kernel": install_package,
+}
 """What tests with these fixtures run, and what installs it."""
 
 
@@ -71,6 +77,11 @@ async def azurite() -> AsyncGenerator[Azurite]:
 @pytest.fixture(scope="session")
 def npm_clients() -> None:
     """The clients that come from npm: they are installed."""
+
+
+@pytest.fixture(scope="session")
+def ag_ui() -> None:
+    """`@ag-ui/client` in several versions: they are installed."""
 
 
 @pytest.fixture(scope="session")

@@ -25,12 +25,12 @@ class Outcome:
     """What it threw, if it did."""
 
 
-def install_clients() -> None:
-    """Install what `package-lock.json` names, unless it is there."""
-    installed, wanted = FOLDER / "node_modules" / ".package-lock.json", FOLDER / "package-lock.json"
+def install_clients(folder: Path = FOLDER) -> None:
+    """Install what a folder's `package-lock.json` names, unless it is there."""
+    installed, wanted = folder / "node_modules" / ".package-lock.json", folder / "package-lock.json"
     if installed.exists() and installed.stat().st_mtime >= wanted.stat().st_mtime:
         return
-    code = npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=FOLDER)
+    code = npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder)
     assert code == 0, "npm could not install the clients"
 
 
