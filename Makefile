@@ -6,10 +6,10 @@ QUESTION := Does the Standard plan cover eye exams?
 UNIT := -m unit -n 2 --dist loadfile --ignore tests/app -p no:schemathesis
 export PORT CORS
 
-.PHONY: help run index sync test unit coverage live bench soak check format requirements docs goldens proto setup
+.PHONY: help run index sync api-key test unit coverage live bench soak check format requirements docs goldens proto setup
 
 help: ## say what each command does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
 run: setup ## serve the app on http://127.0.0.1:7071/api; PORT=7072 moves it, CORS=http://localhost:3000 lets its pages call, HOST=func uses Core Tools
@@ -28,6 +28,9 @@ index: setup ## index a folder of documents: make index DOCS=folder
 
 sync: setup ## index what has changed in the container of documents
 	@$(PYTHON) -m local.index_command --sync
+
+api-key: setup ## make an API key for a caller: make api-key NAME=nightly-report
+	@$(PYTHON) -m local.api_key_command "$$NAME"
 
 test: setup ## run all tests, or those of a part: make test T=tests/wire
 ifdef T

@@ -22,9 +22,12 @@ param principalType string = 'User'
 
 // --- Who may call ----------------------------------------------------------------------------------------------------
 
-@allowed(['none', 'easy-auth', 'bearer'])
+@allowed(['none', 'easy-auth', 'bearer', 'api-key'])
 @description('How callers sign in. none: everyone who knows the address can use, and spend, what is deployed here.')
 param authMode string
+
+@description('API keys of callers for api-key, as `make api-key` writes them: names and hashes, no keys.')
+param apiKeys string = ''
 
 @description('Client id of the app registration that callers sign in to, for easy-auth and bearer.')
 param authClientId string = ''
@@ -419,9 +422,12 @@ var documentIntelligenceEndpoint = documentIntelligence ? documentReader!.output
 var visionEndpoint = vision ? imageReader!.outputs.endpoint : ''
 var tenantId = empty(authTenantId) ? tenant().tenantId : authTenantId
 var signIn = authMode != 'none'
+var byToken = authMode == 'api-key' ? false : signIn
 var missingClientId = 'Callers sign in to an app registration: azd env set DEPLOY_AUTH_CLIENT_ID CLIENT-ID'
 var allowedApplications = empty(authAllowedApplications) ? [authClientId] : split(authAllowedApplications, ',')
-var clientId = !signIn ? '' : empty(authClientId) ? fail(missingClientId) : authClientId
+var missingApiKeys = 'Callers need a key: make api-key NAME=NAME, then azd env set DEPLOY_API_KEYS NAME:HASH'
+var callerKeys = authMode != 'api-key' ? '' : empty(apiKeys) ? fail(missingApiKeys) : apiKeys
+var clientId = !byToken ? '' : empty(authClientId) ? fail(missingClientId) : authClientId
 
 module app 'modules/function-app.bicep' = {
   scope: group
@@ -466,7 +472,8 @@ module app 'modules/function-app.bicep' = {
         CONTENT_SAFETY_ENDPOINT: safetyChecks ? contentSafety!.outputs.endpoint : ''
         CHAT_CALLER_PROMPTS: string(signIn)
         AUTH_MODE: authMode
-        AUTH_TENANT_ID: signIn ? tenantId : ''
+        API_KEYS: callerKeys
+        AUTH_TENANT_ID: byToken ? tenantId : ''
         AUTH_CLIENT_ID: clientId
         AUTH_AUTHORITY: environment().authentication.loginEndpoint
         LIMIT_CALLER_REQUESTS_PER_MINUTE: string(callerRequestsPerMinute)

@@ -276,7 +276,18 @@ def _bearer_tokens(settings: Settings) -> Identity:
     return BearerTokens.from_settings(settings)
 
 
-_IDENTITY = {"none": NoIdentity.from_settings, "easy-auth": _easy_auth, "bearer": _bearer_tokens}
+def _api_keys(settings: Settings) -> Identity:
+    from shared.identity.api_keys import ApiKeys
+
+    return ApiKeys.from_settings(settings)
+
+
+_IDENTITY = {
+    "none": NoIdentity.from_settings,
+    "easy-auth": _easy_auth,
+    "bearer": _bearer_tokens,
+    "api-key": _api_keys,
+}
 """By `AUTH_MODE`."""
 
 

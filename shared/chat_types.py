@@ -248,7 +248,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller, from an authenticated source. Anonymous without an `oid`."""
+    """The caller, from an authenticated source: a user, or the holder of an API key. Without both anonymous."""
 
     oid: str | None = None
     """The user's object id in the directory."""
@@ -256,6 +256,15 @@ class Caller:
     """The object ids of the user's groups; None: not known, since there are too many for a token."""
     tenant: str | None = None
     """The id of the directory; None: not known."""
+    key: str | None = None
+    """The name of the API key."""
+
+    @property
+    def id(self) -> str | None:
+        """What no other caller has; None: anonymous."""
+        if self.oid:
+            return f"user:{self.tenant or ''}/{self.oid}"
+        return f"key:{self.key}" if self.key else None
 
 
 _EVERYBODY, _NOBODY = "all", "none"

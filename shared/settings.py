@@ -100,7 +100,7 @@ def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
     """
     for name, value in environment.items():
         folded = name.upper()
-        spellings = _spellings(folded[:1])
+        spellings = {} if name in _OF_OTHERS else _spellings(folded[:1])
         if not spellings or name in spellings.values() or not value.strip() or folded.startswith("WEBSITE_"):
             continue
         for ours, spelling in spellings.items():
@@ -110,6 +110,8 @@ def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
                 break
 
 
+_OF_OTHERS = frozenset({"API_KEY", "RAG_MODE"})
+"""Names that look misspelt and are in use elsewhere: in a shell that serves other programs too they are no mistake."""
 _SHORT = 8
 """Names of up to so many characters are taken for misspelt with one mistake only."""
 _NUMBER = "_0123456789"

@@ -5,7 +5,7 @@ A field's name in capitals is the name of its environment variable; `shared/sett
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
@@ -24,6 +24,25 @@ def _read_names(value: object) -> object:
         return value
     pairs = [pair.partition("=") for pair in value.split(",") if pair.strip()]
     return {name.strip(): called.strip() for name, _, called in pairs}
+
+
+class ApiKey(NamedTuple):
+    """An entry of `API_KEYS` as it is written; the rules check it."""
+
+    name: str
+    """Names the caller."""
+    sha256: str
+    """The key's hash, in hexadecimal digits."""
+    groups: tuple[str, ...]
+    """The groups whose documents the caller may see."""
+
+
+def _read_keys(value: object) -> object:
+    """Parse `name:hash, name:hash:group:group` into entries; return anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    entries = [[part.strip() for part in entry.split(":")] for entry in value.split(",") if entry.strip()]
+    return tuple(ApiKey(name, "".join(rest[:1]), tuple(rest[1:])) for name, *rest in entries)
 
 
 class SettingsFields(BaseModel):
@@ -245,10 +264,16 @@ class SettingsFields(BaseModel):
         default="content-events",
         description="The queue of Event Grid's events. Two apps that share a storage account need one each.",
     )
-    auth_mode: Literal["none", "easy-auth", "bearer"] = Field(
+    auth_mode: Literal["none", "easy-auth", "bearer", "api-key"] = Field(
         default="none",
-        description="How callers sign in: not at all; by App Service Authentication in front of the app; or with an "
-        "Entra ID token that the app checks.",
+        description="How callers sign in: not at all; by App Service Authentication in front of the app; with an "
+        "Entra ID token that the app checks; or with one of the keys of `API_KEYS`.",
+    )
+    api_keys: Annotated[tuple[ApiKey, ...], BeforeValidator(_read_keys)] = Field(
+        default=(),
+        repr=False,
+        description="The keys that `api-key` accepts, with commas between: `name:hash`, with the key's SHA-256, or "
+        "`name:hash:group:group`, with the ids of groups whose documents its caller may see. `make api-key` makes one.",
     )
     auth_tenant_id: _Uuid | None = Field(
         default=None, description="The tenant whose tokens `bearer` accepts; `easy-auth` checks it if set."

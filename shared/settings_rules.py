@@ -128,7 +128,7 @@ def _content(settings: SettingsFields) -> Iterator[str]:
 def _identity(settings: SettingsFields) -> Iterator[str]:
     mode = settings.auth_mode
     named = {"AUTH_TENANT_ID": settings.auth_tenant_id, "AUTH_CLIENT_ID": settings.auth_client_id}
-    if mode == "none":
+    if mode in ("none", "api-key"):
         yield from (f"{name} is set: set AUTH_MODE to bearer, or unset it." for name, value in named.items() if value)
     if mode == "bearer":
         yield from (f"{name} is missing: AUTH_MODE=bearer needs it." for name, value in named.items() if not value)
@@ -142,6 +142,34 @@ def _identity(settings: SettingsFields) -> Iterator[str]:
     if settings.access_control_open_documents and settings.access_control != "enforced":
         yield "ACCESS_CONTROL_OPEN_DOCUMENTS is true: set ACCESS_CONTROL to enforced, or unset it."
     yield from _unencrypted("AUTH_AUTHORITY", settings.auth_authority)
+    yield from _keys(settings)
+
+
+def _keys(settings: SettingsFields) -> Iterator[str]:
+    """Problems of `API_KEYS`. They quote names only: anything else may be a key."""
+    keys = settings.api_keys
+    if settings.auth_mode == "api-key" and not keys:
+        yield "API_KEYS is missing: AUTH_MODE=api-key needs it. `make api-key NAME=…` makes a key."
+    if settings.auth_mode != "api-key" and keys:
+        yield "API_KEYS is set: set AUTH_MODE to api-key, or unset it."
+    taken: dict[str, str] = {}
+    for number, (name, digest, groups) in enumerate(keys, 1):
+        is_name = re.fullmatch(KEY_NAME, name)
+        entry = f"API_KEYS, '{name}'" if is_name else f"API_KEYS, entry {number}"
+        if any(part.startswith(KEY_MARK) for part in (name, digest, *groups)):
+            yield f"{entry}: has the key itself. Make a new key, since others can read settings, and set its hash."
+        elif not is_name:
+            yield f"{entry}: should be name:hash. {KEY_NAME_RULE}"
+        elif not re.fullmatch("[0-9a-fA-F]{64}", digest):
+            yield f"{entry}: should have the key's SHA-256 after the name: 64 hexadecimal digits, not the key itself."
+        elif not all(re.fullmatch(_GROUP, group) for group in groups):
+            yield f"{entry}: a group should be its id, of letters, digits, dots, hyphens and underscores."
+        elif name in taken.values():
+            yield f"{entry}: has several entries. Give each key a name of its own."
+        elif same := taken.get(digest.lower()):
+            yield f"{entry}: has the hash of '{same}'. Make a key for each."
+        else:
+            taken[digest.lower()] = name
 
 
 def _limits(settings: SettingsFields) -> Iterator[str]:
@@ -171,6 +199,12 @@ def _telemetry(settings: SettingsFields) -> Iterator[str]:
         yield from _unencrypted("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
 
 
+KEY_MARK = "switchboard_"
+"""The beginning of every API key, by which people and programs that look for secrets recognise one."""
+KEY_NAME = r"[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?"
+"""The name of an API key. Keys and hashes are no such names: the mark has an underscore, and a hash is longer."""
+KEY_NAME_RULE = "A name has 1 to 32 lower-case letters, digits and hyphens, and no hyphen at an end."
+_GROUP = r"[A-Za-z0-9._-]{1,128}"
 _FIELD_NAME = r"[A-Za-z][A-Za-z0-9_]{0,127}"
 """The name of an index's field. Other text could change the filters that hold access rights."""
 _INSTRUMENTATION_KEY = r"(^|;)InstrumentationKey=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(;|$)"

@@ -36,6 +36,7 @@ PLUG_INS = {
     "shared.guard.rai.client",
     "shared.history.azure_table_history",
     "shared.history.sqlite_history",
+    "shared.identity.api_keys",
     "shared.identity.bearer",
     "shared.identity.easy_auth",
     "shared.retrieval.azure_search.knowledge_base",

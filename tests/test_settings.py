@@ -18,6 +18,9 @@ INSIGHTS = {
     "APPLICATIONINSIGHTS_CONNECTION_STRING": f"InstrumentationKey={UUID};IngestionEndpoint=https://westeurope.example/"
 }
 AAD = f"Authorization=AAD;ClientId={UUID}"
+HASH = "0123456789abcdef" * 4
+OTHER_HASH = "f" * 64
+PLAIN_KEY = "switchboard_SECRET-pK3Ck8uRkq0zWv4mM1x0Q6hG0a9bN2c"
 SEARCH = {"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net", "AZURE_SEARCH_INDEX": "i"}
 
 
@@ -68,6 +71,11 @@ def test_nothing_configured_is_complete() -> None:
         ({"AUTH_CLIENT_ID": UUID}, "AUTH_CLIENT_ID is set: set AUTH_MODE to bearer"),
         ({"AUTH_TENANT_ID": "common"}, "AUTH_TENANT_ID: should be a UUID"),
         ({"AUTH_CLIENT_ID": "api://" + UUID}, "AUTH_CLIENT_ID: should be a UUID"),
+        ({"AUTH_MODE": "api-key"}, "API_KEYS is missing: AUTH_MODE=api-key needs it. `make api-key NAME=…`"),
+        ({"AUTH_MODE": "api-key", "API_KEYS": " , "}, "API_KEYS is missing"),
+        ({"API_KEYS": f"a:{HASH}"}, "API_KEYS is set: set AUTH_MODE to api-key, or unset it"),
+        ({"AUTH_MODE": "bearer", "API_KEYS": f"a:{HASH}"}, "API_KEYS is set"),
+        ({"AUTH_MODE": "api-key", "AUTH_CLIENT_ID": UUID, "API_KEYS": f"a:{HASH}"}, "AUTH_CLIENT_ID is set"),
         ({"AUTH_AUTHORITY": "login.microsoftonline.us"}, "AUTH_AUTHORITY: should be a URL"),
         ({"AUTH_AUTHORITY": "http://login.example"}, "AUTH_AUTHORITY is another machine without TLS"),
         ({"ACCESS_CONTROL": "off"}, "ACCESS_CONTROL: .*'enforced'"),
@@ -185,6 +193,7 @@ OPENAI_ORG_ID OPENAI_PROJECT_ID OPENAI_API_BASE OPENAI_API_TYPE OPENAI_API_VERSI
 OPENAI_API_KEY_2 OPENAI_API_KEY2 AI_ENDPOINT XDG_DATA_DIRS XDG_DATA_HOME _RAI_MODE
 PATH HOME HOSTNAME LANG PWD PORT CORS HOST SHELL TERM USER TMPDIR VIRTUAL_ENV CHROMIUM
 RAI_REFERENCE_POLICY RAI_REFERENCE_FAULTS SWITCHBOARD_URL
+API_KEY RAG_MODE
 """
 """Names that the platform, its tools and other programs set."""
 LIBRARIES = ("agent_framework", "azure", "grpc", "msal", "openai", "opentelemetry", "azure_functions_runtime")
@@ -204,6 +213,45 @@ def test_what_the_platform_and_libraries_read_is_never_taken_for_a_misspelling()
     ours = {variable(field) for field in Settings.model_fields}
     wrong = [name for name in sorted({*found, *PLATFORM.split()} - ours) if list(misspelt({name: "x"}))]
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        (f"flows:{PLAIN_KEY}", "'flows': has the key itself. Make a new key"),
+        (PLAIN_KEY, "entry 1: has the key itself"),
+        (f"{PLAIN_KEY}:flows", "entry 1: has the key itself"),
+        (f"a:{HASH},{PLAIN_KEY}:{OTHER_HASH}", "entry 2: has the key itself"),
+        (f"a:{HASH}:{PLAIN_KEY}", "'a': has the key itself"),
+        ("flows:SECRET", "'flows': should have the key's SHA-256 after the name: 64 hexadecimal digits, not the key"),
+        ("flows", "'flows': should have the key's SHA-256"),
+        ("flows:", "'flows': should have the key's SHA-256"),
+        (f"flows:{HASH[:-1]}", "'flows': should have the key's SHA-256"),
+        (f"flows:{HASH}0", "'flows': should have the key's SHA-256"),
+        (f"flows:{HASH[:-1]}g", "'flows': should have the key's SHA-256"),
+        (f"a:{HASH}, flows:{HASH[:-1]}٠", "'flows': should have the key's SHA-256"),
+        (HASH, "entry 1: should be name:hash. A name has 1 to 32"),
+        (f":{HASH}", "entry 1: should be name:hash"),
+        (f"SECRET:{HASH}", "entry 1: should be name:hash"),
+        (f"a:{HASH},SECRET SECRET:{OTHER_HASH}", "entry 2: should be name:hash"),
+        (f"flows={HASH}", "entry 1: should be name:hash"),
+        (f'{{"flows": "{HASH}"}}', "entry 1: should be name:hash"),
+        ("@Microsoft.KeyVault(SecretUri=https://SECRET.vault.azure.net/secrets/keys/)", "entry 1: should be name:hash"),
+        (f"a:{HASH}:", "'a': a group should be its id"),
+        (f"a:{HASH}:SECRET SECRET", "'a': a group should be its id"),
+        (f"a:{HASH},a:{OTHER_HASH}", "'a': has several entries. Give each key a name of its own"),
+        (f"a:{HASH},b:{HASH.upper()}", "'b': has the hash of 'a'. Make a key for each"),
+    ],
+)
+def test_a_wrong_entry_of_the_keys_is_named_and_not_repeated(written: str, says: str) -> None:
+    with pytest.raises(NotConfigured, match=f"^API_KEYS, {re.escape(says)}") as refused:
+        Settings.read({"AUTH_MODE": "api-key", "API_KEYS": written})
+    assert not re.search("SECRET|[0-9a-fF]{20}", refused.value.message)
+
+
+def test_every_wrong_entry_of_the_keys_is_named() -> None:
+    with pytest.raises(NotConfigured, match=r"API_KEYS, 'a': .* API_KEYS, 'b': .* API_KEYS, entry 4: "):
+        Settings.read({"AUTH_MODE": "api-key", "API_KEYS": f"a:x, b:y, c:{HASH}, D:{HASH}"})
 
 
 def test_an_empty_variable_with_a_misspelt_name_changes_nothing() -> None:
@@ -226,6 +274,11 @@ def test_every_problem_is_named_at_once() -> None:
         {"AUTH_MODE": "easy-auth", "WEBSITE_AUTH_ENABLED": "True", "ACCESS_CONTROL": "enforced"},
         {"AUTH_MODE": "easy-auth", "WEBSITE_AUTH_ENABLED": "True", "AUTH_TENANT_ID": UUID},
         {"WEBSITE_AUTH_ENABLED": "True"},
+        {
+            "AUTH_MODE": "api-key",
+            "API_KEYS": f" a:{HASH} ,\n b-2 : {OTHER_HASH} : {UUID}:staff,",
+            "ACCESS_CONTROL": "enforced",
+        },
         {"AUTH_AUTHORITY": "http://127.0.0.1:8080"},
         SEARCH | {"AZURE_SEARCH_API_KEY": "k"},
         SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://localhost:8080", "AZURE_SEARCH_API_KEY": "k"},
@@ -285,6 +338,11 @@ def test_the_platforms_own_variable_is_read_by_its_name_and_needs_no_other() -> 
 def test_secrets_hide() -> None:
     settings = Settings.read({"OPENAI_API_KEY": "sk-secret", "OPENAI_CHAT_MODEL": "m"})
     assert "sk-secret" not in f"{settings!r} {settings}"
+
+
+def test_hashes_of_keys_hide() -> None:
+    keys = Settings.read({"AUTH_MODE": "api-key", "API_KEYS": f"a:{HASH}"})
+    assert HASH not in f"{keys!r} {keys}"
 
 
 def test_the_sample_file_has_every_setting_and_works_as_it_is() -> None:

@@ -8,7 +8,7 @@ if (-not $mode -and (Test-Path $config -PathType Leaf)) {
     $mode = (Get-Content $config -Raw | ConvertFrom-Json).infra.parameters.authMode
 }
 
-if ($mode -eq 'bearer' -or $mode -eq 'easy-auth') { exit 0 }
+if ($mode -in 'bearer', 'easy-auth', 'api-key') { exit 0 }
 if ($mode -eq 'none') {
     Write-Warning 'DEPLOY_AUTH_MODE is none. Nobody signs in to this app.'
 } else {

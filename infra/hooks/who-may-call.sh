@@ -10,7 +10,7 @@ if [ -z "$mode" ] && [ -r "$config" ]; then
 fi
 
 case "$mode" in
-bearer | easy-auth) exit 0 ;;
+bearer | easy-auth | api-key) exit 0 ;;
 none) echo "WARNING: DEPLOY_AUTH_MODE is none. Nobody signs in to this app." >&2 ;;
 *) echo "azd will ask how callers sign in (authMode). WARNING about the answer 'none':" >&2 ;;
 esac

@@ -44,11 +44,11 @@ ALL_ROUTES = (*ROUTES, *OPENAI_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTE
 """Every route of the app, in the document's order."""
 
 
-def build_openapi(*, signed_in: bool = False) -> Schema:
+def build_openapi(*, auth_mode: str = "none") -> Schema:
     """Build the document. Its server is a relative URL, since the app does not know its public name.
 
     Args:
-        signed_in: Whether callers have to sign in.
+        auth_mode: `AUTH_MODE`, how callers sign in.
     """
     paths: Schema = {}
     for path, method, operation in _operations():
@@ -61,21 +61,18 @@ def build_openapi(*, signed_in: bool = False) -> Schema:
         "paths": paths,
         "components": {"schemas": _schemas()},
     }
-    if signed_in:
-        _require_tokens(document)
+    if auth_mode != "none":
+        _require_sign_in(document, _API_KEY if auth_mode == "api-key" else _TOKEN)
     return document
 
 
-def _require_tokens(document: Schema) -> None:
-    """Require a token for every operation except those with the tag `ABOUT_THE_APP`."""
-    document["components"]["securitySchemes"] = {
-        TOKEN: {
-            "type": "http",
-            "scheme": "bearer",
-            "bearerFormat": "JWT",
-            "description": "An access token of Microsoft Entra ID for this app.",
-        }
-    }
+_TOKEN = {"bearerFormat": "JWT", "description": "An access token of Microsoft Entra ID for this app."}
+_API_KEY = {"description": "An API key of this app."}
+
+
+def _require_sign_in(document: Schema, credential: Schema) -> None:
+    """Require a credential for every operation except those with the tag `ABOUT_THE_APP`."""
+    document["components"]["securitySchemes"] = {TOKEN: {"type": "http", "scheme": "bearer", **credential}}
     document["security"] = [{TOKEN: []}]
     for methods in document["paths"].values():
         for operation in methods.values():

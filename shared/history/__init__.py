@@ -166,7 +166,7 @@ class HistoryStore(Protocol):
 
 def owner_of(caller: Caller) -> str:
     """Return the owner of a caller's conversations. Callers who are not signed in share one owner."""
-    return f"user:{caller.tenant or ''}/{caller.oid}" if caller.oid else "anonymous"
+    return caller.id or "anonymous"
 
 
 class NoHistory:

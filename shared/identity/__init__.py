@@ -1,6 +1,6 @@
-"""Who is calling, and what the caller may see. Only the platform or a signed token can state who is calling.
+"""Who is calling, and what the caller may see. Only the platform, a signed token or a key can state who is calling.
 
-There is one implementation for each `AUTH_MODE`: `NoIdentity` here, `easy_auth` and `bearer`.
+There is one implementation for each `AUTH_MODE`: `NoIdentity` here, `easy_auth`, `bearer` and `api_keys`.
 """
 
 import logging
@@ -87,7 +87,7 @@ def access_of(caller: Caller, settings: Settings, overrides: Overrides | None = 
     enforced = settings.access_control == "enforced"
     if not (by_oid or by_groups or enforced):
         return None
-    if caller.oid is None:
+    if caller.id is None:
         raise NotSignedIn(
             "Sign in: documents are only for users who are signed in."
             if enforced

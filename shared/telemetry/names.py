@@ -29,6 +29,8 @@ RETRIEVAL_TOP: Final = "gen_ai.retrieval.top_k"
 SERVER_ADDRESS: Final = "server.address"
 SERVER_PORT: Final = "server.port"
 ERROR: Final = "error.type"
+CALLER: Final = "enduser.id"
+"""The name of the caller's API key. Users are not recorded. Application Insights shows it as the user."""
 
 INPUT: Final = "gen_ai.input.messages"
 OUTPUT: Final = "gen_ai.output.messages"

@@ -70,6 +70,7 @@ async def traced_turn(
             names.INVOCATION: context.invocation_id,
             names.PROTOCOL: context.protocol,
             **({names.PROVIDER: model.provider} if model.provider else {}),
+            **({names.CALLER: context.caller.key} if context.caller.key else {}),
         },
     )
     if request.conversation_id and _UUID.fullmatch(request.conversation_id):

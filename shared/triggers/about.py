@@ -40,31 +40,29 @@ async def health(_request: Request) -> Response:
 @answering
 async def openapi(_request: Request) -> Response:
     """`GET /openapi.json`: the OpenAPI 3.1 document."""
-    return Response(await asyncio.to_thread(_openapi_json, _callers_sign_in()), media_type="application/json")
+    return Response(await asyncio.to_thread(_openapi_json, _auth_mode()), media_type="application/json")
 
 
 @answering
 async def swagger(_request: Request) -> Response:
     """`GET /swagger.json`: the Swagger 2.0 document."""
-    return Response(
-        await asyncio.to_thread(_swagger_json, _callers_sign_in(), _public_url()), media_type="application/json"
-    )
+    return Response(await asyncio.to_thread(_swagger_json, _auth_mode(), _public_url()), media_type="application/json")
 
 
-def _callers_sign_in() -> bool:
-    """Whether callers have to sign in; False if the settings are invalid, so that the documents are still served."""
+def _auth_mode() -> str:
+    """`AUTH_MODE`; `none` if the settings are invalid, so that the documents are still served."""
     try:
-        return app.get_settings().auth_mode != "none"
+        return app.get_settings().auth_mode
     except NotConfigured:
-        return False
+        return "none"
 
 
 @cache
-def _openapi_json(signed_in: bool) -> bytes:
+def _openapi_json(auth_mode: str) -> bytes:
     """Build the OpenAPI document, once per process. This is slow: call it in a thread."""
     from shared.description.openapi import build_openapi
 
-    return encode_json(build_openapi(signed_in=signed_in))
+    return encode_json(build_openapi(auth_mode=auth_mode))
 
 
 def _public_url() -> str | None:
@@ -76,7 +74,7 @@ def _public_url() -> str | None:
 
 
 @cache
-def _swagger_json(signed_in: bool, public_url: str | None) -> bytes:
+def _swagger_json(auth_mode: str, public_url: str | None) -> bytes:
     """Build the Swagger document, once per process. This is slow: call it in a thread.
 
     It names the host only if that is known for certain; a request header could be forged.
@@ -84,7 +82,7 @@ def _swagger_json(signed_in: bool, public_url: str | None) -> bytes:
     from shared.description.openapi import build_openapi
     from shared.description.swagger import to_swagger
 
-    return encode_json(to_swagger(build_openapi(signed_in=signed_in), known_url(public_url)))
+    return encode_json(to_swagger(build_openapi(auth_mode=auth_mode), known_url(public_url)))
 
 
 @answering

@@ -51,8 +51,8 @@ def key_of(request: Request, service: Service, caller: Caller) -> str:
 
 
 def caller_key(caller: Caller, address: str) -> str:
-    """Return the key of a caller's budget: the user if signed in, else the address."""
-    return f"user {caller.tenant or ''}/{caller.oid}" if caller.oid else f"address {address}"
+    """Return the key of a caller's budget: the user or the API key if signed in, else the address."""
+    return caller.id or f"address:{address}"
 
 
 def address_of(forwarded: Sequence[str], peer: str, *, in_azure: bool) -> str:

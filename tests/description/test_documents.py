@@ -22,7 +22,7 @@ from shared.wire.table import PROTOCOLS, resolve
 ROOT = Path(__file__).parents[2]
 OPENAPI = build_openapi()
 SWAGGER = to_swagger(OPENAPI)
-SIGNED_IN = build_openapi(signed_in=True)
+SIGNED_IN = build_openapi(auth_mode="bearer")
 DOCUMENTS = pytest.mark.parametrize("document", [OPENAPI, SWAGGER], ids=["openapi", "swagger"])
 LARGEST_DEFINITION = 1_000_000
 """Bytes; what a custom connector takes."""
@@ -136,6 +136,22 @@ def test_where_callers_sign_in_all_but_what_tells_about_the_app_needs_a_token(do
     assert document["security"] == [{"token": []}]
     open_to_all = {path for path, _, operation in operations(document) if operation.get("security") == []}
     assert open_to_all == OPEN
+
+
+def test_an_api_key_is_described_as_one() -> None:
+    document = build_openapi(auth_mode="api-key")
+    swagger = to_swagger(document)
+    validate(document)
+    validate(swagger)
+    assert document["components"]["securitySchemes"] == {
+        "token": {"type": "http", "scheme": "bearer", "description": "An API key of this app."}
+    }
+    assert swagger["securityDefinitions"]["token"] == {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "An API key of this app. Send it as 'Bearer …'.",
+    }
 
 
 @DOCUMENTS

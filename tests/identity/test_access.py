@@ -68,6 +68,16 @@ def test_who_is_in_too_many_groups_is_served_where_they_do_not_matter(rule: Sett
     assert access_of(IN_TOO_MANY_GROUPS, rule, asked) in (None, Access("me"))
 
 
+def test_a_key_sees_open_documents_and_those_of_the_groups_that_it_was_given() -> None:
+    key, of_staff = Caller(key="report"), Caller(key="report", groups=("staff",))
+    assert access_of(key, OPEN) is None
+    assert access_of(key, ENFORCED) == Access(None, ())
+    assert access_of(key, WITH_OPEN_DOCUMENTS) == Access(None, (), open_documents=True)
+    assert access_of(of_staff, ENFORCED) == Access(None, ("staff",))
+    assert access_of(of_staff, ENFORCED, BY_OID) == access_of(of_staff, OPEN, BY_OID) == Access()
+    assert access_of(of_staff, OPEN, BY_GROUPS) == Access(None, ("staff",))
+
+
 USERS = ("me", "you")
 GROUPS = ("staff", "board")
 SPECIAL = {"all", "none"}
@@ -93,6 +103,7 @@ callers = st.builds(
     Caller,
     st.sampled_from((None, *USERS, "nobody", "all", "none", "", "' OR 1=1 --")),
     st.none() | st.lists(st.sampled_from((*GROUPS, "all", "none", "", "staff,board", "') OR ('1"))).map(tuple),
+    key=st.sampled_from((None, "me", "all")),
 )
 overrides = st.builds(
     Overrides,
@@ -115,7 +126,7 @@ async def test_no_request_shows_more_than_the_caller_has_a_right_to(
     try:
         access = access_of(caller, rule, asked)
     except SwitchboardError:
-        assert caller.oid is None or caller.groups is None
+        assert caller.id is None or caller.groups is None
         return
     context = RequestContext("id-1", asyncio.get_running_loop().time() + 30, caller, access)
     query = SearchQuery(
@@ -127,7 +138,7 @@ async def test_no_request_shows_more_than_the_caller_has_a_right_to(
         access=access,
     )
     for passage in (await retriever.search(query, context)).passages:
-        own_oid, own_groups = {caller.oid} - SPECIAL, set(caller.groups or ()) - SPECIAL
+        own_oid, own_groups = {caller.oid or None} - SPECIAL, set(caller.groups or ()) - SPECIAL
         named = own_oid & set(passage.oids) or own_groups & set(passage.groups)
         for_all = not (passage.oids or passage.groups) or "all" in (*passage.oids, *passage.groups)
         assert named or (with_open and for_all)

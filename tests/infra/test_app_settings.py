@@ -126,6 +126,18 @@ def test_nothing_is_deployed_that_callers_cannot_sign_in_to(sign_in: str) -> Non
         app_settings(authMode=sign_in)
 
 
+def test_nothing_is_deployed_that_asks_for_keys_and_knows_none() -> None:
+    with pytest.raises(Refused, match=r"make api-key .*azd env set DEPLOY_API_KEYS"):
+        app_settings(authMode="api-key")
+
+
+def test_a_deployment_with_keys_keeps_chats_and_needs_no_app_registration() -> None:
+    settings = Settings.read(app_settings(authMode="api-key", apiKeys=f"report:{'0' * 64}:staff"))
+    assert (settings.auth_mode, [*settings.api_keys]) == ("api-key", [("report", "0" * 64, ("staff",))])
+    assert (settings.history_backend, settings.callers_may_prompt) == ("azure-table", True)
+    assert settings.auth_client_id is settings.auth_tenant_id is None
+
+
 def test_chats_are_kept_only_where_callers_sign_in() -> None:
     assert Settings.read(app_settings(authMode="none")).history_backend == "off"
     signed_in = Settings.read(app_settings(authMode="bearer", authClientId=CLIENT))

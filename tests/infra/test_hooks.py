@@ -35,7 +35,7 @@ def run(folder: Path, answer: str | None = None, **environment: str) -> tuple[in
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("mode", ["bearer", "easy-auth"])
+@pytest.mark.parametrize("mode", ["bearer", "easy-auth", "api-key"])
 def test_nothing_is_said_where_callers_sign_in(tmp_path: Path, mode: str) -> None:
     assert run(tmp_path, DEPLOY_AUTH_MODE=mode) == (0, "")
 

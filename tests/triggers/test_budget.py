@@ -35,3 +35,9 @@ def test_who_is_signed_in_has_one_budget_wherever_he_is() -> None:
     assert caller_key(user, "192.0.2.7") == caller_key(user, "192.0.2.8") != caller_key(Caller("oid"), "192.0.2.7")
     assert caller_key(Caller(), "192.0.2.7") != caller_key(Caller(), "192.0.2.8")
     assert caller_key(Caller("192.0.2.7"), "") != caller_key(Caller(), "192.0.2.7")
+
+
+def test_each_key_has_one_budget_that_no_user_has() -> None:
+    key = Caller(key="report")
+    assert caller_key(key, "192.0.2.7") == caller_key(key, "192.0.2.8") != caller_key(Caller(key="flows"), "192.0.2.7")
+    assert caller_key(key, "192.0.2.7") not in (caller_key(Caller("report"), ""), caller_key(Caller(), "report"))

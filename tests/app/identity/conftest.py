@@ -1,6 +1,7 @@
 """The app in each mode of signing in, with documents that are for one caller or another."""
 
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from shared.chat_types import Passage
+from shared.identity.api_keys import new_key
 from tests.app.conftest import hosted
 from tests.app.test_answers import body
 from tests.local.running_host import RunningHost
@@ -32,6 +34,7 @@ QUESTIONS = [
     "/semantic-kernel/chat/stream",
     "/multi-agent-chat/batch",
     "/multi-agent-chat/stream",
+    "/v1/chat/completions",
 ]
 
 
@@ -75,6 +78,41 @@ async def with_tokens(entra: EntraStandIn, rights_dir: Path) -> AsyncGenerator[R
 async def behind_easy_auth(rights_dir: Path) -> AsyncGenerator[RunningHost]:
     """The app behind App Service Authentication, which lets in several tenants."""
     async with hosted(rights_dir, IN_FRONT) as host:
+        yield host
+
+
+@dataclass(frozen=True)
+class Key:
+    """An API key, as its caller and as the setting has it."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    made: tuple[str, str] = field(default_factory=new_key)
+
+    @property
+    def bearer(self) -> dict[str, str]:
+        """The header with it."""
+        return {"Authorization": f"Bearer {self.made[0]}"}
+
+    @property
+    def entry(self) -> str:
+        """Its entry in `API_KEYS`."""
+        return ":".join((self.name, self.made[1], *self.groups))
+
+
+def taking(*keys: Key) -> dict[str, str]:
+    """The environment of an app that takes these keys."""
+    return {"AUTH_MODE": "api-key", "API_KEYS": ",".join(key.entry for key in keys)}
+
+
+REPORT, FLOWS = Key("report"), Key("flows", (STAFF,))
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def with_keys(rights_dir: Path) -> AsyncGenerator[RunningHost]:
+    """The app that takes keys, enforces rights, and gets the platform's headers too."""
+    environment = taking(REPORT, FLOWS) | {"ACCESS_CONTROL": "enforced", "WEBSITE_AUTH_ENABLED": "True"}
+    async with hosted(rights_dir, environment) as host:
         yield host
 
 

@@ -36,6 +36,8 @@ PROTECTED = [
     ("GET", "/chat-history/1/messages"),
     ("PUT", "/chat-history/1"),
     ("DELETE", "/chat-history/1"),
+    ("GET", "/v1/models"),
+    ("GET", "/v1/models/switchboard"),
     ("GET", "/content/ADA.md"),
     ("HEAD", "/content/ADA.md"),
     ("GET", "/ai-chat/content/ADA.md"),
@@ -49,7 +51,7 @@ PROTECTED = [
 OPEN = ["/health", "/openapi.json", "/swagger.json", "/ai-chat/config", "/ai-chat/auth_setup"]
 
 
-@pytest.fixture(params=["with_tokens", "behind_easy_auth"])
+@pytest.fixture(params=["with_tokens", "behind_easy_auth", "with_keys"])
 def signing_in(request: pytest.FixtureRequest) -> RunningHost:
     """The app in each mode in which callers sign in."""
     return request.getfixturevalue(request.param)
@@ -204,13 +206,16 @@ async def test_a_directory_that_cannot_be_reached_is_a_503_and_lets_nobody_in(
         assert (await ask(http, host, {}))[0] == 401
 
 
-async def test_the_description_asks_for_a_token(
-    with_tokens: RunningHost, unsigned: RunningHost, http: aiohttp.ClientSession
+async def test_the_description_asks_for_a_token_or_a_key(
+    with_tokens: RunningHost, with_keys: RunningHost, unsigned: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    for host, asked in ((with_tokens, True), (unsigned, False)):
+    for host, asked in ((with_tokens, "access token"), (with_keys, "API key"), (unsigned, None)):
         for path in ("/openapi.json", "/swagger.json"):
             async with http.get(host.url + path) as response:
-                assert ("security" in await response.json()) == asked
+                document = await response.json()
+            schemes = document.get("securityDefinitions") or document.get("components", {}).get("securitySchemes", {})
+            assert bool(document.get("security")) is bool(schemes) is bool(asked)
+            assert not asked or asked in schemes["token"]["description"]
 
 
 async def test_health_tells_how_callers_sign_in_and_nothing_of_a_caller_is_kept_by_caches(
