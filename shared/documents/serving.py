@@ -56,6 +56,8 @@ def content_headers(document: StoredDocument) -> dict[str, str]:
         "accept-ranges": "bytes",
         "etag": document.etag,
         "last-modified": format_datetime(document.last_modified, usegmt=True),
+        # A tab sends no Origin and gets no CORS headers: pages of other origins must not get that from the cache.
+        "vary": "Origin",
     }
     if kind not in HARMLESS_TYPES:
         headers["content-security-policy"] = "sandbox"  # scripts in a document must not act on the app's origin

@@ -1,5 +1,6 @@
 """Links to sources for clients on other origins: they lead to the app and open there, in a real browser too."""
 
+import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -104,6 +105,7 @@ async def shows_the_document(opened: Page, link: str) -> None:
 
 
 async def test_a_page_of_another_origin_opens_and_reads_what_is_cited(browser: Browser, data_dir: Path) -> None:
+    os.utime(data_dir / "content" / "Kündigung.md", (0, 0))  # so that browsers cache it for years
     async with Chat() as chat, Chat() as stranger, hosted(data_dir, {"CORS": chat.origin}) as host:
         context = await browser.new_context()
         page = await context.new_page()

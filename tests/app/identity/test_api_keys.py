@@ -121,6 +121,7 @@ SHAPES = [
     ("POST", "/ai-chat-2024-05-29/chat", ["error", "message"]),
     ("POST", "/semantic-kernel/chat", ["error"]),
     ("POST", "/v1/chat/completions", ["error", "message"]),
+    ("POST", "/ag-ui", ["error", "message"]),
     ("GET", "/v1/models", ["error", "message"]),
     ("GET", "/chat-history", ["error"]),
     ("GET", "/content/STAFF.md", ["error"]),
