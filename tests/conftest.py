@@ -4,6 +4,7 @@ import fcntl
 import signal
 import tempfile
 from collections.abc import AsyncGenerator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import settings
 
 from tests import blocking, kinds
 from tests.clients.ag_ui import install_ag_ui
-from tests.clients.ai_chat_protocol import install_clients
+from tests.clients.ai_chat_protocol import NODE, install_clients
+from tests.clients.asking import Client, running
 from tests.clients.semantic_kernel.package import install_package
 from tests.clock import Clock
 from tests.stand_ins.azurite import Azurite, install_azurite
@@ -23,10 +25,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.load_profile("ci")
 
 LIVE = Path(__file__).parent / "live"
+CLIENTS = Path(__file__).parent / "clients"
 INSTALLED = {
     "ag_ui": install_ag_ui,
     "azurite": install_azurite,
     "npm_clients": install_clients,
+    "npm_openai": partial(install_clients, CLIENTS / "openai"),
+    "langchain": partial(install_package, CLIENTS / "langchain"),
     "semantic_kernel": install_package,
 }
 """What tests with these fixtures run, and what installs it."""
@@ -77,6 +82,22 @@ async def azurite() -> AsyncGenerator[Azurite]:
 @pytest.fixture(scope="session")
 def npm_clients() -> None:
     """The clients that come from npm: they are installed."""
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def npm_openai() -> AsyncGenerator[Client]:
+    """OpenAI's npm package, running."""
+    async with running(NODE, CLIENTS / "openai" / "client.mjs") as client:
+        yield client
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def langchain() -> AsyncGenerator[Client]:
+    """LangChain's `ChatOpenAI`, in an environment of its own, running."""
+    async with running(
+        CLIENTS / "langchain" / ".venv" / "bin" / "python", CLIENTS / "langchain" / "client.py"
+    ) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Installs the package, once, and runs a script of this folder with it."""
+"""Installs a package in an environment of its own, once, and runs a script of this folder with it."""
 
 import asyncio
 import json
@@ -14,16 +14,16 @@ ENVIRONMENT = FOLDER / ".venv"
 RUN_SECONDS = 60
 
 
-def install_package() -> None:
-    """Install what `uv.lock` names, unless it is there."""
-    stamp, wanted = ENVIRONMENT / ".synced", (FOLDER / "uv.lock", FOLDER / "pyproject.toml")
+def install_package(folder: Path = FOLDER) -> None:
+    """Install what `uv.lock` in a folder names, unless it is there."""
+    stamp, wanted = folder / ".venv" / ".synced", (folder / "uv.lock", folder / "pyproject.toml")
     if stamp.exists() and all(stamp.stat().st_mtime >= file.stat().st_mtime for file in wanted):
         return
     uv = find_uv()
-    command = [uv, "sync", "--quiet", "--locked", "--project", str(FOLDER), "--python", find_python(uv)]
+    command = [uv, "sync", "--quiet", "--locked", "--project", str(folder), "--python", find_python(uv)]
     unset = {"VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT"}
     env = {name: value for name, value in os.environ.items() if name not in unset}
-    assert subprocess.run(command, env=env, check=False).returncode == 0, "uv could not install semantic-kernel"
+    assert subprocess.run(command, env=env, check=False).returncode == 0, f"uv could not install {folder.name}"
     stamp.touch()
 
 

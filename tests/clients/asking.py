@@ -1,0 +1,71 @@
+"""A client in another language or environment: it asks as a line of JSON says, and prints what it got as a line."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ANSWER_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the client gave to its caller."""
+
+    pieces: list[str]
+    """The text, in the pieces that it came in."""
+    finish: str | None = None
+    """Why the text ended."""
+    usage: dict[str, Any] | None = None
+    """The tokens."""
+    annotations: list[dict[str, Any]] | None = None
+    """What the text cites."""
+    context: dict[str, Any] | None = None
+    """Our own key."""
+    error: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What it threw; empty if nothing."""
+    kept: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What it kept of keys that it does not know."""
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The running client."""
+
+    process: asyncio.subprocess.Process
+
+    async def ask(self, url: str, kind: str, body: dict[str, Any], key: str = "any") -> Seen:
+        """Let it ask; `kind` is one that the client's own file names."""
+        if not (self.process.stdin and self.process.stdout):
+            raise RuntimeError
+        self.process.stdin.write(json.dumps({"url": url, "key": key, "kind": kind, "body": body}).encode() + b"\n")
+        async with asyncio.timeout(ANSWER_SECONDS):
+            line = await self.process.stdout.readline()
+        return Seen(**json.loads(line))
+
+
+@asynccontextmanager
+async def running(*command: str | Path) -> AsyncGenerator[Client]:
+    """Start a client, and end it afterwards."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={"PATH": os.environ["PATH"]},
+        limit=2**22,
+    )
+    try:
+        yield Client(process)
+    finally:
+        if process.stdin:
+            process.stdin.close()
+        await process.wait()

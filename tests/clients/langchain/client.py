@@ -1,0 +1,64 @@
+"""Asks as each line of JSON says, with LangChain's `ChatOpenAI`, and prints a line with what it gave or raised.
+
+Keys: url, key, kind ('answer', 'stream' or 'leave') and body. What LangChain does not know of an answer it drops.
+"""
+# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false
+# (LangChain is in the environment of this folder alone)
+
+import asyncio
+import json
+import sys
+from contextlib import aclosing
+from typing import Any
+
+from langchain_openai import ChatOpenAI
+from openai import APIError
+
+
+async def ask(asked: Any, seen: dict[str, Any]) -> None:
+    body = asked["body"]
+    messages = body.pop("messages")
+    model = ChatOpenAI(
+        base_url=asked["url"],
+        api_key=asked["key"],
+        model=body.pop("model"),
+        max_retries=0,
+        stream_usage=body.pop("stream_options", None) is not None,
+        extra_body=body,
+    )
+    if asked["kind"] == "answer":
+        take(await model.ainvoke(messages), seen)
+        return
+    async with aclosing(model.astream(messages)) as chunks:
+        async for chunk in chunks:
+            take(chunk, seen)
+            if asked["kind"] == "leave" and seen["pieces"]:
+                break
+
+
+def take(message: Any, seen: dict[str, Any]) -> None:
+    if message.content:
+        seen["pieces"].append(message.content)
+    if reason := message.response_metadata.get("finish_reason"):
+        seen["finish"] = reason
+    if message.usage_metadata:
+        seen["usage"] = {"total_tokens": message.usage_metadata["total_tokens"]}
+    seen["kept"] |= message.additional_kwargs
+
+
+async def main() -> None:
+    while line := await asyncio.to_thread(sys.stdin.readline):  # what it has left behind can end meanwhile
+        seen: dict[str, Any] = {"pieces": [], "kept": {}}
+        try:
+            await ask(json.loads(line), seen)
+        except APIError as error:
+            status = getattr(error, "status_code", None)
+            keys = ("code", "param", "type", "message")
+            seen["error"] = {"name": type(error).__name__, "status": status} | {
+                key: getattr(error, key) for key in keys
+            }
+        print(json.dumps(seen), flush=True)  # noqa: T201 (it is how it answers)
+
+
+asyncio.run(main())

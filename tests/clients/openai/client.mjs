@@ -1,0 +1,53 @@
+// Asks as each line of JSON says, with OpenAI's npm package, and prints a line with what the package gave or threw.
+// Keys: url, key, kind ('answer', 'stream', 'helper' or 'leave') and body.
+import { createInterface } from "node:readline";
+import OpenAI from "openai";
+
+const kinds = {
+  async answer(client, body) {
+    const { choices, usage } = await client.chat.completions.create(body);
+    const { content, annotations, context } = choices[0].message;
+    return { pieces: [content], finish: choices[0].finish_reason, annotations, context, usage };
+  },
+
+  async stream(client, body, seen) {
+    for await (const chunk of await client.chat.completions.create({ ...body, stream: true })) {
+      take(chunk, seen);
+    }
+  },
+
+  async helper(client, body) {
+    const pieces = [];
+    const stream = client.chat.completions.stream(body);
+    stream.on("content", (delta) => pieces.push(delta));
+    const { choices, usage } = await stream.finalChatCompletion();
+    const { content, annotations, context } = choices[0].message;
+    if (pieces.join("") !== content) throw new Error("The helper's text is not that of its pieces.");
+    return { pieces, finish: choices[0].finish_reason, annotations, context, usage };
+  },
+
+  async leave(client, body, seen) {
+    for await (const chunk of await client.chat.completions.create({ ...body, stream: true })) {
+      take(chunk, seen);
+      if (seen.pieces.length) break;
+    }
+  },
+};
+
+function take({ choices: [choice], usage }, seen) {
+  if (choice?.delta.content) seen.pieces.push(choice.delta.content);
+  if (choice?.delta.context) Object.assign(seen, choice.delta);
+  if (choice?.finish_reason) seen.finish = choice.finish_reason;
+  if (usage) seen.usage = usage;
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { url, key, kind, body } = JSON.parse(line);
+  const seen = { pieces: [] };
+  try {
+    Object.assign(seen, await kinds[kind](new OpenAI({ baseURL: url, apiKey: key, maxRetries: 0 }), body, seen));
+  } catch ({ name, status, code, param, type, message }) {
+    seen.error = { name, status, code, param, type, message };
+  }
+  console.log(JSON.stringify(seen));
+}
