@@ -7,8 +7,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 import pytest_asyncio
+from openai import AsyncOpenAI
 
 from shared.chat_types import Passage
+from tests.app.openai_sdk import client_of
 from tests.local.running_host import RunningHost, host_beside
 from tests.small_index import write_index
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -90,3 +92,17 @@ async def http() -> AsyncGenerator[aiohttp.ClientSession]:
     """A caller."""
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as session:
         yield session
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def client(app: RunningHost) -> AsyncGenerator[AsyncOpenAI]:
+    """A client of the app in front of the scripted model."""
+    async with client_of(app) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def documents(built_in: RunningHost) -> AsyncGenerator[AsyncOpenAI]:
+    """A client of the app with nothing configured."""
+    async with client_of(built_in) as client:
+        yield client

@@ -1,10 +1,7 @@
 """OpenAI's own Python package, as an app uses it, against the running app."""
 
 import asyncio
-import base64
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,70 +9,16 @@ import aiohttp
 import httpx2
 import openai as sdk
 import pytest
-import pytest_asyncio
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from tests.app.conftest import hosted
-from tests.app.guarded import BAD, guarded
+from tests.app.openai_sdk import ASKED, FOLLOWUPS, MODEL, TEAM, client_of, extra, text_of
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in that the tests script."""
-
-MODEL, TEAM = "switchboard", "switchboard-team"
-ASKED: list[Any] = [{"role": "user", "content": QUESTION}]
-FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
-PIXEL = base64.b64encode(
-    bytes.fromhex(
-        "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c626001000000ffff030000060005"
-        "57bfabd40000000049454e44ae426082"
-    )
-).decode()
-
-
-@asynccontextmanager
-async def client_of(host: RunningHost) -> AsyncGenerator[sdk.AsyncOpenAI]:
-    """The package as its users configure it: the URL, any key, and no retries, which would hide a status."""
-    async with sdk.AsyncOpenAI(base_url=f"{host.url}/v1", api_key="any", max_retries=0, timeout=60) as client:
-        yield client
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def client(app: RunningHost) -> AsyncGenerator[sdk.AsyncOpenAI]:
-    """A client of the app in front of the scripted model."""
-    async with client_of(app) as client:
-        yield client
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def documents(built_in: RunningHost) -> AsyncGenerator[sdk.AsyncOpenAI]:
-    """A client of the app with nothing configured."""
-    async with client_of(built_in) as client:
-        yield client
-
-
-def extra(found: Any, key: str) -> Any:
-    """A key that the package's types do not have."""
-    return getattr(found, key, None)
-
-
-def text_of(chunks: list[ChatCompletionChunk]) -> str:
-    return "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
-
-
-async def streamed(client: sdk.AsyncOpenAI, question: str) -> tuple[list[ChatCompletionChunk], sdk.APIError | None]:
-    """The chunks of a stream, and the error that ended it."""
-    chunks: list[ChatCompletionChunk] = []
-    try:
-        async for chunk in await client.chat.completions.create(
-            model=MODEL, messages=[{"role": "user", "content": question}], stream=True
-        ):
-            chunks.append(chunk)  # noqa: PERF401 (an exception may end it)
-    except sdk.APIError as error:
-        return chunks, error
-    return chunks, None
 
 
 async def test_an_answer_has_its_sources_at_their_places_and_links_that_open(
@@ -199,117 +142,6 @@ async def test_a_model_that_is_an_agent_is_that_agent_alone(
     assert (caught.value.param, caught.value.code) == ("model", "model_not_found")
 
 
-BAD_REQUESTS: list[tuple[dict[str, Any], type[sdk.APIStatusError], str | None, str, str]] = [
-    ({"model": "gpt-4"}, sdk.NotFoundError, "model", "model_not_found", "switchboard-team"),
-    ({"n": 2}, sdk.BadRequestError, "n", "bad_request", "one answer"),
-    (
-        {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {}}}},
-        sdk.BadRequestError,
-        "response_format",
-        "bad_request",
-        "JSON schema",
-    ),
-    ({"messages": []}, sdk.BadRequestError, "messages", "bad_request", "is empty"),
-    (
-        {"messages": [*ASKED, {"role": "tool", "tool_call_id": "1", "content": "x"}]},
-        sdk.BadRequestError,
-        None,
-        "bad_request",
-        "role is 'tool'",
-    ),
-    (
-        {"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}]},
-        sdk.BadRequestError,
-        "messages[0].content[0]",
-        "bad_request",
-        "a text or an image",
-    ),
-    (
-        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x/y.png"}}]}]},
-        sdk.BadRequestError,
-        "messages[0].content[0].image_url.url",
-        "bad_request",
-        "data: URL",
-    ),
-    ({"temperature": 3}, sdk.BadRequestError, "temperature", "bad_request", "less than or equal to 2"),
-]
-
-
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(("more", "kind", "param", "code", "words"), BAD_REQUESTS)
-async def test_a_request_that_is_not_possible_is_an_error_object(
-    documents: sdk.AsyncOpenAI,
-    more: dict[str, Any],
-    kind: type[sdk.APIStatusError],
-    param: str | None,
-    code: str,
-    words: str,
-    *,
-    stream: bool,
-) -> None:
-    with pytest.raises(kind) as caught:
-        await documents.post("/chat/completions", cast_to=object, body={"messages": ASKED, "stream": stream} | more)
-    error: Any = caught.value
-    assert (error.param, error.code, error.type) == (param, code, "invalid_request_error")
-    assert words in error.message
-
-
-def pictured(data: str) -> list[Any]:
-    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
-    return [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}]
-
-
-async def test_an_image_goes_to_a_model_that_sees(client: sdk.AsyncOpenAI, openai: OpenAIStandIn) -> None:
-    openai.reply("A dot.")
-    await client.chat.completions.create(model=MODEL, messages=pictured(PIXEL))
-    assert PIXEL in json.dumps(openai.chats[-1].body["messages"])
-
-
-@pytest.mark.parametrize(("data", "words"), [(PIXEL, "sees no images"), ("$$", "in base64")])
-async def test_an_image_that_nothing_sees_is_a_400(documents: sdk.AsyncOpenAI, data: str, words: str) -> None:
-    with pytest.raises(sdk.BadRequestError, match=words):
-        await documents.chat.completions.create(model=MODEL, messages=pictured(data))
-
-
-@pytest.mark.parametrize("stream", [False, True])
-async def test_a_services_fault_before_the_answer_keeps_its_status(
-    client: sdk.AsyncOpenAI, openai: OpenAIStandIn, *, stream: bool
-) -> None:
-    openai.fail(429, headers={"Retry-After": "47"})
-    with pytest.raises(sdk.RateLimitError) as limited:
-        await client.chat.completions.create(model=MODEL, messages=ASKED, stream=stream)
-    assert limited.value.response.headers["retry-after"] == "47"
-    assert limited.value.type == "rate_limit_error"
-    openai.fail(400, code="content_filter")
-    with pytest.raises(sdk.BadRequestError) as refused:
-        await client.chat.completions.create(model=MODEL, messages=ASKED, stream=stream)
-    assert (refused.value.code, refused.value.param) == ("content_filter", "prompt")
-    openai.fail(401, code="invalid_api_key")
-    with pytest.raises(sdk.InternalServerError) as broken:
-        await client.chat.completions.create(model=MODEL, messages=ASKED, stream=stream)
-    assert (broken.value.status_code, broken.value.type) == (503, "server_error")
-
-
-async def test_a_fault_amid_the_stream_is_raised_after_the_text(client: sdk.AsyncOpenAI, openai: OpenAIStandIn) -> None:
-    openai.reply_raw(b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n', cut=True)
-    chunks, error = await streamed(client, QUESTION)
-    assert text_of(chunks) == "Half"
-    assert error
-    assert error.code == "unavailable"
-    assert "(invocation " in error.message
-
-
-async def test_a_filter_of_the_model_ends_the_text_with_its_reason(
-    client: sdk.AsyncOpenAI, openai: OpenAIStandIn
-) -> None:
-    openai.reply("Half", finish_reason="content_filter")
-    whole = await client.chat.completions.create(model=MODEL, messages=ASKED)
-    assert (whole.choices[0].finish_reason, whole.choices[0].message.content) == ("content_filter", "Half")
-    openai.reply("Half", finish_reason="content_filter")
-    chunks = [c async for c in await client.chat.completions.create(model=MODEL, messages=ASKED, stream=True)]
-    assert (text_of(chunks), chunks[-1].choices[0].finish_reason) == ("Half", "content_filter")
-
-
 async def test_a_team_answers_in_one_text(team: RunningHost, openai: OpenAIStandIn) -> None:
     for _ in range(2):
         with openai.to("You are Alpha"):
@@ -340,53 +172,12 @@ async def test_who_leaves_a_stream_ends_the_models_work(client: sdk.AsyncOpenAI,
         await asked.disconnected.wait()
 
 
-@pytest.mark.parametrize(
-    "task",
-    [
-        "### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.",
-        "Provide a concise, 5-word-or-less title for the conversation, using title case conventions.",
-    ],
-)
-@pytest.mark.parametrize("model", [MODEL, TEAM])
-async def test_a_task_of_the_front_end_is_answered_without_sources(
-    client: sdk.AsyncOpenAI, openai: OpenAIStandIn, task: str, model: str
-) -> None:
-    before = len(openai.chats)
-    openai.reply("Dental Care")
-    answer = await client.chat.completions.create(model=model, messages=[{"role": "user", "content": task}])
-    assert answer.choices[0].message.content == "Dental Care"
-    assert extra(answer.choices[0].message, "context")["citations"] == []
-    (asked,) = openai.chats[before:]
-    assert "Sources:" not in json.dumps(asked.body["messages"])
-
-
 async def test_the_thoughts_are_shown_only_to_a_client_that_sends_a_context(documents: sdk.AsyncOpenAI) -> None:
     plain = await documents.chat.completions.create(model=MODEL, messages=ASKED)
     own = await documents.chat.completions.create(model=MODEL, messages=ASKED, extra_body={"context": {"top": 1}})
     assert "thoughts" not in extra(plain.choices[0].message, "context")
     assert extra(own.choices[0].message, "context")["thoughts"]
     assert len(extra(own.choices[0].message, "context")["citations"]) == 1
-
-
-async def test_what_the_guard_stops_is_no_part_of_the_text(data_dir: Path, openai: OpenAIStandIn) -> None:
-    async with guarded(data_dir, openai, RAI_MODE="enforce") as under_guard, client_of(under_guard.host) as client:
-        with pytest.raises(sdk.BadRequestError) as refused:
-            await client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": f"A {BAD}?"}])
-        assert refused.value.code == "content_filter"
-        openai.reply("It is fine. " * 50, f"And a {BAD}. ", "More.")
-        chunks, error = await streamed(client, "Hello?")
-        end = error.code if error and not text_of(chunks) else chunks[-1].choices[0].finish_reason
-        assert end == "content_filter"
-        assert BAD not in text_of(chunks)
-        openai.reply("It is fine. " * 50, f"And a {BAD}. ", "More.")
-        whole = await client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": "Hello?"}])
-        assert whole.choices[0].finish_reason == "content_filter"
-        said = whole.choices[0].message.content or ""
-        assert said.startswith("It is fine. ")
-        assert BAD not in said
-        openai.reply("It is fine.")
-        answer = await client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": "Hello?"}])
-        assert answer.choices[0].message.content == "It is fine."
 
 
 async def test_every_event_of_a_stream_is_one_line_and_it_ends_with_done(built_in: RunningHost) -> None:

@@ -1,0 +1,48 @@
+"""OpenAI's Python package as its users configure it, and what tests of several parts ask and read with it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import openai as sdk
+from openai.types.chat import ChatCompletionChunk
+
+from tests.app.test_answers import QUESTION
+from tests.local.running_host import RunningHost
+
+MODEL, TEAM = "switchboard", "switchboard-team"
+
+
+ASKED: list[Any] = [{"role": "user", "content": QUESTION}]
+
+
+FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
+
+
+@asynccontextmanager
+async def client_of(host: RunningHost) -> AsyncGenerator[sdk.AsyncOpenAI]:
+    """The package as its users configure it: the URL, any key, and no retries, which would hide a status."""
+    async with sdk.AsyncOpenAI(base_url=f"{host.url}/v1", api_key="any", max_retries=0, timeout=60) as client:
+        yield client
+
+
+def extra(found: Any, key: str) -> Any:
+    """A key that the package's types do not have."""
+    return getattr(found, key, None)
+
+
+def text_of(chunks: list[ChatCompletionChunk]) -> str:
+    return "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+
+
+async def streamed(client: sdk.AsyncOpenAI, question: str) -> tuple[list[ChatCompletionChunk], sdk.APIError | None]:
+    """The chunks of a stream, and the error that ended it."""
+    chunks: list[ChatCompletionChunk] = []
+    try:
+        async for chunk in await client.chat.completions.create(
+            model=MODEL, messages=[{"role": "user", "content": question}], stream=True
+        ):
+            chunks.append(chunk)  # noqa: PERF401 (an exception may end it)
+    except sdk.APIError as error:
+        return chunks, error
+    return chunks, None

@@ -1,0 +1,156 @@
+"""What OpenAI's Python package raises, and how its answers end, against the running app."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import openai as sdk
+import pytest
+
+from tests.app.guarded import BAD, guarded
+from tests.app.openai_sdk import ASKED, MODEL, client_of, streamed, text_of
+from tests.app.test_answers import QUESTION
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+"""One loop with the stand-in that the tests script."""
+
+BAD_REQUESTS: list[tuple[dict[str, Any], type[sdk.APIStatusError], str | None, str, str]] = [
+    ({"model": "gpt-4"}, sdk.NotFoundError, "model", "model_not_found", "switchboard-team"),
+    ({"n": 2}, sdk.BadRequestError, "n", "bad_request", "one answer"),
+    (
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {}}}},
+        sdk.BadRequestError,
+        "response_format",
+        "bad_request",
+        "JSON schema",
+    ),
+    ({"messages": []}, sdk.BadRequestError, "messages", "bad_request", "is empty"),
+    (
+        {"messages": [*ASKED, {"role": "tool", "tool_call_id": "1", "content": "x"}]},
+        sdk.BadRequestError,
+        None,
+        "bad_request",
+        "role is 'tool'",
+    ),
+    (
+        {"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}]},
+        sdk.BadRequestError,
+        "messages[0].content[0]",
+        "bad_request",
+        "a text or an image",
+    ),
+    (
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x/y.png"}}]}]},
+        sdk.BadRequestError,
+        "messages[0].content[0].image_url.url",
+        "bad_request",
+        "data: URL",
+    ),
+    ({"temperature": 3}, sdk.BadRequestError, "temperature", "bad_request", "less than or equal to 2"),
+]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(("more", "kind", "param", "code", "words"), BAD_REQUESTS)
+async def test_a_request_that_is_not_possible_is_an_error_object(
+    documents: sdk.AsyncOpenAI,
+    more: dict[str, Any],
+    kind: type[sdk.APIStatusError],
+    param: str | None,
+    code: str,
+    words: str,
+    *,
+    stream: bool,
+) -> None:
+    with pytest.raises(kind) as caught:
+        await documents.post("/chat/completions", cast_to=object, body={"messages": ASKED, "stream": stream} | more)
+    error: Any = caught.value
+    assert (error.param, error.code, error.type) == (param, code, "invalid_request_error")
+    assert words in error.message
+
+
+PIXEL = base64.b64encode(
+    bytes.fromhex(
+        "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c626001000000ffff030000060005"
+        "57bfabd40000000049454e44ae426082"
+    )
+).decode()
+
+
+def pictured(data: str) -> list[Any]:
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+    return [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}]
+
+
+async def test_an_image_goes_to_a_model_that_sees(client: sdk.AsyncOpenAI, openai: OpenAIStandIn) -> None:
+    openai.reply("A dot.")
+    await client.chat.completions.create(model=MODEL, messages=pictured(PIXEL))
+    assert PIXEL in json.dumps(openai.chats[-1].body["messages"])
+
+
+@pytest.mark.parametrize(("data", "words"), [(PIXEL, "sees no images"), ("$$", "in base64")])
+async def test_an_image_that_nothing_sees_is_a_400(documents: sdk.AsyncOpenAI, data: str, words: str) -> None:
+    with pytest.raises(sdk.BadRequestError, match=words):
+        await documents.chat.completions.create(model=MODEL, messages=pictured(data))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_services_fault_before_the_answer_keeps_its_status(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn, *, stream: bool
+) -> None:
+    openai.fail(429, headers={"Retry-After": "47"})
+    with pytest.raises(sdk.RateLimitError) as limited:
+        await client.chat.completions.create(model=MODEL, messages=ASKED, stream=stream)
+    assert limited.value.response.headers["retry-after"] == "47"
+    assert limited.value.type == "rate_limit_error"
+    openai.fail(400, code="content_filter")
+    with pytest.raises(sdk.BadRequestError) as refused:
+        await client.chat.completions.create(model=MODEL, messages=ASKED, stream=stream)
+    assert (refused.value.code, refused.value.param) == ("content_filter", "prompt")
+    openai.fail(401, code="invalid_api_key")
+    with pytest.raises(sdk.InternalServerError) as broken:
+        await client.chat.completions.create(model=MODEL, messages=ASKED, stream=stream)
+    assert (broken.value.status_code, broken.value.type) == (503, "server_error")
+
+
+async def test_a_fault_amid_the_stream_is_raised_after_the_text(client: sdk.AsyncOpenAI, openai: OpenAIStandIn) -> None:
+    openai.reply_raw(b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n', cut=True)
+    chunks, error = await streamed(client, QUESTION)
+    assert text_of(chunks) == "Half"
+    assert error
+    assert error.code == "unavailable"
+    assert "(invocation " in error.message
+
+
+async def test_a_filter_of_the_model_ends_the_text_with_its_reason(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn
+) -> None:
+    openai.reply("Half", finish_reason="content_filter")
+    whole = await client.chat.completions.create(model=MODEL, messages=ASKED)
+    assert (whole.choices[0].finish_reason, whole.choices[0].message.content) == ("content_filter", "Half")
+    openai.reply("Half", finish_reason="content_filter")
+    chunks = [c async for c in await client.chat.completions.create(model=MODEL, messages=ASKED, stream=True)]
+    assert (text_of(chunks), chunks[-1].choices[0].finish_reason) == ("Half", "content_filter")
+
+
+async def test_what_the_guard_stops_is_no_part_of_the_text(data_dir: Path, openai: OpenAIStandIn) -> None:
+    async with guarded(data_dir, openai, RAI_MODE="enforce") as under_guard, client_of(under_guard.host) as client:
+        with pytest.raises(sdk.BadRequestError) as refused:
+            await client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": f"A {BAD}?"}])
+        assert refused.value.code == "content_filter"
+        openai.reply("It is fine. " * 50, f"And a {BAD}. ", "More.")
+        chunks, error = await streamed(client, "Hello?")
+        end = error.code if error and not text_of(chunks) else chunks[-1].choices[0].finish_reason
+        assert end == "content_filter"
+        assert BAD not in text_of(chunks)
+        openai.reply("It is fine. " * 50, f"And a {BAD}. ", "More.")
+        whole = await client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": "Hello?"}])
+        assert whole.choices[0].finish_reason == "content_filter"
+        said = whole.choices[0].message.content or ""
+        assert said.startswith("It is fine. ")
+        assert BAD not in said
+        openai.reply("It is fine.")
+        answer = await client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": "Hello?"}])
+        assert answer.choices[0].message.content == "It is fine."
