@@ -26,7 +26,8 @@ async def other_path(request: Request) -> Response:
         page, headers = await asyncio.to_thread(_front_page)
         return Response(page, headers=headers, media_type="text/html; charset=utf-8")
     _log.info("no route: %s %.200s", request.method, ascii(path))
-    if protocol := NAMES.get(path.partition("/")[0].lower()):
+    first = path.partition("/")[0].lower()
+    if protocol := NAMES.get("openai" if first == "v1" else first):
         request.state.protocol = protocol
     sentence, methods = await asyncio.to_thread(_describe_miss, request.method, path)
     response = error_response(NotFound(sentence), request)

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from shared.chat_types import ChatRequest, Json
+from shared.chat_types import ChatRequest, Json, Role
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, NotFound, TooLarge
 from shared.wire.chat_body import parse_chat
@@ -25,11 +25,19 @@ _MODEL_NAMES = (
 )
 MOST_PARTS = 1_000
 """Parts in the content of a message."""
-_TASKS = ("### Task:", "Provide a concise, 5-word-or-less title for the conversation")
-"""How prompts begin that a front end sends for itself, for titles, tags and follow-up questions.
+_TASKS = (
+    "### Task:",
+    "Your task is to reflect the speaker's likely facial expression",
+    "You have been provided with a set of responses from various models",
+    "Provide a concise, 5-word-or-less title for the conversation",
+    "Analyze this conversation and provide:\n1. The detected language of the conversation",
+)
+"""How prompts begin that a front end sends for itself: for titles, tags, follow-up questions and the like.
 
-Sources: Open WebUI, `config.py`, the default templates; LibreChat's agents, `title.ts`.
+Sources: Open WebUI 0.12, `config.py`, the default templates; LibreChat's agents at 28eab85b, `src/utils/title.ts`.
 """
+_TOOLS, _QUERY = "Available Tools: ", "Query: "
+"""How Open WebUI's system message and prompt begin where it asks which of its own tools to call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
     overrides = request.overrides
     if overrides.temperature is None:
         overrides = replace(overrides, temperature=keys.temperature)
-    is_task = request.question.startswith(_TASKS)
+    is_task = _is_task(request)
     return replace(
         request,
         overrides=overrides,
@@ -82,8 +90,16 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
         team=MODELS.get(model, False) and not is_task,
         agent=agent,
         is_task=is_task,
+        conversation_id=None if is_task else request.conversation_id,
         for_encoder=Asked(uuid4().hex, int(time.time()), model, shows_thoughts="context" in body),
     )
+
+
+def _is_task(request: ChatRequest) -> bool:
+    """Whether the front end asks for itself. Such a message is not for the documents, and no part of the chat."""
+    first, question = request.messages[0], request.question
+    asks_for_tools = first.role is Role.SYSTEM and first.content.startswith(_TOOLS) and question.startswith(_QUERY)
+    return asks_for_tools or question.startswith(_TASKS)
 
 
 def models_of(agents: Iterable[str]) -> list[str]:

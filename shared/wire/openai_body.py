@@ -122,7 +122,10 @@ def _flat(place: int, message: Json) -> Json:
         return message
     if message.get("role") == "developer":
         message = message | {"role": "system"}
-    if isinstance(parts := message.get("content"), list):
+    parts = message.get("content")
+    if parts is None and message.get("role") == "assistant":
+        message = message | {"content": None}  # the SDKs leave it out beside tool calls
+    if isinstance(parts, list):
         if len(parts) > MOST_PARTS:
             raise BadRequest(f"messages[{place}].content: should have at most {MOST_PARTS} parts.")
         texts = [_text(f"messages[{place}].content[{number}]", part) for number, part in enumerate(parts)]
@@ -133,7 +136,7 @@ def _flat(place: int, message: Json) -> Json:
 def _text(path: str, part: Json) -> str | None:
     """The text of a part; None for an image."""
     match part:
-        case {"type": "text", "text": str(text)}:
+        case {"type": "text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
             return text
         case {"type": "image_url", "image_url": {"url": str(url)}}:
             check_image_url(f"{path}.image_url.url", url)

@@ -5,12 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import openai as sdk
 import pytest
 
 from tests.app.guarded import BAD, guarded
 from tests.app.openai_sdk import ASKED, MODEL, client_of, streamed, text_of
 from tests.app.test_answers import QUESTION
+from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -48,6 +50,35 @@ BAD_REQUESTS: list[tuple[dict[str, Any], type[sdk.APIStatusError], str | None, s
         "bad_request",
         "data: URL",
     ),
+    ({"messages": "Hi"}, sdk.BadRequestError, "messages", "bad_request", "a list"),
+    ({"messages": [7]}, sdk.BadRequestError, "messages[0]", "bad_request", "an object"),
+    (
+        {"messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}]},
+        sdk.BadRequestError,
+        "messages[0].content",
+        "bad_request",
+        "is missing",
+    ),
+    (
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}] * 1001}]},
+        sdk.BadRequestError,
+        "messages[0].content",
+        "bad_request",
+        "at most 1000 parts",
+    ),
+    (
+        {"messages": [{"role": "robot", "content": "Hi"}]},
+        sdk.BadRequestError,
+        "messages[0].role",
+        "bad_request",
+        "user",
+    ),
+    ({"model": 7}, sdk.BadRequestError, "model", "bad_request", "string"),
+    ({"model": "switchboard-" + "x" * 9999}, sdk.NotFoundError, "model", "model_not_found", "Researcher, Critic"),
+    ({"n": 0}, sdk.BadRequestError, "n", "bad_request", "greater than"),
+    ({"stream_options": []}, sdk.BadRequestError, "stream_options", "bad_request", "an object"),
+    ({"response_format": "text"}, sdk.BadRequestError, "response_format", "bad_request", "an object"),
+    ({"user": "u" * 2**20}, sdk.APIStatusError, None, "too_large", "1,048,576 bytes"),
     ({"temperature": 3}, sdk.BadRequestError, "temperature", "bad_request", "less than or equal to 2"),
 ]
 
@@ -77,6 +108,47 @@ PIXEL = base64.b64encode(
         "57bfabd40000000049454e44ae426082"
     )
 ).decode()
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"", "no body"),
+        (b"{", "not JSON"),
+        (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', "no object"),
+        (b'{"model": "switchboard", "input": "Hi"}', "messages: is missing"),
+        (b'{"prompt": "Hi"}', "messages: is missing"),
+    ],
+)
+async def test_a_body_that_is_no_request_is_an_error_object(
+    built_in: RunningHost, http: aiohttp.ClientSession, raw: bytes, words: str
+) -> None:
+    async with http.post(f"{built_in.url}/v1/chat/completions", data=raw) as response:
+        assert response.status == 400
+        error = (await response.json())["error"]
+    assert (error["type"], error["code"]) == ("invalid_request_error", "bad_request")
+    assert words in error["message"]
+
+
+async def test_what_the_package_asks_of_routes_that_there_are_not_is_an_error_that_it_shows(
+    documents: sdk.AsyncOpenAI,
+) -> None:
+    with pytest.raises(sdk.NotFoundError, match="There is no such route") as caught:
+        await documents.embeddings.create(model="any", input="Teeth")
+    assert caught.value.code == "not_found"
+
+
+async def test_an_echoed_conversation_with_tools_and_refusals_is_understood(documents: sdk.AsyncOpenAI) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
+    echoed: list[Any] = [
+        *ASKED,
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": [{"type": "text", "text": "12:00"}]},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot say."}]},
+        *ASKED,
+    ]
+    answer = await documents.chat.completions.create(model=MODEL, messages=echoed)
+    assert "80 %" in (answer.choices[0].message.content or "")
 
 
 def pictured(data: str) -> list[Any]:
