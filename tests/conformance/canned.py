@@ -135,6 +135,43 @@ def _kernel(text: str, reason: str | None = None) -> Json:
     return {"choice_index": 0, "ai_model_id": None, "metadata": {}, "encoding": None, "status": None, **base}
 
 
+def _openai(kind: str, choices: Json, **more: Json) -> Json:
+    return {"id": "chatcmpl-1", "object": kind, "created": 1_767_323_045, "model": "any", "choices": choices, **more}
+
+
+def _openai_chunk(delta: Json, reason: str | None = None) -> Json:
+    return _openai("chat.completion.chunk", [{"index": 0, "delta": delta, "finish_reason": reason}])
+
+
+def _openai_answers() -> dict[str, Canned]:
+    place: Json = {"url": "https://a.example/plan.pdf", "title": "plan.pdf", "start_index": 23, "end_index": len(TEXT)}
+    cited: Json = [{"type": "url_citation", "url_citation": place}]
+    message: Json = {"role": "assistant", "content": TEXT, "annotations": cited}
+    error: Json = {
+        "message": "No messages.",
+        "type": "invalid_request_error",
+        "param": "messages",
+        "code": "bad_request",
+    }
+    usage: Json = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    stream = [
+        _openai_chunk({"role": "assistant", "content": ""}),
+        _openai_chunk({"content": TEXT}),
+        _openai_chunk({"annotations": cited}),
+        _openai_chunk({}, "stop"),
+        _openai("chat.completion.chunk", [], usage=usage),
+    ]
+    return {
+        "POST chat/completions": Canned(
+            [_openai("chat.completion", [{"index": 0, "message": message, "finish_reason": "stop"}], usage=usage)]
+        ),
+        "POST chat/completions stream": Canned(stream, SSE),
+        "POST chat/completions bad": _refusal(error),
+        "POST chat/completions stream bad": _refusal(error),
+        "GET models": Canned([{"object": "list", "data": [{"id": "any"}]}]),
+    }
+
+
 def _entry(count: int, last: str = "") -> Json:
     updated = "2026-01-02T03:04:05Z"
     return {
@@ -221,6 +258,7 @@ def good_answers() -> dict[str, dict[str, Canned]]:
             "POST chat bad": _refusal("No messages."),
             "POST chat/stream": Canned([_kernel(TEXT[:10]), _kernel(TEXT[10:]), _kernel("", "stop")], SSE),
         },
+        "openai": _openai_answers(),
     }
 
 

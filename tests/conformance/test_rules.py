@@ -15,6 +15,7 @@ NAMED = {client.name: client for client in CLIENTS}
 
 CHAT = "a chat from its start to its end"
 M, C = (0, "message"), (0, "choices", 0)
+CITED = (*C, "message", "annotations", 0, "url_citation")
 BAD_THOUGHTS: Json = [{"title": "Results", "props": "none"}]
 NO_TEXT: Json = {"data_points": {"text": "plan.pdf: Eye exams"}, "thoughts": []}
 ERROR_LINE: Json = {"error": "Broken."}
@@ -330,6 +331,44 @@ CASES: list[Case] = [
             ("adds up", put(2, "ai_model_id", to="gpt-4o")),
         )
     ),
+    *(
+        ("openai", "POST chat/completions", "an answer", rule, change)
+        for rule, change in (
+            (READS, put(0, "choices", to=[])),
+            (READS, status(500)),
+            ("text", put(*C, "message", "content", to=None)),
+            ("role", put(*C, "message", "role", to="bot")),
+            ("head", drop(0, "id")),
+            ("head", put(0, "created", to="today")),
+            ("finish", put(*C, "finish_reason", to="content-filter")),
+            ("annotations", put(*CITED, "url", to="/content/plan.pdf")),
+            ("annotations", put(*CITED, "end_index", to=999)),
+        )
+    ),
+    *(
+        ("openai", "POST chat/completions stream", "a stream", rule, change)
+        for rule, change in (
+            (READS, drop(3, "choices", 0, "delta")),
+            (READS, drop(1, "choices")),
+            (READS, put(1, "choices", 0, "delta", to={"annotations": [1]})),
+            (READS, first({"error": {"message": "Broken."}})),
+            ("text", drop(1, "choices", 0, "delta", "content")),
+            ("role", put(1, "choices", 0, "delta", "role", to="assistant")),
+            ("head", put(1, "id", to="chatcmpl-2")),
+            ("finish", put(3, "choices", 0, "finish_reason", to=None)),
+            ("annotations", put(2, "choices", 0, "delta", "annotations", 0, "url_citation", "title", to=None)),
+            ("usage last", without_line(4)),
+        )
+    ),
+    *(
+        ("openai", asked, title, rule, change)
+        for asked, title in (
+            ("POST chat/completions bad", "a bad request"),
+            ("POST chat/completions stream bad", "a bad request for a stream"),
+        )
+        for rule, change in (("status", status(200)), ("error", put(0, "error", to="No messages.")))
+    ),
+    ("openai", "GET models", "the models", "models", put(0, "data", to=["any"])),
 ]
 
 
