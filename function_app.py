@@ -139,6 +139,18 @@ async def rai_analyze_stream(req: Request) -> Response:
     return await triggers.rai_analyze_stream(req)
 
 
+@app.route("mcp", methods=["POST"])
+async def mcp(req: Request) -> Response:
+    """Tools for the agents of other apps: search, read, ask."""
+    return await triggers.mcp(req)
+
+
+@app.route("mcp/oauth-protected-resource", methods=["GET"])
+async def mcp_sign_in(req: Request) -> Response:
+    """Where the users of these apps sign in."""
+    return await triggers.mcp_sign_in(req)
+
+
 @app.route("content/{*path}", methods=["GET", "HEAD"])
 async def content(req: Request) -> Response:
     """A source document that answers cite."""

@@ -3,6 +3,7 @@
 A field's name in capitals is the name of its environment variable; `shared/settings.py` has the exceptions.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -16,6 +17,9 @@ type _PublicUrl = Annotated[
     Field(pattern=r"^https?://([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?(/[A-Za-z0-9._~%-]+)*/?$"),
 ]
 type _StorageName = Annotated[str, Field(pattern=r"^[a-z0-9](-?[a-z0-9]){2,56}$")]
+
+
+_ORIGIN = re.compile(r"\*|[a-z]+://[^\s,\"\]/]+")
 
 
 def _read_names(value: object) -> object:
@@ -43,6 +47,11 @@ def _read_keys(value: object) -> object:
         return value
     entries = [[part.strip() for part in entry.split(":")] for entry in value.split(",") if entry.strip()]
     return tuple(ApiKey(name, "".join(rest[:1]), tuple(rest[1:])) for name, *rest in entries)
+
+
+def _read_origins(value: object) -> object:
+    """Parse origins between commas, or in a JSON list, as the platform may write them; anything else stays as it is."""
+    return tuple(_ORIGIN.findall(value.lower())) if isinstance(value, str) else value
 
 
 class SettingsFields(BaseModel):
@@ -287,6 +296,9 @@ class SettingsFields(BaseModel):
     )
     website_auth_enabled: bool = Field(
         default=False, description="Set by the platform where App Service Authentication is in front of the app."
+    )
+    website_cors_allowed_origins: Annotated[tuple[str, ...], BeforeValidator(_read_origins)] = Field(
+        default=(), description="Set by the platform in Azure: the origins of its CORS setting. MCP takes no others."
     )
     website_site_name: str | None = Field(
         default=None, description="Set by the platform in Azure: the name of the app there."

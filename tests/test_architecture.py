@@ -69,6 +69,9 @@ LATE = {
     "semantic_text_splitter",
     "shared.description.openapi",
     "shared.description.swagger",
+    "shared.triggers.mcp_messages",
+    "shared.wire.mcp",
+    "shared.wire.mcp_tools",
     "shared.agents.framework",
     "shared.guard.stream_guard",
     "shared.ingestion",
@@ -120,7 +123,7 @@ outbound
 settings
 settings_rules
 settings_fields
-public_url
+public_url version
 late_imports reusable_timeout
 events
 errors

@@ -349,7 +349,22 @@ def test_the_sample_file_has_every_setting_and_works_as_it_is() -> None:
     values: dict[str, str] = json.loads(SAMPLE.read_text())["Values"]
     by_hand = {variable(name) for name in Settings.model_fields} - {
         "WEBSITE_AUTH_ENABLED",
+        "WEBSITE_CORS_ALLOWED_ORIGINS",
         "WEBSITE_SITE_NAME",
     }  # the platform's
     assert set(values) - {"FUNCTIONS_WORKER_RUNTIME"} == by_hand
     assert Settings.read(values) == Settings.read({})
+
+
+@pytest.mark.parametrize(
+    ("written", "origins"),
+    [
+        ("https://a.example,https://B.example:8443", ("https://a.example", "https://b.example:8443")),
+        ('["https://a.example", "http://localhost:3000"]', ("https://a.example", "http://localhost:3000")),
+        ("*", ("*",)),
+        ("[]", ()),
+        ("", ()),
+    ],
+)
+def test_the_platforms_origins_are_read_however_it_lists_them(written: str, origins: tuple[str, ...]) -> None:
+    assert Settings.read({"WEBSITE_CORS_ALLOWED_ORIGINS": written}).website_cors_allowed_origins == origins

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from shared.description.demo_routes import DEMO_ROUTES, DEMO_SCHEMAS
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
+from shared.description.mcp_routes import MCP_ROUTES, MCP_SCHEMAS
 from shared.description.openai_routes import OPENAI_ROUTES, OPENAI_SCHEMAS
 from shared.description.rai_routes import RAI_ROUTES, RAI_SCHEMAS
 from shared.description.routes import (
@@ -29,18 +30,17 @@ from shared.description.schemas import (
 )
 from shared.errors import NotSignedIn, Overloaded, RateLimited, SwitchboardError
 from shared.public_url import ROUTE_PREFIX
+from shared.version import VERSION
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 
-VERSION = "0.1.0"
-"""The app's version. A test compares it with `pyproject.toml`, which is not deployed."""
 JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
-ALL_ROUTES = (*ROUTES, *OPENAI_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES)
+ALL_ROUTES = (*ROUTES, *OPENAI_ROUTES, *MCP_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES)
 """Every route of the app, in the document's order."""
 
 
@@ -107,6 +107,7 @@ def _tags() -> Iterator[Schema]:
     for protocol in PROTOCOLS.values():
         names = f" Its other name in routes: {', '.join(protocol.aliases)}." if protocol.aliases else ""
         yield {"name": protocol.name, "description": f"{protocol.title}.{names}"}
+    yield {"name": "mcp", "description": "Tools for agents, in the Model Context Protocol."}
     yield {"name": "history", "description": "The caller's chats."}
     yield {"name": "safety", "description": "Safety analysis of texts and payloads of other apps."}
     yield {"name": "documents", "description": "The documents that answers cite."}
@@ -237,5 +238,5 @@ def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) 
 
 def _schemas() -> Schema:
     codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
-    own = OWN_SCHEMAS | OPENAI_SCHEMAS | DEMO_SCHEMAS | HISTORY_SCHEMAS | RAI_SCHEMAS
+    own = OWN_SCHEMAS | OPENAI_SCHEMAS | MCP_SCHEMAS | DEMO_SCHEMAS | HISTORY_SCHEMAS | RAI_SCHEMAS
     return protocol_schemas(PROTOCOLS.values()) | own | {"ErrorCode": codes}

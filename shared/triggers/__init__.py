@@ -14,6 +14,7 @@ from shared.triggers.demo_page import (
     keep_demo_chat,
     list_demo_chats,
 )
+from shared.triggers.mcp import mcp, mcp_sign_in
 from shared.triggers.other_paths import other_path
 from shared.triggers.warm_up import warm_up
 
@@ -35,6 +36,8 @@ __all__ = [
     "keep_demo_chat",
     "list_chats",
     "list_demo_chats",
+    "mcp",
+    "mcp_sign_in",
     "model",
     "models",
     "openapi",

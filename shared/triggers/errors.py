@@ -20,7 +20,7 @@ from shared.errors import (
 from shared.triggers.budget import show_limits
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
-from shared.wire.protocol import Protocol
+from shared.wire.protocol import Protocol, Record
 
 type Handler = Callable[[Request], Awaitable[Response]]
 
@@ -57,19 +57,30 @@ def json_response(document: Json, status: int = 200) -> Response:
 
 
 def error_response(error: SwitchboardError, request: Request) -> Response:
-    """Make an error response in the shape of the request's protocol, or of `ai-chat` if none is resolved yet."""
+    """Make an error response in the shape of the request's protocol, or of `ai-chat` if none is resolved yet.
+
+    A route that speaks no protocol of the table puts what makes its errors into `error_record` of the request's state.
+    """
     protocol: Protocol = getattr(request.state, "protocol", AI_CHAT)
+    record: Callable[[SwitchboardError, str], Record] = getattr(request.state, "error_record", protocol.error)
     invocation = invocation_id(request)
     if protocol.plain_errors:
         headers = {"cache-control": "no-store"}
         response = Response(error_text(error, invocation), error.status, headers, media_type="text/plain")
     else:
-        response = json_response(protocol.error(error, invocation), status=error.status)
+        response = json_response(record(error, invocation), status=error.status)
     if isinstance(error, RateLimited | Overloaded):
         response.headers["retry-after"] = str(error.retry_after)
-    if isinstance(error, NotSignedIn):  # RFC 6750, 3
-        response.headers["www-authenticate"] = 'Bearer error="invalid_token"' if error.refused else "Bearer"
+    if isinstance(error, NotSignedIn):
+        response.headers["www-authenticate"] = _challenge(request, refused=error.refused)
     return response
+
+
+def _challenge(request: Request, *, refused: bool) -> str:
+    """Tell how to sign in, and where to learn more if the route says so (RFC 6750, 3; RFC 9728, 5.1)."""
+    metadata: str | None = getattr(request.state, "resource_metadata", None)
+    told = [*(['error="invalid_token"'] if refused else []), *([f'resource_metadata="{metadata}"'] if metadata else [])]
+    return f"Bearer {', '.join(told)}".rstrip()
 
 
 def deadline_of(request: Request, seconds: float) -> float:

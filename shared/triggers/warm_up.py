@@ -7,6 +7,7 @@ the part fails with the same error, and its status goes to the caller.
 import asyncio
 import logging
 import time
+from importlib import import_module
 
 from shared import app
 from shared.errors import SwitchboardError
@@ -24,7 +25,12 @@ async def warm_up() -> None:
     started = time.monotonic()
     try:
         service = await app.get_service()
-        await asyncio.gather(service.load(), service.check(), run_import(list[Protocol], PROTOCOLS.values()))
+        await asyncio.gather(
+            service.load(),
+            service.check(),
+            run_import(list[Protocol], PROTOCOLS.values()),
+            run_import(import_module, "shared.triggers.mcp_messages"),
+        )
     except SwitchboardError as error:
         _log.warning("not warmed up: %s", error.message)
     except Exception as error:  # noqa: BLE001 (the request that needs the part reports the same failure)

@@ -101,12 +101,16 @@ class JsonReader:
         limit: Maximum size of the body, in bytes.
         example: A valid body, for error messages.
         list_key: If the body is a list, take it as the value of this key in an object; None: it has to be an object.
+        any_value: Whether `list_key` takes a body of any other type too.
     """
 
-    def __init__(self, limit: int = BODY_LIMIT, example: str = EXAMPLE, list_key: str | None = None) -> None:
+    def __init__(
+        self, limit: int = BODY_LIMIT, example: str = EXAMPLE, list_key: str | None = None, *, any_value: bool = False
+    ) -> None:
         self._limit = limit
         self._example = example
         self._list_key = list_key
+        self._wrapped = object if any_value else list
         self._read = bytearray()
         self._cost = _CostCheck()
 
@@ -128,7 +132,7 @@ class JsonReader:
         Raises:
             BadRequest: says what is wrong and where.
         """
-        return Body(_parse(self._read, self._example, self._list_key))
+        return Body(_parse(self._read, self._example, self._list_key, self._wrapped))
 
 
 def read_json_object(body: bytes) -> dict[str, Json]:
@@ -142,18 +146,20 @@ def read_json_object(body: bytes) -> dict[str, Json]:
     return _parse(body)
 
 
-def _parse(body: bytes | bytearray, example: str = EXAMPLE, list_key: str | None = None) -> dict[str, Json]:
+def _parse(
+    body: bytes | bytearray, example: str = EXAMPLE, list_key: str | None = None, wrapped: type = list
+) -> dict[str, Json]:
     if body.startswith(b"\xef\xbb\xbf"):
         body = body[3:]
     try:
         value = cast("Json", from_json(body, allow_inf_nan=False))
     except ValueError as invalid:
         raise _unreadable(body, str(invalid), example) from None
-    if list_key and isinstance(value, list):
+    if isinstance(value, dict):
+        return value
+    if list_key and isinstance(value, wrapped):
         return {list_key: value}
-    if not isinstance(value, dict):
-        raise BadRequest(f"The body is JSON, but no object. Send one such as {example}.")
-    return value
+    raise BadRequest(f"The body is JSON, but no object. Send one such as {example}.")
 
 
 def _unreadable(body: bytes | bytearray, problem: str, example: str) -> BadRequest:

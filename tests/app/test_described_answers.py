@@ -220,3 +220,21 @@ async def test_the_app_serves_its_description_even_when_it_cannot_answer(
     assert jsonschema_rs.is_valid(schema, sent)
     async with http.get(built_in.url + path) as response:
         assert "host" not in await response.json()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": "a", "method": "initialize", "params": {"protocolVersion": "2025-11-25"}},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {"question": "Hi"}}},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "fetch"}},
+        {"jsonrpc": "2.0", "id": 1, "method": "nothing"},
+        {"jsonrpc": "2.0", "id": None, "method": "nothing"},
+        [],
+    ],
+)
+async def test_a_reply_of_mcp_is_as_described(built_in: RunningHost, http: aiohttp.ClientSession, sent: Any) -> None:
+    async with http.post(f"{built_in.url}/mcp", json=sent) as response:
+        described = responses("/mcp")[str(response.status)]
+        assert problems(described, "application/json", await response.json()) == []

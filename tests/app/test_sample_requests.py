@@ -25,6 +25,7 @@ DOCUMENTS = [path.relative_to(SAMPLES / "documents").as_posix() for path in (SAM
 TEXTS = {"content", "Content", "text", "Text", "output_text", "delta"}
 BESIDE_THE_ANSWER = {"context", "metadata", "Metadata"}
 NEEDS_SAFETY_SERVICE = "/rai/"
+NEEDS_SIGN_IN = "/mcp/oauth-protected-resource"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,9 @@ def read_requests() -> Iterator[SampleRequest]:
 
 
 REQUESTS = list(read_requests())
-WITH_NOTHING_CONFIGURED = [one for one in REQUESTS if NEEDS_SAFETY_SERVICE not in one.path]
+WITH_NOTHING_CONFIGURED = [
+    one for one in REQUESTS if not {NEEDS_SAFETY_SERVICE, NEEDS_SIGN_IN} & {one.path, one.path[:5]}
+]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

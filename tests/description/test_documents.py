@@ -11,10 +11,11 @@ import pytest
 from openapi_spec_validator import validate
 
 from shared.chat_types import Json
-from shared.description.openapi import VERSION, all_errors, build_openapi
+from shared.description.openapi import all_errors, build_openapi
 from shared.description.routes import ROUTES, ChatRoute
 from shared.description.schemas import prefix_of
 from shared.description.swagger import to_swagger
+from shared.version import VERSION
 from shared.wire.framing import encode_json
 from shared.wire.request_body import read_json_object
 from shared.wire.table import PROTOCOLS, resolve
@@ -32,7 +33,13 @@ PINNED = {f"/{route.template}" for route in ROUTES if isinstance(route, ChatRout
 
 
 OPEN_DEMO = ("config", "auth_setup", "upload", "list_uploaded", "delete_uploaded", "speech")
-OPEN = {"/health", "/openapi.json", "/swagger.json", *(f"/{{protocol}}/{name}" for name in OPEN_DEMO)}
+OPEN = {
+    "/health",
+    "/openapi.json",
+    "/swagger.json",
+    "/mcp/oauth-protected-resource",
+    *(f"/{{protocol}}/{name}" for name in OPEN_DEMO),
+}
 """Routes that need no sign-in: they tell about the app."""
 
 
@@ -189,7 +196,8 @@ def test_designers_do_not_offer_what_they_cannot_read() -> None:
     hidden = {path for path, _, operation in operations(SWAGGER) if operation.get("x-ms-visibility") == "internal"}
     streams = {path for path, _ in indexed() if path.endswith("/stream")}
     page = {path for path, _ in indexed() if path.startswith("/{protocol}/")}
-    assert hidden == streams | page | {"/ag-ui", "/content/{path}", "/openapi.json", "/swagger.json"}
+    mcp = {"/mcp", "/mcp/oauth-protected-resource"}
+    assert hidden == streams | page | mcp | {"/ag-ui", "/content/{path}", "/openapi.json", "/swagger.json"}
     assert "x-ms-visibility" not in SWAGGER["paths"]["/content/{path}"]["get"]
 
 

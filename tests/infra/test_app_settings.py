@@ -49,6 +49,7 @@ DEFAULT_IS_RIGHT = {
     "TELEMETRY_CONTENT": "off unless somebody decides otherwise, moreSettings",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "Application Insights is deployed",
     "WEBSITE_AUTH_ENABLED": "set by the platform",
+    "WEBSITE_CORS_ALLOWED_ORIGINS": "set by the platform",
     "WEBSITE_SITE_NAME": "set by the platform",
     "DATA_DIR": "nothing is kept there: everything has a service",
 }

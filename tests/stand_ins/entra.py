@@ -1,12 +1,14 @@
 """A local HTTP server that stands in for the directory: it publishes signing keys, and signs tokens with them.
 
+Clients can also find out how to sign a user in, and get a token for the code that `allow` returns.
+
     async with EntraStandIn() as entra:
         token = entra.token(oid="…", groups=["…"])       # any claim can be given, or left out with None
         entra.rotate()                                   # from now on another key signs
         entra.fail(503)                                  # for the next request, first come, first served
         ...point the app at it with entra.settings...
 
-Source: RFC 7517; Microsoft identity platform, 'Access token claims reference'.
+Source: RFC 7517; RFC 7636; OpenID Connect Discovery 1.0; Microsoft identity platform, 'Access token claims reference'.
 """
 
 import asyncio
@@ -15,12 +17,14 @@ import time
 from base64 import urlsafe_b64encode
 from collections import deque
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 import jwt
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from yarl import URL
 
 from tests.stand_ins.local_server import LocalServer
 
@@ -31,6 +35,8 @@ ADA = "aaaaaaaa-0000-4000-8000-000000000001"
 BEN = "bbbbbbbb-0000-4000-8000-000000000002"
 STAFF = "11111111-0000-4000-8000-00000000000a"
 _KEYS = f"/{TENANT}/discovery/v2.0/keys"
+_CONFIGURATION = f"/{TENANT}/v2.0/.well-known/openid-configuration"
+_TOKEN = f"/{TENANT}/oauth2/v2.0/token"
 
 
 @cache
@@ -56,6 +62,7 @@ class EntraStandIn(LocalServer):
         self._number = 0
         self._failures: deque[tuple[int, bytes, dict[str, str]]] = deque()
         self._down = False
+        self._asked: dict[str, dict[str, str]] = {}
 
     @property
     def authority(self) -> str:
@@ -132,7 +139,19 @@ class EntraStandIn(LocalServer):
         """Answer nothing but 503 from now on."""
         self._down = True
 
+    def allow(self, url: str) -> tuple[str, str]:
+        """Let the user that a client sends to this URL sign in; return the code and the state for the client."""
+        asked = URL(url)
+        assert asked.path == f"/{TENANT}/oauth2/v2.0/authorize"
+        code = f"code-{len(self._asked)}"
+        self._asked[code] = dict(asked.query)
+        return code, asked.query["state"]
+
     async def _serve(self, request: web.Request) -> web.Response:
+        if request.path == _CONFIGURATION:
+            return web.json_response(self._configuration())
+        if request.path == _TOKEN:
+            return self._issue(dict((await request.post()).items()))
         if request.path != _KEYS:
             return web.Response(status=404)
         self.requests += 1
@@ -146,6 +165,29 @@ class EntraStandIn(LocalServer):
             status, body, headers = self._failures.popleft()
             return web.Response(status=status, body=body, headers={"Location": self.keys_url, **headers})
         return web.Response(body=self.document, content_type="application/json")
+
+    def _configuration(self) -> dict[str, Any]:
+        """What clients learn of the directory. Source: OpenID Connect Discovery 1.0; Entra ID has no registration."""
+        return {
+            "issuer": f"{self.authority}/{TENANT}/v2.0",
+            "authorization_endpoint": f"{self.authority}/{TENANT}/oauth2/v2.0/authorize",
+            "token_endpoint": self.authority + _TOKEN,
+            "jwks_uri": self.keys_url,
+            "response_types_supported": ["code"],
+            "scopes_supported": ["openid", "profile", "email", "offline_access"],
+            "code_challenge_methods_supported": ["S256"],
+        }
+
+    def _issue(self, sent: dict[str, Any]) -> web.Response:
+        """A token for a code and the secret of the one who asked for it (RFC 7636), for the app of the scope."""
+        asked = self._asked.pop(str(sent.get("code")), {})
+        digest = sha256(str(sent.get("code_verifier")).encode()).digest()
+        challenge = urlsafe_b64encode(digest).rstrip(b"=").decode()
+        scopes = asked.get("scope", "").split()
+        if asked.get("code_challenge") != challenge or f"{CLIENT}/.default" not in scopes:
+            return web.json_response({"error": "invalid_grant"}, status=400)
+        token = self.token(azp=asked["client_id"])
+        return web.json_response({"access_token": token, "token_type": "Bearer", "expires_in": 3600})
 
     def _published(self) -> dict[str, Any]:
         """The key as Entra ID publishes it: without `alg`."""

@@ -1,0 +1,21 @@
+"""MCP: `POST /mcp`, and where its clients learn how to sign in. What reads the protocol is imported when one calls."""
+
+from azurefunctions.extensions.http.fastapi import Request, Response
+
+from shared.triggers.errors import answering
+
+
+@answering
+async def mcp(request: Request) -> Response:
+    """`POST /mcp`: the reply to a message; a tool that it calls is run with the caller's rights."""
+    from shared.triggers.mcp_messages import reply
+
+    return await reply(request)
+
+
+@answering
+async def mcp_sign_in(request: Request) -> Response:
+    """`GET /mcp/oauth-protected-resource`: where users get their tokens. Open to all: nobody has signed in yet."""
+    from shared.triggers.mcp_messages import sign_in
+
+    return sign_in(request)

@@ -1,0 +1,203 @@
+"""The tools that MCP clients find here: how they are described, their arguments and their results.
+
+`search` and `fetch` have the shapes that ChatGPT's connectors, deep research and company knowledge need.
+
+Source: Model Context Protocol, revision 2026-07-28, 'Tools'; OpenAI, 'Building MCP servers for ChatGPT'.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from shared.chat_types import Json, Passage
+from shared.core.answering import citations_in
+from shared.core.fold import Answer
+from shared.errors import BadRequest, NotFound, SwitchboardError, error_text
+from shared.wire.context import link_to
+from shared.wire.framing import encode_json
+from shared.wire.protocol import Record
+
+MOST_RESULTS = 10
+"""Results of a search."""
+LONGEST_TEXT = 100_000
+"""Characters of a document that `fetch` returns. Claude takes results of about 150,000, as JSON with its escapes."""
+_LONGEST_OVERLAP = 1_000
+"""Characters at the end of a passage that the next one may begin with."""
+_LEAST_OVERLAP = 10
+"""Fewer characters that are the same are chance."""
+
+INSTRUCTIONS = (
+    "Switchboard knows the documents of its organization. To answer a question about them, call ask: it returns an "
+    "answer in which [name] marks the source of a statement, and the sources with their links. To read the documents "
+    "yourself, call search, then fetch with the id of a result. Give the url of what you use. Each caller finds only "
+    "the documents that they may see."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool, which takes one text."""
+
+    name: str
+    """Its name."""
+    title: str
+    """Its name for people."""
+    description: str
+    """When a model should call it, and what it returns."""
+    argument: str
+    """Name of its only argument."""
+    means: str
+    """Description of that argument."""
+    output: Record
+    """JSON schema of its structured result."""
+
+    def definition(self) -> Record:
+        """Describe it as `tools/list` does. It changes nothing, and nothing outside these documents is asked."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": _object({self.argument: _text(self.means) | {"minLength": 1}}),
+            "outputSchema": self.output,
+            "annotations": {"title": self.title, "readOnlyHint": True, "openWorldHint": False},
+        }
+
+    def read(self, arguments: Mapping[str, Json]) -> str:
+        """Return the argument.
+
+        Raises:
+            BadRequest: it is missing or no text.
+        """
+        value = arguments.get(self.argument)
+        if not isinstance(value, str) or not value.strip():
+            raise BadRequest(f"{self.argument}: should be a text that is not empty.")
+        return value
+
+
+def _object(properties: Record) -> Record:
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+def _text(description: str) -> Record:
+    return {"type": "string", "description": description}
+
+
+_SOURCE: Record = {
+    "id": _text("The name that answers cite, and that fetch takes."),
+    "title": _text("The name of the source."),
+    "url": _text("Where a person can open it."),
+}
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "search",
+            "Search the documents",
+            "Find the passages of the organization's documents that match a query best, best first. Returns ids for "
+            f"fetch, titles and links; at most {MOST_RESULTS}.",
+            "query",
+            "What to search for: a question or key words, in the language of the documents.",
+            _object({"results": {"type": "array", "items": _object(_SOURCE)}}),
+        ),
+        Tool(
+            "fetch",
+            "Read a document",
+            f"Read the text of a search result, or of a whole document, up to {LONGEST_TEXT:,} characters.",
+            "id",
+            "The id of a search result, such as plan.pdf#page=3; without #page=3 it is the whole document.",
+            _object({**_SOURCE, "text": _text("The text.")}),
+        ),
+        Tool(
+            "ask",
+            "Ask the documents",
+            "Answer a question from the organization's documents. Returns the answer, in which [name] marks the source "
+            "of a statement, and the sources with their links. It takes some seconds.",
+            "question",
+            "A question that can be understood on its own: earlier ones are not known.",
+            _object({"answer": _text("The answer."), "sources": {"type": "array", "items": _object(_SOURCE)}}),
+        ),
+    )
+}
+"""By name."""
+
+
+def search_result(passages: Sequence[Passage], base_url: str) -> Record:
+    """Make the result of `search`: the pages of these passages, each once.
+
+    Args:
+        passages: What was found, best first.
+        base_url: The URL below which the routes are.
+    """
+    names = dict.fromkeys(passage.sourcepage for passage in passages)
+    results: Json = [_source(name, base_url) for name in names]
+    return _json_result({"results": results})
+
+
+def fetch_result(name: str, passages: Sequence[Passage], base_url: str) -> Record:
+    """Make the result of `fetch`.
+
+    Args:
+        name: The name that was asked for.
+        passages: The passages of that name that the caller may see, in order.
+        base_url: The URL below which the routes are.
+
+    Raises:
+        NotFound: there are none.
+    """
+    if not passages:
+        raise NotFound("There is no such document. Call search, and take the id of a result.")
+    # The path of a file is not escaped, as the names in citations are.
+    cited = (
+        name if any(passage.sourcepage == name for passage in passages) else passages[0].sourcepage.partition("#")[0]
+    )
+    return _json_result({**_source(cited, base_url), "text": _shortened(_joined(passages))})
+
+
+def ask_result(answer: Answer, base_url: str) -> Record:
+    """Make the result of `ask`: the answer, and the sources that it cites."""
+    known = {point.sourcepage for point in answer.data_points}
+    cited = dict.fromkeys(place[1] for place in citations_in(answer.text) if place[1] in known)
+    sources = [_source(name, base_url) for name in cited]
+    listed = "".join(f"\n- [{source['id']}]: {source['url']}" for source in sources)
+    text = f"{answer.text}\n\nSources:{listed}" if listed else answer.text
+    return _result(text, {"answer": answer.text, "sources": list[Json](sources)})
+
+
+def failed_result(error: SwitchboardError, invocation_id: str) -> Record:
+    """Make the result of a tool that failed, from which a model sees what to do.
+
+    It names the invocation only where the fault is not the caller's: otherwise the same call has the same result.
+    """
+    text = error.message if error.status < 500 else error_text(error, invocation_id)
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def _source(name: str, base_url: str) -> Record:
+    return {"id": name, "title": name, "url": link_to(name, base_url)}
+
+
+def _json_result(structured: Record) -> Record:
+    return _result(encode_json(structured).decode(), structured)
+
+
+def _result(text: str, structured: Record) -> Record:
+    return {"content": [{"type": "text", "text": text}], "structuredContent": structured, "isError": False}
+
+
+def _joined(passages: Sequence[Passage]) -> str:
+    """The text of a document; passages that follow each other may overlap by a few sentences."""
+    text, page = "", ""
+    for passage in passages:
+        begin = passage.content[:_LONGEST_OVERLAP] if passage.sourcepage == page else ""
+        lengths = range(len(begin), _LEAST_OVERLAP - 1, -1)
+        overlap = next((length for length in lengths if text.endswith(begin[:length])), 0)
+        text += passage.content[overlap:] if overlap or not text else f"\n\n{passage.content}"
+        page = passage.sourcepage
+    return text
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST_TEXT:
+        return text
+    return (
+        f"{text[:LONGEST_TEXT]}\n\n[Cut here: the document is longer. Fetch a page of it by an id that search returns.]"
+    )
