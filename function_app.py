@@ -55,6 +55,12 @@ async def ag_ui(req: Request) -> Response:
     return await triggers.ag_ui(req)
 
 
+@app.route("v1/responses", methods=["POST"])
+async def responses(req: Request) -> Response:
+    """One answer or a stream, in OpenAI's Responses."""
+    return await triggers.responses(req)
+
+
 @app.route("v1/models", methods=["GET"])
 async def models(req: Request) -> Response:
     """What a request in OpenAI's protocol may name as its model."""

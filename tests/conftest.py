@@ -32,6 +32,7 @@ INSTALLED = {
     "npm_clients": install_clients,
     "npm_openai": partial(install_clients, CLIENTS / "openai"),
     "langchain": partial(install_package, CLIENTS / "langchain"),
+    "openai_responses": partial(install_clients, CLIENTS / "openai_responses"),
     "semantic_kernel": install_package,
 }
 """What tests with these fixtures run, and what installs it."""
@@ -103,6 +104,11 @@ async def langchain() -> AsyncGenerator[Client]:
 @pytest.fixture(scope="session")
 def ag_ui() -> None:
     """`@ag-ui/client` in several versions: they are installed."""
+
+
+@pytest.fixture(scope="session")
+def openai_responses() -> None:
+    """OpenAI's npm package and AI SDK's provider: they are installed."""
 
 
 @pytest.fixture(scope="session")

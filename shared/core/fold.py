@@ -83,7 +83,7 @@ async def fold(events: AsyncIterable[ChatEvent], *, filter_ends: bool = False) -
             case _:
                 assert_never(event)
     if filter_ends and isinstance(failure, ContentFiltered) and (texts or messages):
-        finished, failure = _end(failure), None
+        finished, failure = ended_by(failure), None
     if failure or not (completion and finished):
         raise failure or InternalError()
     said = _in_order(messages, finished.usage)
@@ -100,7 +100,7 @@ def agent_answer(message: AgentMessage, turn: CompletionStarted) -> Answer:
     completion = message.completion or turn
     if turn.prompt_filter_results and not completion.prompt_filter_results:
         completion = replace(completion, prompt_filter_results=turn.prompt_filter_results)
-    finished = message.finished or _end(message.error or InternalError())
+    finished = message.finished or ended_by(message.error or InternalError())
     return Answer(message.text, message.data_points, message.thoughts, completion, finished, message=message)
 
 
@@ -110,6 +110,7 @@ def _in_order(messages: Iterable[AgentMessage], total: Usage | None) -> tuple[Ag
     return (*ordered[:-1], *(replace(last, total_usage=total) for last in ordered[-1:]))
 
 
-def _end(error: SwitchboardError) -> Finished:
+def ended_by(error: SwitchboardError) -> Finished:
+    """Make the end of a text that an error ended: its code is the reason."""
     results = error.results if isinstance(error, ContentFiltered) else None
     return Finished(error.code, content_filter_results=results)

@@ -4,6 +4,7 @@ from shared.description.routes import CHAT_ERRORS, Answer, ChatRoute, ErrorType,
 from shared.description.schemas import INTEGER, STRING, Schema, constant, list_of, record, ref
 from shared.errors import InternalError, NotConfigured, NotFound, NotSignedIn, Unavailable
 from shared.wire.openai import OPENAI
+from shared.wire.openai_responses import OPENAI_RESPONSES
 
 _MODEL = record(
     {"id": STRING, "object": constant("model"), "created": INTEGER, "owned_by": STRING},
@@ -21,6 +22,7 @@ _ID: Schema = {
 }
 _ERRORS: tuple[ErrorType, ...] = (NotSignedIn, InternalError, Unavailable, NotConfigured)
 
+
 OPENAI_ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
     ChatRoute(
         "v1/chat/completions",
@@ -32,6 +34,17 @@ OPENAI_ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "answers: `switchboard`, the team of agents or one of them.",
         CHAT_ERRORS,
         speaks=(OPENAI.name,),
+    ),
+    ChatRoute(
+        "v1/responses",
+        "post",
+        "create_response",
+        OPENAI_RESPONSES.name,
+        "Answer a conversation at OpenAI's newer route",
+        "Answers the last message of the input, whole or streamed as the body says. Nothing is kept: the input is the "
+        "whole conversation.",
+        CHAT_ERRORS,
+        speaks=(OPENAI_RESPONSES.name,),
     ),
     PlainRoute(
         "v1/models",

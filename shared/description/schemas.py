@@ -111,7 +111,7 @@ def protocol_schemas(protocols: Iterable[Protocol]) -> dict[str, Schema]:
 
 
 def _types(shape: Shape) -> list[Any]:
-    kinds = (shape.answer, shape.record, shape.agent, shape.error, shape.reads, shape.message)
+    kinds = (shape.answer, shape.record, shape.agent, shape.error, shape.reads, shape.message, shape.request)
     return [kind for kind in kinds if kind is not None]
 
 
@@ -122,7 +122,8 @@ def _schemas_of(protocol: Protocol, schema_of: dict[Any, Schema], chat: Schema, 
     message = schema_of[shape.agent] if shape.agent else ref(f"{prefix}Answer")
     whole = {f"{prefix}TeamAnswer": message if shape.team_is_one else list_of(message)} if answer else {}
     extras = named.pop(shape.reads.__name__) if shape.reads else {}
-    request = _request(chat, extras, schema_of[shape.message] if shape.message else None)
+    message_shape = schema_of[shape.message] if shape.message else None
+    request = named.pop(shape.request.__name__) if shape.request else _request(chat, extras, message_shape)
     return {
         f"{prefix}Request": request | {"examples": [shape.example]},
         **({} if answer in (None, ref(f"{prefix}Answer")) else {f"{prefix}Answer": answer}),

@@ -1,7 +1,7 @@
 """HTTP and queue handlers, one per trigger: request in, response out. The only package that knows FastAPI."""
 
 from shared.triggers.about import health, model, models, openapi, swagger
-from shared.triggers.chat import ag_ui, ask, chat, chat_completions, chat_stream, team_batch, team_stream
+from shared.triggers.chat import ag_ui, ask, chat, chat_completions, chat_stream, responses, team_batch, team_stream
 from shared.triggers.chat_history import chat_messages, delete_chat, list_chats, start_chat, update_chat
 from shared.triggers.companion import rai_analyze, rai_analyze_stream
 from shared.triggers.content import content
@@ -44,6 +44,7 @@ __all__ = [
     "other_path",
     "rai_analyze",
     "rai_analyze_stream",
+    "responses",
     "start_chat",
     "swagger",
     "team_batch",

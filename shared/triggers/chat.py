@@ -57,6 +57,12 @@ async def ag_ui(request: Request) -> Response:
 
 
 @answering
+async def responses(request: Request) -> Response:
+    """`POST /v1/responses`: the same in OpenAI's newer protocol."""
+    return await _whole_or_streamed(request, *await _start_turn(request, unless_pinned="openai-responses"))
+
+
+@answering
 async def ask(request: Request) -> Response:
     """`POST /ask`: answer the last message alone, in the RAG chat protocol unless the route names another."""
     return await _whole_or_streamed(request, *await _start_turn(request, unless_pinned="rag-chat", single_turn=True))

@@ -10,8 +10,8 @@ from shared.chat_types import Json
 _encoder = msgspec.json.Encoder()
 _LINE_ENDS = tuple((end.encode(), b"\\u%04x" % ord(end)) for end in "\x85\u2028\u2029")
 """Characters that JSON allows in a string and at which Python's `splitlines`, and so `httpx`, ends a line."""
-_TYPE = b'{"type":"'
-"""How a record begins where events are named."""
+_TYPE_AT = len(b'{"type":"')
+"""Where the type of a record begins where events are named."""
 
 
 def encode_json(value: Json) -> bytes:
@@ -64,8 +64,8 @@ class Framing:
         """Convert one record to bytes, on one line for every client."""
         line = record if isinstance(record, bytes) else one_line(record)
         if self.names_events:
-            kind = line[len(_TYPE) : line.index(b'"', len(_TYPE))]
-            return b"event: %b\n%b%b%b" % (kind, self.before, line, self.after)
+            kind = line[_TYPE_AT : line.index(b'"', _TYPE_AT)]
+            return b"".join((b"event: ", kind, b"\n", self.before, line, self.after))
         return self.before + line + self.after
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
-from shared.core.fold import Answer
+from shared.core.fold import Answer, ended_by
 from shared.errors import ContentFiltered, NotFound
 from shared.events import (
     AgentMessage,
@@ -29,7 +29,7 @@ from shared.wire.context import usage_json
 from shared.wire.framing import HOLE, SSE, Line, cut_at_holes, one_line
 from shared.wire.openai_asked import Asked
 from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached, parse
-from shared.wire.openai_parts import citations, error_object, joined, known, said, sources_context
+from shared.wire.openai_parts import citations, error_object, gathered, joined, known, said, sources_context
 from shared.wire.openai_shapes import OpenaiChunk, OpenaiCompletion, OpenaiError
 from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape
 
@@ -41,8 +41,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer. A team's is one text of all messages."""
     asked = Asked.of(request)
     text = BETWEEN_MESSAGES.join(map(said, answer.messages)) if answer.messages else answer.text
-    points = joined(answer.data_points, *(message.data_points for message in answer.messages))
-    thoughts = [*answer.thoughts, *(thought for message in answer.messages for thought in message.thoughts)]
+    points, thoughts = gathered(answer)
     finished = answer.finished
     message: Record = {
         "role": "assistant",
@@ -139,7 +138,7 @@ class _Encoder:
     def _failed(self, event: Failed) -> Iterable[Record]:
         """A filter that ends a text is how an answer of OpenAI's ends, not an error."""
         if isinstance(event.error, ContentFiltered) and self._texts:
-            return self._end(Finished(event.error.code, content_filter_results=event.error.results))
+            return self._end(ended_by(event.error))
         return (error_object(event.error, event.invocation_id),)
 
     def _chunk(self, delta: Record, reason: str | None = None, **more: Json) -> Record:

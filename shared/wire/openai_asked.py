@@ -5,6 +5,7 @@ from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 from uuid import uuid4
 
 from pydantic import Field
@@ -59,6 +60,12 @@ class Asked:
     def of(cls, request: ChatRequest) -> "Asked":
         """Return what the parser left in a request."""
         return request.for_encoder if isinstance(request.for_encoder, cls) else cls()
+
+
+class TextFormat(BodyModel):
+    """The form of the text."""
+
+    type: Literal["text", "json_object"] = Field(description="`json_object` is ignored.")
 
 
 class ModelKeys(BodyModel):

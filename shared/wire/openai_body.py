@@ -19,6 +19,7 @@ from shared.wire.openai_asked import (
     Asked,
     ModelKeys,
     SentImage,
+    TextFormat,
     attached_images,
     check_image_url,
     request_of,
@@ -32,19 +33,13 @@ class StreamOptions(BodyModel):
     include_usage: bool | None = Field(default=None, description="Whether the last chunk has the tokens.")
 
 
-class ResponseFormat(BodyModel):
-    """The form of the text."""
-
-    type: Literal["text", "json_object"] = Field(description="`json_object` is ignored.")
-
-
 class OpenaiKeys(ModelKeys):
     """Keys of a request beyond those of all protocols."""
 
     stream_options: StreamOptions | None = None
     n: int | None = Field(default=None, ge=1, le=1, description="There is one answer.")
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
-    response_format: ResponseFormat | None = None
+    response_format: TextFormat | None = None
 
 
 class OpenaiText(TypedDict):
@@ -107,6 +102,10 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
 
 def _explained(body: Mapping[str, Json]) -> Mapping[str, Json]:
     """Refuse what would be an answer of another form, in words that say what to do."""
+    if "input" in body and "messages" not in body:
+        raise BadRequest(
+            "input: is a key of Responses. Send this body to /v1/responses, or the conversation in 'messages'."
+        )
     if isinstance(n := body.get("n"), int) and n > 1:
         raise BadRequest("n: should be 1: there is one answer. Send the request again for another one.")
     match body.get("response_format"):

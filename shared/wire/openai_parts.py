@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.answering import citations_in
+from shared.core.fold import Answer
 from shared.errors import ContentFiltered, NotFound, SwitchboardError, error_text
 from shared.events import AgentMessage, DataPoint, Finished, Thought
 from shared.wire.context import link_to, thoughts_json
@@ -22,6 +23,12 @@ def said(message: AgentMessage) -> str:
 def joined(*several: Sequence[DataPoint]) -> tuple[DataPoint, ...]:
     """Join lists of sources; each source stays once, at its first place."""
     return tuple(dict.fromkeys(point for points in several for point in points))
+
+
+def gathered(answer: Answer) -> tuple[tuple[DataPoint, ...], list[Thought]]:
+    """Return the sources and the steps of an answer, with those of all messages of a team."""
+    points = joined(answer.data_points, *(message.data_points for message in answer.messages))
+    return points, [*answer.thoughts, *(thought for message in answer.messages for thought in message.thoughts)]
 
 
 def citations(text: str, points: Iterable[DataPoint], base_url: str) -> Iterator[Record]:
@@ -66,8 +73,8 @@ def known(**values: Json) -> Record:
     return {key: value for key, value in values.items() if value}
 
 
-def error_object(error: SwitchboardError, invocation_id: str) -> Record:
-    """Make the error document. Its error is an object: the SDKs show nothing of an error that is a string."""
+def error_keys(error: SwitchboardError, invocation_id: str) -> Record:
+    """Make the keys of an error."""
     kind = "server_error" if error.status >= 500 else _ERROR_TYPES.get(error.status, "invalid_request_error")
     key, colon, _ = error.message.partition(": ")
     param = key if colon and " " not in key else None
@@ -77,4 +84,9 @@ def error_object(error: SwitchboardError, invocation_id: str) -> Record:
         record["param"] = "prompt"
         if error.results:
             record["innererror"] = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": error.results}
-    return {"error": record}
+    return record
+
+
+def error_object(error: SwitchboardError, invocation_id: str) -> Record:
+    """Make the error document. Its error is an object: the SDKs show nothing of an error that is a string."""
+    return {"error": error_keys(error, invocation_id)}

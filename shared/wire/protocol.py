@@ -64,6 +64,8 @@ class Shape:
     """Keys of a request beyond those that all protocols share, as a TypedDict."""
     message: Any = None
     """A second form of a message in a request."""
+    request: Any = None
+    """The model of a whole request, if it has no `messages` as those of all protocols have."""
     errors: tuple[type[SwitchboardError], ...] = ()
     """Errors that its requests may end with beyond those of all chat routes."""
     team_is_one: bool = False

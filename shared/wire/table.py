@@ -32,6 +32,12 @@ def _ag_ui() -> Protocol:
     return AG_UI
 
 
+def _openai_responses() -> Protocol:
+    from shared.wire.openai_responses import OPENAI_RESPONSES
+
+    return OPENAI_RESPONSES
+
+
 _INFERRED = (
     AI_CHAT,
     AI_CHAT_2026_04,
@@ -42,7 +48,11 @@ _INFERRED = (
 )
 """The protocols that a request on a bare route may speak. Inference asks them in this order."""
 
-LATE: dict[str, Callable[[], Protocol]] = {"openai": _openai, "ag-ui": _ag_ui}
+LATE: dict[str, Callable[[], Protocol]] = {
+    "openai": _openai,
+    "openai-responses": _openai_responses,
+    "ag-ui": _ag_ui,
+}
 """By name, what imports a protocol that only a route selects. It infers nothing, and has no alias."""
 
 

@@ -1,5 +1,6 @@
 """OpenAI's Python package as its users configure it, and what tests of several parts ask and read with it."""
 
+import base64
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,11 +12,13 @@ from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 
 MODEL, TEAM = "switchboard", "switchboard-team"
-
-
 ASKED: list[Any] = [{"role": "user", "content": QUESTION}]
-
-
+PIXEL = base64.b64encode(
+    bytes.fromhex(
+        "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c626001000000ffff030000060005"
+        "57bfabd40000000049454e44ae426082"
+    )
+).decode()
 FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
 
 

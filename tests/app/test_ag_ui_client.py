@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 
 from tests.app.conftest import hosted
 from tests.app.guarded import BAD, guarded
+from tests.app.openai_sdk import PIXEL
 from tests.app.test_answers import QUESTION, body
-from tests.app.test_openai_client import PIXEL
 from tests.clients.ag_ui import VERSIONS, Run, run, step
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn

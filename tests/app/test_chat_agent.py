@@ -15,11 +15,10 @@ from shared.wire.table import NAMES
 from tests.app.conftest import hosted
 from tests.local.running_host import RunningHost
 
-BODY: dict[str, Json] = {
-    "messages": [{"role": "user", "content": "What does the plan pay for dental care?"}],
-    "context": {},
-}
-"""With a context, since `openai` has the thoughts, which name the agent, only in an answer to one."""
+ASKED: list[Json] = [{"role": "user", "content": "What does the plan pay for dental care?"}]
+BODY: dict[str, Json] = {"messages": ASKED, "input": ASKED, "context": {}}
+"""With a context, since OpenAI's protocols have the thoughts, which name the agent, only in an answer to one."""
+IN_AG_UI: dict[str, Json] = {"context": [], "forwardedProps": {"top": 3}}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -34,9 +33,10 @@ async def researcher(data_dir: Path) -> AsyncGenerator[RunningHost]:
 async def test_an_agent_answers_single_chat_in_every_protocol(
     researcher: RunningHost, protocol: str, route: str
 ) -> None:
+    sent = BODY | IN_AG_UI if protocol == "ag-ui" else BODY
     async with (
         aiohttp.ClientSession() as session,
-        session.post(f"{researcher.url}/{protocol}/{route}", json=BODY) as response,
+        session.post(f"{researcher.url}/{protocol}/{route}", json=sent) as response,
     ):
         answer = await response.text()
     assert response.status == 200

@@ -23,13 +23,13 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 OPENAPI = build_openapi()
 FILTERED: dict[str, Json] = {"hate": {"filtered": False, "severity": "safe"}}
 FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
-CONVERSATION = {
-    "messages": [
-        {"role": "user", "content": "What does the Standard plan pay?"},
-        {"role": "assistant", "content": "80 % of dental care. [plan.pdf#page=3]"},
-        {"role": "user", "content": "And for implants?"},
-    ]
-}
+SAID = [
+    {"role": "user", "content": "What does the Standard plan pay?"},
+    {"role": "assistant", "content": "80 % of dental care. [plan.pdf#page=3]"},
+    {"role": "user", "content": "And for implants?"},
+]
+CONVERSATION = {"messages": SAID, "input": SAID}
+"""Under the keys of all protocols."""
 IN_AG_UI = {"forwardedProps": FOLLOWUPS["context"]}
 PINNED = pytest.mark.parametrize("name", PROTOCOLS)
 WITH_WHOLE_ANSWERS = [name for name, protocol in PROTOCOLS.items() if protocol.answer]
@@ -48,7 +48,7 @@ def responses(path: str) -> dict[str, Any]:
 
 def records(framing: Framing, stream: bytes) -> list[dict[str, Any]]:
     parts = stream.removesuffix(framing.end).removesuffix(framing.after).split(framing.after)
-    return [json.loads(part.removeprefix(framing.before)) for part in parts]
+    return [json.loads(part.rpartition(b"\n")[2].removeprefix(framing.before)) for part in parts]
 
 
 def undescribed(path: str, content_type: str, framing: Framing, answer: bytes) -> list[str]:

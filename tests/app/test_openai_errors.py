@@ -1,6 +1,5 @@
 """What OpenAI's Python package raises, and how its answers end, against the running app."""
 
-import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import openai as sdk
 import pytest
 
 from tests.app.guarded import BAD, guarded
-from tests.app.openai_sdk import ASKED, MODEL, client_of, streamed, text_of
+from tests.app.openai_sdk import ASKED, MODEL, PIXEL, client_of, streamed, text_of
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -102,21 +101,13 @@ async def test_a_request_that_is_not_possible_is_an_error_object(
     assert words in error.message
 
 
-PIXEL = base64.b64encode(
-    bytes.fromhex(
-        "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c626001000000ffff030000060005"
-        "57bfabd40000000049454e44ae426082"
-    )
-).decode()
-
-
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
         (b"", "no body"),
         (b"{", "not JSON"),
         (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', "no object"),
-        (b'{"model": "switchboard", "input": "Hi"}', "messages: is missing"),
+        (b'{"model": "switchboard", "input": "Hi"}', "Send this body to /v1/responses"),
         (b'{"prompt": "Hi"}', "messages: is missing"),
     ],
 )

@@ -150,7 +150,7 @@ async def test_a_request_succeeds_with_nothing_configured_and_an_answer_cites(
     host: RunningHost, http: aiohttp.ClientSession, chat: str, request_: SampleRequest
 ) -> None:
     answer = await sent(host, http, request_, chat)
-    if request_.path.endswith(("/chat", "/ask", "/stream", "/batch", "/completions", "/ag-ui")):
+    if request_.path.endswith(("/chat", "/ask", "/stream", "/batch", "/completions", "/responses", "/ag-ui")):
         assert [name for name in DOCUMENTS if f"[{name}" in said(answer)]
 
 

@@ -35,6 +35,7 @@ QUESTIONS = [
     "/multi-agent-chat/batch",
     "/multi-agent-chat/stream",
     "/v1/chat/completions",
+    "/v1/responses",
 ]
 
 

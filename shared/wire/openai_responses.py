@@ -1,0 +1,264 @@
+"""`openai-responses`: OpenAI's Responses, which its SDKs and AI SDK's provider use by default. Nothing is kept.
+
+Source: OpenAI API reference, 'Responses' and 'Streaming events'; the rules of the SDKs' stream helpers (openai-python,
+`lib/streaming/responses/_responses.py`): a message is announced before its text, each has one id throughout, and the
+last event repeats what was sent. A team's answer has a message for each agent.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from shared.chat_types import ChatRequest, Json
+from shared.core.fold import Answer, ended_by
+from shared.errors import ContentFiltered, NotFound
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    DataPoint,
+    Failed,
+    FilterAnnotation,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+    Usage,
+)
+from shared.wire.context import filtered_context
+from shared.wire.framing import HOLE, SSE, Line, cut_at_holes, one_line
+from shared.wire.openai_asked import Asked
+from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, said, sources_context
+from shared.wire.openai_responses_body import OpenaiResponsesBody, attached, parse
+from shared.wire.openai_responses_shapes import OpenaiResponse, OpenaiResponsesEvent
+from shared.wire.openai_shapes import OpenaiError
+from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, Shape
+
+_INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""Why an answer is incomplete, by the reason for which it ended."""
+
+
+def _answer(request: ChatRequest, answer: Answer) -> Record:
+    """A whole answer. A team's has its messages in their order."""
+    finished = answer.finished
+    said = [_said(place, message) for place, message in enumerate(answer.messages)]
+    texts = said or [(answer.text, answer.data_points, finished)]
+    output = [
+        _item(request, place, [_content(text, _annotations(request, text, points))], _status(ended))
+        for place, (text, points, ended) in enumerate(texts)
+    ]
+    return _response(
+        request, output, _end(request, *gathered(answer), finished, answer.completion.prompt_filter_results)
+    )
+
+
+class _Encoder:
+    """Events to events: the answer begins, each message with its text and sources, and the whole answer."""
+
+    def __init__(self, request: ChatRequest) -> None:
+        self._request = request
+        self._number = 0
+        self._output: list[Record] = []
+        self._texts: list[str] | None = None
+        self._delta: Sequence[bytes] = ()
+        self._points: tuple[DataPoint, ...] = ()
+        self._thoughts: list[Thought] = []
+        self._prompt_filter: Json = None
+
+    def encode(self, event: ChatEvent) -> Iterable[Record | Line]:
+        if self._texts is None or not isinstance(event, TextDelta):
+            return self._records(event)
+        number = self._number
+        self._number += 1
+        self._texts.append(event.text)
+        before, between, after = self._delta
+        return (b"%b%d%b%b%b" % (before, number, between, one_line(event.text), after),)
+
+    def _records(self, event: ChatEvent) -> Iterator[Record | Line]:
+        if not self._number and not isinstance(event, Failed):
+            response = _response(self._request, [], {"status": "in_progress"})
+            yield self._event("response.created", response=response)
+            yield self._event("response.in_progress", response=response)
+        match event:
+            case TextDelta():
+                yield from self._begin()
+                yield from self.encode(event)
+            case Retrieved():
+                self._points, self._thoughts = event.data_points, [*event.thoughts]
+            case CompletionStarted():
+                self._prompt_filter = event.prompt_filter_results
+            case AgentMessage():
+                self._points = joined(self._points, event.data_points)
+                self._thoughts += event.thoughts
+                text, points, ended = _said(len(self._output), event)
+                yield from self._begin()
+                yield from self.encode(TextDelta(text))
+                yield from self._done(points, ended)
+            case ThoughtsAdded():
+                self._thoughts += event.thoughts
+            case FilterAnnotation():
+                pass  # the last event has what the filters found in the whole answer
+            case Finished():
+                yield from self._ended(event)
+            case Failed():
+                yield from self._failed(event)
+            case _:
+                assert_never(event)
+
+    def _event(self, name: str, **values: Json) -> Record:
+        number = self._number
+        self._number += 1
+        return {"type": name, "sequence_number": number, **values}
+
+    def _in_text(self, name: str, **values: Json) -> Record:
+        return self._event(name, **self._place(), **values)
+
+    def _place(self) -> Record:
+        """The place of the text of the message that has begun."""
+        index = len(self._output)
+        return {"item_id": _item_id(self._request, index), "output_index": index, "content_index": 0}
+
+    def _begin(self) -> Iterator[Record]:
+        """Begin a message."""
+        self._texts = []
+        index = len(self._output)
+        item = _item(self._request, index, [], "in_progress")
+        yield self._event("response.output_item.added", output_index=index, item=item)
+        yield self._in_text("response.content_part.added", part=_content("", []))
+        piece: Record = {"type": "response.output_text.delta", "sequence_number": HOLE, **self._place()}
+        self._delta = cut_at_holes({**piece, "delta": HOLE, "logprobs": []})
+
+    def _done(self, points: Iterable[DataPoint], ended: Finished | None) -> Iterator[Record]:
+        """End the message that has begun."""
+        text = "".join(self._texts or ())
+        annotations = _annotations(self._request, text, points)
+        for number, one in enumerate(annotations):
+            yield self._in_text("response.output_text.annotation.added", annotation_index=number, annotation=one)
+        part, index = _content(text, annotations), len(self._output)
+        item = _item(self._request, index, [part], _status(ended))
+        yield self._in_text("response.output_text.done", text=text, logprobs=[])
+        yield self._in_text("response.content_part.done", part=part)
+        yield self._event("response.output_item.done", output_index=index, item=item)
+        self._output.append(item)
+        self._texts = None
+
+    def _ended(self, finished: Finished) -> Iterator[Record | Line]:
+        if not self._output:
+            if self._texts is None:
+                yield from self._begin()  # every answer has a message
+            yield from self._done(self._points, finished)
+        end = _end(self._request, self._points, self._thoughts, finished, self._prompt_filter)
+        yield self._event(f"response.{end['status']}", response=_response(self._request, self._output, end))
+
+    def _failed(self, event: Failed) -> Iterator[Record | Line]:
+        """A filter that ends a text is how an answer of OpenAI's ends, not an error."""
+        if isinstance(event.error, ContentFiltered) and (self._texts or self._output):
+            yield from self._ended(ended_by(event.error))
+        else:
+            # OpenAI's reference has the keys in the event, and its SDKs raise only where they are in `error`.
+            error = error_keys(event.error, event.invocation_id)
+            shown = {key: error[key] for key in ("code", "message", "param")}
+            yield self._event("error", **shown, error=error)
+
+
+def _said(place: int, message: AgentMessage) -> tuple[str, Sequence[DataPoint], Finished | None]:
+    """The text of an agent's message, its sources, and how it ended. Clients join all texts into one."""
+    return f"{BETWEEN_MESSAGES if place else ''}{said(message)}", message.data_points, message.finished
+
+
+def _status(ended: Finished | None) -> str:
+    """The status of a message; an agent that failed has not ended."""
+    return "completed" if ended and ended.reason not in _INCOMPLETE else "incomplete"
+
+
+def _annotations(request: ChatRequest, text: str, points: Iterable[DataPoint]) -> list[Json]:
+    return [{"type": "url_citation", **cited} for cited in citations(text, points, request.base_url)]
+
+
+def _content(text: str, annotations: list[Json]) -> Record:
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+
+def _item_id(request: ChatRequest, place: int) -> str:
+    return f"msg_{Asked.of(request).id}_{place}"
+
+
+def _item(request: ChatRequest, place: int, content: list[Json], status: str) -> Record:
+    """A message of the answer."""
+    item_id = _item_id(request, place)
+    return {"id": item_id, "type": "message", "role": "assistant", "status": status, "content": content}
+
+
+def _response(request: ChatRequest, output: Iterable[Record], end: Record) -> Record:
+    """The answer so far, with what is known of its end."""
+    asked = Asked.of(request)
+    return {
+        "id": f"resp_{asked.id}",
+        "object": "response",
+        "created_at": asked.created,
+        "model": asked.model,
+        "output": [*output],
+        "error": None,
+        "incomplete_details": None,
+        "instructions": None,
+        "metadata": {},
+        "parallel_tool_calls": False,
+        "temperature": None,
+        "tool_choice": "auto",
+        "tools": [],
+        "top_p": None,
+        "store": False,
+        "usage": None,
+        **end,
+    }
+
+
+def _end(
+    request: ChatRequest, points: Iterable[DataPoint], thoughts: Sequence[Thought], finished: Finished, prompt: Json
+) -> Record:
+    """The keys of the answer that are known at its end."""
+    reason = _INCOMPLETE.get(finished.reason)
+    found = filtered_context(prompt or finished.prompt_filter_results, finished.content_filter_results)
+    return {
+        "status": "incomplete" if reason else "completed",
+        "incomplete_details": {"reason": reason} if reason else None,
+        "usage": _usage(finished.usage) if finished.usage else None,
+        "context": sources_context(request, points, thoughts, finished) | found,
+    }
+
+
+def _usage(usage: Usage) -> Record:
+    return {
+        "input_tokens": usage.prompt_tokens,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": usage.completion_tokens,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": usage.total_tokens,
+    }
+
+
+OPENAI_RESPONSES = Protocol(
+    name="openai-responses",
+    title="OpenAI's Responses",
+    used_by="[OpenAI's SDKs](docs/protocols.md#openai), AI SDK's provider for OpenAI, LangChain",
+    answers_with="`response`",
+    streams="server-sent events with names, `response.created` to `response.completed`",
+    parse=parse,
+    attached=attached,
+    answer=_answer,
+    encoder=_Encoder,
+    error=error_object,
+    framing=replace(SSE, names_events=True),
+    filter_ends=True,
+    shape=Shape(
+        answer=OpenaiResponse,
+        record=OpenaiResponsesEvent,
+        error=OpenaiError,
+        request=OpenaiResponsesBody,
+        errors=(NotFound,),
+        streams_on_demand=True,
+        team_is_one=True,
+        example={"model": "switchboard", "input": "What does the Standard plan pay for dental care?"},
+    ),
+)

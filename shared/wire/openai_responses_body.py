@@ -1,0 +1,227 @@
+"""The request body of `openai-responses`: an `input` of items, their content in parts, and images in `data:` URLs.
+
+Source: OpenAI API reference, 'Create a model response'. Nothing is kept between requests, so that what refers to
+something kept is refused by name: an answer without it would look complete. Other keys that the app cannot honour are
+ignored.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from pydantic import ConfigDict, FailFast, Field
+
+from shared.chat_types import ChatRequest, Json
+from shared.core.attachments import Attachment
+from shared.errors import BadRequest
+from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
+from shared.wire.openai_asked import (
+    MOST_PARTS,
+    ModelKeys,
+    SentImage,
+    TextFormat,
+    attached_images,
+    check_image_url,
+    request_of,
+)
+from shared.wire.request_body import BodyModel
+
+_SEND_ALL = "should be left out: nothing is kept between requests. Send the whole conversation in 'input'."
+_REFUSED = {
+    "previous_response_id": _SEND_ALL,
+    "conversation": _SEND_ALL,
+    "prompt": "should be left out: no prompts are kept here. Send its text in 'instructions'.",
+    "background": "should be false: answers are made while the caller waits.",
+}
+"""Keys with which the answer would be another one than the caller expects."""
+_ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
+"""The roles of messages, and what they are in the other protocols."""
+
+
+class OpenaiInputText(TypedDict):
+    """A text in a message."""
+
+    type: Literal["input_text", "output_text"]
+    text: str
+
+
+class OpenaiRefusal(TypedDict):
+    """A text with which an earlier answer refused."""
+
+    type: Literal["refusal"]
+    refusal: str
+
+
+class OpenaiInputImage(TypedDict):
+    """An image in a message."""
+
+    type: Literal["input_image"]
+    image_url: Annotated[str, Field(pattern="^data:image/", description="The image, as a `data:` URL in base64.")]
+
+
+type _Parts = Annotated[
+    list[OpenaiInputText | OpenaiRefusal | OpenaiInputImage], FailFast(), Field(max_length=MOST_PARTS)
+]
+
+
+class OpenaiInputMessage(TypedDict):
+    """A message of the conversation. A message that was answered may be sent back as it came."""
+
+    type: NotRequired[Literal["message"]]
+    role: Literal["user", "assistant", "system", "developer"]
+    content: str | _Parts
+
+
+class OpenaiOtherItem(TypedDict):
+    """An item that is no message, such as `reasoning` or `function_call`: it is skipped."""
+
+    type: str
+
+
+class TextKeys(BodyModel):
+    """The form of the text."""
+
+    format: TextFormat | None = None
+
+
+class OpenaiResponsesKeys(ModelKeys):
+    """Keys of a request besides the conversation."""
+
+    instructions: str | None = Field(default=None, description="A system message for this answer alone.")
+    text: TextKeys | None = None
+
+
+class OpenaiResponsesBody(OpenaiResponsesKeys):
+    """A request. `_messages` and others check the items; their types here are for the OpenAPI document."""
+
+    model_config = ConfigDict(defer_build=True)
+
+    input: (
+        str
+        | Annotated[
+            list[OpenaiInputMessage | OpenaiOtherItem], FailFast(), Field(min_length=1, max_length=LONGEST_CONVERSATION)
+        ]
+    ) = Field(description="The question, or the conversation with the question as its last message.")
+    context: ContextBody | None = None
+
+
+def parse(body: Mapping[str, Json]) -> ChatRequest:
+    """Validate a body and turn it into a request, without its images.
+
+    Raises:
+        BadRequest: names each key that is wrong and what it accepts.
+        NotFound: there is no model of that name.
+    """
+    _refuse(body)
+    keys = OpenaiResponsesKeys.read(body)
+    messages: list[Json] = [_flat(path, item) for path, item in _messages(body)]
+    if not messages:
+        raise BadRequest("input: should have a message, the last one with the question.")
+    return request_of(dict(body) | {"messages": [*_instructions(keys), *messages]}, keys)
+
+
+def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
+    """Return the images in the messages of a body that `parse` has accepted.
+
+    Raises:
+        BadRequest: an image is not in a `data:` URL in base64.
+        TooLarge: there are too many.
+    """
+    before = 1 if body.get("instructions") else 0
+    return attached_images(
+        SentImage(place, f"{path}.image_url", url)
+        for place, (message, item) in enumerate(_messages(body), before)
+        for path, part in _parts(message, item)
+        if isinstance(url := part.get("image_url"), str)
+    )
+
+
+def _refuse(body: Mapping[str, Json]) -> None:
+    """Refuse what would get another answer than the caller expects, in words that say what to do."""
+    for key, problem in _REFUSED.items():
+        if body.get(key):
+            raise BadRequest(f"{key}: {problem}")
+    match body:
+        case {"text": {"format": {"type": "json_schema"}}}:
+            raise BadRequest("text.format: should be of the type 'text': answers cannot follow a JSON schema here.")
+        case {"input": _}:
+            pass
+        case {"messages": _}:
+            raise BadRequest(
+                "messages: is a key of Chat Completions. Send this body to /v1/chat/completions, or the conversation "
+                "in 'input'."
+            )
+        case _:
+            raise BadRequest("input: is missing. Put the question there, or the messages of the conversation.")
+
+
+def _instructions(keys: OpenaiResponsesKeys) -> list[Json]:
+    return [{"role": "system", "content": keys.instructions}] if keys.instructions else []
+
+
+def _messages(body: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:
+    """The messages of a body, each with its place in the body, for error messages."""
+    items = body["input"]
+    if isinstance(items, str):
+        items = list[Json]([{"role": "user", "content": items}])
+    if not isinstance(items, list):
+        raise BadRequest("input: should be a string or a list of items.")
+    if len(items) > LONGEST_CONVERSATION:
+        raise BadRequest(f"input: should have at most {LONGEST_CONVERSATION} items.")
+    for number, item in enumerate(items):
+        path = f"input[{number}]"
+        match item:
+            case {"type": "item_reference"}:
+                raise BadRequest(
+                    f"{path}: refers to an item, and nothing is kept between requests. Send the item itself, as "
+                    "clients do where their option 'store' is false."
+                )
+            case {"type": "message"}:
+                yield path, item
+            case {"type": str()}:
+                pass
+            case {"role": _}:
+                yield path, item
+            case _:
+                raise BadRequest(f"{path}: should be an object with a 'role' and a 'content'.")
+
+
+def _flat(path: str, message: dict[str, Json]) -> Json:
+    """A message as the other protocols have it: the texts of its parts in one string."""
+    role, content = message.get("role"), message.get("content")
+    if not isinstance(role, str) or role not in _ROLES:
+        raise BadRequest(f"{path}.role: should be {_either(*_ROLES)}.")
+    if isinstance(content, list):
+        if len(content) > MOST_PARTS:
+            raise BadRequest(f"{path}.content: should have at most {MOST_PARTS} parts.")
+        texts = [_text(path, part) for path, part in _parts(path, message)]
+        content = "\n\n".join(text for text in texts if text is not None)
+    elif not isinstance(content, str):
+        raise BadRequest(f"{path}.content: should be a string or a list of parts.")
+    return {"role": _ROLES[role], "content": content}
+
+
+def _parts(path: str, message: dict[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:
+    """The parts of a message, each with its place in the body."""
+    content = message.get("content")
+    for number, part in enumerate(content if isinstance(content, list) else ()):
+        yield f"{path}.content[{number}]", part if isinstance(part, dict) else {}
+
+
+def _text(path: str, part: dict[str, Json]) -> str | None:
+    """The text of a part; None for an image."""
+    match part:
+        case {"type": "input_text" | "output_text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
+            return text
+        case {"type": "input_image", "image_url": str(url)}:
+            check_image_url(f"{path}.image_url", url)
+            return None
+        case {"type": "input_image"}:
+            raise BadRequest(f"{path}.image_url: should be a data: URL of an image; no files are kept here.")
+        case _:
+            kinds = _either("input_text", "output_text", "input_image")
+            raise BadRequest(f"{path}: should be a text or an image, of the type {kinds}.")
+
+
+def _either(*names: str) -> str:
+    *others, last = (f"'{name}'" for name in names)
+    return f"{', '.join(others)} or {last}"

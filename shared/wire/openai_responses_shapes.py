@@ -1,0 +1,177 @@
+"""The types of the JSON that `openai-responses` writes, for the OpenAPI document."""
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from pydantic import Field
+
+from shared.wire.context import FilterResults
+from shared.wire.openai_shapes import OpenaiContext, OpenaiErrorObject
+
+_SequenceNumber = Annotated[int, Field(description="The event's number in its stream, from 0.")]
+_OutputIndex = Annotated[int, Field(description="The item's number in the output, from 0.")]
+
+
+class OpenaiResponsesCitation(TypedDict):
+    """A place in the text that names a source."""
+
+    type: Literal["url_citation"]
+    url: str
+    title: str
+    start_index: Annotated[int, Field(description="Where the source's name in brackets begins, in characters.")]
+    end_index: Annotated[int, Field(description="Where that ends.")]
+
+
+class OpenaiOutputText(TypedDict):
+    """The text of a message."""
+
+    type: Literal["output_text"]
+    text: str
+    annotations: list[OpenaiResponsesCitation]
+    logprobs: Annotated[list[str], Field(max_length=0)]
+
+
+class OpenaiOutputMessage(TypedDict):
+    """A message of the answer. A team's answer has one for each agent."""
+
+    id: str
+    type: Literal["message"]
+    role: Literal["assistant"]
+    status: Literal["in_progress", "completed", "incomplete"]
+    content: list[OpenaiOutputText]
+
+
+class OpenaiIncomplete(TypedDict):
+    """Why an answer is not complete."""
+
+    reason: Literal["max_output_tokens", "content_filter"]
+
+
+class OpenaiInputTokens(TypedDict):
+    """What is known of the tokens read."""
+
+    cached_tokens: Literal[0]
+    cache_write_tokens: Literal[0]
+
+
+class OpenaiOutputTokens(TypedDict):
+    """What is known of the tokens written."""
+
+    reasoning_tokens: Literal[0]
+
+
+class OpenaiResponsesUsage(TypedDict):
+    """Tokens that the model counted."""
+
+    input_tokens: int
+    input_tokens_details: OpenaiInputTokens
+    output_tokens: int
+    output_tokens_details: OpenaiOutputTokens
+    total_tokens: int
+
+
+class OpenaiResponsesContext(OpenaiContext, total=False):
+    """Where the answer comes from, and what content filters found."""
+
+    prompt_filter_results: FilterResults
+    content_filter_results: FilterResults
+
+
+class OpenaiResponse(TypedDict):
+    """An answer, as far as it is made."""
+
+    id: str
+    object: Literal["response"]
+    created_at: Annotated[int, Field(description="Unix seconds.")]
+    status: Literal["in_progress", "completed", "incomplete"]
+    model: str
+    output: list[OpenaiOutputMessage]
+    error: None
+    incomplete_details: OpenaiIncomplete | None
+    instructions: None
+    metadata: dict[str, str]
+    parallel_tool_calls: Literal[False]
+    temperature: None
+    tool_choice: Literal["auto"]
+    tools: Annotated[list[str], Field(max_length=0)]
+    top_p: None
+    store: Literal[False]
+    usage: OpenaiResponsesUsage | None
+    context: NotRequired[Annotated[OpenaiResponsesContext, Field(description="Once the answer has ended.")]]
+
+
+class OpenaiResponseEvent(TypedDict):
+    """The answer as it begins or ends."""
+
+    type: Literal["response.created", "response.in_progress", "response.completed", "response.incomplete"]
+    sequence_number: _SequenceNumber
+    response: OpenaiResponse
+
+
+class OpenaiItemEvent(TypedDict):
+    """A message begins or ends."""
+
+    type: Literal["response.output_item.added", "response.output_item.done"]
+    sequence_number: _SequenceNumber
+    output_index: _OutputIndex
+    item: OpenaiOutputMessage
+
+
+class _InText(TypedDict):
+    sequence_number: _SequenceNumber
+    item_id: str
+    output_index: _OutputIndex
+    content_index: Literal[0]
+
+
+class OpenaiPartEvent(_InText):
+    """The text of a message begins or ends."""
+
+    type: Literal["response.content_part.added", "response.content_part.done"]
+    part: OpenaiOutputText
+
+
+class OpenaiTextDelta(_InText):
+    """A piece of the text."""
+
+    type: Literal["response.output_text.delta"]
+    delta: str
+    logprobs: Annotated[list[str], Field(max_length=0)]
+
+
+class OpenaiTextDone(_InText):
+    """The whole text of a message."""
+
+    type: Literal["response.output_text.done"]
+    text: str
+    logprobs: Annotated[list[str], Field(max_length=0)]
+
+
+class OpenaiAnnotationAdded(_InText):
+    """A place in the text that names a source."""
+
+    type: Literal["response.output_text.annotation.added"]
+    annotation_index: int
+    annotation: OpenaiResponsesCitation
+
+
+class OpenaiErrorEvent(TypedDict):
+    """An error after the answer has begun; it ends the stream. Clients read its keys in one of two places."""
+
+    type: Literal["error"]
+    sequence_number: _SequenceNumber
+    code: str
+    message: str
+    param: str | None
+    error: OpenaiErrorObject
+
+
+type OpenaiResponsesEvent = (
+    OpenaiResponseEvent
+    | OpenaiItemEvent
+    | OpenaiPartEvent
+    | OpenaiTextDelta
+    | OpenaiTextDone
+    | OpenaiAnnotationAdded
+    | OpenaiErrorEvent
+)
+"""A record of a streamed answer."""

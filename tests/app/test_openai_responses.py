@@ -1,0 +1,309 @@
+"""OpenAI's Responses, as its own Python package reads them, against the running app."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import openai as sdk
+import pytest
+from openai.types.responses import Response, ResponseStreamEvent
+from pydantic import TypeAdapter
+
+from tests.app.guarded import BAD, guarded
+from tests.app.openai_sdk import FOLLOWUPS, MODEL, PIXEL, TEAM, client_of, extra
+from tests.app.test_answers import QUESTION
+from tests.local.running_host import RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+"""One loop with the stand-in that the tests script."""
+
+EVENT: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
+BEGIN = ["response.created", "response.in_progress"]
+MESSAGE_BEGIN = ["response.output_item.added", "response.content_part.added"]
+MESSAGE_END = ["response.output_text.done", "response.content_part.done", "response.output_item.done"]
+CITED = "response.output_text.annotation.added"
+DELTA = "response.output_text.delta"
+
+
+async def raw_events(host: RunningHost, **asked: Any) -> list[dict[str, Any]]:
+    """The events of a stream as they came, each of the package's type for it, in their order and with their names."""
+    async with httpx2.AsyncClient(timeout=60) as http:
+        response = await http.post(f"{host.url}/v1/responses", json={"model": MODEL, "stream": True, **asked})
+    assert response.headers["content-type"] == "text/event-stream", response.text
+    assert "\r" not in response.text
+    *blocks, rest = response.text.split("\n\n")
+    assert rest == ""
+    events: list[dict[str, Any]] = []
+    for block in blocks:
+        if block.startswith(":"):
+            continue  # a keep-alive
+        named, line = block.split("\n")
+        event = json.loads(line.removeprefix("data: "))
+        assert named == f"event: {event['type']}"
+        EVENT.validate_python(event, strict=True)
+        events.append(event)
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    return events
+
+
+def types_of(events: list[Any]) -> list[str]:
+    return [event["type"] if isinstance(event, dict) else event.type for event in events]
+
+
+async def streamed(client: sdk.AsyncOpenAI, question: str = QUESTION) -> tuple[list[Any], sdk.APIError | None]:
+    """The events of a stream as the package gives them, and the error that ended it."""
+    events: list[Any] = []
+    try:
+        async for event in await client.responses.create(model=MODEL, input=question, stream=True):
+            events.append(event)  # noqa: PERF401 (an exception may end it)
+    except sdk.APIError as error:
+        return events, error
+    return events, None
+
+
+async def test_an_answer_has_its_sources_at_their_places_and_the_followups(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn
+) -> None:
+    openai.reply("80 % ", "[plan.pdf#page=3].\n<<What is paid for glasses?>>")
+    answer = await client.responses.create(model=MODEL, input=QUESTION, extra_body=FOLLOWUPS)
+    Response.model_validate(answer.model_dump(mode="json"))
+    assert (answer.status, answer.output_text, answer.model) == ("completed", "80 % [plan.pdf#page=3].", MODEL)
+    [message] = answer.output
+    assert message.type == "message"
+    [content] = message.content
+    assert content.type == "output_text"
+    [cited] = content.annotations
+    assert cited.type == "url_citation"
+    assert content.text[cited.start_index : cited.end_index] == f"[{cited.title}]" == "[plan.pdf#page=3]"
+    assert cited.url.endswith("/api/content/plan.pdf#page=3")
+    context = extra(answer, "context")
+    assert context["followup_questions"] == ["What is paid for glasses?"]
+    assert cited.title in {one["title"] for one in context["citations"]}
+    assert (answer.usage and answer.usage.total_tokens, extra(answer, "store")) == (12, False)
+
+
+async def test_a_stream_is_the_events_of_openais_reference(app: RunningHost, openai: OpenAIStandIn) -> None:
+    openai.reply("80 % [plan", ".pdf#page=3].", "\n<<And glasses?>>")
+    events = await raw_events(app, input=QUESTION, **FOLLOWUPS)
+    types = types_of(events)
+    deltas = types.count(DELTA)
+    assert types == [*BEGIN, *MESSAGE_BEGIN, *[DELTA] * deltas, CITED, *MESSAGE_END, "response.completed"]
+    assert deltas >= 2
+    ended = events[-1]["response"]
+    [item] = ended["output"]
+    assert "".join(event["delta"] for event in events if event["type"] == DELTA) == "80 % [plan.pdf#page=3]."
+    assert ended["context"]["followup_questions"] == ["And glasses?"]
+    assert {event["response"]["id"] for event in events if "response" in event} == {ended["id"]}
+    assert {event["item_id"] for event in events if "item_id" in event} == {item["id"]}
+
+
+async def test_ids_are_new_each_time(documents: sdk.AsyncOpenAI) -> None:
+    answers = [await documents.responses.create(model=MODEL, input=QUESTION) for _ in range(2)]
+    assert len({answer.id for answer in answers}) == 2
+    assert len({extra(answer.output[0], "id") for answer in answers}) == 2
+
+
+async def test_the_stream_helper_adds_it_up_to_what_a_whole_answer_is(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn
+) -> None:
+    for _ in range(2):
+        openai.reply("80 % ", "[plan.pdf#page=3].")
+    whole = await client.responses.create(model=MODEL, input=QUESTION)
+    async with client.responses.stream(model=MODEL, input=QUESTION) as stream:
+        snapshots = [event.snapshot async for event in stream if event.type == DELTA]
+        added_up = await stream.get_final_response()
+    assert snapshots == ["80 % ", "80 % [plan.pdf#page=3]."]
+    assert (added_up.output_text, added_up.status) == (whole.output_text, whole.status)
+    assert extra(added_up, "context") == extra(whole, "context")
+
+
+async def test_the_client_without_asyncio_reads_an_answer_and_a_stream(built_in: RunningHost) -> None:
+    def ask() -> tuple[Response, list[Any]]:
+        with sdk.OpenAI(base_url=f"{built_in.url}/v1", api_key="any", max_retries=0, timeout=60) as client:
+            whole = client.responses.create(model=MODEL, input=QUESTION)
+            return whole, list(client.responses.create(model=MODEL, input=QUESTION, stream=True))
+
+    whole, events = await asyncio.to_thread(ask)
+    assert "".join(event.delta for event in events if event.type == DELTA) == whole.output_text
+
+
+async def test_a_conversation_is_the_output_sent_back_with_instructions_and_items_that_are_skipped(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn
+) -> None:
+    openai.reply("80 % [plan.pdf#page=3].")
+    first = await client.responses.create(model=MODEL, input=QUESTION)
+    openai.call_tool("search_sources", {"search_query": "implants"})
+    openai.reply("After two years.")
+    skipped: list[Any] = [
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "1", "output": "hidden"},
+    ]
+    asked: list[Any] = [
+        {"role": "user", "content": QUESTION},
+        *(item.to_dict() for item in first.output),
+        *skipped,
+        {"role": "developer", "content": "Say it in verse."},
+        {
+            "role": "user",
+            "content": [{"type": "input_text", "text": "And"}, {"type": "input_text", "text": "implants?"}],
+        },
+    ]
+    answer = await client.responses.create(
+        model=MODEL, input=asked, instructions="Be brief.", temperature=0.3, tools=[], max_output_tokens=9, store=True
+    )
+    assert answer.output_text == "After two years."
+    sent = openai.chats[-1].body
+    said = json.dumps(sent["messages"])
+    words = ("Be brief.", QUESTION, "80 % [plan.pdf#page=3].", "Say it in verse.", "And\\n\\nimplants?")
+    assert sorted(words, key=said.index) == [*words]
+    assert "hidden" not in said
+    assert sent["temperature"] == 0.3
+
+
+def pictured(data: str) -> list[Any]:
+    image = {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{data}"}
+    return [{"role": "user", "content": [{"type": "input_text", "text": "What is this?"}, image]}]
+
+
+@pytest.mark.parametrize("more", [{}, {"instructions": "Be brief."}])
+async def test_an_image_goes_with_its_message_to_a_model_that_sees(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn, more: dict[str, Any]
+) -> None:
+    openai.call_tool("search_sources", {"search_query": "dots"})
+    openai.reply("A dot.")
+    earlier: list[Any] = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello."}]
+    await client.responses.create(model=MODEL, input=[*earlier, *pictured(PIXEL)], **more)
+    messages: Any = openai.chats[-1].body["messages"]
+    asked = messages[-1]
+    assert asked["role"] == "user"
+    assert PIXEL in json.dumps(asked)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_services_fault_before_the_answer_keeps_its_status(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn, *, stream: bool
+) -> None:
+    openai.fail(429, headers={"Retry-After": "47"})
+    with pytest.raises(sdk.RateLimitError) as limited:
+        await client.responses.create(model=MODEL, input=QUESTION, stream=stream)
+    assert limited.value.response.headers["retry-after"] == "47"
+    openai.fail(400, code="content_filter")
+    with pytest.raises(sdk.BadRequestError) as refused:
+        await client.responses.create(model=MODEL, input=QUESTION, stream=stream)
+    assert (refused.value.code, refused.value.param) == ("content_filter", "prompt")
+
+
+async def test_a_fault_amid_the_stream_is_raised_after_the_text(
+    app: RunningHost, client: sdk.AsyncOpenAI, openai: OpenAIStandIn
+) -> None:
+    half = b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n'
+    openai.reply_raw(half, cut=True)
+    events, error = await streamed(client)
+    assert types_of(events) == [*BEGIN, *MESSAGE_BEGIN, DELTA]
+    assert error
+    assert (error.code, error.type) == ("unavailable", "server_error")
+    assert "(invocation " in error.message
+    openai.reply_raw(half, cut=True)
+    with pytest.raises(sdk.APIError, match=r"\(invocation "):
+        async with client.responses.stream(model=MODEL, input=QUESTION) as stream:
+            await stream.get_final_response()
+    openai.reply_raw(half, cut=True)
+    last = (await raw_events(app, input=QUESTION))[-1]
+    assert {key: last[key] for key in ("code", "message", "param")}.items() <= last["error"].items()
+
+
+@pytest.mark.parametrize(("ended", "reason"), [("content_filter", "content_filter"), ("length", "max_output_tokens")])
+async def test_a_text_that_was_cut_short_is_incomplete_and_says_why(
+    app: RunningHost, client: sdk.AsyncOpenAI, openai: OpenAIStandIn, ended: str, reason: str
+) -> None:
+    for _ in range(3):
+        openai.reply("Half", finish_reason=ended)
+    whole = await client.responses.create(model=MODEL, input=QUESTION)
+    async with client.responses.stream(model=MODEL, input=QUESTION) as stream:
+        [last] = [event async for event in stream if event.type == "response.incomplete"]
+    for answer in (whole, last.response):
+        assert (answer.status, answer.output_text) == ("incomplete", "Half")
+        assert answer.incomplete_details
+        assert answer.incomplete_details.reason == reason
+        assert answer.output[0].type == "message"
+        assert answer.output[0].status == "incomplete"
+    assert types_of(await raw_events(app, input=QUESTION))[-4:] == [*MESSAGE_END, "response.incomplete"]
+
+
+async def test_each_agent_of_a_team_has_a_message(team: RunningHost, openai: OpenAIStandIn) -> None:
+    for _ in range(3):
+        with openai.to("You are Alpha"):
+            openai.reply("Yes. [plan.pdf#page=3]")
+        with openai.to("You are Beta"):
+            openai.reply("No.")
+    async with client_of(team) as client:
+        whole = await client.responses.create(model=TEAM, input=QUESTION)
+        async with client.responses.stream(model=TEAM, input=QUESTION) as stream:
+            added_up = await stream.get_final_response()
+    assert whole.output_text == "**Alpha**\n\nYes. [plan.pdf#page=3]\n\n**Beta**\n\nNo."
+    assert sorted(added_up.output_text.split("\n\n")) == sorted(whole.output_text.split("\n\n"))
+    for answer in (whole, added_up):
+        assert len({extra(item, "id") for item in answer.output}) == 2
+        assert answer.usage
+        assert answer.usage.total_tokens == 24
+    events = await raw_events(team, model=TEAM, input=QUESTION)
+    assert [event["output_index"] for event in events if event["type"] == "response.output_item.done"] == [0, 1]
+
+
+async def test_who_leaves_a_stream_ends_the_models_work(client: sdk.AsyncOpenAI, openai: OpenAIStandIn) -> None:
+    before = len(openai.requests)
+    openai.reply("Half", asyncio.Event())
+    stream = await client.responses.create(model=MODEL, input=QUESTION, stream=True)
+    async for event in stream:
+        if event.type == DELTA:
+            break
+    await stream.close()
+    asked = await openai.request_number(before + 1)
+    async with asyncio.timeout(60):
+        await asked.disconnected.wait()
+
+
+@pytest.mark.parametrize("model", [MODEL, TEAM])
+async def test_a_task_of_the_front_end_is_answered_without_sources(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn, model: str
+) -> None:
+    before = len(openai.chats)
+    openai.reply("Dental Care")
+    answer = await client.responses.create(model=model, input="### Task:\nGenerate a concise, 3-5 word title.")
+    assert answer.output_text == "Dental Care"
+    assert extra(answer, "context")["citations"] == []
+    [asked] = openai.chats[before:]
+    assert "Sources:" not in json.dumps(asked.body["messages"])
+
+
+async def test_the_thoughts_are_shown_only_to_a_client_that_sends_a_context(documents: sdk.AsyncOpenAI) -> None:
+    plain = await documents.responses.create(model=MODEL, input=QUESTION)
+    own = await documents.responses.create(model=MODEL, input=QUESTION, extra_body={"context": {"top": 1}})
+    assert "thoughts" not in extra(plain, "context")
+    assert extra(own, "context")["thoughts"]
+    assert len(extra(own, "context")["citations"]) == 1
+
+
+async def test_what_the_guard_stops_is_no_part_of_the_text(data_dir: Path, openai: OpenAIStandIn) -> None:
+    async with guarded(data_dir, openai, RAI_MODE="enforce") as under_guard, client_of(under_guard.host) as client:
+        with pytest.raises(sdk.BadRequestError) as refused:
+            await client.responses.create(model=MODEL, input=f"A {BAD}?")
+        assert refused.value.code == "content_filter"
+        cut: list[Any] = []
+        for _ in range(2):
+            openai.reply("It is fine. " * 50, f"And a {BAD}. ", "More.")
+        cut.append(await client.responses.create(model=MODEL, input="Hello?"))
+        events, error = await streamed(client, "Hello?")
+        assert error is None
+        assert types_of(events)[-4:] == [*MESSAGE_END, "response.incomplete"]
+        cut.append(events[-1].response)
+        for answer in cut:
+            assert (answer.status, answer.incomplete_details.reason) == ("incomplete", "content_filter")
+            assert answer.output_text.startswith("It is fine.")
+            assert BAD not in answer.output_text
+        openai.reply("It is fine.")
+        assert (await client.responses.create(model=MODEL, input="Hello?")).output_text == "It is fine."

@@ -1,0 +1,57 @@
+// Asks the app for a response as an app does with OpenAI's package or AI SDK's provider for it, and prints what the
+// client gave back as one JSON document. Arguments: the client (a name of `clients` below) and the base URL. What to ask
+// comes as JSON through the standard input; with `leaveAfterText`, the client leaves once it has some text.
+import { text } from "node:stream/consumers";
+import { createOpenAI } from "@ai-sdk/openai";
+import { streamText } from "ai";
+import OpenAI from "openai";
+
+const [client, baseURL] = process.argv.slice(2);
+const { leaveAfterText, ...asked } = JSON.parse(await text(process.stdin));
+const openai = new OpenAI({ baseURL, apiKey: "any", maxRetries: 0 });
+
+const clients = {
+  whole: async () => ({ response: await openai.responses.create(asked) }),
+
+  async raw(seen) {
+    for await (const event of await openai.responses.create({ ...asked, stream: true })) {
+      seen.push(event);
+      if (leaveAfterText && event.type === "response.output_text.delta") break;
+    }
+  },
+
+  async helper(seen) {
+    const stream = openai.responses.stream(asked);
+    for await (const event of stream) seen.push(event);
+    return { response: await stream.finalResponse() };
+  },
+
+  async aiSdk(seen) {
+    const leaving = new AbortController();
+    const result = streamText({
+      model: createOpenAI({ baseURL, apiKey: "any" })(asked.model),
+      messages: asked.input,
+      providerOptions: asked.providerOptions,
+      maxRetries: 0,
+      abortSignal: leaving.signal,
+      onError: () => {},
+    });
+    for await (const part of result.fullStream) {
+      seen.push(part);
+      if (leaveAfterText && part.type === "text-delta") leaving.abort();
+    }
+    if (seen.some((part) => part.type === "error" || part.type === "abort")) return {};
+    const { messages } = await result.response;
+    return { text: await result.text, finishReason: await result.finishReason, messages };
+  },
+};
+
+const shown = ({ message, status, code, param }) => ({ message, status, code, param });
+const seen = [];
+let outcome;
+try {
+  outcome = await clients[client](seen);
+} catch (error) {
+  outcome = { thrown: shown(error) };
+}
+console.log(JSON.stringify({ seen, ...outcome }, (_, value) => (value instanceof Error ? shown(value) : value)));
