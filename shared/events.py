@@ -96,6 +96,8 @@ class Retrieved:
     """The search query if a model wrote it: the guard checks it like other text of a model."""
     images: tuple[SourceImage, ...] = ()
     """Images of the sources that the model was given."""
+    prompt_version: str = ""
+    """The version of the system prompt, see `core.prompts.version_of`; empty: not told."""
 
 
 @dataclass(frozen=True, slots=True)

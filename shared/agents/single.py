@@ -20,6 +20,7 @@ from shared.chat_types import ChatRequest, RequestContext, ToolCall
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
+from shared.core.prompts import version_of
 from shared.events import ChatEvent, CompletionStarted, DataPoint, FilterAnnotation, Retrieved, Thought
 
 type _Put = Callable[[ModelEvent | Retrieved], Awaitable[None]]
@@ -61,6 +62,9 @@ class _Turn:
         self._model = parts.model
         self._watch = parts.watch
         self._searches = Searches(request, context, parts.retriever)
+        attached = any(message.files or message.images for message in self._conversation)
+        self._instructions = single_instructions(agent, request, attached=attached)
+        self._prompt_version = version_of(self._instructions)
         self._started: CompletionStarted | None = None
         self._searches_told: int | None = None
         """Number of searches that the last `Retrieved` told of; None before the first."""
@@ -93,10 +97,9 @@ class _Turn:
             ),
             hear=partial(self._hear, put),
         )
-        attached = any(message.files or message.images for message in self._conversation)
         agent = af.Agent(
             client,
-            single_instructions(self._agent, self._request, attached=attached),
+            self._instructions,
             name=self._agent.name,
             tools=[search_tool(self._searches)] if self._agent.tools else None,
         )
@@ -146,8 +149,9 @@ class _Turn:
             thoughts=(
                 Thought("Original user query", self._request.question),
                 *attached_thoughts(self._request),
-                Thought("Agent", self._agent.name),
+                Thought("Agent", self._agent.name, {"version": self._prompt_version}),
                 *self._searches.thoughts,
             ),
             generated_query="\n".join(self._searches.queries) or None,
+            prompt_version=self._prompt_version,
         )

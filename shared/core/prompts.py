@@ -1,5 +1,6 @@
 """The prompts. Text that stays the same comes first, so that a service's prompt cache can serve it."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -85,6 +86,11 @@ def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Me
     spoken = [message for message in history if message.role in (Role.USER, Role.ASSISTANT) and message.content]
     words = [replace(message, files=(), images=()) for message in (*spoken, request.messages[-1])]
     return (Message(Role.SYSTEM, REWRITE_INSTRUCTIONS), *words)
+
+
+def version_of(instructions: str) -> str:
+    """Return the version of a system prompt: the first eight digits of its SHA-256, so that no change goes unseen."""
+    return hashlib.sha256(instructions.encode(errors="surrogatepass")).hexdigest()[:8]
 
 
 def answer_instructions(request: ChatRequest, rules: str, *, attached: bool) -> str:

@@ -8,7 +8,7 @@ from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
-from shared.core.prompts import answer_prompt, task_prompt
+from shared.core.prompts import answer_prompt, task_prompt, version_of
 from shared.core.searching import rewrite_query, search_query, search_thoughts
 from shared.core.source_images import SourceImages
 from shared.events import ChatEvent, DataPoint, Retrieved, Thought
@@ -59,6 +59,7 @@ async def run_turn(
         ),
         generated_query=query if query != request.question else None,
         images=shown.images,
+        prompt_version=version_of(prompt[0].content),
     )
     call = ModelRequest(
         messages=prompt,
@@ -93,7 +94,8 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
         SwitchboardError: the model failed.
     """
     prompt = task_prompt(request, fit_history(request.messages[:-1]))
-    yield Retrieved((), (Thought("Original user query", request.question), _prompt_thought(prompt, ())))
+    thoughts = (Thought("Original user query", request.question), _prompt_thought(prompt, ()))
+    yield Retrieved((), thoughts, prompt_version=version_of(prompt[0].content))
     overrides = request.overrides
     call = ModelRequest(prompt, request.question, temperature=overrides.temperature, seed=overrides.seed)
     answering = Answering(want_followups=False)
@@ -106,9 +108,12 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
 
 
 def _prompt_thought(prompt: Sequence[Message], data_points: tuple[DataPoint, ...]) -> Thought:
-    """Make the thought that shows the prompt, with the name and the size of each image in place of its bytes."""
+    """Make the thought that shows the prompt, with the name and the size of each image in place of its bytes.
+
+    Its version is that of the system message, which comes first.
+    """
     shown: list[Json] = [
         {"role": message.role.value, "content": "\n".join([*map(str, message.images), message.text])}
         for message in prompt
     ]
-    return Thought("Prompt", shown, quotes=data_points)
+    return Thought("Prompt", shown, {"version": version_of(prompt[0].content)}, quotes=data_points)

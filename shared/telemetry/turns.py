@@ -122,8 +122,7 @@ class _TurnRecorder:
                 if self._content:
                     self._text.append(event.text)
             case Retrieved():
-                self._span.set_attribute(names.SOURCES, len(event.data_points))
-                self._record_degraded(event.thoughts)
+                self._record_sources(event)
             case CompletionStarted():
                 self._record_start(event)
             case ThoughtsAdded():
@@ -149,6 +148,12 @@ class _TurnRecorder:
         self._span.set_attribute(names.RESPONSE_ID, event.id)
         if not self._is_team:
             self._span.set_attribute(names.RESPONSE_MODEL, event.model)
+
+    def _record_sources(self, event: Retrieved) -> None:
+        self._span.set_attribute(names.SOURCES, len(event.data_points))
+        if event.prompt_version:
+            self._span.set_attribute(names.PROMPT_VERSION, event.prompt_version)
+        self._record_degraded(event.thoughts)
 
     def _record_first(self) -> None:
         self._awaits_first = False

@@ -129,9 +129,14 @@ async def test_the_conversation_reaches_the_agent_unless_a_single_turn_is_asked_
 
 
 async def test_a_prompt_template_replaces_or_extends_the_agents_instructions(office: Office) -> None:
+    versions = set[str]()
     for template in ("Talk like a pirate.", ">>>Be formal."):
         office.service.reply("Aye.")
-        await events_of(office, asked(prompt_template=template))
+        first, *_ = await events_of(office, asked(prompt_template=template))
+        assert isinstance(first, Retrieved)
+        assert first.thoughts[1].props == {"version": first.prompt_version}
+        versions.add(first.prompt_version)
+    assert len(versions) == 2
     replaced, extended = (str(chat.body["messages"]) for chat in office.service.chats)
     assert "Be Ada." not in replaced
     assert "Be Ada." in extended

@@ -90,6 +90,7 @@ async def test_an_answer_is_a_span_below_the_callers_with_its_search_and_its_mod
         "switchboard.invocation_id": trace.root.attributes["switchboard.invocation_id"],
         "switchboard.protocol": "ai-chat",
         "switchboard.sources": len(json.loads(answer)["context"]["data_points"]["text"]),
+        "switchboard.prompt_version": json.loads(answer)["context"]["thoughts"][-1]["props"]["version"],
         "switchboard.outcome": "stop",
     }
     search, call = trace.children(trace.root)

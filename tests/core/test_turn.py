@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,22 @@ async def test_the_prompt_has_the_rules_first_and_the_sources_with_the_question(
     assert "square brackets" in system["content"]
     assert user["content"].startswith(QUESTION)
     assert "\nplan.pdf#page=3: The Standard plan pays 80 %" in user["content"]
+
+
+async def test_the_version_of_the_prompt_changes_with_its_instructions_and_with_nothing_else(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    requests = (asked(), asked("Who pays for glasses?"), asked(prompt_template=">>>Be formal."), asked(language="de"))
+    versions: list[str] = []
+    for request in requests:
+        first, *_ = await events_of(service, retriever, request)
+        assert isinstance(first, Retrieved)
+        assert first.thoughts[-1].props == {"version": first.prompt_version}
+        instructions = prompt_of(service)[0]["content"]
+        assert first.prompt_version == sha256(instructions.encode()).hexdigest()[:8]
+        versions.append(first.prompt_version)
+    assert versions[0] == versions[1]
+    assert len({*versions}) == 3
 
 
 async def test_a_first_question_is_searched_for_as_it_is(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
