@@ -22,11 +22,14 @@ from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol, Record
 
+_FOR_PAGES = ("link", "retry-after")
+"""Headers that pages of other origins need and browsers keep from them unless they are named (Fetch Standard, CORS)."""
+
 type Handler = Callable[[Request], Awaitable[Response]]
 
 
 def answering(handler: Handler) -> Handler:
-    """Decorate a handler: every exception becomes an error response, and limits are added to each response.
+    """Decorate a handler: every exception becomes an error response, and headers that all need are added to each.
 
     Without it, the worker sends a 500 without a body.
     """
@@ -34,7 +37,10 @@ def answering(handler: Handler) -> Handler:
     @wraps(handler)
     async def answer(request: Request) -> Response:
         request.state.arrived = asyncio.get_running_loop().time()
-        return show_limits(request, await attempt(request))
+        response = show_limits(request, await attempt(request))
+        if named := [name for name in _FOR_PAGES if name in response.headers]:
+            response.headers["access-control-expose-headers"] = ", ".join(named)
+        return response
 
     async def attempt(request: Request) -> Response:
         try:

@@ -124,3 +124,27 @@ async def test_a_page_of_another_origin_opens_and_reads_what_is_cited(browser: B
             await page.get_by_role("link", name="the source").click()
         await shows_the_document(await opening.value, link)
         await context.close()
+
+
+HEADERS_OF = """async url => {
+    const {status, headers} = await fetch(url)
+    return [status, headers.get("link"), headers.get("retry-after")]
+}"""
+
+
+async def test_a_page_of_another_origin_reads_where_a_list_goes_on_and_how_long_to_wait(
+    browser: Browser, data_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    limited = {"LIMIT_CALLER_REQUESTS_PER_MINUTE": "3"}
+    async with Chat() as chat, hosted(data_dir, limited | {"CORS": chat.origin}) as host:
+        for title in ("One", "Two"):
+            sent = {"mode": "standard", "title": title}
+            async with http.post(f"{host.url}/chat-history", json=sent) as response:
+                assert response.status == 201
+        page = await browser.new_page()
+        await page.goto(chat.origin)
+        status, link, _ = await page.evaluate(HEADERS_OF, f"{host.url}/chat-history?limit=1")
+        assert (status, link[:9], link[-10:]) == (200, "<?limit=1", 'rel="next"')
+        status, _, wait = await page.evaluate(HEADERS_OF, f"{host.url}/chat-history?limit=1")
+        assert (status, wait.isdecimal()) == (429, True)
+        await page.close()
