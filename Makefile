@@ -6,7 +6,7 @@ QUESTION := Does the Standard plan cover eye exams?
 UNIT := -m unit -n 2 --dist loadfile --ignore tests/app -p no:schemathesis
 export PORT CORS
 
-.PHONY: help run index sync api-key test unit coverage live bench soak check format requirements docs goldens proto setup
+.PHONY: help run index sync api-key test unit coverage live bench eval soak check format requirements docs goldens proto setup
 
 help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,11 @@ live: setup ## run the contract tests against the real services that the setting
 
 bench: setup ## run the benchmarks, or one: make bench BENCH=team
 	@$(PYTHON) -m bench $(BENCH)
+
+eval: setup ## measure answers: make eval SAMPLES=1; QUESTIONS=file.jsonl [DOCS=folder] [BASE=url]; COMPARE="a.json b.json"
+	@$(PYTHON) -m evaluation $(if $(QUESTIONS),--questions "$(QUESTIONS)") $(if $(SAMPLES),--samples) \
+	  $(if $(COMPARE),--compare $(COMPARE)) $(if $(filter file,$(origin DOCS)),,--docs "$(DOCS)") \
+	  $(if $(BASE),--base "$(BASE)") $(if $(OUT),--out "$(OUT)") $(ARGS)
 
 soak: setup ## run the app under load with kills and faults, and report what does not hold: make soak MINUTES=3
 	@$(PYTHON) -m tests.soak $(MINUTES)

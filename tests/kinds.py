@@ -16,7 +16,7 @@ UNIT = "unit"
 """The mark that `mark_unit_tests` puts on them."""
 STARTERS = frozenset({"subprocess", "Popen", "create_subprocess_exec", "create_subprocess_shell"})
 """The names with which code starts a process."""
-FOLLOWED = ("tests", "bench", "tools")
+FOLLOWED = ("tests", "bench", "tools", "evaluation")
 """The packages whose code is searched for them; what the product starts is found by `forbid_processes`."""
 
 _running_unit_test = False

@@ -28,7 +28,7 @@ def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_that_are_named_exist(page: Path) -> None:
-    named = re.findall(r"`((?:shared|local|tests|tools|infra|samples|docs|bench)/[\w./-]+)`", _prose(page))
+    named = re.findall(r"`((?:shared|local|tests|tools|infra|samples|docs|bench|evaluation)/[\w./-]+)`", _prose(page))
     missing = [name for name in named if not (ROOT / name).exists()]
     assert not missing, f"{page.relative_to(ROOT)} names what is not there"
 

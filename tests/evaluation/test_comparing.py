@@ -1,0 +1,73 @@
+"""Two reports compared; the interval as SciPy's bootstrap finds it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap
+
+from evaluation import EvaluationError
+from evaluation.comparing import compare, interval
+from evaluation.report import FORMAT, read_rows
+
+
+def report(path: Path, values: dict[str, float], language: str = "en", question: str = "How many?") -> Path:
+    rows = [
+        {"id": name, "question": question, "language": language, "measures": {"hit@1": value}}
+        for name, value in values.items()
+    ]
+    path.write_text(json.dumps({"format": FORMAT, "made": "now", "configuration": {}, "questions": rows}))
+    return path
+
+
+def values(seed: int, share: float, count: int = 200) -> dict[str, float]:
+    drawn = np.random.default_rng(seed).random(count) < share
+    return {str(number): float(one) for number, one in enumerate(drawn.tolist())}
+
+
+@pytest.mark.parametrize("kind", ["hits", "seconds"])
+def test_the_interval_is_that_of_scipy(kind: str) -> None:
+    random = np.random.default_rng(1)
+    drawn = random.normal(0.3, 2, 300) if kind == "seconds" else random.integers(-1, 2, 300).astype(float)
+    theirs = bootstrap((drawn,), np.mean, method="percentile", n_resamples=20_000, rng=random).confidence_interval
+    ours = interval(drawn)
+    width = theirs.high - theirs.low
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.05 * width)
+    assert ours == interval(drawn)
+
+
+def test_a_better_run_is_called_better_and_an_equal_one_nothing(tmp_path: Path) -> None:
+    first, second = report(tmp_path / "a.json", values(1, 0.5)), report(tmp_path / "b.json", values(2, 0.9))
+    (difference,) = compare(first, second).differences
+    assert difference.is_certain
+    assert difference.low > 0
+    (same,) = compare(first, first).differences
+    assert (same.low, same.high, same.is_certain) == (0, 0, False)
+
+
+def test_only_questions_that_both_have_and_that_are_the_same_are_compared(tmp_path: Path) -> None:
+    first = report(tmp_path / "a.json", {"a": 1, "b": 0, "c": 1})
+    second = report(tmp_path / "b.json", {"b": 1, "c": 1, "d": 0})
+    compared = compare(first, second)
+    assert (compared.shared, compared.left_out) == (2, 2)
+    assert compared.differences[0].questions == 2
+    with pytest.raises(EvaluationError, match="no question in common"):
+        compare(first, report(tmp_path / "c.json", {"a": 1}, question="What else?"))
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1}', "<html>", "\xff"])
+def test_what_is_no_report_is_named(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(EvaluationError, match=r"a\.json is no report"):
+        read_rows(path)
+
+
+def test_a_report_of_another_version_and_a_missing_one_are_named(tmp_path: Path) -> None:
+    path = report(tmp_path / "a.json", {"a": 1})
+    path.write_text(path.read_text().replace(f'"format": {FORMAT}', '"format": 99'))
+    with pytest.raises(EvaluationError, match="another version"):
+        read_rows(path)
+    with pytest.raises(EvaluationError, match="cannot be read"):
+        read_rows(tmp_path / "none.json")

@@ -1,0 +1,109 @@
+"""Files of questions: what is read, and what is wrong with the others."""
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from evaluation import EvaluationError
+from evaluation.questions import LONGEST_LINE, Question, check, read
+
+GOOD = '{"id": "a", "question": "How many?", "answers": ["30"], "sources": ["plan.pdf#page=3"], "language": "en"}'
+
+
+def written(folder: Path, content: str | bytes) -> Path:
+    path = folder / "questions.jsonl"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def problems(folder: Path, content: str | bytes) -> str:
+    with pytest.raises(EvaluationError) as wrong:
+        check(written(folder, content))
+    return str(wrong.value)
+
+
+def test_a_question_has_what_its_line_says(tmp_path: Path) -> None:
+    path = written(tmp_path, f'{GOOD}\n\n{{"id": 7, "question": "ダイビング？", "silent": true, "category": "x"}}')
+    assert check(path).count == 2
+    assert [*read(path)] == [
+        Question("a", "How many?", ("30",), ("plan.pdf#page=3",), "en"),
+        Question("7", "ダイビング？", category="x", silent=True),
+    ]
+
+
+def test_a_byte_order_mark_and_line_ends_of_windows_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path, b"\xef\xbb\xbf" + GOOD.encode() + b"\r\n")
+    assert check(path).count == 1
+    assert next(read(path)).id == "a"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"question": "How many?"}', "line 2: it lacks the required field `id`"),
+        ('{"id": "b"}', "line 2: it lacks the required field `question`"),
+        ('{"id": "b", "question": " "}', "line 2: its `id` or `question` is empty"),
+        ('{"id": "b", "question": "x", "answers": "30"}', "line 2: Expected `array`, got `str` - at `$.answers`"),
+        ('{"id": "b", "question": "x", "answers": [""]}', "line 2: one of its `answers` or `sources` is empty"),
+        ('{"id": "b", "question": "x", "silent": true, "answers": ["30"]}', "line 2: it is `silent` and has"),
+        ('{"id": "b", "question": ', "line 2: it is no JSON object"),
+        ("[1]", "line 2: "),
+        (GOOD, "line 2: the id 'a' is that of line 1 already"),
+        (json.dumps({"id": "b" * 201, "question": "x"}), "line 2: its `id` has more than 200 characters"),
+        ("[" * 100_000, "line 2: "),
+    ],
+)
+def test_a_wrong_line_is_named_with_its_number(tmp_path: Path, line: str, said: str) -> None:
+    assert said in problems(tmp_path, f"{GOOD}\n{line}\n")
+
+
+def test_other_encodings_are_named(tmp_path: Path) -> None:
+    assert "is UTF-16; save it as UTF-8" in problems(tmp_path, GOOD.encode("utf-16"))
+    latin = GOOD.replace("How", "Für").encode("latin-1")
+    assert "line 1: it is not UTF-8; save the file as UTF-8" in problems(tmp_path, latin)
+
+
+def test_an_empty_file_and_a_missing_one_are_named(tmp_path: Path) -> None:
+    assert "has no question" in problems(tmp_path, "\n \n")
+    with pytest.raises(EvaluationError, match="cannot be read"):
+        check(tmp_path / "none.jsonl")
+    with pytest.raises(EvaluationError, match="cannot be read"):
+        check(tmp_path)
+
+
+def test_of_many_wrong_lines_the_first_twenty_are_named(tmp_path: Path) -> None:
+    said = problems(tmp_path, "{}\n" * 1_000)
+    assert "line 20: " in said
+    assert "line 21: " not in said
+
+
+def test_a_line_of_ten_megabytes_is_wrong_and_the_next_is_read(tmp_path: Path) -> None:
+    huge = json.dumps({"id": "b", "question": "x" * 10_000_000})
+    said = problems(tmp_path, f"{GOOD}\n{huge}\n{{}}\n")
+    assert f"line 2: it has more than {LONGEST_LINE:,} bytes" in said
+    assert "line 3: it lacks" in said
+
+
+def test_what_is_not_used_or_measured_is_counted(tmp_path: Path) -> None:
+    path = written(tmp_path, f'{GOOD}\n{{"id": "b", "question": "x", "anwsers": ["30"]}}')
+    contents = check(path)
+    assert contents.unused_keys == {"anwsers": 1}
+    assert contents.unmeasured == 1
+    assert contents.sources == {"plan.pdf#page=3": 1}
+
+
+def test_a_hundred_thousand_lines_take_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    with path.open("w") as file:
+        for number in range(100_000):
+            file.write(json.dumps({"id": str(number), "question": "x" * 400, "silent": True}) + "\n")
+    tracemalloc.start()
+    try:
+        assert check(path).count == 100_000
+        assert sum(1 for _ in read(path)) == 100_000
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 30_000_000  # the ids; the file has 43 MB
