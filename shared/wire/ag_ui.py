@@ -39,7 +39,8 @@ _FILTERED = "The content filter of the model's service ended the answer here. Pl
 class _Encoder:
     """Events to events: the sources, the message, the follow-up questions, and how the run ended.
 
-    `CUSTOM` events come before or after a message, not inside it: assistant-ui would begin a new text after each.
+    `CUSTOM` events come before or after a message, not inside it: assistant-ui would begin a new text after each. It adds
+    them to the message before, if the run has one: so in a team's answer they come after the message that they are of.
     """
 
     def __init__(self, request: ChatRequest) -> None:
@@ -111,13 +112,13 @@ class _Encoder:
             yield {"type": "SUBAGENT_STARTED", **agent, "name": said.agent}
         else:
             yield {"type": "STEP_STARTED", "stepName": said.agent}
+        yield {"type": "TEXT_MESSAGE_START", **message, "role": "assistant", "name": said.agent, **agent}
+        yield _content(message, said.text) | agent
+        yield {"type": "TEXT_MESSAGE_END", **message, **agent}
         if said.data_points:
             yield self._sources(message, said.data_points) | agent
         for record in self._told(message, said.thoughts):
             yield record | agent
-        yield {"type": "TEXT_MESSAGE_START", **message, "role": "assistant", "name": said.agent, **agent}
-        yield _content(message, said.text) | agent
-        yield {"type": "TEXT_MESSAGE_END", **message, **agent}
         if not agent:
             yield {"type": "STEP_FINISHED", "stepName": said.agent}
         elif said.error:

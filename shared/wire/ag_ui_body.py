@@ -49,7 +49,7 @@ class Asked:
     knows_1_0: bool = True
     """Whether the client knows the events and keys of AG-UI 1.0. Earlier ones end a run at an unknown event."""
     shows_thoughts: bool = False
-    """Whether the request has overrides. Thoughts hold whole prompts, and other clients do not show them."""
+    """Whether the request has our own `overrides`. Thoughts hold whole prompts, and other clients do not show them."""
 
     @classmethod
     def of(cls, request: ChatRequest) -> "Asked":
@@ -118,7 +118,7 @@ class AgUiKeys(BodyModel):
         description="With it, agents of a team are subagents, and the run ends with its tokens.",
     )
     forwarded_props: ContextBody | None = Field(
-        default=None, alias="forwardedProps", description="Overrides, here or in `overrides`."
+        default=None, alias="forwardedProps", description="Overrides, in `overrides` or here."
     )
     context: Annotated[list[Any], FailFast()] | None = Field(
         default=None, max_length=MOST_CONTEXT, description="What the page tells of itself; ignored."
@@ -145,7 +145,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         run_id=keys.run_id or f"run-{uuid4().hex}",
         message_id=f"msg-{uuid4().hex}",
         knows_1_0=bool(keys.protocol_version),
-        shows_thoughts=bool(keys.forwarded_props and keys.forwarded_props.model_fields_set),
+        shows_thoughts=bool(keys.forwarded_props and keys.forwarded_props.overrides),
     )
     return replace(request, for_encoder=asked)
 

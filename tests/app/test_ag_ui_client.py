@@ -205,11 +205,11 @@ async def test_files_go_to_the_model(app: RunningHost, openai: OpenAIStandIn, ve
 
 
 async def test_only_a_client_that_sends_overrides_sees_the_thoughts(built_in: RunningHost) -> None:
-    plain = await one(NEWEST, agent(built_in), forwardedProps={"theme": "dark"})
-    own = await one(NEWEST, agent(built_in), forwardedProps={"top": 1})
+    plain = await one(NEWEST, agent(built_in), forwardedProps={"theme": "dark", "top": 1})
+    own = await one(NEWEST, agent(built_in), forwardedProps={"overrides": {"top": 1}})
     assert not plain.custom("thoughts")
     assert own.custom("thoughts")
-    assert len(own.ended["result"]["sources"]) == 1
+    assert len(plain.ended["result"]["sources"]) == len(own.ended["result"]["sources"]) == 1
 
 
 async def test_what_a_page_offers_and_tells_of_itself_is_left_alone(app: RunningHost, openai: OpenAIStandIn) -> None:

@@ -61,14 +61,8 @@ def test_clients_before_1_0_get_steps_and_no_key_that_came_later(scenario: str) 
 
 
 def test_a_team_in_steps_is_one_agent_after_the_other() -> None:
-    each = [
-        "STEP_STARTED",
-        "sources",
-        "TEXT_MESSAGE_START",
-        "TEXT_MESSAGE_CONTENT",
-        "TEXT_MESSAGE_END",
-        "STEP_FINISHED",
-    ]
+    message = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "sources"]
+    each = ["STEP_STARTED", *message, "STEP_FINISHED"]
     found = events("team", knows_1_0=False)
     assert kinds(found) == ["RUN_STARTED", *each, *each, "RUN_FINISHED"]
     assert [event.step_name for event in found if event.type == "STEP_STARTED"] == ["Critic", "Researcher"]
