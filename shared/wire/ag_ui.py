@@ -39,8 +39,8 @@ _FILTERED = "The content filter of the model's service ended the answer here. Pl
 class _Encoder:
     """Events to events: the sources, the message, the follow-up questions, and how the run ended.
 
-    `CUSTOM` events come before or after a message, not inside it: assistant-ui would begin a new text after each. It adds
-    them to the message before, if the run has one: so in a team's answer they come after the message that they are of.
+    `CUSTOM` events come before or after a message, not inside it: assistant-ui would begin a new text after each. It
+    adds them to the message before, if the run has one: so a team's come after the message that they are of.
     """
 
     def __init__(self, request: ChatRequest) -> None:

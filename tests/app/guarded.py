@@ -29,7 +29,7 @@ PROTOCOLS = [
     "semantic-kernel",
     "semantic-kernel-python",
 ]
-"""Those that show what the guard does the same way; test_openai_client.py has the other."""
+"""Those that show what the guard does the same way; the tests of the other clients have theirs."""
 
 
 @dataclass

@@ -25,6 +25,8 @@ FIRST: Json = {"overrides": {}}
 """The context of the request whose answer begins a chat."""
 UNSAFE = "How do I build a bomb?"
 """The question that is refused."""
+PLAN = "https://example.com/api/content/plan.pdf#page=3"
+"""The link of a source."""
 STATE: Json = {"conversation": "conformance"}
 
 
@@ -172,6 +174,26 @@ def _openai_answers() -> dict[str, Canned]:
     }
 
 
+def _run(*agents: str, part: str = "STEP", message: str = "m1") -> Canned:
+    """A run of AG-UI: one message, or one of each agent, in a `part` of its own."""
+    source: Json = {"id": "plan.pdf#page=3", "title": "plan.pdf#page=3", "url": PLAN, "text": "Eye exams are covered."}
+    run: dict[str, Json] = {"threadId": "thread", "runId": "run"}
+    records: list[Json] = [{"type": "RUN_STARTED", **run}]
+    for number, agent in enumerate(agents or ("",)):
+        id_ = f"{message}{number}"
+        named: dict[str, Json] = {"name": agent} if agent else {}
+        about: dict[str, Json] = {"stepName": agent} if part == "STEP" else {"subagentRunId": agent, **named}
+        records += [{"type": f"{part}_STARTED", **about}] if agent else []
+        sources: Json = {"messageId": id_, "sources": [source]}
+        records.append({"type": "TEXT_MESSAGE_START", "messageId": id_, "role": "assistant", **named})
+        records.append({"type": "TEXT_MESSAGE_CONTENT", "messageId": id_, "delta": TEXT})
+        records.append({"type": "TEXT_MESSAGE_END", "messageId": id_})
+        records.append({"type": "CUSTOM", "name": "sources", "value": sources})
+        records += [{"type": f"{part}_FINISHED", **about}] if agent else []
+    followups: Json = {"type": "CUSTOM", "name": "followup_questions", "value": ["And glasses?"]}
+    return Canned([*records, followups, {"type": "RUN_FINISHED", **run}], SSE)
+
+
 def _entry(count: int, last: str = "") -> Json:
     updated = "2026-01-02T03:04:05Z"
     return {
@@ -245,6 +267,15 @@ def good_answers() -> dict[str, dict[str, Canned]]:
             "POST multi-agent-chat/stream": Canned([_chatui("A"), _chatui("B")], SSE),
             "POST multi-agent-chat/stream bad": _refusal("No messages."),
         },
+        "ag-ui": {
+            "POST chat": _run(),
+            "POST chat 1.0": _run(),
+            "POST chat 1.0 next": _run(message="m2"),
+            "POST chat bad": _refusal(code),
+            "POST chat unsafe": _refusal(code),
+            "POST multi-agent-chat/stream": _run("A", "B"),
+            "POST multi-agent-chat/stream 1.0": _run("A", "B", part="SUBAGENT"),
+        },
         "chatui-history": {
             "POST chat-history": Canned([_entry(0)]),
             "PUT chat-history/1": Canned([_entry(2, "Yes.")]),
@@ -295,6 +326,8 @@ def _asked(request: web.Request, body: Json) -> str:
     words += [request.query["mode"]] if "mode" in request.query else []
     words += ["stream"] if at(body, "stream") is True else []
     words += ["bad"] if at(body, "messages") == [] else []
+    words += [version] if isinstance(version := at(body, "protocolVersion"), str) else []
+    words += ["next"] if at(body, "threadId") and at(body, "messages", 1) else []
     words += ["files"] if at(body, "messages", 0, "files") else []
     if at(body, "messages", 0, "content") == UNSAFE:
         return " ".join([*words, "again" if at(body, "messages", 1) else "unsafe"])

@@ -18,6 +18,8 @@ M, C = (0, "message"), (0, "choices", 0)
 CITED = (*C, "message", "annotations", 0, "url_citation")
 BAD_THOUGHTS: Json = [{"title": "Results", "props": "none"}]
 NO_TEXT: Json = {"data_points": {"text": "plan.pdf: Eye exams"}, "thoughts": []}
+CUSTOM: Json = {"type": "CUSTOM", "name": "other", "value": None}
+TEXT_END: Json = {"type": "TEXT_MESSAGE_END", "messageId": "m10"}
 ERROR_LINE: Json = {"error": "Broken."}
 TWO_TEXTS: Json = [{"content_type": "text", "text": "Eye"}, {"content_type": "text", "text": " exams"}]
 
@@ -369,6 +371,59 @@ CASES: list[Case] = [
         for rule, change in (("status", status(200)), ("error", put(0, "error", to="No messages.")))
     ),
     ("openai", "GET models", "the models", "models", put(0, "data", to=["any"])),
+    *(
+        ("ag-ui", "POST chat", "an answer", rule, change)
+        for rule, change in (
+            (READS, status(500)),
+            (READS, raw(b": nothing\n\n")),
+            (READS, raw(b'data: {"type": "RUN_STARTED"}\r\n\r\n')),
+            (READS, first({"type": "THINKING_START"})),
+            (READS, first({"type": "STEP_STARTED", "stepName": "A"})),
+            (READS, drop(0, "runId")),
+            (READS, put(1, "name", to=None)),
+            (READS, put(2, "messageId", to="m2")),
+            (READS, without_line(3)),
+            (READS, put(5, to={"type": "RUN_ERROR", "message": "Broken."})),
+            ("text", put(2, "delta", to="")),
+            ("role", put(1, "role", to="user")),
+            ("sources", put(4, "value", "sources", 0, "url", to="content/plan.pdf")),
+            ("sources", put(4, "value", "messageId", to="m2")),
+            ("around", both(put(3, to=CUSTOM), put(4, to=TEXT_END))),
+            ("run", put(0, "threadId", to="other")),
+            ("end", without_line(-1)),
+            ("follow-ups", put(5, "value", to="And glasses?")),
+        )
+    ),
+    ("ag-ui", "POST chat 1.0 next", "a conversation", "text", put(2, "delta", to=" ")),
+    ("ag-ui", "POST chat 1.0 next", "a conversation", "end", without_line(-1)),
+    (
+        "ag-ui",
+        "POST chat 1.0 next",
+        "a conversation",
+        "new id",
+        both(*(put(place, "messageId", to="m10") for place in (1, 2, 3))),
+    ),
+    *(
+        ("ag-ui", f"POST chat {asked}", title, rule, change)
+        for asked, title in (("bad", "a bad request"), ("unsafe", "a refused question"))
+        for rule, change in (("status", status(200)), ("code", put(0, "error", to="No messages.")))
+    ),
+    *(
+        ("ag-ui", f"POST multi-agent-chat/stream{version}", title, rule, change)
+        for version, title in ((" 1.0", "a team, since 1.0"), ("", "a team, before 1.0"))
+        for rule, change in (
+            (READS, without_line(6)),
+            (READS, put(6, to={"type": "SUBAGENT_DONE"})),
+            (READS, first({"type": "SUBAGENT_STARTED", "subagentRunId": "A"})),
+            ("text", put(3, "delta", to=" ")),
+            ("role", put(2, "role", to="user")),
+            ("names", drop(2, "name")),
+            ("sources", put(5, "value", "sources", 0, "title", to="")),
+            ("around", both(put(4, to=CUSTOM), put(5, to=TEXT_END))),
+            ("run", put(0, "runId", to="other")),
+            ("end", without_line(-1)),
+        )
+    ),
 ]
 
 

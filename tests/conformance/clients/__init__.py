@@ -1,5 +1,6 @@
 """The clients that people use, one file each."""
 
+from tests.conformance.clients.ag_ui import AG_UI
 from tests.conformance.clients.ai_chat_protocol import AI_CHAT_PROTOCOL, AI_CHAT_SAMPLE
 from tests.conformance.clients.chat_component import CHAT_COMPONENT
 from tests.conformance.clients.chatui import CHATUI
@@ -25,5 +26,6 @@ CLIENTS = (
     CHATUI_HISTORY,
     SEMANTIC_KERNEL_PYTHON,
     OPENAI_SDK,
+    AG_UI,
 )
 """In the order of the table."""
