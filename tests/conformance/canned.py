@@ -194,6 +194,31 @@ def _run(*agents: str, part: str = "STEP", message: str = "m1") -> Canned:
     return Canned([*records, followups, {"type": "RUN_FINISHED", **run}], SSE)
 
 
+def _openai_responses() -> dict[str, Canned]:
+    place: Json = {"url": "https://a.example/plan.pdf", "title": "plan.pdf", "start_index": 23, "end_index": len(TEXT)}
+    part: Json = {"type": "output_text", "text": TEXT, "annotations": [{"type": "url_citation", **place}]}
+    item: Json = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    begun: dict[str, Json] = {"id": "resp_1", "object": "response", "model": "any", "output": []}
+    ended: Json = {**begun, "status": "completed", "output": [item]}
+    events: list[dict[str, Json]] = [
+        {"type": "response.created", "response": {**begun, "status": "in_progress"}},
+        {"type": "response.output_item.added", "item": {**item, "content": []}},
+        {"type": "response.content_part.added", "item_id": "msg_1"},
+        {"type": "response.output_text.delta", "item_id": "msg_1", "delta": TEXT},
+        {"type": "response.output_item.done", "item": item},
+        {"type": "response.completed", "response": ended},
+    ]
+    error: Json = {"message": "No input.", "type": "invalid_request_error", "param": "input", "code": "bad_request"}
+    return {
+        "POST responses": Canned([ended]),
+        "POST responses stream": Canned(
+            [{**event, "sequence_number": number} for number, event in enumerate(events)], SSE
+        ),
+        "POST responses bad": _refusal(error),
+        "POST responses stream bad": _refusal(error),
+    }
+
+
 def _entry(count: int, last: str = "") -> Json:
     updated = "2026-01-02T03:04:05Z"
     return {
@@ -290,6 +315,7 @@ def good_answers() -> dict[str, dict[str, Canned]]:
             "POST chat/stream": Canned([_kernel(TEXT[:10]), _kernel(TEXT[10:]), _kernel("", "stop")], SSE),
         },
         "openai": _openai_answers(),
+        "openai-responses": _openai_responses(),
     }
 
 
@@ -325,7 +351,7 @@ def _asked(request: web.Request, body: Json) -> str:
     words = [request.method, request.match_info["path"]]
     words += [request.query["mode"]] if "mode" in request.query else []
     words += ["stream"] if at(body, "stream") is True else []
-    words += ["bad"] if at(body, "messages") == [] else []
+    words += ["bad"] if at(body, "messages") == [] or at(body, "input") == [] else []
     words += [version] if isinstance(version := at(body, "protocolVersion"), str) else []
     words += ["next"] if at(body, "threadId") and at(body, "messages", 1) else []
     words += ["files"] if at(body, "messages", 0, "files") else []

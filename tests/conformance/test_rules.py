@@ -15,6 +15,7 @@ NAMED = {client.name: client for client in CLIENTS}
 
 CHAT = "a chat from its start to its end"
 M, C = (0, "message"), (0, "choices", 0)
+PART = ("output", 0, "content", 0)
 CITED = (*C, "message", "annotations", 0, "url_citation")
 BAD_THOUGHTS: Json = [{"title": "Results", "props": "none"}]
 NO_TEXT: Json = {"data_points": {"text": "plan.pdf: Eye exams"}, "thoughts": []}
@@ -369,6 +370,40 @@ CASES: list[Case] = [
             ("POST chat/completions stream bad", "a bad request for a stream"),
         )
         for rule, change in (("status", status(200)), ("error", put(0, "error", to="No messages.")))
+    ),
+    *(
+        ("openai-responses", asked, title, rule, change)
+        for asked, title, start in (
+            ("POST responses", "an answer", (0,)),
+            ("POST responses stream", "a stream", (5, "response")),
+        )
+        for rule, change in (
+            ("text", put(*start, "output", 0, "content", to=[])),
+            ("role", put(*start, "output", 0, "role", to="bot")),
+            ("head", drop(*start, "id")),
+            ("head", put(*start, "status", to="done")),
+            ("annotations", put(*start, *PART, "annotations", 0, "url", to="/content/plan.pdf")),
+            ("annotations", put(*start, *PART, "annotations", 0, "end_index", to=999)),
+        )
+    ),
+    ("openai-responses", "POST responses", "an answer", READS, put(0, "object", to="chat.completion")),
+    *(
+        ("openai-responses", "POST responses stream", "a stream", rule, change)
+        for rule, change in (
+            *((READS, without_line(number)) for number in (0, 1, 2, 4, 5)),
+            (READS, put(5, "response", "id", to="resp_2")),
+            (READS, put(3, "error", to={"message": "Broken."})),
+            ("numbers", put(3, "sequence_number", to=9)),
+            ("pieces", put(3, "delta", to="Eye")),
+        )
+    ),
+    *(
+        ("openai-responses", asked, title, rule, change)
+        for asked, title in (
+            ("POST responses bad", "a bad request"),
+            ("POST responses stream bad", "a bad request for a stream"),
+        )
+        for rule, change in (("status", status(200)), ("error", put(0, "error", to="No input.")))
     ),
     ("openai", "GET models", "the models", "models", put(0, "data", to=["any"])),
     *(

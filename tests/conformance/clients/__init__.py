@@ -7,6 +7,7 @@ from tests.conformance.clients.chatui import CHATUI
 from tests.conformance.clients.chatui_document import CHATUI_DOCUMENT
 from tests.conformance.clients.chatui_history import CHATUI_HISTORY
 from tests.conformance.clients.chatui_multi_agent import CHATUI_MULTI_AGENT
+from tests.conformance.clients.openai_responses import OPENAI_RESPONSES
 from tests.conformance.clients.openai_sdk import OPENAI_SDK
 from tests.conformance.clients.search_demo import SEARCH_DEMO
 from tests.conformance.clients.search_demo_2026 import SEARCH_DEMO_2026
@@ -26,6 +27,7 @@ CLIENTS = (
     CHATUI_HISTORY,
     SEMANTIC_KERNEL_PYTHON,
     OPENAI_SDK,
+    OPENAI_RESPONSES,
     AG_UI,
 )
 """In the order of the table."""
