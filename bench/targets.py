@@ -16,7 +16,15 @@ from shared.wire.protocol import QUESTION
 from shared.wire.table import PROTOCOLS as PROTOCOL_TABLE
 
 OURS = "ours"
-PROTOCOLS = {"ai-chat": 1, "ai-chat-2024-01-28": 1, "semantic-kernel": 2, "semantic-kernel-python": 1, "openai": 1}
+PROTOCOLS = {
+    "ai-chat": 1,
+    "ai-chat-2024-01-28": 1,
+    "semantic-kernel": 2,
+    "semantic-kernel-python": 1,
+    "openai": 1,
+    "openai-responses": 5,
+    "ag-ui": 1,
+}
 """Those that are measured, and how often each says a token in its stream."""
 
 _BODY = json.dumps(QUESTION).encode()
