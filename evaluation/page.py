@@ -126,7 +126,7 @@ def _facts(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _meaning(name: str) -> str:
-    return MEASURES[name].meaning + ("" if MEASURES[name].more_is_better else "; less is better")
+    return MEASURES[name].meaning + ("; less is better" if MEASURES[name].more_is_better is False else "")
 
 
 def _worst(answered: Answered) -> str:

@@ -33,8 +33,8 @@ class Measure:
     """In a sentence."""
     kind: str = "share"
     """`share` of 0 to 1, `score` of 1 to 5, or a `number`."""
-    more_is_better: bool = True
-    """Whether a higher value is a better one."""
+    more_is_better: bool | None = True
+    """Whether a higher value is a better one; None: neither is."""
 
 
 MEASURES = {
@@ -57,7 +57,7 @@ MEASURES = {
     "prompt_tokens": Measure("tokens read", "by the model", "number", more_is_better=False),
     "completion_tokens": Measure("tokens written", "by the model", "number", more_is_better=False),
     "cost": Measure("cost", "of an answer, in the currency of the prices", "number", more_is_better=False),
-    "sources": Measure("sources", "that were found", "number"),
+    "sources": Measure("sources", "that were found", "number", more_is_better=None),
 }
 """In the order of the report."""
 _GOODNESS = ("mrr@10", "answer_recall", "citation_precision", "silent_refused", "language_kept")

@@ -92,9 +92,10 @@ def difference_cells(difference: Difference) -> list[str]:
 
 def verdict(difference: Difference) -> str:
     """Whether a difference is one, and which way."""
-    if not difference.is_certain:
+    more_is_better = MEASURES[difference.measure].more_is_better
+    if more_is_better is None or not difference.is_certain:
         return ""
-    return "better" if (difference.low > 0) is MEASURES[difference.measure].more_is_better else "worse"
+    return "better" if (difference.low > 0) is more_is_better else "worse"
 
 
 DIFFERENCE_HEAD = ["measure", "questions", "first", "second", "difference", "95 % sure", ""]

@@ -81,7 +81,16 @@ def test_of_many_wrong_lines_the_first_twenty_are_named(tmp_path: Path) -> None:
 
 def test_a_line_of_ten_megabytes_is_wrong_and_the_next_is_read(tmp_path: Path) -> None:
     huge = json.dumps({"id": "b", "question": "x" * 10_000_000})
-    said = problems(tmp_path, f"{GOOD}\n{huge}\n{{}}\n")
+    path = written(tmp_path, f"{GOOD}\n{huge}\n{{}}\n")
+    tracemalloc.start()
+    try:
+        with pytest.raises(EvaluationError) as wrong:
+            check(path)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    said = str(wrong.value)
+    assert most < 5_000_000
     assert f"line 2: it has more than {LONGEST_LINE:,} bytes" in said
     assert "line 3: it lacks" in said
 
