@@ -85,6 +85,18 @@ async def pinned_chat_stream(req: Request) -> Response:
     return await triggers.chat_stream(req)
 
 
+@app.route("ai-sdk/chat/{id}/stream", methods=["GET"])
+async def ai_sdk_resume(req: Request) -> Response:
+    """Say to the AI SDK that there is no answer to resume."""
+    return await triggers.nothing_to_resume(req)
+
+
+@app.route("ai-sdk/multi-agent-chat/stream/{id}/stream", methods=["GET"])
+async def ai_sdk_resume_team(req: Request) -> Response:
+    """The same of a team's answer."""
+    return await triggers.nothing_to_resume(req)
+
+
 @app.route("{protocol}/ask", methods=["POST"])
 async def pinned_ask(req: Request) -> Response:
     """One answer to a question on its own, in the protocol that the route names."""

@@ -24,6 +24,7 @@ PROTOCOLS = {
     "openai": 1,
     "openai-responses": 5,
     "ag-ui": 1,
+    "ai-sdk": 1,
 }
 """Those that are measured, and how often each says a token in its stream."""
 

@@ -14,6 +14,7 @@ from hypothesis import settings
 from tests import blocking, kinds
 from tests.clients.ag_ui import install_ag_ui
 from tests.clients.ai_chat_protocol import NODE, install_clients
+from tests.clients.ai_sdk import install_ai_sdk
 from tests.clients.asking import Client, running
 from tests.clients.semantic_kernel.package import install_package
 from tests.clock import Clock
@@ -28,6 +29,7 @@ LIVE = Path(__file__).parent / "live"
 CLIENTS = Path(__file__).parent / "clients"
 INSTALLED = {
     "ag_ui": install_ag_ui,
+    "ai_sdk": install_ai_sdk,
     "azurite": install_azurite,
     "npm_clients": install_clients,
     "npm_openai": partial(install_clients, CLIENTS / "openai"),
@@ -109,6 +111,11 @@ def ag_ui() -> None:
 @pytest.fixture(scope="session")
 def openai_responses() -> None:
     """OpenAI's npm package and AI SDK's provider: they are installed."""
+
+
+@pytest.fixture(scope="session")
+def ai_sdk() -> None:
+    """Vercel's AI SDK in several versions: they are installed."""
 
 
 @pytest.fixture(scope="session")

@@ -186,6 +186,13 @@ _PROTOCOL: Schema = {
     "description": "The name of a protocol; the answer does not depend on it.",
     "schema": {"type": "string", "enum": [*NAMES]},
 }
+_CHAT_ID: Schema = {
+    "name": "id",
+    "in": "path",
+    "required": True,
+    "description": "The chat's id, which the client made.",
+    "schema": STRING,
+}
 _RANGE: Schema = {
     "name": "Range",
     "in": "header",
@@ -268,6 +275,22 @@ def _content(template: str, operation: str, *parameters: Schema) -> tuple[PlainR
     )
 
 
+def _nothing_to_resume(template: str, operation: str) -> PlainRoute:
+    return PlainRoute(
+        template,
+        "get",
+        operation,
+        "ai-sdk",
+        "Look for an answer to resume",
+        "There never is one: an answer stops when its caller leaves.",
+        (NotSignedIn, InternalError, Unavailable, NotConfigured),
+        visible=False,
+        answers={204: Answer("There is none.", None)},
+        parameters=(_CHAT_ID,),
+        errors_of="ai-sdk",
+    )
+
+
 ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
     *_chat("chat", "chat", "Answer a conversation", "Answers the last message of a conversation, with citations."),
     *_chat(
@@ -312,6 +335,8 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         streams=True,
         speaks=("ag-ui",),
     ),
+    _nothing_to_resume("ai-sdk/chat/{id}/stream", "resume_ai_sdk"),
+    _nothing_to_resume("ai-sdk/multi-agent-chat/stream/{id}/stream", "resume_ai_sdk_team"),
     *_content("content/{*path}", "content"),
     *_content("{protocol}/content/{*path}", "pinned_content", _PROTOCOL),
     PlainRoute(

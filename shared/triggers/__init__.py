@@ -1,7 +1,17 @@
 """HTTP and queue handlers, one per trigger: request in, response out. The only package that knows FastAPI."""
 
 from shared.triggers.about import health, model, models, openapi, swagger
-from shared.triggers.chat import ag_ui, ask, chat, chat_completions, chat_stream, responses, team_batch, team_stream
+from shared.triggers.chat import (
+    ag_ui,
+    ask,
+    chat,
+    chat_completions,
+    chat_stream,
+    nothing_to_resume,
+    responses,
+    team_batch,
+    team_stream,
+)
 from shared.triggers.chat_history import chat_messages, delete_chat, list_chats, start_chat, update_chat
 from shared.triggers.companion import rai_analyze, rai_analyze_stream
 from shared.triggers.content import content
@@ -40,6 +50,7 @@ __all__ = [
     "mcp_sign_in",
     "model",
     "models",
+    "nothing_to_resume",
     "openapi",
     "other_path",
     "rai_analyze",

@@ -35,7 +35,7 @@ from shared.triggers.streaming import (
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.protocol import Protocol, stream_bytes
 from shared.wire.request_body import Body
-from shared.wire.table import Resolved, resolve
+from shared.wire.table import PROTOCOLS, Resolved, resolve
 
 
 @answering
@@ -90,6 +90,15 @@ async def team_batch(request: Request) -> Response:
 async def team_stream(request: Request) -> Response:
     """`POST /multi-agent-chat/stream`: stream each agent's message as soon as it is complete."""
     return await _streamed(request, *await _start_turn(request, unless_pinned="semantic-kernel", team=True))
+
+
+@answering
+async def nothing_to_resume(request: Request) -> Response:
+    """`GET /ai-sdk/chat/{id}/stream`: 204, since an answer stops when its caller leaves. A 404 would be an error."""
+    request.state.protocol = PROTOCOLS["ai-sdk"]
+    service = await app.get_service()
+    await service.identity.caller(request.headers)
+    return Response(status_code=204)
 
 
 async def _start_turn(

@@ -1,8 +1,6 @@
 """What the requests of OpenAI's two protocols share: models, the turn they ask for, and images in `data:` URLs."""
 
 import time
-from binascii import Error as Base64Error
-from binascii import a2b_base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -14,6 +12,7 @@ from shared.chat_types import ChatRequest, Json, Role
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, NotFound, TooLarge
 from shared.wire.chat_body import parse_chat
+from shared.wire.data_url import DataUrl
 from shared.wire.multipart import MOST_FILES
 from shared.wire.request_body import BodyModel
 
@@ -159,12 +158,5 @@ def check_image_url(part: str, url: str) -> None:
 
 
 def _decoded(image: SentImage, index: int) -> Attachment:
-    kind, _, data = image.url.removeprefix("data:").partition(",")
-    media_type, *parameters = kind.lower().split(";")
-    try:
-        content = a2b_base64(data.encode("ascii"), strict_mode=True) if "base64" in parameters else b""
-    except (Base64Error, UnicodeEncodeError):
-        content = b""
-    if not content:
-        raise BadRequest(f"{image.part}: should be a data: URL with the image in base64.")
-    return Attachment(image.part, image.place, index, "", media_type, None, content)
+    found = DataUrl.read(image.url, image.part, "the image")
+    return Attachment(image.part, image.place, index, "", found.media_type, None, found.content)

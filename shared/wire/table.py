@@ -38,6 +38,12 @@ def _openai_responses() -> Protocol:
     return OPENAI_RESPONSES
 
 
+def _ai_sdk() -> Protocol:
+    from shared.wire.ai_sdk import AI_SDK
+
+    return AI_SDK
+
+
 _INFERRED = (
     AI_CHAT,
     AI_CHAT_2026_04,
@@ -52,6 +58,7 @@ LATE: dict[str, Callable[[], Protocol]] = {
     "openai": _openai,
     "openai-responses": _openai_responses,
     "ag-ui": _ag_ui,
+    "ai-sdk": _ai_sdk,
 }
 """By name, what imports a protocol that only a route selects. It infers nothing, and has no alias."""
 

@@ -87,6 +87,9 @@ def check(case: Case, host: RunningHost) -> None:
     if any("\n" in unquote(str(value)) for value in (case.path_parameters or {}).values()):
         assert response.status_code == 404  # the worker's own router takes no such path, and says so in its way
         return
+    if response.status_code == 204:  # Swagger names the media types of an operation, and this status has none
+        assert "204" in OPENAPI["paths"][case.path][case.method.lower()]["responses"]
+        return
     case.validate_response(response)
     if response.status_code == 200 and case.media_type == "application/json":
         assert_that_what_it_took_was_described(case)

@@ -219,6 +219,29 @@ def _openai_responses() -> dict[str, Canned]:
     }
 
 
+def _ui_message(*agents: str) -> Canned:
+    """A stream of the AI SDK: one text, or one of each agent."""
+    records: list[Json] = [{"type": "start", "messageId": "m1"}]
+    source: Json = {"type": "source-url", "sourceId": "plan.pdf#page=3", "url": PLAN, "title": "plan.pdf#page=3"}
+    for number, agent in enumerate(agents or ("",)):
+        part = str(number)
+        records.append({"type": "start-step"})
+        if agent:
+            records.append({"type": "data-agent", "id": part, "data": {"name": agent}})
+        if number == 0:
+            records.append(source)
+        records.append({"type": "text-start", "id": part})
+        records.append({"type": "text-delta", "id": part, "delta": TEXT})
+        records.append({"type": "text-end", "id": part})
+        records.append({"type": "data-followup-questions", "data": ["And glasses?"]})
+        records.append({"type": "finish-step"})
+    return Canned([*records, {"type": "finish", "finishReason": "stop", "messageMetadata": {"model": "m"}}], SSE)
+
+
+def _plain_refusal() -> Canned:
+    return Canned([], status=400, raw=b"Ask something else.")
+
+
 def _entry(count: int, last: str = "") -> Json:
     updated = "2026-01-02T03:04:05Z"
     return {
@@ -301,6 +324,14 @@ def good_answers() -> dict[str, dict[str, Canned]]:
             "POST multi-agent-chat/stream": _run("A", "B"),
             "POST multi-agent-chat/stream 1.0": _run("A", "B", part="SUBAGENT"),
         },
+        "ai-sdk": {
+            "POST chat": _ui_message(),
+            "POST chat bad": _plain_refusal(),
+            "POST chat unsafe": _plain_refusal(),
+            "GET chat/conformance/stream": Canned([], status=204, raw=b""),
+            "POST multi-agent-chat/stream": _ui_message("A", "B"),
+            "GET content/plan.pdf": document,
+        },
         "chatui-history": {
             "POST chat-history": Canned([_entry(0)]),
             "PUT chat-history/1": Canned([_entry(2, "Yes.")]),
@@ -355,7 +386,7 @@ def _asked(request: web.Request, body: Json) -> str:
     words += [version] if isinstance(version := at(body, "protocolVersion"), str) else []
     words += ["next"] if at(body, "threadId") and at(body, "messages", 1) else []
     words += ["files"] if at(body, "messages", 0, "files") else []
-    if at(body, "messages", 0, "content") == UNSAFE:
+    if UNSAFE in (at(body, "messages", 0, "content"), at(body, "messages", 0, "parts", 0, "text")):
         return " ".join([*words, "again" if at(body, "messages", 1) else "unsafe"])
     words += (
         ["first"] if at(body, "session_state") is None and at(body, "context") == FIRST and at(body, "messages") else []

@@ -21,6 +21,7 @@ BAD_THOUGHTS: Json = [{"title": "Results", "props": "none"}]
 NO_TEXT: Json = {"data_points": {"text": "plan.pdf: Eye exams"}, "thoughts": []}
 CUSTOM: Json = {"type": "CUSTOM", "name": "other", "value": None}
 TEXT_END: Json = {"type": "TEXT_MESSAGE_END", "messageId": "m10"}
+SOURCE: Json = {"type": "source-url", "sourceId": "x", "url": "https://example.com/x", "title": "x"}
 ERROR_LINE: Json = {"error": "Broken."}
 TWO_TEXTS: Json = [{"content_type": "text", "text": "Eye"}, {"content_type": "text", "text": " exams"}]
 
@@ -457,6 +458,50 @@ CASES: list[Case] = [
             ("around", both(put(4, to=CUSTOM), put(5, to=TEXT_END))),
             ("run", put(0, "runId", to="other")),
             ("end", without_line(-1)),
+        )
+    ),
+    *(
+        ("ai-sdk", "POST chat", "an answer", rule, change)
+        for rule, change in (
+            (READS, status(500)),
+            (READS, first(ERROR_LINE)),
+            (READS, first({"type": "response.created"})),
+            (READS, first({"type": "error", "errorText": "Broken."})),
+            (READS, put(2, "title", to=None)),
+            (READS, put(2, "providerMetadata", to={"switchboard": "text"})),
+            (READS, put(5, "citations", to=[])),
+            (READS, put(4, "id", to="1")),
+            (READS, put(4, "delta", to=7)),
+            (READS, put(6, "id", to=None)),
+            (READS, put(-1, "finishReason", to="content_filter")),
+            ("text", put(4, "delta", to=" ")),
+            ("ended", without_line(5)),
+            ("reason", without_line(-1)),
+            ("id", drop(0, "messageId")),
+            ("sources", both(first(SOURCE), first(SOURCE))),
+            ("links", put(2, "url", to="content/plan.pdf")),
+            ("sources first", put(6, to=SOURCE)),
+            ("follow-ups", put(6, "data", to=[1])),
+        )
+    ),
+    ("ai-sdk", "POST chat", "a conversation", "text", put(4, "delta", to=" ")),
+    ("ai-sdk", "POST chat", "a conversation", "reason", without_line(-1)),
+    ("ai-sdk", "POST chat bad", "a bad request", "status", status(200)),
+    ("ai-sdk", "POST chat bad", "a bad request", "plain", raw(b'{"error": "No messages."}')),
+    ("ai-sdk", "POST chat unsafe", "a refused question", "status", status(200)),
+    ("ai-sdk", "POST chat unsafe", "a refused question", "plain", raw(b"")),
+    ("ai-sdk", "GET chat/conformance/stream", "a chat that is opened again", "nothing", status(404)),
+    ("ai-sdk", "GET content/plan.pdf", "a cited document", "document", raw(b"")),
+    *(
+        ("ai-sdk", "POST multi-agent-chat/stream", "a stream", rule, change)
+        for rule, change in (
+            ("text", both(put(5, "delta", to=" "), put(12, "delta", to=" "))),
+            ("ended", without_line(6)),
+            ("reason", without_line(-1)),
+            ("id", drop(0, "messageId")),
+            ("sources", both(first(SOURCE), first(SOURCE))),
+            ("agents", without_line(2)),
+            ("agents", put(2, "data", to={})),
         )
     ),
 ]

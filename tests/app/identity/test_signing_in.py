@@ -31,6 +31,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PROTECTED = [
     *(("POST", path) for path in QUESTIONS),
+    ("GET", "/ai-sdk/chat/1/stream"),
+    ("GET", "/ai-sdk/multi-agent-chat/stream/1/stream"),
     ("GET", "/chat-history"),
     ("POST", "/chat-history"),
     ("GET", "/chat-history/1/messages"),

@@ -2,6 +2,7 @@
 
 from tests.conformance.clients.ag_ui import AG_UI
 from tests.conformance.clients.ai_chat_protocol import AI_CHAT_PROTOCOL, AI_CHAT_SAMPLE
+from tests.conformance.clients.ai_sdk import AI_SDK
 from tests.conformance.clients.chat_component import CHAT_COMPONENT
 from tests.conformance.clients.chatui import CHATUI
 from tests.conformance.clients.chatui_document import CHATUI_DOCUMENT
@@ -29,5 +30,6 @@ CLIENTS = (
     OPENAI_SDK,
     OPENAI_RESPONSES,
     AG_UI,
+    AI_SDK,
 )
 """In the order of the table."""

@@ -1,0 +1,196 @@
+"""`ai-sdk`: the UI message stream of Vercel's AI SDK, which `useChat` and what is built on it read.
+
+Source: `ai` 5.0.92 to 7.0.173, `ui-message-stream/ui-message-chunks.ts` and `ui/process-ui-message-stream.ts`. What a
+version does not know in a record ends the answer there, so that one stream has to suit them all: see `ai_sdk_shapes`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from shared.chat_types import ChatRequest, Json
+from shared.errors import ContentFiltered, error_text
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    DataPoint,
+    Failed,
+    FilterAnnotation,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+    Usage,
+)
+from shared.wire.ai_sdk_body import Asked, attached, parse
+from shared.wire.ai_sdk_shapes import AiSdkKeys, AiSdkRecord, AiSdkRequestMessage
+from shared.wire.context import link_to, thoughts_json
+from shared.wire.framing import HOLE, SSE, Line, cut_at_holes, one_line
+from shared.wire.protocol import Protocol, Record, Shape
+
+_REASONS = {"stop": "stop", "length": "length", "content_filter": "content-filter"}
+_TEXT_ID = "0"
+_BEFORE_TEXT, _AFTER_TEXT = cut_at_holes({"type": "text-delta", "id": _TEXT_ID, "delta": HOLE})
+_QUESTION = "What does the Standard plan pay for dental care?"
+
+
+class _Encoder:
+    """Events to records: one message, with a step for its text or, of a team, for the message of each agent."""
+
+    def __init__(self, request: ChatRequest) -> None:
+        self._base_url = request.base_url
+        self._asked = Asked.of(request)
+        self._has_begun = False
+        self._in_step = False
+        self._in_text = False
+        self._sources: set[str] = set()
+        self._thoughts: list[Thought] = []
+        self._turn = CompletionStarted("", 0, "")
+
+    def encode(self, event: ChatEvent) -> Iterable[Record | Line]:
+        """Return the records of one event."""
+        if isinstance(event, TextDelta) and self._in_text:  # for speed: most events are tokens
+            return (_BEFORE_TEXT + one_line(event.text) + _AFTER_TEXT,)
+        return self._records(event)
+
+    def _records(self, event: ChatEvent) -> Iterator[Record]:
+        if not self._has_begun and not isinstance(event, Failed):
+            self._has_begun = True
+            yield {"type": "start", "messageId": self._asked.id}
+        match event:
+            case Retrieved():
+                yield from self._begin_step()
+                yield from self._new_sources(event.data_points)
+                self._thoughts = []
+                yield from self._more_thoughts(event.thoughts)
+            case CompletionStarted():
+                self._turn = event
+            case TextDelta():
+                yield from self._begin_step()
+                self._in_text = True
+                yield {"type": "text-start", "id": _TEXT_ID}
+                yield {"type": "text-delta", "id": _TEXT_ID, "delta": event.text}
+            case ThoughtsAdded():
+                yield from self._more_thoughts(event.thoughts)
+            case AgentMessage():
+                yield from self._message(event)
+            case FilterAnnotation():
+                pass  # the results of the whole text are in the metadata at the end
+            case Finished():
+                yield from self._end(event)
+            case Failed():
+                yield from self._failed(event)
+            case _:
+                assert_never(event)
+
+    def _begin_step(self) -> Iterator[Record]:
+        if not self._in_step:
+            self._in_step = True
+            yield {"type": "start-step"}
+
+    def _new_sources(self, points: Iterable[DataPoint]) -> Iterator[Record]:
+        """The sources that have not been sent, each once with all its text."""
+        texts: dict[str, list[str]] = {}
+        for point in points:
+            if point.sourcepage not in self._sources:
+                texts.setdefault(point.sourcepage, []).append(point.text)
+        self._sources.update(texts)
+        for name, found in texts.items():
+            source: Record = {"type": "source-url", "sourceId": name, "url": link_to(name, self._base_url)}
+            source |= {"title": name, "providerMetadata": {"switchboard": {"text": "\n\n".join(found)}}}
+            yield source
+
+    def _more_thoughts(self, thoughts: Sequence[Thought]) -> Iterator[Record]:
+        """All thoughts of the turn so far: a part replaces the one that has its id."""
+        self._thoughts += thoughts
+        yield from self._thoughts_part("turn", self._thoughts if thoughts else ())
+
+    def _thoughts_part(self, part: str, thoughts: Sequence[Thought]) -> Iterator[Record]:
+        if thoughts and self._asked.shows_thoughts:
+            yield {"type": "data-thoughts", "id": part, "data": thoughts_json(thoughts)}
+
+    def _message(self, message: AgentMessage) -> Iterator[Record]:
+        """The step of one agent."""
+        part = str(message.position)
+        agent: Record = {"name": message.agent}
+        prompt = message.completion.prompt_filter_results if message.completion else None
+        found = message.finished.content_filter_results if message.finished else None
+        if error := message.error:
+            agent["error"] = error.code
+            found = error.results if isinstance(error, ContentFiltered) else None
+        yield {"type": "start-step"}
+        yield {"type": "data-agent", "id": part, "data": agent | _filtered(prompt, found)}
+        yield from self._new_sources(message.data_points)
+        yield from self._thoughts_part(part, message.thoughts)
+        yield {"type": "text-start", "id": part}
+        yield {"type": "text-delta", "id": part, "delta": message.text}
+        yield {"type": "text-end", "id": part}
+        yield {"type": "finish-step"}
+
+    def _end(self, finished: Finished) -> Iterator[Record]:
+        if self._in_text:
+            yield {"type": "text-end", "id": _TEXT_ID}
+        if finished.followup_questions is not None:
+            yield {"type": "data-followup-questions", "data": list[Json](finished.followup_questions)}
+        if self._in_step:
+            yield {"type": "finish-step"}
+        metadata: Record = {"model": self._turn.model} if self._turn.model else {}
+        if finished.usage:
+            metadata["usage"] = _usage(finished.usage)
+        prompt = self._turn.prompt_filter_results or finished.prompt_filter_results
+        metadata |= _filtered(prompt, finished.content_filter_results)
+        reason = _REASONS.get(finished.reason, "other")
+        yield {"type": "finish", "finishReason": reason, "messageMetadata": metadata}
+
+    def _failed(self, event: Failed) -> Iterator[Record]:
+        """A filter that ends a text is a reason to finish, and no error."""
+        error = event.error
+        if isinstance(error, ContentFiltered) and self._in_text:
+            yield from self._end(Finished(error.code, content_filter_results=error.results))
+            return
+        if self._in_text:
+            yield {"type": "text-end", "id": _TEXT_ID}
+        yield {"type": "error", "errorText": error_text(error, event.invocation_id)}
+
+
+def _usage(usage: Usage) -> Record:
+    return {
+        "inputTokens": usage.prompt_tokens,
+        "outputTokens": usage.completion_tokens,
+        "totalTokens": usage.total_tokens,
+    }
+
+
+def _filtered(prompt: Json, answer: Json) -> Record:
+    """What content filters found, if they found something."""
+    found = {"promptFilterResults": prompt, "contentFilterResults": answer}
+    return {key: results for key, results in found.items() if results}
+
+
+AI_SDK = Protocol(
+    name="ai-sdk",
+    title="The UI message stream of Vercel's AI SDK",
+    used_by="[`useChat`](docs/protocols.md#ai-sdk) of Vercel's AI SDK 5 to 7, AI Elements, assistant-ui",
+    answers_with="a stream",
+    streams="server-sent events, one `UIMessageChunk` each, and `[DONE]`",
+    parse=parse,
+    attached=attached,
+    answer=None,
+    encoder=_Encoder,
+    framing=replace(SSE, end=b"data: [DONE]\n\n"),
+    stream_headers={"x-vercel-ai-ui-message-stream": "v1", "x-accel-buffering": "no"},
+    plain_errors=True,
+    shape=Shape(
+        answer=None,
+        record=AiSdkRecord,
+        reads=AiSdkKeys,
+        message=AiSdkRequestMessage,
+        example={
+            "id": "chat-1",
+            "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": _QUESTION}]}],
+            "trigger": "submit-message",
+        },
+    ),
+)

@@ -1,0 +1,178 @@
+"""The types of the JSON that `ai-sdk` writes, for the OpenAPI document.
+
+Source: `ai`, `uiMessageChunkSchema`. Some versions refuse a record with a key that they do not know, and all refuse
+null, so that a record has the keys that all know, and only those that have a value.
+"""
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from pydantic import Field
+
+from shared.wire.ai_sdk_body import MOST_PARTS
+from shared.wire.context import ErrorCode, FilterResults, Thought
+
+FinishReason = Literal["stop", "length", "content-filter", "other"]
+
+
+class AiSdkSourceText(TypedDict):
+    """What the app says of a source."""
+
+    text: Annotated[str, Field(description="The source's text.")]
+
+
+class AiSdkProviderMetadata(TypedDict):
+    """What a source has beyond the keys of the AI SDK."""
+
+    switchboard: AiSdkSourceText
+
+
+class AiSdkSource(TypedDict):
+    """A source, which comes once, before the text."""
+
+    type: Literal["source-url"]
+    sourceId: Annotated[str, Field(description="The source's name, as the answer cites it.")]
+    url: str
+    title: str
+    providerMetadata: AiSdkProviderMetadata
+
+
+class AiSdkAgent(TypedDict):
+    """The agent of a team whose message follows."""
+
+    name: str
+    error: NotRequired[ErrorCode]
+    promptFilterResults: NotRequired[FilterResults]
+    contentFilterResults: NotRequired[FilterResults]
+
+
+class AiSdkAgentPart(TypedDict):
+    """Who speaks, in a team's answer."""
+
+    type: Literal["data-agent"]
+    id: Annotated[str, Field(description="The place of the message in the answer, from 0.")]
+    data: AiSdkAgent
+
+
+class AiSdkThoughtsPart(TypedDict):
+    """The steps, if the request has a `context`. A part with the id of an earlier one replaces it."""
+
+    type: Literal["data-thoughts"]
+    id: str
+    data: list[Thought]
+
+
+class AiSdkFollowupsPart(TypedDict):
+    """What to ask next, if the request asks for it."""
+
+    type: Literal["data-followup-questions"]
+    data: list[str]
+
+
+class AiSdkUsage(TypedDict):
+    """Tokens that the model counted."""
+
+    inputTokens: int
+    outputTokens: int
+    totalTokens: int
+
+
+class AiSdkMetadata(TypedDict):
+    """Who wrote the answer, and what it took."""
+
+    model: NotRequired[str]
+    usage: NotRequired[AiSdkUsage]
+    promptFilterResults: NotRequired[FilterResults]
+    contentFilterResults: NotRequired[FilterResults]
+
+
+class AiSdkStart(TypedDict):
+    """The beginning of the answer."""
+
+    type: Literal["start"]
+    messageId: str
+
+
+class AiSdkBound(TypedDict):
+    """The beginning or the end of a step: of the answer, or of one agent's message."""
+
+    type: Literal["start-step", "finish-step"]
+
+
+class AiSdkTextBound(TypedDict):
+    """The beginning or the end of a text."""
+
+    type: Literal["text-start", "text-end"]
+    id: str
+
+
+class AiSdkTextDelta(TypedDict):
+    """A piece of a text."""
+
+    type: Literal["text-delta"]
+    id: str
+    delta: str
+
+
+class AiSdkFinish(TypedDict):
+    """The end of the answer."""
+
+    type: Literal["finish"]
+    finishReason: FinishReason
+    messageMetadata: AiSdkMetadata
+
+
+class AiSdkErrorRecord(TypedDict):
+    """The error that ends a stream."""
+
+    type: Literal["error"]
+    errorText: Annotated[str, Field(description="What the caller can do, and the invocation id for the logs.")]
+
+
+AiSdkRecord = (
+    AiSdkStart
+    | AiSdkBound
+    | AiSdkSource
+    | AiSdkAgentPart
+    | AiSdkThoughtsPart
+    | AiSdkFollowupsPart
+    | AiSdkTextBound
+    | AiSdkTextDelta
+    | AiSdkFinish
+    | AiSdkErrorRecord
+)
+
+
+class AiSdkText(TypedDict):
+    """A text in a message of a request."""
+
+    type: Literal["text"]
+    text: str
+
+
+class AiSdkFile(TypedDict):
+    """A file in a message of a request."""
+
+    type: Literal["file"]
+    mediaType: NotRequired[str]
+    filename: NotRequired[str]
+    url: Annotated[str, Field(pattern="^data:", description="The file, as a `data:` URL in base64.")]
+
+
+class AiSdkOtherPart(TypedDict):
+    """A part of an answer that comes back, such as a source. It is not read."""
+
+    type: str
+
+
+class AiSdkRequestMessage(TypedDict):
+    """A `UIMessage` in a request. `_flat` of `ai_sdk_body` checks it; this is for the OpenAPI document."""
+
+    role: Literal["user", "assistant", "system"]
+    parts: Annotated[list[AiSdkText | AiSdkFile | AiSdkOtherPart], Field(max_length=MOST_PARTS)]
+
+
+class AiSdkKeys(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    id: Annotated[str, Field(description="The chat's id. If the history has a chat of it, the turn is recorded there.")]
+    trigger: Annotated[str, Field(description="`submit-message` or `regenerate-message`. It changes nothing.")]

@@ -1,0 +1,84 @@
+// Talks to the app as an app's page does with `useChat`, and prints what the page would have: a chat of the AI SDK whose
+// state is in plain variables. Arguments: the package, which is a version of `ai`, and the URL to post to. What to do
+// comes as JSON through the standard input: {messages, steps}; each step is {do, at, …} with the name of a function
+// below and, if it asks another URL, that.
+// Prints one JSON document, {steps: [{status, error, message, messages, …}]}.
+import { text } from "node:stream/consumers";
+
+const [version, api] = process.argv.slice(2);
+const { AbstractChat, DefaultChatTransport, readUIMessageStream } = await import(version);
+const { messages, steps } = JSON.parse(await text(process.stdin));
+
+class State {
+  status = "ready";
+  error = undefined;
+  written = () => {};
+  constructor(messages) {
+    this.messages = messages;
+  }
+  pushMessage = (message) => {
+    this.messages = [...this.messages, message];
+    this.written(message);
+  };
+  popMessage = () => {
+    this.messages = this.messages.slice(0, -1);
+  };
+  replaceMessage = (index, message) => {
+    this.messages = this.messages.with(index, this.snapshot(message));
+    this.written(message);
+  };
+  snapshot = (value) => structuredClone(value);
+}
+
+class Chat extends AbstractChat {
+  constructor(init, state) {
+    super({ ...init, state });
+    this.inner = state;
+  }
+}
+
+let target = api; // a step may ask another URL
+const transport = new DefaultChatTransport({ api, fetch: (url, init) => fetch(url.replace(api, target), init) });
+let finished;
+const state = new State(messages ?? []);
+const chat = new Chat({ id: "chat-1", transport, onFinish: (end) => (finished = end) }, state);
+const hasText = (message) => message.role === "assistant" && message.parts.some((part) => part.type === "text" && part.text);
+
+const actions = {
+  send: ({ text, files, body }) => chat.sendMessage({ text, files }, { body }),
+  regenerate: () => chat.regenerate(),
+  resume: () => chat.resumeStream(),
+  async leave({ text }) {
+    const begun = new Promise((resolve) => (state.written = (message) => hasText(message) && resolve()));
+    const sent = chat.sendMessage({ text });
+    await begun;
+    await chat.stop();
+    await sent;
+  },
+  // Without a chat: the transport's stream, and the messages that `readUIMessageStream` makes of it.
+  async read({ text, body }) {
+    const asked = [{ id: "u1", role: "user", parts: [{ type: "text", text }] }];
+    const options = { chatId: "chat-2", messages: asked, trigger: "submit-message", body };
+    const [own, read] = (await transport.sendMessages(options)).tee();
+    const chunks = Array.fromAsync(own);
+    const made = await Array.fromAsync(readUIMessageStream({ stream: read }));
+    return { chunks: await chunks, message: made.at(-1), versions: made.length };
+  },
+};
+
+const done = [];
+for (const { do: action, at, ...options } of steps) {
+  finished = undefined;
+  target = at ?? api;
+  const more = await actions[action](options);
+  done.push({
+    status: chat.status,
+    error: chat.error?.message,
+    message: chat.lastMessage,
+    messages: chat.messages,
+    finishReason: finished?.finishReason,
+    isAbort: finished?.isAbort,
+    ...more,
+  });
+}
+console.log(JSON.stringify({ steps: done }));
