@@ -18,8 +18,8 @@ from shared.chat_types import RequestContext
 from shared.retrieval import SearchQuery
 from shared.retrieval.sqlite.file import open_for_reading
 from shared.retrieval.sqlite.index import SqliteIndex
+from shared.retrieval.sqlite.ranking import asked_words, match_expression
 from shared.retrieval.sqlite.retriever import SqliteRetriever
-from shared.retrieval.sqlite.search import match_expression
 
 SIZES = (1_000, 10_000, 100_000)
 _ROUNDS = 7
@@ -42,7 +42,7 @@ class PlainSearch:
 
     def __init__(self, path: Path) -> None:
         self._idle = [open_for_reading(path) for _ in range(max(_AT_ONCE))]
-        self._words = {question: match_expression(question) for question in _QUESTIONS}
+        self._words = {question: match_expression(asked_words(question, ["en"])) for question in _QUESTIONS}
 
     async def __call__(self, question: str) -> object:
         """The rows."""

@@ -2,16 +2,20 @@
 
 Unicode's rules (UAX #29) split a text into words. Folding then removes case, accents and ligatures: `KÜNDIGUNG`,
 `Kündigung` (composed or not) and `kundigung` become one word, and so do `Straße` and `STRASSE`. The folded word is
-stemmed by the English and by the German rules, and both stems become terms. So the language of a text need not be
-guessed, and a word of another language is stemmed in the same way in texts and questions. The German stem of
-`Kuendigung` is that of `Kündigung`.
+stemmed by the rules of its language: that of its script, or that of the text where languages share a script. The German
+stem of `Kuendigung` is that of `Kündigung`.
 
-Scripts without spaces (Chinese, Japanese, Thai) are split into single characters, which are indexed as pairs.
+Marks stay where they are letters of their own, as the vowels of Hindi and Thai. A Vietnamese word becomes two terms,
+with its marks and without: a question that has them means this word, and one typed without them means any.
+
+Scripts without spaces (Chinese, Japanese, Thai) are split into pairs of characters.
 """
 
 import re
 import threading
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum, auto
 from functools import lru_cache
 
 import apsw.unicode
@@ -34,13 +38,45 @@ _UNSPACED = re.compile(
     "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"  # Han
 )
 """Scripts in which Unicode's rules cannot find words without a dictionary."""
+_MARKED = re.compile("[\u0900-\u109f\u1780-\u17ff]")
+"""Scripts whose marks are vowels and tones: those of India, Thai and Lao, Myanmar, Khmer."""
+
+_STEMMERS = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
+    "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian", "fi": "finnish",
+    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian",
+    "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish",
+    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
+    "ta": "tamil", "tr": "turkish",
+}  # fmt: skip
+"""The Snowball stemmer of each language."""
+_SCRIPTS = (
+    (re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), ("el",)),
+    (re.compile("[\u0400-\u052f]"), ("ru", "sr")),
+    (re.compile("[\u0530-\u058f]"), ("hy",)),
+    (re.compile("[\u0600-\u06ff\u0750-\u077f]"), ("ar", "fa")),
+    (re.compile("[\u0900-\u097f]"), ("hi", "ne")),
+    (re.compile("[\u0b80-\u0bff]"), ("ta",)),
+)
+"""The scripts that few languages use. A word in one of them is of its first language, unless the text is of another."""
+_BY_SCRIPT = frozenset(language for _, listed in _SCRIPTS for language in listed)
+
+
+_LATIN_MARK = re.compile("[\u0300-\u036fıđ]")
+_WITHOUT_MARKS = "°"
+"""Begins a term that stands for a word of any marks. No word has this character."""
 
 
 class _Stemmers(threading.local):
-    """A pair of stemmers for each thread. A stemmer stores the word that it works on, so threads cannot share one."""
+    """The stemmers of each thread. A stemmer stores the word that it works on, so threads cannot share one."""
 
     def __init__(self) -> None:
-        self.both = (snowballstemmer.stemmer("english"), snowballstemmer.stemmer("german"))
+        self._by_language: dict[str, Callable[[str], str]] = {}
+
+    def __getitem__(self, language: str) -> Callable[[str], str]:
+        if language not in self._by_language:
+            self._by_language[language] = snowballstemmer.stemmer(_STEMMERS[language]).stemWord
+        return self._by_language[language]
 
 
 _stemmers = _Stemmers()
@@ -55,22 +91,53 @@ def words(text: str) -> Iterator[str]:
 @lru_cache(maxsize=16_384)
 def fold(word: str) -> str:
     """Remove case, accents, ligatures and inner punctuation from a word; the result may be empty."""
+    if _MARKED.match(word):
+        return spelled(word)
     folded = word
     for _ in range(2):  # the compatible form of a character can be upper case (ℌ)
         folded = apsw.unicode.strip(apsw.unicode.casefold(folded))
-    return folded[:_LONGEST_TERM]
+    return folded[:_LONGEST_TERM].replace("ı", "i")
+
+
+@lru_cache(maxsize=16_384)
+def spelled(word: str) -> str:
+    """Remove case, ligatures and inner punctuation from a word, and keep its marks; the result may be empty."""
+    composed = unicodedata.normalize("NFKC", apsw.unicode.casefold(word)).replace("i\u0307", "i")
+    return "".join(one for one in composed if unicodedata.category(one)[0] in "LMN")[:_LONGEST_TERM]
 
 
 @lru_cache(maxsize=_MAX_CACHED_STEMS)
-def stems(word: str) -> tuple[str, ...]:
-    """The terms of a word: its English and its German stem, or one term if they are the same."""
-    spellings = [fold(word)]
-    if elided := _ELISION.match(word):
-        spellings.append(fold(word[elided.end() :]))
-    if word.isdecimal():  # digits have no stem, and a table of figures would take long
-        return tuple(filter(None, spellings))
-    found = (stemmer.stemWord(spelling) for spelling in spellings if spelling for stemmer in _stemmers.both)
-    return tuple(dict.fromkeys(found))
+def stems(word: str, language: str) -> tuple[str, ...]:
+    """The terms to index for a word: its stem, and if its marks change the stem, a second one for any marks.
+
+    Args:
+        word: A word as it is written.
+        language: The language of the text around it, a key of `STOP_WORDS`.
+    """
+    found: dict[str, None] = {}
+    elided = _ELISION.match(word)
+    for spelling in (word, word[elided.end() :]) if elided else (word,):
+        exact, plain = _stem(spelling, language)
+        if exact:
+            found[exact] = None
+        if plain != exact:
+            found[_WITHOUT_MARKS + plain] = None
+    return tuple(found)
+
+
+def _stem(word: str, language: str) -> tuple[str, str]:
+    """The stem of a word, and what it would be if the word had no marks."""
+    plain = fold(word)
+    if plain.isdecimal():  # digits have no stem, and a table of figures would take long
+        return plain, plain
+    for script, languages in _SCRIPTS:
+        if script.match(plain):
+            stem = _stemmers[language if language in languages else languages[0]](plain)
+            return stem, stem
+    if language == "vi":
+        return spelled(word), plain
+    stemmer = _stemmers["en" if language in _BY_SCRIPT else language]
+    return fold(stemmer(spelled(word))), stemmer(plain)
 
 
 def prefix_of(found: tuple[str, ...]) -> str | None:
@@ -78,28 +145,64 @@ def prefix_of(found: tuple[str, ...]) -> str | None:
     return min((stem for stem in found if len(stem) >= _SHORTEST_PREFIX), key=len, default=None)
 
 
-def index_terms(text: str) -> Iterator[tuple[str, ...]]:
-    """For each word of a text, the terms to index at its position."""
-    for word, pair in _segments(text):
-        if found := (fold(word), pair) if pair else stems(word):
+def is_character(term: str) -> bool:
+    """Whether a term is a single character of a script without spaces: it stands for all pairs that it is part of."""
+    return _UNSPACED.fullmatch(term) is not None
+
+
+def index_terms(text: str, language: str) -> Iterator[tuple[str, ...]]:
+    """For each word of a text in this language, the terms to index."""
+    for word, kind in _segments(text):
+        if found := stems(word, language) if kind is _Kind.WORD else (word,):
             yield found
 
 
-def query_terms(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The words of a question, each with its terms in an index."""
-    for word, pair in _segments(text):
-        if found := (pair,) if pair else stems(word):
+def query_terms(text: str, languages: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The words of a question, each with its terms in an index of texts in these languages.
+
+    A question that has marks means them. One without was perhaps typed without them, so its words mean any marks.
+    """
+    has_marks = _LATIN_MARK.search(unicodedata.normalize("NFD", text)) is not None
+    for word, kind in _segments(text):
+        if kind is _Kind.LAST:
+            continue
+        found = (word,)
+        if kind is _Kind.WORD:
+            every = dict.fromkeys(term for language in languages for term in stems(word, language))
+            exact = tuple(term for term in every if not term.startswith(_WITHOUT_MARKS))
+            any_marks = () if has_marks or languages == ("en",) else (_WITHOUT_MARKS + term for term in exact)
+            found = (*exact, *any_marks)
+        if found:
             yield word, found
 
 
-def _segments(text: str) -> Iterator[tuple[str, str | None]]:
-    """The words. A character of a script without spaces comes with the pair of the character before it and itself."""
-    end_before, before = -1, ""
+class _Kind(Enum):
+    """What a piece of a text is."""
+
+    WORD = auto()
+    """A word between spaces or punctuation."""
+    PAIR = auto()
+    """Two characters in a row of a script without spaces."""
+    LAST = auto()
+    """The second character of the last such pair in a row."""
+    ALONE = auto()
+    """A character of such a script with no other beside it."""
+
+
+def _segments(text: str) -> Iterator[tuple[str, _Kind]]:
+    """Split a text into words, and characters of a script without spaces into pairs and the last one."""
+    last_end, last, is_paired = -1, "", False
     for start, end, word in apsw.unicode.word_iter_with_offsets(text, emoji=False, regional_indicator=False):
-        if not _UNSPACED.match(word):
-            yield word[:_LONGEST_WORD], None
-            continue
-        character = fold(word)
-        pair = before + character if start == end_before and before and character else None
-        yield word, pair
-        end_before, before = end, character
+        character = fold(word) if _UNSPACED.match(word) else ""
+        if last and character and start == last_end:
+            yield last + character, _Kind.PAIR
+            is_paired = True
+        else:
+            if last:
+                yield last, _Kind.LAST if is_paired else _Kind.ALONE
+            is_paired = False
+        if not character:
+            yield word[:_LONGEST_WORD], _Kind.WORD
+        last_end, last = end, character
+    if last:
+        yield last, _Kind.LAST if is_paired else _Kind.ALONE

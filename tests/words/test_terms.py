@@ -26,7 +26,7 @@ def hasty_threads() -> Generator[None]:
 @pytest.mark.usefixtures("hasty_threads")
 def test_threads_that_stem_at_once_do_not_mix_their_words() -> None:
     def stem_all(_: int = 0) -> list[tuple[str, ...]]:
-        return [stems.__wrapped__(word) for word in _WORDS]
+        return [stems.__wrapped__(word, language) for word in _WORDS for language in ("en", "de")]
 
     alone = stem_all()
     with ThreadPoolExecutor(8) as threads:
@@ -36,7 +36,7 @@ def test_threads_that_stem_at_once_do_not_mix_their_words() -> None:
 
 @pytest.mark.parametrize(("word", "terms"), [("2026", ("2026",)), ("٣٤", ("٣٤",)), ("plans", ("plan",)), ("...", ())])
 def test_a_number_stands_for_itself(word: str, terms: tuple[str, ...]) -> None:
-    assert stems(word) == terms
+    assert stems(word, "en") == terms
 
 
 def test_long_words_do_not_stay_in_memory() -> None:
@@ -44,7 +44,7 @@ def test_long_words_do_not_stay_in_memory() -> None:
     tracemalloc.start()
     try:
         for number, text in enumerate(texts):
-            terms = dict(query_terms(text)) if number % 2 else list(index_terms(text))
+            terms = dict(query_terms(text, ["en"])) if number % 2 else list(index_terms(text, "en"))
             folded = [fold(word) for word in words(text)]
             assert len(terms) == len(folded) == 2
         assert tracemalloc.get_traced_memory()[0] < 1_000_000

@@ -12,38 +12,43 @@ from collections.abc import AsyncGenerator, Sequence
 from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
-from shared.chat_models.extractive.questions import followup_questions, is_bare_subject, standalone_query
+from shared.chat_models.extractive.questions import (
+    AnswerLanguage,
+    answer_language,
+    followup_questions,
+    is_bare_subject,
+    standalone_query,
+)
 from shared.chat_models.extractive.relevance import (
     MOST_STATEMENTS,
     Scored,
     best_statements,
     is_duplicate,
-    language_of,
     read_sources,
     read_statement,
 )
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.events import CompletionStarted, Usage
-from shared.words.stop_words import Language
+from shared.words.stop_words import likely_language
 
 MODEL = "extractive"
 
-_DONT_KNOW: dict[Language, str] = {
+_DONT_KNOW: dict[AnswerLanguage, str] = {
     "en": "I don't know: the documents say nothing about that.",
     "de": "Das weiß ich nicht: In den Dokumenten steht nichts dazu.",
 }
-_NO_DOCUMENTS: dict[Language, str] = {
+_NO_DOCUMENTS: dict[AnswerLanguage, str] = {
     "en": "I cannot answer that: I have no documents to look it up in.",
     "de": "Das kann ich nicht beantworten: Ich habe keine Dokumente, in denen ich nachsehen könnte.",
 }
-_ONLY_QUOTES_FILES: dict[Language, str] = {
+_ONLY_QUOTES_FILES: dict[AnswerLanguage, str] = {
     "en": "No sentence of the attached files has the words of the question: the built-in model only quotes sentences."
     " To have files explained or summed up, set up a language model.",
     "de": "Kein Satz der angehängten Dateien enthält die Wörter der Frage, und das eingebaute Modell zitiert nur Sätze."
     " Um Dateien erklären oder zusammenfassen zu lassen, richten Sie ein Sprachmodell ein.",
 }
-_NOTHING_TO_ADD: dict[Language, str] = {
+_NOTHING_TO_ADD: dict[AnswerLanguage, str] = {
     "en": "I found nothing to add to that.",
     "de": "Dem habe ich nichts hinzuzufügen.",
 }
@@ -98,7 +103,7 @@ def _answer(request: ModelRequest) -> str:
     said = _agents_statements(request)
     if said and _can_only_summarize(request):
         return _with_done_marker(request, " ".join(_cited(one) for one in said[:MOST_STATEMENTS]))
-    language, asked = language_of(request.question), _user_questions(request)
+    language, asked = answer_language(request.question), _user_questions(request)
     statements = read_sources((*request.sources, *_attached(request.messages)))
     best = best_statements(standalone_query(asked), statements, said)
     if not best or (is_bare_subject(request.question) and _were_said(best, request.messages)):
@@ -117,7 +122,7 @@ def _were_said(best: Sequence[Scored], messages: Sequence[Message]) -> bool:
     return bool(answers) and all(one.statement.text in answers[-1] for one in best)
 
 
-def _answer_without_statements(request: ModelRequest, said: Sequence[Scored], language: Language) -> str:
+def _answer_without_statements(request: ModelRequest, said: Sequence[Scored], language: AnswerLanguage) -> str:
     """Make the text for a question that no statement answers."""
     if said:
         text = _NOTHING_TO_ADD[language]
@@ -187,7 +192,7 @@ def _agents_statements(request: ModelRequest) -> list[Scored]:
             continue
         pieces = iter(_CITATION.split(message.content))
         for text, sourcepage in zip(pieces, pieces, strict=False):
-            one = read_statement(Statement(text.strip(), topic=None), sourcepage)
+            one = read_statement(Statement(text.strip(), topic=None), sourcepage, likely_language(text))
             if not any(is_duplicate(one, other) for other in found):
                 found.append(one)
     return found

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 from shared.chat_models.extractive.relevance import Scored, subject_words
-from shared.words.stop_words import LIGHT, Language
+from shared.words.stop_words import LIGHT, language_of
 
 _LONGEST_QUESTION = 500
 """Characters of a question that are used for the query."""
@@ -52,7 +53,10 @@ _MOST_FOLLOWUPS = 3
 _LONGEST_TOPIC = 80
 """Maximum length of a topic in a follow-up question, in characters."""
 
-_TEMPLATES: dict[Language, tuple[str, ...]] = {
+type AnswerLanguage = Literal["en", "de"]
+"""The languages that the model's own sentences are in."""
+
+_TEMPLATES: dict[AnswerLanguage, tuple[str, ...]] = {
     "en": (
         "What do the documents say about “{topic}”?",
         "What should I know about “{topic}”?",
@@ -64,7 +68,7 @@ _TEMPLATES: dict[Language, tuple[str, ...]] = {
         "Was gilt beim Thema „{topic}“?",
     ),
 }
-_IS_QUESTION: dict[Language, re.Pattern[str]] = {
+_IS_QUESTION: dict[AnswerLanguage, re.Pattern[str]] = {
     "en": re.compile(r"(who|what|which|why|how|where)\b(?! (to|the|an?|you|your|we|our|it|they)\b)", re.IGNORECASE),
     "de": re.compile(
         r"(wer|was|welche[rsmn]?|warum|wie|wo)\b(?! (der|die|das|den|dem|ein|eine|sie|wir|ihr|ich|man|es)\b)",
@@ -75,6 +79,13 @@ _IS_QUESTION: dict[Language, re.Pattern[str]] = {
 """
 _NOUN = re.compile(r"(?<=[a-zäöüß,] )[A-ZÄÖÜ][a-zäöüß-]{5,}\b")
 """A capitalized word inside a sentence: a noun in German, a name in English."""
+
+
+def answer_language(question: str) -> AnswerLanguage:
+    """Return the language to answer in: German or English; English if the question is in another language."""
+    found = language_of(question[:_LONGEST_QUESTION])
+    is_german = found == "de" or (found is None and set("äöüß") & set(question.lower()))
+    return "de" if is_german else "en"
 
 
 def standalone_query(questions: Sequence[str]) -> str:
@@ -98,7 +109,7 @@ def standalone_query(questions: Sequence[str]) -> str:
 
 
 def followup_questions(
-    statements: Sequence[Scored], answer: Sequence[Scored], asked: Iterable[str], language: Language
+    statements: Sequence[Scored], answer: Sequence[Scored], asked: Iterable[str], language: AnswerLanguage
 ) -> list[str]:
     """Suggest at most three follow-up questions.
 
@@ -106,16 +117,16 @@ def followup_questions(
         statements: All statements of the sources.
         answer: The statements in the current answer.
         asked: The user's questions so far.
-        language: Language of the follow-up questions.
+        language: AnswerLanguage of the follow-up questions.
     """
-    known = [_subject(question) for question in asked]
-    known += [_subject(one.statement.topic) for one in answer if one.statement.topic]
+    known = [_subject(question, language) for question in asked]
+    known += [_subject(one.statement.topic, language) for one in answer if one.statement.topic]
     said = {one.statement.text for one in answer}
     answering = {one.sourcepage for one in answer}
     unsaid = [one for one in statements if one.statement.text not in said]
     found: list[str] = []
     for topic in _topics(sorted(unsaid, key=lambda one: one.sourcepage not in answering)):
-        subject = _subject(topic)
+        subject = _subject(topic, language)
         is_title = topic[:1].isupper() and len(topic) <= _LONGEST_TOPIC
         if is_title and subject and not any(_overlap(subject, other) for other in known):
             known.append(subject)
@@ -160,8 +171,8 @@ def _topics(statements: Sequence[Scored]) -> Iterator[str]:
         yield from _NOUN.findall(one.statement.text)
 
 
-def _subject(text: str) -> frozenset[str]:
-    return frozenset(word.terms[0] for word in subject_words(text).values())
+def _subject(text: str, language: AnswerLanguage) -> frozenset[str]:
+    return frozenset(word.terms[0] for word in subject_words(text, (language,)).values())
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -169,5 +180,5 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(one and other) and (one <= other or other <= one)
 
 
-def _as_question(topic: str, language: Language, template: str) -> str:
+def _as_question(topic: str, language: AnswerLanguage, template: str) -> str:
     return f"{topic}?" if _IS_QUESTION[language].match(topic) else template.format(topic=topic)

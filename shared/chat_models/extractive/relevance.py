@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from shared.chat_models.extractive.statements import Statement, statements_of
 from shared.chat_types import Passage
-from shared.words.stop_words import ASKING, LIGHT, Language, languages_of, stop_words
-from shared.words.terms import fold, index_terms, prefix_of, query_terms, words
+from shared.words.stop_words import ASKING, LIGHT, STOP_WORDS, language_of, likely_language
+from shared.words.terms import index_terms, is_character, prefix_of, query_terms, spelled
 
 MOST_STATEMENTS = 4
 """Maximum number of statements in an answer."""
@@ -50,20 +50,14 @@ class Scored:
     statement: Statement
     sourcepage: str
     """Source and page to cite."""
+    language: str
+    """The language of its source."""
     terms: frozenset[str]
     """The terms of its own text."""
     context: frozenset[str]
     """The terms of its heading and lead."""
     score: float = 0.0
     """0 to 1: share of the question's words in the statement, by weight."""
-
-
-def language_of(text: str) -> Language:
-    """Return the language to answer in: German or English; English if the text is in another language."""
-    languages = languages_of(fold(word) for word in words(text[:_LONGEST_QUESTION]))
-    if len(languages) == 1:
-        return languages[0]
-    return "de" if set("äöüß") & set(text.lower()) else "en"
 
 
 class SubjectWord(NamedTuple):
@@ -75,29 +69,37 @@ class SubjectWord(NamedTuple):
     """The index terms of the word."""
 
 
-def subject_words(text: str) -> dict[str, SubjectWord]:
-    """Return a text's subject words in order and without duplicates, keyed by their folded form."""
+def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, SubjectWord]:
+    """Return a text's subject words in order and without duplicates, keyed by their spelling without case.
+
+    Args:
+        text: The text.
+        languages: The languages of the statements that the words are compared with; none: that of the text.
+    """
+    text = text[:_LONGEST_QUESTION]
+    own = language_of(text)
     found: dict[str, SubjectWord] = {}
-    for word, terms in query_terms(text[:_LONGEST_QUESTION]):
-        found.setdefault(fold(word) if len(word) > 1 else terms[0], SubjectWord(word, terms))
-    dropped = stop_words(languages_of(found) or ("en", "de")) | ASKING
-    kept = ((folded, word) for folded, word in found.items() if folded not in dropped)
+    for word, terms in query_terms(text, languages or (own or "en",)):
+        found.setdefault(spelled(word) if len(word) > 1 else terms[0], SubjectWord(word, terms))
+    dropped = ASKING | (STOP_WORDS[own] if own else STOP_WORDS["en"] | STOP_WORDS["de"])
+    kept = ((spelling, word) for spelling, word in found.items() if spelling not in dropped)
     return dict(islice(kept, _MOST_QUESTION_WORDS))
 
 
 def read_sources(sources: Sequence[Passage]) -> list[Scored]:
     """Return all statements of the sources in reading order, without scores."""
     return [
-        read_statement(statement, source.sourcepage)
+        read_statement(statement, source.sourcepage, language)
         for source in sources
+        for language in [likely_language(source.content)]
         for statement in statements_of(source.content)
     ]
 
 
-def read_statement(statement: Statement, sourcepage: str) -> Scored:
+def read_statement(statement: Statement, sourcepage: str, language: str) -> Scored:
     """Return a statement of a source with its terms, without a score."""
     context = f"{statement.topic or ''}\n{statement.lead}"
-    return Scored(statement, sourcepage, _terms(statement.text), _terms(context))
+    return Scored(statement, sourcepage, language, _terms(statement.text, language), _terms(context, language))
 
 
 def best_statements(question: str, statements: Sequence[Scored], known: Sequence[Scored] = ()) -> list[Scored]:
@@ -146,17 +148,19 @@ class _QuestionWord:
 
 def _question_words(question: str, statements: Sequence[Scored]) -> list[_QuestionWord]:
     vocabulary = frozenset[str]().union(*(one.terms | one.context for one in statements))
-    is_german = languages_of(fold(word) for word in words(question[:_LONGEST_QUESTION])) == ("de",)
+    is_german = language_of(question[:_LONGEST_QUESTION]) == "de"
+    languages = tuple(dict.fromkeys(one.language for one in statements))
     long_enough = [term for term in vocabulary if prefix_of((term,))]
     found: list[_QuestionWord] = []
-    for folded, (text, terms) in subject_words(question).items():
-        stem = prefix_of(terms)
-        compounds = {term for term in long_enough if stem and _is_compound(term, stem)}
+    for spelling, (text, terms) in subject_words(question, languages).items():
+        stem = terms[0] if is_character(terms[0]) else prefix_of(terms)
+        others = vocabulary if is_character(terms[0]) else long_enough
+        compounds = {term for term in others if stem and _is_compound(term, stem)}
         if stem and not vocabulary.isdisjoint(terms):  # the exact word occurs: do not match its parts alone
             compounds = {term for term in compounds if len(term) > len(stem)}
         every = compounds.union(terms)
         count = sum(not (one.terms.isdisjoint(every) and one.context.isdisjoint(every)) for one in statements)
-        weight = _LOW_WEIGHT if folded in LIGHT or (is_german and text[0].islower()) else 1.0
+        weight = _LOW_WEIGHT if spelling in LIGHT or (is_german and text[0].islower()) else 1.0
         rarity = math.log(1 + len(statements) / max(count, 1))
         found.append(_QuestionWord(frozenset(terms), frozenset(compounds), weight, rarity))
     return found
@@ -185,5 +189,5 @@ def is_duplicate(one: Scored, other: Scored) -> bool:
     return fewer <= more and len(fewer) >= _MIN_OVERLAP * len(more)
 
 
-def _terms(text: str) -> frozenset[str]:
-    return frozenset(term for terms in index_terms(text) for term in terms)
+def _terms(text: str, language: str) -> frozenset[str]:
+    return frozenset(term for terms in index_terms(text, language) for term in terms)

@@ -1,9 +1,12 @@
 """The file of the built-in index: its schema, and connections to it for writing and for reading."""
 
 import asyncio
+import logging
 import math
+import re
 import time
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,12 +17,17 @@ import sqlite_vec
 
 from shared.errors import Unavailable
 from shared.outbound.sqlite_file import SqliteFile
-from shared.words.terms import index_terms
+from shared.retrieval.sqlite.ranking import stemmed
+from shared.words.stop_words import languages_of
 
-SCHEMA_VERSION = 1
-"""Version of the schema, stored in the file's `user_version`. 0 means that the file has no schema."""
+_log = logging.getLogger("switchboard.retrieval")
 
-SCHEMA = f"""
+SCHEMA_VERSION = 2
+"""Version of the schema, stored in the file's `user_version` by `_TERMS`. 0 means that the file has no schema."""
+_VERSION_WITH_OTHER_TERMS = 1
+"""A version with the same tables of files, passages and vectors, and other tables of terms."""
+
+_SCHEMA = """
 CREATE TABLE files (sourcefile TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) STRICT, WITHOUT ROWID;
 -- AUTOINCREMENT never reuses a rowid: a search during a replacement can miss a passage, but cannot return a wrong one.
 CREATE TABLE passages (
@@ -33,14 +41,37 @@ CREATE TABLE passages (
     groups TEXT NOT NULL
 ) STRICT;
 CREATE INDEX passages_by_file ON passages (sourcefile);
-CREATE VIRTUAL TABLE passage_terms USING fts5 (
-    content, content = '', contentless_delete = 1, tokenize = 'switchboard'
-);
 -- At most one row: the model of the vectors in `passage_vectors`.
 CREATE TABLE embedding (model TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT;
-PRAGMA user_version = {SCHEMA_VERSION};
 """
+"""The tables of files, passages and vectors."""
 
+_TERMS = """
+-- The terms of each passage, a sentence a line, for the full-text index and for ranking.
+CREATE TABLE stemmed (rowid INTEGER PRIMARY KEY, language TEXT NOT NULL, terms TEXT NOT NULL) STRICT;
+CREATE TABLE languages (
+    language TEXT PRIMARY KEY, passages INTEGER NOT NULL, characters INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE VIRTUAL TABLE passage_terms USING fts5 (
+    terms, content = '', columnsize = 0, tokenize = 'ascii'
+);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passage_terms, row);
+CREATE TRIGGER stemmed_added AFTER INSERT ON stemmed BEGIN
+    INSERT INTO passage_terms (rowid, terms) VALUES (new.rowid, new.terms);
+    INSERT INTO languages VALUES (new.language, 1, length(new.terms)) ON CONFLICT DO UPDATE
+    SET passages = passages + 1, characters = characters + excluded.characters;
+END;
+CREATE TRIGGER stemmed_removed AFTER DELETE ON stemmed BEGIN
+    INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', old.rowid, old.terms);
+    UPDATE languages SET passages = passages - 1, characters = characters - length(old.terms)
+    WHERE language = old.language;
+END;
+PRAGMA user_version = 2;
+"""
+"""The tables of terms, which are made from the passages."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…؟।;])\s+|(?<=[。！？])|\n")
+"""Where a sentence ends, as far as ranking needs to know."""
 _BUSY_MILLISECONDS = 10_000
 """Time to wait for another process that writes; the transaction of one file is much shorter."""
 _WAL_RETRY_SECONDS = 0.01
@@ -73,8 +104,10 @@ def open_for_writing(path: Path) -> apsw.Connection:
         db.pragma("synchronous", "normal")
         db.pragma("foreign_keys", True)
         with transaction(db, "IMMEDIATE"):
-            if not has_schema(db):
-                db.execute(SCHEMA)
+            if db.pragma("user_version") == _VERSION_WITH_OTHER_TERMS:
+                _upgrade(db)
+            elif not has_schema(db):
+                db.execute(_SCHEMA + _TERMS)
         return db
 
 
@@ -98,6 +131,8 @@ def has_schema(db: apsw.Connection) -> bool:
         Unavailable: another version of this app wrote the file.
     """
     version = db.pragma("user_version")
+    if version == _VERSION_WITH_OTHER_TERMS:
+        raise Unavailable("The search index was written by an older version of this app. Run `make index` to renew it.")
     if version not in (0, SCHEMA_VERSION):
         age = "a newer" if isinstance(version, int) and version > SCHEMA_VERSION else "another"
         raise Unavailable(
@@ -105,6 +140,42 @@ def has_schema(db: apsw.Connection) -> bool:
             "run `make index` to build it again."
         )
     return version == SCHEMA_VERSION
+
+
+def _upgrade(db: apsw.Connection) -> None:
+    """Make the terms of the passages anew. Files and vectors stay as they are."""
+    db.register_fts5_tokenizer("switchboard", _old_tokenizer)  # SQLite drops no table whose tokenizer it lacks
+    db.execute("DROP TABLE passage_terms")
+    db.execute(_TERMS)
+    files = [row[0] for row in db.execute("SELECT sourcefile FROM files")]
+    for sourcefile in files:
+        rows = db.execute("SELECT rowid, content FROM passages WHERE sourcefile = ?", (sourcefile,)).fetchall()
+        add_terms(db, msgspec.convert(rows, list[tuple[int, str]]))
+    _log.warning("An older version of this app wrote the search index. It was renewed: documents: %d.", len(files))
+
+
+def _old_tokenizer(_db: apsw.Connection, _args: list[str]) -> Callable[[bytes, int, str | None], Iterable[str]]:
+    return lambda _utf8, _flags, _locale: ()
+
+
+def add_terms(db: apsw.Connection, passages: Iterable[tuple[int, str]]) -> None:
+    """Add the terms of a file's passages.
+
+    A passage whose language is not clear, such as a table, is taken to be in that of most passages of the file, or else
+    in English.
+
+    Args:
+        db: The index.
+        passages: The row ids of all passages of one file, with their text.
+    """
+    found = [(rowid, content, languages_of(content)) for rowid, content in passages]
+    known = Counter(languages[0] for _, _, languages in found if languages)
+    usual = max(known, key=known.__getitem__, default="en")
+    rows: list[tuple[int, str, str]] = []
+    for rowid, content, languages in found:
+        language = usual if usual in languages or not languages else languages[0]
+        rows.append((rowid, language, stemmed(_SENTENCE_END.split(content), language)))
+    db.executemany("INSERT INTO stemmed (rowid, language, terms) VALUES (?, ?, ?)", rows)
 
 
 def embedding_info(db: apsw.Connection) -> EmbeddingInfo | None:
@@ -141,26 +212,10 @@ def _enable_wal(db: apsw.Connection) -> None:
 
 def _prepare(db: apsw.Connection) -> apsw.Connection:
     db.set_busy_timeout(_BUSY_MILLISECONDS)
-    # Read the schema before the tokenizer is registered. Else the registration reads it, holding Python's lock: if it
-    # then has to wait for a writer in another thread of this process, neither can go on.
-    db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     db.enable_load_extension(True)
     db.load_extension(sqlite_vec.loadable_path())
     db.enable_load_extension(False)
-    db.register_fts5_tokenizer("switchboard", _tokenizer)
     return db
-
-
-def _tokenizer(
-    _db: apsw.Connection, _args: list[str]
-) -> Callable[[bytes, int, str | None], Iterable[str | tuple[str, ...]]]:
-    """The FTS5 tokenizer. It splits indexed text by `index_terms`; the strings of a query are terms already."""
-
-    def tokenize(utf8: bytes, flags: int, _locale: str | None) -> Iterable[str | tuple[str, ...]]:
-        text = utf8.decode()
-        return [text] if flags & apsw.FTS5_TOKENIZE_QUERY else index_terms(text)
-
-    return tokenize
 
 
 class _FileId(NamedTuple):

@@ -11,6 +11,7 @@ import msgspec
 from shared.chat_types import Passage
 from shared.retrieval.sqlite.file import (
     EmbeddingInfo,
+    add_terms,
     embedding_info,
     open_for_writing,
     transaction,
@@ -66,6 +67,7 @@ class SqliteIndex:
             _remove(db, sourcefile)
             db.execute("INSERT INTO files (sourcefile, fingerprint) VALUES (?, ?)", (sourcefile, fingerprint))
             rowids = [_add(db, sourcefile, passage) for passage in passages]
+            add_terms(db, zip(rowids, (passage.content for passage in passages), strict=True))
             if vectors and self._embedding_model is not None:
                 _create_vector_table(db, EmbeddingInfo(self._embedding_model, len(vectors[0])))
                 _add_vectors(db, rowids, vectors)
@@ -121,7 +123,7 @@ def _fingerprints(db: apsw.Connection, sourcefile: str | None) -> dict[str, str]
 
 def _remove(db: apsw.Connection, sourcefile: str) -> None:
     rowids = [row[0] for row in db.execute("SELECT rowid FROM passages WHERE sourcefile = ?", (sourcefile,))]
-    tables = ["passage_terms", "passages"]
+    tables = ["stemmed", "passages"]
     if embedding_info(db):
         tables.insert(0, "passage_vectors")
     for table in tables:
@@ -143,9 +145,7 @@ def _add(db: apsw.Connection, sourcefile: str, passage: Passage) -> int:
             msgspec.json.encode(passage.groups).decode(),
         ),
     )
-    rowid = db.last_insert_rowid()
-    db.execute("INSERT INTO passage_terms (rowid, content) VALUES (?, ?)", (rowid, passage.content))
-    return rowid
+    return db.last_insert_rowid()
 
 
 def _create_vector_table(db: apsw.Connection, wanted: EmbeddingInfo) -> None:

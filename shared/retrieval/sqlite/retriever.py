@@ -1,7 +1,7 @@
 """Searches the built-in index: by text (BM25), by vectors if there is an embedding model, or by both (hybrid).
 
-The scale of `minimum_score` depends on the kind of search: BM25 (0 and more) for text, the cosine for vectors, and the
-fused score for hybrid, at most 2/61 (0.033).
+The scale of `minimum_score` depends on the kind of search: BM25 with the best sentence (0 and more)
+for text, the cosine for vectors, and the fused score for hybrid, at most 2/61 (0.033).
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """SQL queries on the built-in index. Values from requests are always bound, never part of the SQL."""
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -11,30 +10,54 @@ import msgspec
 from shared.chat_types import Access, Passage
 from shared.retrieval import MOST_READ, SearchQuery
 from shared.retrieval.sqlite.file import vector_blob
-from shared.words.stop_words import languages_of, stop_words
-from shared.words.terms import fold, prefix_of, query_terms
+from shared.retrieval.sqlite.ranking import MOST_CANDIDATES, AskedWord, asked_words, match_expression, ranked
 
 type Ranking = Sequence[tuple[int, float]]
 """Row ids with their scores, best first."""
 
 
 def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> Ranking:
-    """Find the passages that contain words of the query, ranked by BM25. Scores are above 0, without an upper limit.
+    """Find the passages that contain words of the query, ranked by `ranked`. Scores are above 0.
 
     Of equal scores, the passage that was indexed first comes first.
     """
-    match = match_expression(query.text)
-    if match is None:
+    sizes = msgspec.convert(db.execute(_LANGUAGES).fetchall(), list[tuple[str, int, int]])
+    asked = asked_words(query.text, [language for language, _, _ in sizes])
+    if not asked:
         return ()
     condition, values = _filter(query)
     source = "passage_terms JOIN passages ON passages.rowid = passage_terms.rowid" if condition else "passage_terms"
     # For `ORDER BY rank` FTS5 sorts all matches; for an expression SQLite keeps only the best, in half the time.
-    rows = db.execute(
-        f"SELECT passage_terms.rowid, -rank FROM {source} "  # noqa: S608 (the parts are ours)
-        f"WHERE passage_terms MATCH :match {condition} ORDER BY +rank, passage_terms.rowid LIMIT :limit",
-        {**values, "match": match, "limit": limit},
+    best = (
+        f"SELECT passage_terms.rowid FROM {source} WHERE passage_terms MATCH :match {condition} "  # noqa: S608 (ours)
+        "ORDER BY +rank, passage_terms.rowid LIMIT :limit"
     )
-    return msgspec.convert(rows.fetchall(), list[tuple[int, float]])
+    rows = db.execute(
+        f"SELECT rowid, terms FROM stemmed WHERE rowid IN ({best})",  # noqa: S608 (ours)
+        {**values, "match": match_expression(asked), "limit": max(limit, MOST_CANDIDATES)},
+    )
+    found = dict(msgspec.convert(rows.fetchall(), list[tuple[int, str]]))
+    total = sum(passages for _, passages, _ in sizes)
+    mean_length = sum(characters for _, _, characters in sizes) / max(total, 1)
+    return ranked(found, asked, _counts(db, asked), total, mean_length)[:limit] if found else ()
+
+
+_LANGUAGES = "SELECT language, passages, characters FROM languages WHERE passages > 0 ORDER BY passages DESC, language"
+
+
+def _counts(db: apsw.Connection, asked: Sequence[AskedWord]) -> dict[str, int]:
+    """The number of passages that have each term, and each prefix followed by `*`."""
+    found: dict[str, int] = {}
+    for word in asked:
+        for term in word.terms:
+            row = db.execute("SELECT doc FROM vocabulary WHERE term = ?", (term,)).fetchone()
+            found[term] = msgspec.convert(row[0], int) if row else 0
+        if word.prefix:
+            row = db.execute(
+                "SELECT total(doc) FROM vocabulary WHERE term >= ?1 AND term < ?1 || char(0x10ffff)", (word.prefix,)
+            ).fetchone()
+            found[f"{word.prefix}*"] = int(row[0]) if row else 0
+    return found
 
 
 def rank_by_vector(db: apsw.Connection, query: SearchQuery, vector: Sequence[float], limit: int) -> Ranking:
@@ -139,39 +162,3 @@ def _visible(access: Access) -> tuple[str, dict[str, str | None]]:
         "oids": msgspec.json.encode(access.named_oids).decode(),
         "groups": msgspec.json.encode(access.named_groups).decode(),
     }
-
-
-_MOST_WORDS = 64
-"""Different words of a question that are searched for. The first words of a pasted page show its subject."""
-_LONGEST_TEXT = 20_000
-"""Characters of a question that are read for these words."""
-
-
-def match_expression(text: str) -> str | None:
-    """Make the FTS5 query for passages that contain any of the text's words; BM25 ranks those with more words first.
-
-    Stop words are left out unless there are no other words: in a small collection they can be rare, and BM25 would give
-    them a high weight. A passage scores for each spelling of a word that it contains, and again for words that begin
-    with it, so that the word itself ranks above a compound. An English question has no such prefixes: English writes
-    most compounds as separate words, and `cover` must not find `coverlet`.
-
-    Returns:
-        The query; None if the text has no words.
-    """
-    found: dict[tuple[str, ...], str] = {}
-    for word, terms in query_terms(text[:_LONGEST_TEXT]):
-        found.setdefault(terms, fold(word))
-    languages = languages_of(found.values())
-    dropped = stop_words(languages)
-    content_words = [terms for terms, word in found.items() if word not in dropped] or list(found)
-    phrases: dict[str, None] = {}
-    for terms in islice(content_words, _MOST_WORDS):
-        phrases |= dict.fromkeys(map(_quoted, terms))
-        if languages != ("en",) and (prefix := prefix_of(terms)):
-            phrases[f"{_quoted(prefix)} *"] = None
-    return " OR ".join(phrases) or None
-
-
-def _quoted(term: str) -> str:
-    """A term as a string of FTS5's query language, in which no character is an operator."""
-    return '"' + term.replace('"', '""') + '"'

@@ -184,3 +184,50 @@ async def test_a_folder_that_cannot_be_written_is_named_with_what_to_check(tmp_p
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(Unavailable, match="DATA_DIR"):
         await SqliteIndex(tmp_path / "file" / "index.sqlite").fingerprints()
+
+
+_OLD_TERMS = """
+CREATE VIRTUAL TABLE passage_terms USING fts5 (
+    content, content = '', contentless_delete = 1, tokenize = 'switchboard'
+);
+PRAGMA user_version = 1;
+"""
+
+
+def make_old(path: Path) -> None:
+    """Give an index the tables of terms that the first version of the schema had."""
+    db = apsw.Connection(str(path))
+    db.register_fts5_tokenizer("switchboard", lambda _db, _args: lambda utf8, _flags, _locale: utf8.decode().split())
+    db.execute("DROP TABLE vocabulary; DROP TABLE passage_terms; DROP TABLE stemmed; DROP TABLE languages")
+    db.execute(_OLD_TERMS)
+    db.execute("INSERT INTO passage_terms (rowid, content) SELECT rowid, content FROM passages")
+    db.close()
+
+
+async def test_an_old_index_says_what_to_run_and_is_made_anew_by_the_next_write(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    index = SqliteIndex(path, "hashed")
+    await index.replace("a.md", "1", [passage("a1", "Die Brille wird bezahlt.")], [hashed_vector("Brille")])
+    await index.aclose()
+    make_old(path)
+    with pytest.raises(Unavailable, match=r"older version of this app.*make index"):
+        await found(path, "glasses")
+
+    index = SqliteIndex(path, "hashed")
+    assert await index.fingerprints() == {"a.md": "1"}
+    await index.aclose()
+    assert caplog.messages == ["An older version of this app wrote the search index. It was renewed: documents: 1."]
+    assert await found(path, "Brillen") == ["a1"]
+    assert await found(path, "Brille", RetrievalMode.VECTORS) == ["a1"]
+
+
+async def test_words_of_removed_passages_no_longer_count_as_frequent(index: SqliteIndex, path: Path) -> None:
+    await index.replace("a.md", "1", [passage(f"a{number}", "Glasses and lenses.") for number in range(9)], None)
+    await index.remove("a.md")
+    await index.replace("b.md", "1", [passage("b1", "Lenses.")], None)
+    db = apsw.Connection(str(path))
+    counts = db.execute("SELECT term, doc FROM vocabulary").fetchall()
+    sizes = db.execute("SELECT language, passages FROM languages WHERE passages").fetchall()
+    db.close()
+    assert (counts, sizes) == ([("lens", 1)], [("en", 1)])
