@@ -18,7 +18,7 @@ from tests.local.running_host import RunningHost
 ASKED: list[Json] = [{"role": "user", "content": "What does the plan pay for dental care?"}]
 BODY: dict[str, Json] = {"messages": ASKED, "input": ASKED, "context": {}}
 """With a context, since OpenAI's protocols have the thoughts, which name the agent, only in an answer to one."""
-IN_AG_UI: dict[str, Json] = {"context": [], "forwardedProps": {"top": 3}}
+IN_AG_UI: dict[str, Json] = {"context": [], "forwardedProps": {"overrides": {"top": 3}}}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

@@ -36,6 +36,10 @@ QUESTIONS = [
     "/multi-agent-chat/stream",
     "/v1/chat/completions",
     "/v1/responses",
+    "/ag-ui",
+    "/ag-ui/multi-agent-chat/stream",
+    "/ai-sdk/chat",
+    "/ai-sdk/multi-agent-chat/stream",
 ]
 
 
@@ -126,6 +130,19 @@ async def unsigned(rights_dir: Path) -> AsyncGenerator[RunningHost]:
 
 def overrides(**given: Any) -> dict[str, Any]:
     return body(QUESTION, context={"overrides": {"top": 50, **given}})
+
+
+def sent_to(path: str, chat: dict[str, Any]) -> dict[str, Any]:
+    """Return a chat request, with its context, as the route takes it."""
+    match path.split("/")[1:]:
+        case ["v1", "responses"]:
+            return {**chat, "input": chat["messages"]}
+        case ["ag-ui", *_]:
+            return {**chat, "context": [], "forwardedProps": chat["context"]}
+        case ["ai-sdk", *_]:
+            return {**chat, "messages": [{"role": "user", "parts": [{"type": "text", "text": QUESTION}]}]}
+        case _:
+            return chat
 
 
 def seen_in(answer: str) -> set[str]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.app.identity.conftest import EVERY_DOCUMENT, FORGED, QUESTION, QUESTIONS, ask, overrides, seen_in
+from tests.app.identity.conftest import EVERY_DOCUMENT, FORGED, QUESTION, QUESTIONS, ask, overrides, seen_in, sent_to
 from tests.app.test_answers import body
 from tests.local.running_host import RunningHost
 from tests.stand_ins.easy_auth import encoded, principal
@@ -47,7 +47,7 @@ async def test_callers_at_the_same_time_see_each_their_own(
     callers = {"ADA": entra.bearer(), "BEN": entra.bearer(oid=BEN), "STAFF": entra.bearer(oid=CLIENT, groups=[STAFF])}
 
     async def seen_by(headers: dict[str, str], path: str) -> set[str]:
-        async with http.post(with_tokens.url + path, json=overrides(), headers=headers) as response:
+        async with http.post(with_tokens.url + path, json=sent_to(path, overrides()), headers=headers) as response:
             return seen_in(await response.text())
 
     asked = [(name, path) for path in QUESTIONS for name in callers] * 2
@@ -126,11 +126,8 @@ async def test_nothing_in_a_request_widens_what_its_caller_sees(
     query: str,
     state: Any,
 ) -> None:
-    sent = {
-        **at_the_top,
-        **body(QUESTION, session_state=state),
-        "context": {**beside, "overrides": {"top": 50, **inside}},
-    }
+    chat = body(QUESTION, session_state=state, context={**beside, "overrides": {"top": 50, **inside}})
+    sent = at_the_top | sent_to(path, chat)
     async with (
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http,
         http.post(with_tokens.url + path + query, json=sent, headers=forged | entra.bearer(groups=[STAFF])) as response,

@@ -38,7 +38,6 @@ PROTECTED = [
     ("GET", "/chat-history/1/messages"),
     ("PUT", "/chat-history/1"),
     ("DELETE", "/chat-history/1"),
-    ("POST", "/ag-ui"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/switchboard"),
     ("GET", "/content/ADA.md"),
