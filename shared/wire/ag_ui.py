@@ -196,7 +196,8 @@ def _error(error: SwitchboardError, invocation_id: str) -> Record:
 AG_UI = Protocol(
     name="ag-ui",
     title="AG-UI",
-    used_by="[`@ag-ui/client`](docs/protocols.md#ag-ui) 0.0.52 to 1.0, CopilotKit, assistant-ui, and other AG-UI pages",
+    used_by="[`@ag-ui/client`](docs/protocols.md#ag-ui) 0.0.52 to 1.0, "
+    "[CopilotKit and assistant-ui](docs/clients.md#assistant-ui-and-copilotkit), and other AG-UI pages",
     answers_with="always a stream",
     streams="server-sent events, one event of AG-UI 1.0 each",
     parse=parse,

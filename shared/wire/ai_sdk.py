@@ -172,7 +172,7 @@ def _filtered(prompt: Json, answer: Json) -> Record:
 AI_SDK = Protocol(
     name="ai-sdk",
     title="The UI message stream of Vercel's AI SDK",
-    used_by="[`useChat`](docs/protocols.md#ai-sdk) of Vercel's AI SDK 5 to 7, AI Elements, assistant-ui",
+    used_by="[`useChat`](docs/clients.md#ai-sdk) of Vercel's AI SDK 5 to 7, AI Elements, assistant-ui",
     answers_with="a stream",
     streams="server-sent events, one `UIMessageChunk` each, and `[DONE]`",
     parse=parse,

@@ -156,7 +156,8 @@ def _reason(finished: Finished) -> str:
 OPENAI = Protocol(
     name="openai",
     title="OpenAI's Chat Completions",
-    used_by="[OpenAI's SDKs](docs/protocols.md#openai), LangChain, Open WebUI, LibreChat, and all that takes a service "
+    used_by="[OpenAI's SDKs](docs/protocols.md#openai), [LangChain](docs/clients.md#langchain), "
+    "[Open WebUI](docs/clients.md#open-webui), [LibreChat](docs/clients.md#librechat), and all that takes a service "
     "with OpenAI's API",
     answers_with="`chat.completion`",
     streams="server-sent events, one `chat.completion.chunk` each, and `[DONE]`",

@@ -241,7 +241,8 @@ def _usage(usage: Usage) -> Record:
 OPENAI_RESPONSES = Protocol(
     name="openai-responses",
     title="OpenAI's Responses",
-    used_by="[OpenAI's SDKs](docs/protocols.md#openais-responses), AI SDK's provider for OpenAI, LangChain",
+    used_by="[OpenAI's SDKs](docs/protocols.md#openais-responses), "
+    "[AI SDK's provider for OpenAI](docs/clients.md#ai-sdk), [LangChain](docs/clients.md#langchain)",
     answers_with="`response`",
     streams="server-sent events with names, `response.created` to `response.completed`",
     parse=parse,

@@ -96,6 +96,10 @@ async def test_the_page_has_the_whole_address_for_each_front_end(page: Page, bui
         "/chat-history",
         "/ai-chat-2024-05-29/chat",
         "/ai-chat-2026-04",
+        "/v1",
+        "/ai-sdk/chat",
+        "/ag-ui",
+        "/mcp",
         "",
     ):
         await expect(table.get_by_text(built_in.url + path, exact=True)).to_be_visible()
