@@ -24,6 +24,11 @@ _LONGEST_OVERLAP = 1_000
 """Characters at the end of a passage that the next one may begin with."""
 _LEAST_OVERLAP = 10
 """Fewer characters that are the same are chance."""
+_CUT = {
+    "content_filter": "[Cut here: the content filter of the model's service ended the answer. Rephrase the question.]",
+    "length": "[Cut here: the answer is longer than this app lets one be. Ask for a part of it.]",
+}
+"""Last line of an answer that is not whole, by the model's finish reason. Results have no place for a reason."""
 
 INSTRUCTIONS = (
     "Switchboard knows the documents of its organization. To answer a question about them, call ask: it returns an "
@@ -153,13 +158,15 @@ def fetch_result(name: str, passages: Sequence[Passage], base_url: str) -> Recor
 
 
 def ask_result(answer: Answer, base_url: str) -> Record:
-    """Make the result of `ask`: the answer, and the sources that it cites."""
+    """Make the result of `ask`: the answer, and the sources that it cites. If it was cut, its last line says so."""
+    cut = _CUT.get(answer.finished.reason)
+    whole = f"{answer.text}\n\n{cut}".lstrip() if cut else answer.text
     known = {point.sourcepage for point in answer.data_points}
     cited = dict.fromkeys(place[1] for place in citations_in(answer.text) if place[1] in known)
     sources = [_source(name, base_url) for name in cited]
     listed = "".join(f"\n- [{source['id']}]: {source['url']}" for source in sources)
-    text = f"{answer.text}\n\nSources:{listed}" if listed else answer.text
-    return _result(text, {"answer": answer.text, "sources": list[Json](sources)})
+    text = f"{whole}\n\nSources:{listed}" if listed else whole
+    return _result(text, {"answer": whole, "sources": list[Json](sources)})
 
 
 def failed_result(error: SwitchboardError, invocation_id: str) -> Record:
