@@ -30,7 +30,7 @@ from shared.wire.ag_ui_body import AgUiKeys, Asked, attached, parse
 from shared.wire.ag_ui_shapes import AgUiEvent
 from shared.wire.ai_chat_2024_05_29 import ErrorObject
 from shared.wire.context import link_to, thoughts_json
-from shared.wire.framing import HOLE, SSE, Line, cut_at_holes, one_line
+from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.protocol import QUESTION, Protocol, Record, Shape
 
 _FILTERED = "The content filter of the model's service ended the answer here. Please rephrase the question."
@@ -48,7 +48,7 @@ class _Encoder:
         self._base_url = request.base_url
         self._run: Record = {"threadId": asked.thread_id, "runId": asked.run_id}
         self._message: Record = {"messageId": asked.message_id}
-        self._before_text, self._after_text = cut_at_holes(_content(self._message, HOLE))
+        self._before_text, self._after_text = SSE.cut_at_holes(_content(self._message, HOLE))
         self._has_begun = False
         self._in_message = False
         self._points: tuple[DataPoint, ...] = ()
@@ -57,7 +57,7 @@ class _Encoder:
         self._model = ""
         self._usages: dict[str, Usage] = {}
 
-    def encode(self, event: ChatEvent) -> Iterable[Record | Line]:
+    def encode(self, event: ChatEvent) -> Iterable[Record | Framed]:
         """The events of one event."""
         if self._in_message and isinstance(event, TextDelta):  # for speed: most events are tokens
             return (self._before_text + one_line(event.text) + self._after_text,)

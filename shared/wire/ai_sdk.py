@@ -5,7 +5,6 @@ version does not know in a record ends the answer there, so that one stream has 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
@@ -27,12 +26,12 @@ from shared.events import (
 from shared.wire.ai_sdk_body import Asked, attached, parse
 from shared.wire.ai_sdk_shapes import AiSdkKeys, AiSdkRecord, AiSdkRequestMessage
 from shared.wire.context import link_to, thoughts_json
-from shared.wire.framing import HOLE, SSE, Line, cut_at_holes, one_line
+from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.protocol import Protocol, Record, Shape
 
 _REASONS = {"stop": "stop", "length": "length", "content_filter": "content-filter"}
 _TEXT_ID = "0"
-_BEFORE_TEXT, _AFTER_TEXT = cut_at_holes({"type": "text-delta", "id": _TEXT_ID, "delta": HOLE})
+_BEFORE_TEXT, _AFTER_TEXT = SSE_DONE.cut_at_holes({"type": "text-delta", "id": _TEXT_ID, "delta": HOLE})
 _QUESTION = "What does the Standard plan pay for dental care?"
 
 
@@ -49,7 +48,7 @@ class _Encoder:
         self._thoughts: list[Thought] = []
         self._turn = CompletionStarted("", 0, "")
 
-    def encode(self, event: ChatEvent) -> Iterable[Record | Line]:
+    def encode(self, event: ChatEvent) -> Iterable[Record | Framed]:
         """Return the records of one event."""
         if isinstance(event, TextDelta) and self._in_text:  # for speed: most events are tokens
             return (_BEFORE_TEXT + one_line(event.text) + _AFTER_TEXT,)
@@ -179,7 +178,7 @@ AI_SDK = Protocol(
     attached=attached,
     answer=None,
     encoder=_Encoder,
-    framing=replace(SSE, end=b"data: [DONE]\n\n"),
+    framing=SSE_DONE,
     stream_headers={"x-vercel-ai-ui-message-stream": "v1", "x-accel-buffering": "no"},
     plain_errors=True,
     shape=Shape(

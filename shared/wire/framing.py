@@ -1,7 +1,7 @@
 """Framing: converts JSON records to the bytes of a stream. Every record, also an error, ends the same way."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -19,28 +19,20 @@ def encode_json(value: Json) -> bytes:
     return _encoder.encode(value)
 
 
-type Line = bytes
-"""A record that is already JSON, as `one_line` makes it."""
+type Framed = bytes
+"""A record with all bytes around it, as `Framing.frame` makes it."""
 
 HOLE = "\0"
 """Stands in a record for a value that is not known yet."""
 
 
-def one_line(value: Mapping[str, Json] | Json) -> Line:
+def one_line(value: Mapping[str, Json] | Json) -> bytes:
     """Encode as JSON on one line for every client."""
     line = _encoder.encode(value)
     if not line.isascii():
         for end, escaped in _LINE_ENDS:
             line = line.replace(end, escaped)
     return line
-
-
-def cut_at_holes(record: Mapping[str, Json]) -> list[bytes]:
-    """Encode what many records of a stream have in common, once.
-
-    Between two of the pieces goes `one_line` of a value: that costs a third of encoding a dict for each token.
-    """
-    return one_line(record).split(_encoder.encode(HOLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +52,24 @@ class Framing:
     names_events: bool = False
     """Whether a line before each record names its `type`, which is its first key, as `event:` of server-sent events."""
 
-    def frame(self, record: Mapping[str, Json] | Line) -> bytes:
+    def join(self, records: Iterable[Mapping[str, Json] | Framed]) -> bytes:
+        """Frame records, other than those that are framed already, and put them one after the other."""
+        return b"".join([record if isinstance(record, bytes) else self.frame(record) for record in records])
+
+    def frame(self, record: Mapping[str, Json]) -> Framed:
         """Convert one record to bytes, on one line for every client."""
-        line = record if isinstance(record, bytes) else one_line(record)
+        line = one_line(record)
         if self.names_events:
             kind = line[_TYPE_AT : line.index(b'"', _TYPE_AT)]
             return b"".join((b"event: ", kind, b"\n", self.before, line, self.after))
         return self.before + line + self.after
+
+    def cut_at_holes(self, record: Mapping[str, Json]) -> list[bytes]:
+        """Frame what many records of a stream have in common, once.
+
+        Between two of the pieces goes `one_line` of a value: that costs a third of framing a dict for each token.
+        """
+        return self.frame(record).split(_encoder.encode(HOLE))
 
 
 NDJSON = Framing("application/json-lines", b"", b"\n", b'{"delta":{}}\n')
@@ -74,6 +77,9 @@ NDJSON = Framing("application/json-lines", b"", b"\n", b'{"delta":{}}\n')
 
 SSE = Framing("text/event-stream", b"data: ", b"\n\n", b": keep-alive\n\n")
 """Server-sent events as ChatUI reads them: one `data:` line per event, LF only, comments ignored, no `[DONE]`."""
+
+SSE_DONE = replace(SSE, end=b"data: [DONE]\n\n")
+"""The same with an end as OpenAI and AI SDK have it."""
 
 JSON_LINES = Framing("application/jsonl", b"", b"\n", b'{"delta":{}}\n')
 """The same lines under the media type of the 2024-05-29 protocol."""

@@ -6,7 +6,6 @@ chunk but that of the tokens has a choice with a delta, since many clients read 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
@@ -26,7 +25,7 @@ from shared.events import (
     ThoughtsAdded,
 )
 from shared.wire.context import usage_json
-from shared.wire.framing import HOLE, SSE, Line, cut_at_holes, one_line
+from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.openai_asked import Asked
 from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached, parse
 from shared.wire.openai_parts import citations, error_object, gathered, joined, known, said, sources_context
@@ -80,21 +79,21 @@ class _Encoder:
             "created": self._asked.created,
             "model": self._asked.model,
         }
-        self._before_text, self._after_text = cut_at_holes(self._chunk({"content": HOLE}))
+        self._before_text, self._after_text = SSE_DONE.cut_at_holes(self._chunk({"content": HOLE}))
         self._has_begun = False
         self._texts: list[str] = []
         self._points: tuple[DataPoint, ...] = ()
         self._thoughts: list[Thought] = []
         self._prompt_filter: Json = None
 
-    def encode(self, event: ChatEvent) -> Iterable[Record | Line]:
+    def encode(self, event: ChatEvent) -> Iterable[Record | Framed]:
         if self._has_begun:  # the first line is for speed: most events are tokens
             return (self._text(event.text),) if isinstance(event, TextDelta) else self._records(event)
         self._has_begun = True
         begin = () if isinstance(event, Failed) else (self._chunk({"role": "assistant", "content": ""}),)
         return (*begin, *self._records(event))
 
-    def _records(self, event: ChatEvent) -> Iterable[Record | Line]:
+    def _records(self, event: ChatEvent) -> Iterable[Record | Framed]:
         match event:
             case TextDelta():
                 return (self._text(event.text),)
@@ -120,7 +119,7 @@ class _Encoder:
                 assert_never(event)
         return ()
 
-    def _text(self, text: str) -> Line:
+    def _text(self, text: str) -> Framed:
         self._texts.append(text)
         return self._before_text + one_line(text) + self._after_text
 
@@ -167,7 +166,7 @@ OPENAI = Protocol(
     encoder=_Encoder,
     error=error_object,
     filter_ends=True,
-    framing=replace(SSE, end=b"data: [DONE]\n\n"),
+    framing=SSE_DONE,
     shape=Shape(
         answer=OpenaiCompletion,
         record=OpenaiChunk,

@@ -33,11 +33,11 @@ def gathered(answer: Answer) -> tuple[tuple[DataPoint, ...], list[Thought]]:
 
 def citations(text: str, points: Iterable[DataPoint], base_url: str) -> Iterator[Record]:
     """Make the citation of each place of the text that names a source; the place is counted in characters."""
-    names = {point.sourcepage for point in points}
+    urls = {point.sourcepage: link_to(point.sourcepage, base_url) for point in points}
     for place in citations_in(text):
-        if (name := place[1]) in names:
+        if url := urls.get(place[1]):
             start, end = place.span()
-            yield {"url": link_to(name, base_url), "title": name, "start_index": start, "end_index": end}
+            yield {"url": url, "title": place[1], "start_index": start, "end_index": end}
 
 
 def sources_context(

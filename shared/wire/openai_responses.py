@@ -27,7 +27,7 @@ from shared.events import (
     Usage,
 )
 from shared.wire.context import filtered_context
-from shared.wire.framing import HOLE, SSE, Line, cut_at_holes, one_line
+from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.openai_asked import Asked
 from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, said, sources_context
 from shared.wire.openai_responses_body import OpenaiResponsesBody, attached, parse
@@ -37,6 +37,7 @@ from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, Shape
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why an answer is incomplete, by the reason for which it ended."""
+_FRAMING = replace(SSE, names_events=True)
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
@@ -61,12 +62,13 @@ class _Encoder:
         self._number = 0
         self._output: list[Record] = []
         self._texts: list[str] | None = None
+        self._place: Record = {}
         self._delta: Sequence[bytes] = ()
         self._points: tuple[DataPoint, ...] = ()
         self._thoughts: list[Thought] = []
         self._prompt_filter: Json = None
 
-    def encode(self, event: ChatEvent) -> Iterable[Record | Line]:
+    def encode(self, event: ChatEvent) -> Iterable[Record | Framed]:
         if self._texts is None or not isinstance(event, TextDelta):
             return self._records(event)
         number = self._number
@@ -75,7 +77,7 @@ class _Encoder:
         before, between, after = self._delta
         return (b"%b%d%b%b%b" % (before, number, between, one_line(event.text), after),)
 
-    def _records(self, event: ChatEvent) -> Iterator[Record | Line]:
+    def _records(self, event: ChatEvent) -> Iterator[Record | Framed]:
         if not self._number and not isinstance(event, Failed):
             response = _response(self._request, [], {"status": "in_progress"})
             yield self._event("response.created", response=response)
@@ -111,39 +113,35 @@ class _Encoder:
         self._number += 1
         return {"type": name, "sequence_number": number, **values}
 
-    def _in_text(self, name: str, **values: Json) -> Record:
-        return self._event(name, **self._place(), **values)
-
-    def _place(self) -> Record:
-        """The place of the text of the message that has begun."""
-        index = len(self._output)
-        return {"item_id": _item_id(self._request, index), "output_index": index, "content_index": 0}
-
     def _begin(self) -> Iterator[Record]:
         """Begin a message."""
         self._texts = []
         index = len(self._output)
+        self._place = {"item_id": _item_id(self._request, index), "output_index": index, "content_index": 0}
         item = _item(self._request, index, [], "in_progress")
         yield self._event("response.output_item.added", output_index=index, item=item)
-        yield self._in_text("response.content_part.added", part=_content("", []))
-        piece: Record = {"type": "response.output_text.delta", "sequence_number": HOLE, **self._place()}
-        self._delta = cut_at_holes({**piece, "delta": HOLE, "logprobs": []})
+        yield self._event("response.content_part.added", **self._place, part=_content("", []))
+        piece: Record = {"type": "response.output_text.delta", "sequence_number": HOLE, **self._place}
+        self._delta = _FRAMING.cut_at_holes({**piece, "delta": HOLE, "logprobs": []})
 
-    def _done(self, points: Iterable[DataPoint], ended: Finished | None) -> Iterator[Record]:
+    def _done(self, points: Iterable[DataPoint], ended: Finished | None) -> Iterator[Record | Framed]:
         """End the message that has begun."""
         text = "".join(self._texts or ())
         annotations = _annotations(self._request, text, points)
-        for number, one in enumerate(annotations):
-            yield self._in_text("response.output_text.annotation.added", annotation_index=number, annotation=one)
+        piece: Record = {"type": "response.output_text.annotation.added", "sequence_number": HOLE, **self._place}
+        pieces = _FRAMING.cut_at_holes({**piece, "annotation_index": HOLE, "annotation": HOLE})
+        for index, one in enumerate(annotations):
+            yield b"%b%d%b%d%b%b%b" % (pieces[0], self._number, pieces[1], index, pieces[2], one_line(one), pieces[3])
+            self._number += 1
         part, index = _content(text, annotations), len(self._output)
         item = _item(self._request, index, [part], _status(ended))
-        yield self._in_text("response.output_text.done", text=text, logprobs=[])
-        yield self._in_text("response.content_part.done", part=part)
+        yield self._event("response.output_text.done", **self._place, text=text, logprobs=[])
+        yield self._event("response.content_part.done", **self._place, part=part)
         yield self._event("response.output_item.done", output_index=index, item=item)
         self._output.append(item)
         self._texts = None
 
-    def _ended(self, finished: Finished) -> Iterator[Record | Line]:
+    def _ended(self, finished: Finished) -> Iterator[Record | Framed]:
         if not self._output:
             if self._texts is None:
                 yield from self._begin()  # every answer has a message
@@ -151,7 +149,7 @@ class _Encoder:
         end = _end(self._request, self._points, self._thoughts, finished, self._prompt_filter)
         yield self._event(f"response.{end['status']}", response=_response(self._request, self._output, end))
 
-    def _failed(self, event: Failed) -> Iterator[Record | Line]:
+    def _failed(self, event: Failed) -> Iterator[Record | Framed]:
         """A filter that ends a text is how an answer of OpenAI's ends, not an error."""
         if isinstance(event.error, ContentFiltered) and (self._texts or self._output):
             yield from self._ended(ended_by(event.error))
@@ -250,7 +248,7 @@ OPENAI_RESPONSES = Protocol(
     answer=_answer,
     encoder=_Encoder,
     error=error_object,
-    framing=replace(SSE, names_events=True),
+    framing=_FRAMING,
     filter_ends=True,
     shape=Shape(
         answer=OpenaiResponse,

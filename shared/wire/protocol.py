@@ -12,7 +12,7 @@ from shared.core.attachments import Attachment
 from shared.core.fold import Answer, agent_answer
 from shared.errors import SwitchboardError, error_text
 from shared.events import ChatEvent, Failed
-from shared.wire.framing import Framing, Line
+from shared.wire.framing import Framed, Framing
 
 type Record = dict[str, Json]
 """One JSON object of a stream."""
@@ -34,7 +34,7 @@ class ErrorText(TypedDict):
 class Encoder(TypingProtocol):
     """Turns the events of one answer into the records of its stream. Sans-I/O; one object per answer, with state."""
 
-    def encode(self, event: ChatEvent) -> Iterable[Record | Line]:
+    def encode(self, event: ChatEvent) -> Iterable[Record | Framed]:
         """Return the records of this event, none or more."""
         ...
 
@@ -154,7 +154,7 @@ async def stream_bytes(
 
     An empty batch is sent as a keep-alive.
     """
-    encode, frame = protocol.encoder(request).encode, protocol.framing.frame
+    encode, join = protocol.encoder(request).encode, protocol.framing.join
     async for batch in batches:
         if protocol.error_message and batch and isinstance(failed := batch[-1], Failed):  # it is the last event
             records = [
@@ -164,7 +164,7 @@ async def stream_bytes(
         else:
             records = [record for event in batch for record in encode(event)]
         if records:
-            yield b"".join(map(frame, records))
+            yield join(records)
         elif not batch:
             yield protocol.framing.keep_alive
     if protocol.framing.end:

@@ -20,7 +20,7 @@ ALL_SCENARIOS = SCENARIOS | TEAM_SCENARIOS
 def events(scenario: str, **asked: Any) -> list[Any]:
     """The events that a client gets."""
     encoder = AG_UI.encoder(replace(REQUEST, for_encoder=Asked(**asked)))
-    sent = b"".join(AG_UI.framing.frame(made) for event in ALL_SCENARIOS[scenario] for made in encoder.encode(event))
+    sent = AG_UI.framing.join(made for event in ALL_SCENARIOS[scenario] for made in encoder.encode(event))
     return [EVENTS.validate_json(part.removeprefix(b"data: ")) for part in sent.split(b"\n\n")[:-1]]
 
 

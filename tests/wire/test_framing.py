@@ -7,7 +7,7 @@ import pytest
 
 from shared.chat_types import Json
 from shared.events import AgentMessage, ChatEvent, Finished, TextDelta
-from shared.wire.framing import HOLE, SSE, cut_at_holes, one_line
+from shared.wire.framing import HOLE, SSE, one_line
 from shared.wire.protocol import stream_bytes
 from shared.wire.table import PROTOCOLS
 from tests.wire.scenarios import TEAM
@@ -46,9 +46,11 @@ def test_a_record_that_is_cut_at_its_holes_and_filled_in_is_the_same_record(text
     def record(number: Json, text: str) -> dict[str, Json]:
         return {"type": "a.b", "id": "50 %", "number": number, "delta": {"text": text}}
 
-    before, between, after = cut_at_holes(record(HOLE, HOLE))
-    filled = before + one_line(7) + between + one_line(text) + after
     named = replace(SSE, names_events=True)
     for framing in (SSE, named):
-        assert framing.frame(filled) == framing.frame(record(7, text))
-    assert named.frame(filled).startswith(b'event: a.b\ndata: {"type":"a.b","id":"50 %","number":7,')
+        before, between, after = framing.cut_at_holes(record(HOLE, HOLE))
+        filled = before + one_line(7) + between + one_line(text) + after
+        assert framing.join([filled, record(1, text)]) == framing.frame(record(7, text)) + framing.frame(
+            record(1, text)
+        )
+    assert filled.startswith(b'event: a.b\ndata: {"type":"a.b","id":"50 %","number":7,')

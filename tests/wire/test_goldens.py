@@ -55,7 +55,7 @@ async def one_by_one(events: tuple[ChatEvent, ...]) -> AsyncGenerator[ChatEvent]
 
 def stream_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> bytes:
     encoder = protocol.encoder(REQUEST)
-    return b"".join(protocol.framing.frame(record) for event in events for record in encoder.encode(event))
+    return protocol.framing.join(record for event in events for record in encoder.encode(event))
 
 
 async def document_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> bytes:
