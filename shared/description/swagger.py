@@ -145,10 +145,14 @@ class _Converter:
     def _alternatives(self, kept: Schema, alternatives: list[Schema]) -> Schema:
         kept.pop("type", None)
         values = [schema for schema in alternatives if schema != NULL]
-        one = self.schema(values[0] if len(values) == 1 else self._common(values)) if values else {}
+        nullable = len(values) < len(alternatives)
+        one = self._common(values) if values else {}
+        if nullable and "$ref" in one:  # Swagger 2.0 ignores what stands beside a reference
+            one = self._resolved(one)
+        one = self.schema(one)
         if "$ref" in one:
             return one
-        return one | kept | ({"x-nullable": True} if len(values) < len(alternatives) else {})
+        return one | kept | ({"x-nullable": True} if nullable else {})
 
     def _common(self, schemas: Iterable[Schema]) -> Schema:
         """Join schemas into one that accepts every value that any of them accepts."""

@@ -44,7 +44,10 @@ def test_a_schema_is_told_in_what_the_older_language_has(schema: Schema, told: S
 
 def test_what_stands_beside_a_reference_is_left_out_since_it_does_not_count() -> None:
     assert converted(ref("Other") | {"description": "d"}, Other=STRING) == {"$ref": "#/definitions/Other"}
-    assert converted(nullable(ref("Other")), Other=STRING) == {"$ref": "#/definitions/Other"}
+
+
+def test_a_reference_that_may_be_null_is_replaced_by_what_it_refers_to() -> None:
+    assert converted(nullable(ref("Other")), Other=STRING) == STRING | {"x-nullable": True}
 
 
 def test_alternative_objects_become_one_that_holds_for_each() -> None:
