@@ -128,7 +128,7 @@ async def test_a_page_of_another_origin_opens_and_reads_what_is_cited(browser: B
 
 HEADERS_OF = """async url => {
     const {status, headers} = await fetch(url)
-    return [status, headers.get("link"), headers.get("retry-after")]
+    return [status, ...["link", "retry-after", "www-authenticate"].map(name => headers.get(name))]
 }"""
 
 
@@ -143,8 +143,17 @@ async def test_a_page_of_another_origin_reads_where_a_list_goes_on_and_how_long_
                 assert response.status == 201
         page = await browser.new_page()
         await page.goto(chat.origin)
-        status, link, _ = await page.evaluate(HEADERS_OF, f"{host.url}/chat-history?limit=1")
+        status, link, *_ = await page.evaluate(HEADERS_OF, f"{host.url}/chat-history?limit=1")
         assert (status, link[:9], link[-10:]) == (200, "<?limit=1", 'rel="next"')
-        status, _, wait = await page.evaluate(HEADERS_OF, f"{host.url}/chat-history?limit=1")
+        status, _, wait, _ = await page.evaluate(HEADERS_OF, f"{host.url}/chat-history?limit=1")
         assert (status, wait.isdecimal()) == (429, True)
+        await page.close()
+
+
+async def test_a_page_of_another_origin_reads_how_to_sign_in(browser: Browser, data_dir: Path) -> None:
+    signing_in = {"AUTH_MODE": "api-key", "API_KEYS": f"page:{'0' * 64}"}
+    async with Chat() as chat, hosted(data_dir, signing_in | {"CORS": chat.origin}) as host:
+        page = await browser.new_page()
+        await page.goto(chat.origin)
+        assert await page.evaluate(HEADERS_OF, f"{host.url}/v1/models") == [401, None, None, "Bearer"]
         await page.close()
