@@ -66,8 +66,8 @@ def _parameter(name: str, place: str, schema: Schema, description: str) -> Schem
     return {"name": name, "in": place, "required": required, "description": description, "schema": schema}
 
 
-_PAGES = [name for name, protocol in NAMES.items() if protocol.demo_page]
-_PROTOCOL = _parameter("protocol", "path", {"type": "string", "enum": _PAGES}, "A protocol that the page speaks.")
+PAGES = [name for name, protocol in NAMES.items() if protocol.demo_page]
+_PROTOCOL = _parameter("protocol", "path", {"type": "string", "enum": PAGES}, "A protocol that the page speaks.")
 _COUNT = _parameter("count", "query", {"type": "integer", "minimum": 1, "maximum": MAX_DEMO_CHATS}, "How many chats.")
 _AFTER = _parameter("continuationToken", "query", STRING, "The token of the list before.")
 _SETUP_ERRORS: tuple[ErrorType, ...] = (NotFound, InternalError, NotConfigured)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 
+from shared.description.demo_routes import DEMO_ROUTES, PAGES
 from shared.description.openapi import ALL_ROUTES
 from shared.public_url import ROUTE_PREFIX
 from shared.wire.table import NAMES
@@ -38,7 +39,7 @@ def _methods_by_path() -> Mapping[str, tuple[str, ...]]:
     """The methods of each path, with the name of each protocol in the routes that pin one."""
     found: dict[str, tuple[str, ...]] = {"": ("GET", "HEAD")}
     for route in ALL_ROUTES:
-        names = NAMES if route.pinned else [""]
+        names = (PAGES if route in DEMO_ROUTES else NAMES) if route.pinned else [""]
         for path in (route.template.replace("{protocol}", name) for name in names):
             found[path] = (*found.get(path, ()), route.method.upper())
     return found

@@ -21,6 +21,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("POST", "/semantic-kernel/chats", "POST /api/semantic-kernel/chat"),
         ("GET", "/chat-history/12/message", "GET /api/chat-history/{id}/messages"),
         ("PATCH", "/healt", "GET /api/health"),
+        ("POST", "/ag-ui/config", "GET /api/rag-chat/config"),
+        ("POST", "/ai-chat/confi", "GET /api/ai-chat/config"),
         ("GET", "/" + "x" * 4000, "GET /api/openapi.json"),
     ],
 )
