@@ -210,5 +210,7 @@ def _sentence(location: tuple[int | str, ...], problem: str) -> str:
     path = ""
     for part in location:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
-    problem = problem.removeprefix("Input ").removeprefix("Value error, ")
+    for beginning in ("Input ", "Value error, ", "List "):
+        problem = problem.removeprefix(beginning)
+    problem = problem.partition(" after validation, not ")[0]  # the count where it stopped
     return f"{path or 'The body'}: {problem}."

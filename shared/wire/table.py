@@ -13,6 +13,7 @@ from shared.wire.ai_chat import AI_CHAT
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.ai_chat_2024_05_29 import AI_CHAT_2024_05_29
 from shared.wire.ai_chat_2026_04 import AI_CHAT_2026_04
+from shared.wire.framing import encode_json
 from shared.wire.multipart import FormReader, is_form
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import BodyReader, JsonReader
@@ -118,7 +119,8 @@ class Resolved:
             BadRequest: it is a form, and the protocol takes no files or the header names no boundary.
         """
         if not is_form(self.content_type):
-            return JsonReader()
+            shape = self.protocol.shape
+            return JsonReader(example=encode_json(shape.example).decode()) if shape.request else JsonReader()
         if not self.protocol.takes_files:
             raise BadRequest(
                 f"The protocol '{self.protocol.name}' takes no files: send JSON, or a form to the routes of "

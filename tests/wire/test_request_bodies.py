@@ -58,6 +58,7 @@ def test_a_byte_order_mark_is_no_obstacle() -> None:
     [
         ({"messages": []}, "messages: is empty"),
         ({"messages": None}, "messages: "),
+        ({"messages": [{"role": "user", "content": "Hi"}] * 1001}, r"^messages: should have at most 1000 items\.$"),
         ({"messages": "Hi"}, "messages: "),
         ({"messages": ["Hi"]}, r"messages\[0\]: should be an object\."),
         ({"messages": [{"role": "user"}]}, r"messages\[0\]\.content: is missing"),

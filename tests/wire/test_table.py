@@ -1,5 +1,7 @@
 """Which protocol a request speaks, before and after its body is read."""
 
+import json
+
 import pytest
 
 from shared.chat_types import Json
@@ -52,6 +54,16 @@ def test_a_protocol_that_is_imported_late_is_found_by_its_name_alone() -> None:
     assert [protocol.name for protocol in late] == [*LATE]
     assert not any(each.aliases or each.user_agent or each.takes_files or each.demo_page for each in late)
     assert not any(each.infer(other.shape.example) for each in late for other in PROTOCOLS.values())
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_body_that_is_no_object_is_told_of_one_that_the_protocol_reads(name: str) -> None:
+    reader = resolve(name, "", "ai-chat").reader()
+    reader.feed(b"5")
+    with pytest.raises(BadRequest) as told:
+        reader.finish()
+    example = told.value.message.partition("Send one such as ")[2].removesuffix(".")
+    assert PROTOCOLS[name].parse(json.loads(example)).messages
 
 
 @pytest.mark.parametrize("name", [name for name, protocol in PROTOCOLS.items() if not protocol.takes_files])
