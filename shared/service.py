@@ -96,7 +96,12 @@ class Service:
         raise NotFound(f"model: there is no agent of that name here. There are: {names}.")
 
     def team_turn(self, request: ChatRequest, context: RequestContext) -> AsyncGenerator[ChatEvent]:
-        """Answer with the team of agents; returns the events of the turn."""
+        """Answer with the team of agents; returns the events of the turn.
+
+        Raises:
+            NotFound: the request names an agent that there is not. One that there is changes nothing: all answer.
+        """
+        self._agent_for(request)
         return self._wrapped(lambda asked: team_turn(asked, context, self._agent_parts), request, context, team=True)
 
     def _wrapped(

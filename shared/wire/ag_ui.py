@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
-from shared.errors import ContentFiltered, SwitchboardError, error_text
+from shared.errors import ContentFiltered, error_text
 from shared.events import (
     AgentMessage,
     ChatEvent,
@@ -28,10 +28,9 @@ from shared.events import (
 )
 from shared.wire.ag_ui_body import AgUiKeys, Asked, attached, parse
 from shared.wire.ag_ui_shapes import AgUiEvent
-from shared.wire.ai_chat_2024_05_29 import ErrorObject
-from shared.wire.context import link_to, thoughts_json
+from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
-from shared.wire.protocol import QUESTION, Protocol, Record, Shape
+from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record
 
 _FILTERED = "The content filter of the model's service ended the answer here. Please rephrase the question."
 
@@ -141,7 +140,7 @@ class _Encoder:
             self._add_usage(self._model, event.usage)
         ended: Record = {"type": "RUN_FINISHED", **self._run, "result": result}
         if self._usages and self._asked.knows_1_0:
-            ended["usage"] = [_usage_json(model, usage) for model, usage in self._usages.items()]
+            ended["usage"] = [{"model": model, **input_output_tokens(usage)} for model, usage in self._usages.items()]
         yield ended
 
     def _add_usage(self, model: str, usage: Usage) -> None:
@@ -169,28 +168,10 @@ def _run_error(message: str, code: str) -> Record:
 
 
 def _sources_json(points: Iterable[DataPoint], base_url: str) -> list[Json]:
-    """Each source once, with all that was found in it."""
-    texts: dict[str, list[str]] = {}
-    for point in points:
-        texts.setdefault(point.sourcepage, []).append(point.text)
     return [
-        {"id": name, "title": name, "url": link_to(name, base_url), "text": "\n".join(found)}
-        for name, found in texts.items()
+        {"id": name, "title": name, "url": link_to(name, base_url), "text": text}
+        for name, text in texts_by_source(points).items()
     ]
-
-
-def _usage_json(model: str, usage: Usage) -> Json:
-    return {
-        "model": model,
-        "inputTokens": usage.prompt_tokens,
-        "outputTokens": usage.completion_tokens,
-        "totalTokens": usage.total_tokens,
-    }
-
-
-def _error(error: SwitchboardError, invocation_id: str) -> Record:
-    """An error before the run: clients pass the document on as the error's payload."""
-    return {"error": {"code": error.code, "message": error_text(error, invocation_id)}}
 
 
 AG_UI = Protocol(
@@ -204,7 +185,7 @@ AG_UI = Protocol(
     attached=attached,
     answer=None,
     encoder=_Encoder,
-    error=_error,
+    error=coded_error_record,
     framing=SSE,
     shape=Shape(
         answer=None,

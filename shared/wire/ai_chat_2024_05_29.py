@@ -5,18 +5,15 @@ not at all, and throws the value of `error`, which has to be an object with a co
 """
 
 from collections.abc import Mapping
-from typing import Annotated, NotRequired, TypedDict
-
-from pydantic import Field
+from typing import NotRequired, TypedDict
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.errors import SwitchboardError, error_text
 from shared.wire.ai_chat_records import AssistantMessage, DeltaEncoder, TextPiece, answer_document
 from shared.wire.chat_body import parse_chat
-from shared.wire.context import Context, ErrorCode, SessionState
+from shared.wire.context import Context, SessionState
 from shared.wire.framing import JSON_LINES
-from shared.wire.protocol import QUESTION, Protocol, Record, Shape
+from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record
 
 
 class AiChat20240529Answer(TypedDict):
@@ -41,19 +38,6 @@ class AiChat20240529Extras(TypedDict, total=False):
     sessionState: SessionState
 
 
-class CodedError(TypedDict):
-    """What went wrong."""
-
-    code: ErrorCode
-    message: Annotated[str, Field(description="What the caller can do.")]
-
-
-class ErrorObject(TypedDict):
-    """An error, which the client throws."""
-
-    error: CodedError
-
-
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
     return parse_chat(body, state_key="sessionState")
 
@@ -66,10 +50,6 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     return answer_document(request, answer, _state(request))
 
 
-def _error(error: SwitchboardError, invocation_id: str) -> Record:
-    return {"error": {"code": error.code, "message": error_text(error, invocation_id)}}
-
-
 AI_CHAT_2024_05_29 = Protocol(
     name="ai-chat-2024-05-29",
     title="AI Chat Protocol 2024-05-29",
@@ -78,8 +58,8 @@ AI_CHAT_2024_05_29 = Protocol(
     streams="`{delta, context, sessionState}` as JSON Lines, `application/jsonl`",
     parse=_parse,
     answer=_answer,
-    encoder=lambda request: DeltaEncoder(request, _state(request), _error),
-    error=_error,
+    encoder=lambda request: DeltaEncoder(request, _state(request), coded_error_record),
+    error=coded_error_record,
     framing=JSON_LINES,
     shape=Shape(
         answer=AiChat20240529Answer,

@@ -21,11 +21,10 @@ from shared.events import (
     TextDelta,
     Thought,
     ThoughtsAdded,
-    Usage,
 )
 from shared.wire.ai_sdk_body import Asked, attached, parse
 from shared.wire.ai_sdk_shapes import AiSdkKeys, AiSdkRecord, AiSdkRequestMessage
-from shared.wire.context import link_to, thoughts_json
+from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.protocol import Protocol, Record, Shape
 
@@ -90,15 +89,12 @@ class _Encoder:
             yield {"type": "start-step"}
 
     def _new_sources(self, points: Iterable[DataPoint]) -> Iterator[Record]:
-        """The sources that have not been sent, each once with all its text."""
-        texts: dict[str, list[str]] = {}
-        for point in points:
-            if point.sourcepage not in self._sources:
-                texts.setdefault(point.sourcepage, []).append(point.text)
+        """The sources that have not been sent."""
+        texts = texts_by_source(point for point in points if point.sourcepage not in self._sources)
         self._sources.update(texts)
-        for name, found in texts.items():
+        for name, text in texts.items():
             source: Record = {"type": "source-url", "sourceId": name, "url": link_to(name, self._base_url)}
-            source |= {"title": name, "providerMetadata": {"switchboard": {"text": "\n\n".join(found)}}}
+            source |= {"title": name, "providerMetadata": {"switchboard": {"text": text}}}
             yield source
 
     def _more_thoughts(self, thoughts: Sequence[Thought]) -> Iterator[Record]:
@@ -137,7 +133,7 @@ class _Encoder:
             yield {"type": "finish-step"}
         metadata: Record = {"model": self._turn.model} if self._turn.model else {}
         if finished.usage:
-            metadata["usage"] = _usage(finished.usage)
+            metadata["usage"] = input_output_tokens(finished.usage)
         prompt = self._turn.prompt_filter_results or finished.prompt_filter_results
         metadata |= _filtered(prompt, finished.content_filter_results)
         reason = _REASONS.get(finished.reason, "other")
@@ -154,14 +150,6 @@ class _Encoder:
         yield {"type": "error", "errorText": error_text(error, event.invocation_id)}
 
 
-def _usage(usage: Usage) -> Record:
-    return {
-        "inputTokens": usage.prompt_tokens,
-        "outputTokens": usage.completion_tokens,
-        "totalTokens": usage.total_tokens,
-    }
-
-
 def _filtered(prompt: Json, answer: Json) -> Record:
     """What content filters found, if they found something."""
     found = {"promptFilterResults": prompt, "contentFilterResults": answer}
@@ -172,7 +160,7 @@ AI_SDK = Protocol(
     name="ai-sdk",
     title="The UI message stream of Vercel's AI SDK",
     used_by="[`useChat`](docs/clients.md#ai-sdk) of Vercel's AI SDK 5 to 7, AI Elements, assistant-ui",
-    answers_with="a stream",
+    answers_with="always a stream",
     streams="server-sent events, one `UIMessageChunk` each, and `[DONE]`",
     parse=parse,
     attached=attached,

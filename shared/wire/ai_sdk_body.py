@@ -75,7 +75,7 @@ def _flat(place: int, message: Json) -> Json:
     if not isinstance(parts, list):
         raise BadRequest(f'{path}: should be a list, such as [{{"type": "text", "text": "…"}}].')
     if len(parts) > MOST_PARTS:
-        raise BadRequest(f"{path}: should be at most {MOST_PARTS:,}.")
+        raise BadRequest(f"{path}: should have at most {MOST_PARTS:,} parts.")
     texts = [_text(f"{path}[{number}]", part) for number, part in enumerate(parts)]
     return {"role": message.get("role"), "content": "\n\n".join(text for text in texts if text)}
 

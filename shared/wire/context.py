@@ -173,6 +173,23 @@ def usage_json(usage: events.Usage) -> dict[str, Json]:
     }
 
 
+def input_output_tokens(usage: events.Usage) -> dict[str, Json]:
+    """Convert the token counts to JSON, with the keys that AG-UI and the AI SDK have for them."""
+    return {
+        "inputTokens": usage.prompt_tokens,
+        "outputTokens": usage.completion_tokens,
+        "totalTokens": usage.total_tokens,
+    }
+
+
+def texts_by_source(points: Iterable[DataPoint]) -> dict[str, str]:
+    """Return all that was found in each source by the source's name, in the order of the sources."""
+    texts: dict[str, list[str]] = {}
+    for point in points:
+        texts.setdefault(point.sourcepage, []).append(point.text)
+    return {name: "\n\n".join(found) for name, found in texts.items()}
+
+
 def link_to(sourcepage: str, base_url: str) -> str:
     """Return the URL of a source; its page, if it has one, stays the fragment.
 

@@ -31,6 +31,19 @@ class ErrorText(TypedDict):
     error: Annotated[str, Field(description="What the caller can do, and the invocation id for the logs.")]
 
 
+class CodedError(TypedDict):
+    """What went wrong."""
+
+    code: Annotated[str, Field(description="The error's code.")]
+    message: Annotated[str, Field(description="What the caller can do.")]
+
+
+class ErrorObject(TypedDict):
+    """An error, which the client throws."""
+
+    error: CodedError
+
+
 class Encoder(TypingProtocol):
     """Turns the events of one answer into the records of its stream. Sans-I/O; one object per answer, with state."""
 
@@ -42,6 +55,11 @@ class Encoder(TypingProtocol):
 def error_record(error: SwitchboardError, invocation_id: str) -> Record:
     """Make the error record of most protocols. Front ends show `error` unchanged, so it is a string."""
     return {"error": error_text(error, invocation_id)}
+
+
+def coded_error_record(error: SwitchboardError, invocation_id: str) -> Record:
+    """Make the error record of clients that take an object: its code, for programs, and its text."""
+    return {"error": {"code": error.code, "message": error_text(error, invocation_id)}}
 
 
 @dataclass(frozen=True, slots=True)

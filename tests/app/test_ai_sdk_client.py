@@ -281,7 +281,7 @@ BAD_BODIES: list[tuple[Any, str]] = [
     (with_part({"text": "Hi"}), "messages[0].parts[1]: should be an object with a type"),
     (with_part({"type": "text"}), "messages[0].parts[1].text: should be a string"),
     (with_part({"type": "text", "text": None}), "messages[0].parts[1].text: should be a string"),
-    (with_part(*[{"type": "x"}] * 1000), "messages[0].parts: should be at most 1,000"),
+    (with_part(*[{"type": "x"}] * 1000), "messages[0].parts: should have at most 1,000 parts"),
     (with_part({"type": "file"}), "messages[0].parts[1]: should have strings as its url"),
     (with_part({"type": "file", "url": 1}), "messages[0].parts[1]: should have strings as its url"),
     (with_part({"type": "file", "url": "https://x/y.png"}), "messages[0].parts[1].url: should be a data: URL"),

@@ -121,6 +121,17 @@ async def test_a_body_that_is_no_request_is_an_error_object(
     assert words in error["message"]
 
 
+@pytest.mark.parametrize("route", ["openai/chat", "openai/multi-agent-chat/batch", "openai/multi-agent-chat/stream"])
+async def test_a_model_that_there_is_not_is_a_404_at_the_routes_of_a_team_too(
+    documents: sdk.AsyncOpenAI, route: str
+) -> None:
+    with pytest.raises(sdk.NotFoundError, match="Researcher, Critic") as caught:
+        await documents.post(
+            f"../{route}", cast_to=object, body={"messages": ASKED, "model": "switchboard-" + "x" * 9999}
+        )
+    assert caught.value.code == "model_not_found"
+
+
 async def test_what_the_package_asks_of_routes_that_there_are_not_is_an_error_that_it_shows(
     documents: sdk.AsyncOpenAI,
 ) -> None:
@@ -142,8 +153,8 @@ async def test_an_echoed_conversation_with_tools_and_refusals_is_understood(docu
     assert "80 %" in (answer.choices[0].message.content or "")
 
 
-def pictured(data: str) -> list[Any]:
-    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+def pictured(data: str, media_type: str = "image/png") -> list[Any]:
+    image = {"type": "image_url", "image_url": {"url": f"data:{media_type};base64,{data}"}}
     return [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}]
 
 
@@ -157,6 +168,13 @@ async def test_an_image_goes_to_a_model_that_sees(client: sdk.AsyncOpenAI, opena
 async def test_an_image_that_nothing_sees_is_a_400(documents: sdk.AsyncOpenAI, data: str, words: str) -> None:
     with pytest.raises(sdk.BadRequestError, match=words):
         await documents.chat.completions.create(model=MODEL, messages=pictured(data))
+
+
+async def test_an_error_shows_of_a_media_type_one_line_of_limited_length(documents: sdk.AsyncOpenAI) -> None:
+    with pytest.raises(sdk.BadRequestError, match="which cannot be read") as caught:
+        await documents.chat.completions.create(model=MODEL, messages=pictured(PIXEL, "image/a\nb\u2028c" + "x" * 9999))
+    assert "image/a b c" in caught.value.message
+    assert len(caught.value.message) < 1_000
 
 
 @pytest.mark.parametrize("stream", [False, True])
