@@ -82,7 +82,7 @@ LATE = {
     "shared.wire.ai_sdk",
     "shared.wire.ai_sdk_body",
     "shared.wire.ai_sdk_shapes",
-    "shared.wire.data_url",
+    "shared.wire.json_file",
     "shared.wire.openai",
     "shared.wire.openai_asked",
     "shared.wire.openai_body",

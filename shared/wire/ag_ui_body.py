@@ -4,9 +4,6 @@ Source: AG-UI 1.0, `RunAgentInput`; its versions 0.0.52 to 0.0.59, whose clients
 `binary` parts too. The page's `state`, `tools` and `context` are ignored, and overrides are in `forwardedProps`.
 """
 
-import re
-from binascii import Error as Base64Error
-from binascii import a2b_base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
@@ -25,7 +22,8 @@ from shared.wire.chat_body import (
     ToolCallBody,
     parse_chat,
 )
-from shared.wire.multipart import MOST_FILES, shown_name
+from shared.wire.json_file import JsonFile
+from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
 from shared.wire.request_body import BodyModel
 
 MOST_PARTS = 1_000
@@ -248,18 +246,13 @@ def _attachment(path: str, part: Mapping[str, Json], message: int, index: int) -
             name = metadata.get("filename") if isinstance(metadata, dict) else None
         case _:
             key, data, kind, name = "data", str(part["data"]), str(part["mimeType"]), part.get("filename")
-    try:
-        content = a2b_base64(data.encode("ascii"), strict_mode=True)
-    except (Base64Error, UnicodeEncodeError):
-        raise BadRequest(f"{path}.{key}: should be the file in base64.") from None
-    media_type, *parameters = kind.lower().replace(" ", "").split(";")
-    charsets = (parameter.removeprefix("charset=") for parameter in parameters if parameter.startswith("charset="))
+    found = JsonFile.decode(kind, data, f"{path}.{key}: should be the file in base64.")
     return Attachment(
         part=path,
         message=message,
         index=index,
-        filename=shown_name(re.split(r"[/\\]", name)[-1].strip()) if isinstance(name, str) else "",
-        media_type=shown_name(media_type),
-        charset=next(charsets, None),
-        data=content,
+        filename=shown_filename(name) if isinstance(name, str) else "",
+        media_type=shown_name(found.media_type),
+        charset=found.charset,
+        data=found.content,
     )

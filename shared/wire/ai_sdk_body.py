@@ -4,7 +4,6 @@ Source: `ai`, `ui/http-chat-transport.ts` and `ui/ui-messages.ts`. All of a chat
 what an answer has beside its text, such as sources, is skipped.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
@@ -14,8 +13,8 @@ from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, TooLarge
 from shared.wire.chat_body import LONGEST_CONVERSATION, parse_chat
-from shared.wire.data_url import DataUrl
-from shared.wire.multipart import MOST_FILES, shown_name
+from shared.wire.json_file import JsonFile
+from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
 
 MOST_PARTS = 1_000
 """Parts of a message."""
@@ -105,12 +104,12 @@ def _attachment(path: str, part: Mapping[str, Json], place: int, index: int) -> 
     url, filename, declared = part.get("url"), part.get("filename") or "", part.get("mediaType") or ""
     if not (isinstance(url, str) and isinstance(filename, str) and isinstance(declared, str)):
         raise BadRequest(f"{path}: should have strings as its url, filename and mediaType.")
-    found = DataUrl.read(url, f"{path}.url", "the file")
+    found = JsonFile.from_url(url, f"{path}.url", "the file")
     return Attachment(
         part=path,
         message=place,
         index=index,
-        filename=shown_name(re.split(r"[/\\]", filename)[-1].strip()),
+        filename=shown_filename(filename),
         media_type=shown_name(declared.partition(";")[0].strip().lower() or found.media_type),
         charset=found.charset,
         data=found.content,

@@ -203,7 +203,7 @@ def _attachment(part: _Part, data: bytes) -> Attachment:
         message=message,
         index=index,
         # In browsers, Microsoft's client sends the name of the part as the name of a file without one.
-        filename="" if filename == part.name else shown_name(re.split(r"[/\\]", filename)[-1].strip()),
+        filename="" if filename == part.name else shown_filename(filename),
         media_type=shown_name(media_type),
         charset=options.get("charset"),
         data=data,
@@ -224,3 +224,8 @@ def shown_name(name: str) -> str:
     """Make a name from the caller safe for an error message or the prompt: one line of limited length."""
     line = "".join(character if character.isprintable() else " " for character in name)
     return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME // 2]}…{line[-_LONGEST_NAME // 2 :]}"
+
+
+def shown_filename(path: str) -> str:
+    """Make a file's name from the caller safe in the same way; clients may send it with its folders."""
+    return shown_name(re.split(r"[/\\]", path)[-1].strip())

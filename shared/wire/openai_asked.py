@@ -12,7 +12,7 @@ from shared.chat_types import ChatRequest, Json, Role
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, NotFound, TooLarge
 from shared.wire.chat_body import parse_chat
-from shared.wire.data_url import DataUrl
+from shared.wire.json_file import JsonFile
 from shared.wire.multipart import MOST_FILES, shown_name
 from shared.wire.request_body import BodyModel
 
@@ -158,5 +158,5 @@ def check_image_url(part: str, url: str) -> None:
 
 
 def _decoded(image: SentImage, index: int) -> Attachment:
-    found = DataUrl.read(image.url, image.part, "the image")
+    found = JsonFile.from_url(image.url, image.part, "the image")
     return Attachment(image.part, image.place, index, "", shown_name(found.media_type), None, found.content)
