@@ -47,16 +47,17 @@ _LANGUAGES = "SELECT language, passages, characters FROM languages WHERE passage
 
 def _counts(db: apsw.Connection, asked: Sequence[AskedWord]) -> dict[str, int]:
     """The number of passages that have each term, and each prefix followed by `*`."""
-    found: dict[str, int] = {}
-    for word in asked:
-        for term in word.terms:
-            row = db.execute("SELECT doc FROM vocabulary WHERE term = ?", (term,)).fetchone()
-            found[term] = msgspec.convert(row[0], int) if row else 0
-        if word.prefix:
-            row = db.execute(
-                "SELECT total(doc) FROM vocabulary WHERE term >= ?1 AND term < ?1 || char(0x10ffff)", (word.prefix,)
-            ).fetchone()
-            found[f"{word.prefix}*"] = int(row[0]) if row else 0
+    terms = [term for word in asked for term in word.terms]
+    rows = db.execute(
+        "SELECT term, doc FROM vocabulary WHERE term IN (SELECT value FROM json_each(?))",
+        (msgspec.json.encode(terms).decode(),),
+    )
+    found = dict.fromkeys(terms, 0) | dict(msgspec.convert(rows.fetchall(), list[tuple[str, int]]))
+    for prefix in {word.prefix for word in asked if word.prefix}:
+        row = db.execute(
+            "SELECT total(doc) FROM vocabulary WHERE term >= ?1 AND term < ?1 || char(0x10ffff)", (prefix,)
+        ).fetchone()
+        found[f"{prefix}*"] = int(row[0]) if row else 0
     return found
 
 

@@ -160,6 +160,10 @@ async def test_a_word_that_most_passages_have_still_counts(path: Path) -> None:
     assert (await found_in(path, "Northwind glasses", contents))[0] == contents[0]
 
 
+async def test_a_word_that_is_said_twice_in_a_row_counts_twice(path: Path) -> None:
+    assert await found_in(path, "bye", ["bye now sir", "bye bye sir"]) == ["bye bye sir", "bye now sir"]
+
+
 async def test_chinese_is_ranked_by_pairs_of_characters(path: Path) -> None:
     contents = ["保医险疗", "医疗", "别的", "其他"]
     assert (await found_in(path, "医疗", contents))[0] == "医疗"
