@@ -42,7 +42,9 @@ async def test_openais_package_has_the_text_its_sources_the_followups_and_the_to
     seen = await ask(npm_openai, app, kind, **FOLLOWUPS, **options)
     assert (seen.error, seen.text, seen.finish) == ({}, "80 % [plan.pdf#page=3].", "stop")
     assert seen.annotations
-    (cited,) = (one["url_citation"] for one in seen.annotations)
+    (annotation,) = seen.annotations
+    assert annotation["type"] == "url_citation"
+    cited = annotation["url_citation"]
     assert cited["url"] == f"{app.url}/content/plan.pdf#page=3"
     assert seen.text[cited["start_index"] : cited["end_index"]] == "[plan.pdf#page=3]"
     assert seen.context

@@ -255,7 +255,8 @@ async def test_with_a_blob_trigger_uploads_are_indexed_and_bring_what_was_delete
         assert "[health/old.md]" in (await ask(http, host, "When does the office open?"))["message"]["content"]
         await container.blobs.delete_blob("health/old.md")
         await container.upload("new.md", b"The canteen opens at noon.")
-        await logged(host, f"{label('new.md')}: indexed 1 passage[^$]*{label('health/old.md')}: removed")
+        await logged(host, f"{label('new.md')}: indexed 1 passage")
+        await logged(host, f"{label('health/old.md')}: removed")  # by this upload, or at the end of the one before
         points = (await ask(http, host, "When does the office open?"))["context"]["data_points"]["text"]
         assert "health/old.md: The office opens at eight." not in points
 
