@@ -34,10 +34,13 @@ _TASKS = (
 )
 """How prompts begin that a front end sends for itself: for titles, tags, follow-up questions and the like.
 
-Sources: Open WebUI 0.12, `config.py`, the default templates; LibreChat's agents at 28eab85b, `src/utils/title.ts`.
+Sources: Open WebUI 0.12.4, `config.py`, the default templates; LibreChat's agents at 28eab85b, `src/utils/title.ts`.
 """
-_TOOLS, _QUERY = "Available Tools: ", "Query: "
-"""How Open WebUI's system message and prompt begin where it asks which of its own tools to call."""
+_TOOLS, _TOOL_PROMPTS = "Available Tools: ", ("Query: ", "History:\n")
+"""How Open WebUI's system message and prompt begin where it asks which of its own tools to call.
+
+Source: Open WebUI 0.12.4, `utils/middleware.py`: the second is for a chat with earlier messages.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,9 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
 def _is_task(request: ChatRequest) -> bool:
     """Whether the front end asks for itself. Such a message is not for the documents, and no part of the chat."""
     first, question = request.messages[0], request.question
-    asks_for_tools = first.role is Role.SYSTEM and first.content.startswith(_TOOLS) and question.startswith(_QUERY)
+    asks_for_tools = (
+        first.role is Role.SYSTEM and first.content.startswith(_TOOLS) and question.startswith(_TOOL_PROMPTS)
+    )
     return asks_for_tools or question.startswith(_TASKS)
 
 

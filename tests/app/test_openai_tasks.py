@@ -56,10 +56,12 @@ async def test_a_task_of_the_front_end_is_done_without_a_search_and_by_the_model
     assert await done(client, openai, [{"role": "user", "content": words}], model)
 
 
+@pytest.mark.parametrize("earlier", ["", 'History:\nUSER: """Hello"""\n'])
 async def test_which_of_open_webuis_own_tools_to_call_is_a_task_too(
-    client: sdk.AsyncOpenAI, openai: OpenAIStandIn
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn, earlier: str
 ) -> None:
-    query: ChatCompletionMessageParam = {"role": "user", "content": "Query: What does the plan pay for dental care?"}
+    asked = f"{earlier}Query: What does the plan pay for dental care?"
+    query: ChatCompletionMessageParam = {"role": "user", "content": asked}
     assert await done(client, openai, [{"role": "system", "content": "Available Tools: []\n\nYour task"}, query])
     assert not await done(client, openai, [{"role": "system", "content": "Be brief."}, query])
 
