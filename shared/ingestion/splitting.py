@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import PurePosixPath
 
-from semantic_text_splitter import MarkdownSplitter
+from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
 from shared.chat_types import Passage
 from shared.reading import Page, UnreadableError
@@ -19,6 +19,13 @@ MAX_PASSAGES = 10_000
 """Passages of a document, some 8,000 printed pages. They are in memory together, with their vectors."""
 MAX_SPLIT_LENGTH = 50_000
 """Characters that the splitter gets at a time: text without breaks takes it quadratic time."""
+_TABLE = re.compile(
+    r"^((?:\#{1,6}[ ][^\n]*+\n\n)?+ \|[^\n]*+\n \|(?:[ ]*+:?+-++:?+[ ]*+\|)++[ ]*+)\n ((?:\|[^\n]*+(?:\n|\Z))++)",
+    re.MULTILINE | re.VERBOSE,
+)
+"""A Markdown table: its header with the heading above it, if there is one, and its rows."""
+_HEADER_TOKENS = (32, 64, 128, 250)
+"""Room for the header in each passage of a long table: the first of these that the header fits into."""
 _BREAKS = ("\n\n", "\n", " ")
 """Where a longer text is cut: the first of these that it has."""
 _TOKENIZER_MODEL = "gpt-4o"
@@ -34,7 +41,8 @@ _HASH_DIGITS = 16
 def split(sourcefile: str, pages: Sequence[Page], limit: int = MAX_PASSAGES) -> list[Passage]:
     """Split a file into passages, in order: at headings, else at paragraphs, else at sentences; never across pages.
 
-    Plain text is split like Markdown: empty lines separate paragraphs in both.
+    Plain text is split like Markdown: empty lines separate paragraphs in both. Each passage of a table that is longer
+    than a passage begins with the table's header, so that its cells can be told apart.
 
     Args:
         sourcefile: The name of the document.
@@ -46,7 +54,7 @@ def split(sourcefile: str, pages: Sequence[Page], limit: int = MAX_PASSAGES) -> 
     """
     passages: list[Passage] = []
     for page in pages:
-        for text in (chunk for piece in pieces(page.text) for chunk in _splitter().chunks(piece)):
+        for text in _chunks(page.text):
             if len(passages) == limit:
                 raise UnreadableError(f"holds more than {limit:,} passages of text; split it.")
             passages.append(
@@ -100,6 +108,34 @@ def pieces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
+def _chunks(text: str) -> Iterator[str]:
+    """Cut a text into passages."""
+    start = 0
+    for table in _TABLE.finditer(text):
+        header, rows = table.groups()
+        room = next((tokens for tokens in _HEADER_TOKENS if len(_splitter(tokens).chunks(header)) == 1), None)
+        if room and _is_longer_than_a_passage(table[0]):
+            yield from _text_chunks(text[start : table.start()])
+            by_row = _row_splitter(PASSAGE_TOKENS - room - 1)  # a token for the line break
+            yield from (f"{header}\n{chunk}" for piece in pieces(rows) for chunk in by_row.chunks(piece))
+            start = table.end()
+    yield from _text_chunks(text[start:])
+
+
+def _text_chunks(text: str) -> Iterator[str]:
+    for piece in pieces(text):
+        yield from _splitter(PASSAGE_TOKENS, OVERLAP_TOKENS).chunks(piece)
+
+
+def _is_longer_than_a_passage(text: str) -> bool:
+    return len(text) > MAX_SPLIT_LENGTH or len(_splitter(PASSAGE_TOKENS).chunks(text)) > 1
+
+
 @cache
-def _splitter() -> MarkdownSplitter:
-    return MarkdownSplitter.from_tiktoken_model(_TOKENIZER_MODEL, PASSAGE_TOKENS, overlap=OVERLAP_TOKENS)
+def _splitter(tokens: int, overlap: int = 0) -> MarkdownSplitter:
+    return MarkdownSplitter.from_tiktoken_model(_TOKENIZER_MODEL, tokens, overlap=overlap)
+
+
+@cache
+def _row_splitter(tokens: int) -> TextSplitter:
+    return TextSplitter.from_tiktoken_model(_TOKENIZER_MODEL, tokens)
