@@ -290,3 +290,11 @@ if watched and watched.content_trigger == "blob":
     async def content_upload(blob: func.InputStream) -> None:
         """Index a document that was uploaded to the container or changed (blob trigger)."""
         await content_events.handle_upload(blob.name or "")
+
+
+if watched and watched.content_sync_schedule != "off":
+
+    @app.timer_trigger("timer", watched.content_sync_schedule)  # pyright: ignore[reportUnknownMemberType] (no types)
+    async def content_sync(timer: func.TimerRequest) -> None:  # noqa: ARG001 (the worker passes it by this name)
+        """Bring the index into step with the container of documents (timer trigger)."""
+        await content_events.sync()

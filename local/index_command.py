@@ -23,7 +23,7 @@ from local.rai_service.beside_host import is_wanted
 from local.settings_file import apply_local_settings
 from shared.app import kept_folders, open_index, open_target
 from shared.errors import NotConfigured, SwitchboardError
-from shared.ingestion import FileReport, IngestReport, Outcome
+from shared.ingestion import FileReport, Outcome
 from shared.ingestion.folder import Listing, list_folder
 from shared.ingestion.ingest import ingest_folder, sync_stored
 from shared.reading.readers import readable_suffixes
@@ -166,7 +166,7 @@ async def _ingest(listing: Listing | None, settings: Settings) -> int:
                 report = await sync_stored(target, console)
     finally:
         await target.aclose()
-    _write_line(_summary(report))
+    _write_line(report.summary())
     return 1 if report.counts()[Outcome.FAILED] else 0
 
 
@@ -175,12 +175,6 @@ def _write_line(line: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     tqdm.write(line.encode(encoding, "backslashreplace").decode(encoding), file=sys.stdout)
     sys.stdout.flush()
-
-
-def _summary(report: IngestReport) -> str:
-    """One line with the number of documents by outcome, such as `3 indexed, 4 unchanged, 1 failed`."""
-    counts = report.counts()
-    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome]) or "no documents"
 
 
 def _printable(name: str) -> str:

@@ -81,9 +81,11 @@ class Function:
 
     @property
     def source(self) -> str | None:
-        """The queue or container that this host polls for it, in words; None if it polls nothing."""
+        """The queue or container that this host polls for it, or its schedule, in words; None if there is none."""
         if self.trigger == "queueTrigger":
             return f"queue {self.text('queueName')}"
+        if self.trigger == "timerTrigger":
+            return f"schedule {self.text('schedule')}"
         return f"container {self.container}" if self.container else None
 
     def text(self, key: str) -> str:
@@ -111,8 +113,8 @@ class Call:
     """A UUID."""
     function: Function
     """The function to invoke."""
-    data: HttpData | str | bytes
-    """The data that the trigger passes to the function."""
+    data: HttpData | str | bytes | Mapping[str, object]
+    """The data that the trigger passes to the function; a mapping is passed as JSON."""
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
     """Facts about the data, by the host's names for them."""
     trace_parent: str = ""
@@ -164,8 +166,10 @@ async def succeeds(call: Call, invoke: Callable[[Call], Future[bool]]) -> bool:
     return succeeded
 
 
-def _typed(data: HttpData | str | bytes) -> _OneOf:
+def _typed(data: HttpData | str | bytes | Mapping[str, object]) -> _OneOf:
     match data:
+        case Mapping():
+            return _OneOf("json", json=json.dumps(data))
         case str():
             return _OneOf("string", string=data)
         case bytes():

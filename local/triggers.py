@@ -1,4 +1,4 @@
-"""The triggers that this host polls for, and the events of emulated blobs."""
+"""The triggers that this host polls for, those of schedules, and the events of emulated blobs."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +12,7 @@ from local.invocation import Call, Function
 from local.queue_trigger import QueueTrigger
 from local.settings_file import TriggerOptions
 from local.storage import StorageAccount, is_loopback
+from local.timer_trigger import TimerTrigger
 
 CONTENT_CONNECTION = "CONTENT_STORAGE"
 """The connection of the account whose blobs Event Grid tells of in Azure."""
@@ -22,7 +23,7 @@ class _Poller(Protocol):
 
 
 class Triggers:
-    """Every queue and blob trigger of an app.
+    """Every queue, blob and timer trigger of an app.
 
     Args:
         functions: the app's.
@@ -31,7 +32,7 @@ class Triggers:
         environment: where connections are looked up.
 
     Raises:
-        HostError: a trigger's storage account is not configured.
+        HostError: a trigger's storage account is not configured, or its schedule is none.
     """
 
     def __init__(
@@ -63,6 +64,8 @@ class Triggers:
     def _pollers_of(self, function: Function) -> Sequence[_Poller]:
         if not function.source:
             return []
+        if function.trigger == "timerTrigger":
+            return [TimerTrigger(function, self._data_dir, self._invoke)]
         connection = function.text("connection")
         account = self._accounts.setdefault(connection, StorageAccount(connection, self._environment))
         if not function.container:
@@ -77,5 +80,8 @@ class Triggers:
         if function.text("connection") != CONTENT_CONNECTION or not is_loopback(queue.url):
             return [trigger]
         container = account.container(self._environment.get("CONTENT_CONTAINER", "").strip() or "content")
-        told = Path(self._environment.get("DATA_DIR", "").strip() or ".data") / "blob-events.json"
-        return [trigger, BlobEvents(container, queue, told)]
+        return [trigger, BlobEvents(container, queue, self._data_dir / "blob-events.json")]
+
+    @property
+    def _data_dir(self) -> Path:
+        return Path(self._environment.get("DATA_DIR", "").strip() or ".data")

@@ -1,13 +1,10 @@
 """The URL at which callers reach the app's routes: for links that open elsewhere, and for what describes the API."""
 
-import json
 import os
 import re
-from pathlib import Path
 
-_HOST_JSON = Path(__file__).parents[1] / "host.json"
-ROUTE_PREFIX: str = json.loads(_HOST_JSON.read_text(encoding="utf-8"))["extensions"]["http"]["routePrefix"].strip("/")
-"""The prefix of all routes, from `host.json`; may be empty."""
+from shared.host_file import ROUTE_PREFIX
+
 _PREFIX_PATH = f"/{ROUTE_PREFIX}".rstrip("/")
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")
 _HOST = re.compile(r"([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?")

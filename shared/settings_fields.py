@@ -273,6 +273,12 @@ class SettingsFields(BaseModel):
         default="content-events",
         description="The queue of Event Grid's events. Two apps that share a storage account need one each.",
     )
+    content_sync_schedule: str = Field(
+        default="0 30 2 * * *",
+        pattern=r"^(off|[0-9A-Za-z*/,-]+( [0-9A-Za-z*/,-]+){5})$",
+        description="When a watched container is compared with the index, as `make sync` does, for what no event told "
+        "of: seconds, minutes, hours, days, months and weekdays, in UTC; or `off`.",
+    )
     auth_mode: Literal["none", "easy-auth", "bearer", "api-key"] = Field(
         default="none",
         description="How callers sign in: not at all; by App Service Authentication in front of the app; with an "

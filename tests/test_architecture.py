@@ -131,6 +131,7 @@ settings
 settings_rules
 settings_fields
 public_url version
+host_file
 late_imports reusable_timeout
 events
 errors

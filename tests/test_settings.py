@@ -139,6 +139,10 @@ def test_nothing_configured_is_complete() -> None:
         ),
         ({"CONTENT_CONTAINER": "x" * 58}, "CONTENT_CONTAINER: should be a container's name"),
         ({"CONTENT_TRIGGER": "timer"}, "CONTENT_TRIGGER: .*'event-queue'"),
+        *(
+            ({"CONTENT_SYNC_SCHEDULE": wrong}, "CONTENT_SYNC_SCHEDULE: should be off, or six fields such as")
+            for wrong in ("daily", "0 30 2 * *", "0 30 2 * * * *", "00:10:00", "0 30 2 * * %DAY%")
+        ),
         ({"APPLICATIONINSIGHTS_CONNECTION_STRING": "sk-secret"}, "APPLICATIONINSIGHTS_CONNECTION_STRING: should be"),
         ({"APPLICATIONINSIGHTS_AUTHENTICATION_STRING": AAD}, "APPLICATIONINSIGHTS_CONNECTION_STRING is missing"),
         (INSIGHTS | {"APPLICATIONINSIGHTS_AUTHENTICATION_STRING": "AAD"}, "should be Authorization=AAD"),

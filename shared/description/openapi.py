@@ -29,7 +29,7 @@ from shared.description.schemas import (
     ref,
 )
 from shared.errors import NotSignedIn, Overloaded, RateLimited, SwitchboardError
-from shared.public_url import ROUTE_PREFIX
+from shared.host_file import ROUTE_PREFIX
 from shared.version import VERSION
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART

@@ -43,6 +43,11 @@ class IngestReport:
         """Number of documents by outcome."""
         return Counter(file.outcome for file in self.files)
 
+    def summary(self) -> str:
+        """One line with the number of documents by outcome, such as `3 indexed, 4 unchanged, 1 failed`."""
+        counts = self.counts()
+        return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome]) or "no documents"
+
 
 class Reporter(Protocol):
     """Follows an ingestion while it runs."""

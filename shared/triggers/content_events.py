@@ -1,5 +1,7 @@
 """Handlers of the triggers of the document container: index uploaded documents, remove deleted ones from the index.
 
+A timer's comparison of the container with the index repairs what events have missed.
+
 An event only names a blob; the blob's state is read when the event is handled, so events may arrive twice, late and in
 any order. Temporary failures and messages that are not events are raised, so that the platform tries again and finally
 moves the message to the poison queue.
@@ -19,15 +21,20 @@ from weakref import WeakValueDictionary
 from shared import app
 from shared.chat_types import Json
 from shared.errors import BadRequest, NotConfigured, SwitchboardError
+from shared.host_file import function_timeout
 from shared.settings import Settings
 
 if TYPE_CHECKING:
+    from shared.ingestion import FileReport
     from shared.ingestion.document import Target
 
 _TYPES = ("Microsoft.Storage.BlobCreated", "Microsoft.Storage.BlobDeleted")
 _SUBJECT = re.compile(r"/blobServices/default/containers/([^/]+)/blobs/(.+)", re.DOTALL)
 _HASH_DIGITS = 12
 """Hexadecimal digits of a document's label in the log."""
+
+_SPARE_SECONDS = 60
+"""Time between our own limit of a sync and the platform's, which would end the process and all that runs in it."""
 
 _log = logging.getLogger("switchboard.content")
 
@@ -77,6 +84,46 @@ async def handle_upload(path: str) -> None:
     indexed = {name for name, mark in (await target.index.fingerprints()).items() if is_from(Origin.STORED, mark)}
     for name in sorted(indexed - {name async for name in target.documents.names()}):
         await _ingest(name, target)
+
+
+async def sync() -> None:
+    """Compare the container with the index and repair the difference, as long as the platform lets a function run.
+
+    What is left over then is done by the next run.
+
+    Raises:
+        SwitchboardError: the index or the container cannot be used; nothing has been changed.
+    """
+    from shared.ingestion.ingest import sync_stored
+
+    progress = _SyncLog()
+    try:
+        async with asyncio.timeout(function_timeout() - _SPARE_SECONDS):
+            report = await sync_stored(await app.get_target(), progress)
+    except TimeoutError:
+        _log.warning("sync: stopped by functionTimeout, the next one goes on: %d of %d", progress.done, progress.total)
+    except SwitchboardError as fault:
+        _log.warning("sync: not possible now: %s", fault.message)
+        raise fault.with_traceback(None) from None  # the cause may contain a document's name
+    else:
+        _log.info("sync: %s", report.summary())
+
+
+class _SyncLog:
+    """Writes a line for each document that was not in step. Outcomes are compared as text: their module comes late."""
+
+    total = done = 0
+
+    def started(self, total: int) -> None:
+        self.total = total
+
+    def reading(self, name: str) -> None:
+        pass
+
+    def finished(self, file: "FileReport") -> None:
+        self.done += 1
+        if file.outcome not in ("unchanged", "skipped"):
+            _log.info("document %s: %s", _label(file.name), f"{file.outcome} {file.detail}".rstrip())
 
 
 def names_in(message: bytes, container: str) -> list[str]:

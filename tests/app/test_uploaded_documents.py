@@ -55,6 +55,7 @@ class Container:
             "CONTENT_STORAGE": connection,
             "CONTENT_CONTAINER": name,
             "CONTENT_EVENTS_QUEUE": name,
+            "CONTENT_SYNC_SCHEDULE": "off",
             "HISTORY_BACKEND": "off",
             **SOON,
         }

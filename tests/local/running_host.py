@@ -125,7 +125,7 @@ async def host_beside(app: Path = REPOSITORY, env: Mapping[str, str] | None = No
         await asyncio.to_thread(context.__exit__, None, None, None)
 
 
-def refused_host(app: Path, env: Mapping[str, str] | None = None, *arguments: str) -> tuple[int, str]:
+def refused_host(app: Path = REPOSITORY, env: Mapping[str, str] | None = None, *arguments: str) -> tuple[int, str]:
     """Run a host that is expected not to start; return its exit code and what it printed."""
     host = RunningHost(app, env or {}, arguments or ("--port", "0"))
     code = host.wait()
