@@ -7,7 +7,7 @@ from azure.functions.warmup import WarmUpContext
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import triggers
-from shared.triggers import content_events
+from shared.triggers import batches, content_events
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 """App without function keys, which chat front ends cannot send. `AUTH_MODE`, or a gateway, decides who may call."""
@@ -41,6 +41,24 @@ async def multi_agent_batch(req: Request) -> Response:
 async def multi_agent_stream(req: Request) -> Response:
     """Each agent's message as soon as it is complete."""
     return await triggers.team_stream(req)
+
+
+@app.route("multi-agent-chat/batches/{id}", methods=["GET"])
+async def batch(req: Request) -> Response:
+    """A batch that outlives its request: how it stands, or its answer."""
+    return await triggers.batch(req)
+
+
+@app.route("multi-agent-chat/batches/{id}", methods=["DELETE"])
+async def delete_batch(req: Request) -> Response:
+    """Stop such a batch, and delete it."""
+    return await triggers.delete_batch(req)
+
+
+@app.route("multi-agent-chat/batches/{id}/stream", methods=["GET"])
+async def batch_stream(req: Request) -> Response:
+    """Its messages as they are done."""
+    return await triggers.batch_stream(req)
 
 
 @app.route("v1/chat/completions", methods=["POST"])
@@ -298,3 +316,16 @@ if watched and watched.content_sync_schedule != "off":
     async def content_sync(timer: func.TimerRequest) -> None:  # noqa: ARG001 (the worker passes it by this name)
         """Bring the index into step with the container of documents (timer trigger)."""
         await content_events.sync()
+
+
+if batches.queued(os.environ):
+
+    @app.queue_trigger("message", batches.QUEUE, "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
+    async def batch_run(message: func.QueueMessage) -> None:
+        """Run a batch, or go on with one whose runner has died (queue trigger)."""
+        await batches.run_batch(message.get_body())
+
+    @app.queue_trigger("message", f"{batches.QUEUE}-poison", "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
+    async def batch_poison(message: func.QueueMessage) -> None:
+        """End a batch that could not be run (queue trigger)."""
+        await batches.give_up_batch(message.get_body())

@@ -30,6 +30,7 @@ from shared.settings import Settings
 from shared.wire.table import check_default_protocol
 
 if TYPE_CHECKING:
+    from shared.batches.desk import Batches
     from shared.ingestion.document import Target
     from shared.reading.readers import TextRecognition
     from shared.retrieval.embedders.azure_vision import VisionEmbedder
@@ -139,6 +140,53 @@ async def get_target() -> "Target":
         if _target is None:
             _target = await run_import(open_target, get_settings())
     return _target
+
+
+_starting = asyncio.Lock()
+_batches: "Batches | None" = None
+_tidying: asyncio.Task[None] | None = None
+
+
+async def get_batches() -> "Batches | None":
+    """The batches of this process that outlive their requests; None: they are off.
+
+    The first call resumes those that an earlier process left, if this one runs them.
+
+    Raises:
+        NotConfigured: a setting is missing or wrong.
+    """
+    global _batches, _tidying  # noqa: PLW0603 (as above)
+    settings = get_settings()
+    if settings.batches == "off":
+        return None
+    service = await get_service()
+    async with _starting:
+        if _batches is None:
+            _batches = await run_import(build_batches, service)
+            from shared.batches.in_process import keep_tidy
+
+            # In Azure a rule of the storage account deletes old batches.
+            if settings.batches == "folder" or not settings.in_azure:
+                _tidying = asyncio.create_task(keep_tidy(_batches, resume=settings.batches == "folder"))
+    return _batches
+
+
+def build_batches(service: Service) -> "Batches":
+    """Choose and make the store and the engine of batches that the settings name."""
+    from shared.batches.desk import Batches
+    from shared.batches.running import run_when_free
+
+    settings = service.settings
+    if settings.batches == "queue":
+        from shared.batches.blob_objects import BlobObjects
+        from shared.batches.queue_engine import QueueEngine
+
+        return Batches(BlobObjects.from_settings(settings), QueueEngine.from_settings(settings), service)
+    from shared.batches.folder_objects import FolderObjects
+    from shared.batches.in_process import InProcess
+
+    store = FolderObjects(settings.data_dir / "batches")
+    return Batches(store, InProcess(lambda batch_id: run_when_free(batch_id, store, service)), service)
 
 
 def _azure_search_index(settings: Settings) -> PassageIndex:

@@ -336,6 +336,8 @@ class RequestContext:
     """Counts the tokens of each model call; None: nobody counts them."""
     status_due: float | None = None
     """When the status of a stream is sent at the latest, on the same clock; None: it waits for the whole answer."""
+    batch_id: str | None = None
+    """The asynchronous batch that this turn is a run of, so that a later run records no message twice; None: none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@
     ├── NotFound              404 not_found
     ├── TooSlowBody           408 request_timeout
     ├── TooLarge              413 too_large
+    ├── KeyReused             422 key_reused
     ├── RateLimited           429 rate_limited, with `retry_after`
     ├── InternalError         500 internal_error
     ├── Unavailable           503 unavailable
@@ -129,6 +130,13 @@ class TooLarge(SwitchboardError):
 
     status = 413
     code = "too_large"
+
+
+class KeyReused(SwitchboardError):
+    """An idempotency key came again with another request."""
+
+    status = 422
+    code = "key_reused"
 
 
 class RateLimited(SwitchboardError):

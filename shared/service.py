@@ -13,6 +13,7 @@ from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, PartHealth, RequestContext
 from shared.core.attachments import Attachment, attach
+from shared.core.citation_links import linked, without_links
 from shared.core.kept_chats import resume
 from shared.core.recorder import record
 from shared.core.refusals import Begin, begin_turn, without_errors
@@ -28,6 +29,7 @@ from shared.late_imports import run_import
 from shared.retrieval import Retriever
 from shared.settings import Settings
 from shared.telemetry import Tracing, unwatched
+from shared.wire.protocol import Protocol
 
 if TYPE_CHECKING:
     from shared.reading.sandbox import Sandbox
@@ -103,6 +105,17 @@ class Service:
         """
         self._agent_for(request)
         return self._wrapped(lambda asked: team_turn(asked, context, self._agent_parts), request, context, team=True)
+
+    def events(
+        self, protocol: Protocol, request: ChatRequest, context: RequestContext, *, team: bool
+    ) -> AsyncGenerator[ChatEvent]:
+        """Return the turn's events, with citations as links where the protocol and the settings want them."""
+        links = self.settings.citation_links
+        base = links.rstrip("/") if links and protocol.links_citations else None
+        if base:
+            request = without_links(request, base)
+        events = self.team_turn(request, context) if team else self.turn(request, context)
+        return linked(events, base) if base else events
 
     def _wrapped(
         self, begin: Begin, request: ChatRequest, context: RequestContext, *, team: bool = False

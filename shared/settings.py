@@ -68,6 +68,8 @@ REMOVED = {
 
 _PLATFORMS_OWN = {
     "azure_web_jobs_storage": "AzureWebJobsStorage",
+    "azure_web_jobs_storage_blobs": "AzureWebJobsStorage__blobServiceUri",
+    "azure_web_jobs_storage_queues": "AzureWebJobsStorage__queueServiceUri",
     "content_storage_blobs": "CONTENT_STORAGE__blobServiceUri",
     "content_storage_queues": "CONTENT_STORAGE__queueServiceUri",
 }

@@ -158,6 +158,18 @@ class SettingsFields(BaseModel):
         description="How long a team's answer may take, and each whole answer in `semantic-kernel`. ChatUI gives up "
         "after 30 seconds.",
     )
+    batch_backend: Literal["folder", "queue", "off"] | None = Field(
+        default=None,
+        description="Where batches run that outlive their request (`Prefer: respond-async`): `folder`, in this "
+        "process and `DATA_DIR`; `queue`, by a queue and blobs of `AzureWebJobsStorage`; `off`, nowhere: the header "
+        "is ignored. Absent: `queue` if that storage is set, else `folder`.",
+    )
+    batch_deadline_seconds: float = Field(
+        default=900,
+        gt=0,
+        le=1500,
+        description="How long the team may work on such a batch, from when it begins.",
+    )
     rai_mode: Literal["off", "annotate", "enforce"] = Field(
         default="off",
         description="Safety checks: `off`; `annotate` reports results and holds nothing back; `enforce` sends only "
@@ -373,10 +385,29 @@ class SettingsFields(BaseModel):
         description="Connection string of the app's own storage account, which the platform reads too. With "
         "`HISTORY_BACKEND=azure-table` and no `HISTORY_TABLE_ENDPOINT`, its tables store the chats.",
     )
+    azure_web_jobs_storage_blobs: _Url | None = Field(
+        default=None,
+        description="Address of that account's blobs, for the app's identity, where there is no connection string.",
+    )
+    azure_web_jobs_storage_queues: _Url | None = Field(
+        default=None, description="Address of that account's queues, likewise."
+    )
     data_dir: Path = Field(
         default=Path(".data"),
         description="The folder of the built-in stores: the index with its documents, and the chat history.",
     )
+
+    @property
+    def batches(self) -> Literal["folder", "queue", "off"]:
+        """Where batches run that outlive their request."""
+        return self.batch_backend or ("queue" if self.has_own_storage else "folder")
+
+    @property
+    def has_own_storage(self) -> bool:
+        """Whether blobs and queues of the app's own storage account can be used."""
+        return bool(
+            self.azure_web_jobs_storage or (self.azure_web_jobs_storage_blobs and self.azure_web_jobs_storage_queues)
+        )
 
     @property
     def has_container(self) -> bool:

@@ -19,7 +19,7 @@ INDEX_FIELDS = (
 
 def half_configured(settings: SettingsFields) -> list[str]:
     """A sentence for each setting that is missing, or that has no effect beside the others."""
-    rules = (_model, _history, _safety, _azure_services, _search, _content, _identity, _limits, _telemetry)
+    rules = (_model, _history, _batches, _safety, _azure_services, _search, _content, _identity, _limits, _telemetry)
     return [problem for rule in rules for problem in rule(settings)]
 
 
@@ -52,6 +52,11 @@ def _history(settings: SettingsFields) -> Iterator[str]:
         yield "HISTORY_TABLE_ENDPOINT is missing: name it, or set AzureWebJobsStorage to a connection string."
     if settings.history_table_endpoint and not in_table:
         yield "HISTORY_TABLE_ENDPOINT is set: set HISTORY_BACKEND to azure-table, or unset it."
+
+
+def _batches(settings: SettingsFields) -> Iterator[str]:
+    if settings.batch_backend == "queue" and not settings.has_own_storage:
+        yield "AzureWebJobsStorage is missing: BATCH_BACKEND=queue needs it. Or set BATCH_BACKEND to folder or off."
 
 
 def _safety(settings: SettingsFields) -> Iterator[str]:

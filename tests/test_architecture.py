@@ -26,6 +26,10 @@ SDKS = {
 }
 WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
+    "shared.batches.blob_objects",
+    "shared.batches.folder_objects",
+    "shared.batches.in_process",
+    "shared.batches.queue_engine",
     "shared.budgets.model",
     "shared.budgets.shared_counts",
     "shared.chat_models.extractive.model",
@@ -73,6 +77,8 @@ LATE = {
     "shared.wire.mcp",
     "shared.wire.mcp_tools",
     "shared.agents.framework",
+    "shared.batches.desk",
+    "shared.batches.running",
     "shared.guard.stream_guard",
     "shared.ingestion",
     "shared.reading",
@@ -110,6 +116,7 @@ def imports_of(file: Path) -> set[str]:
 ORDER = """
 triggers
 app
+batches
 service
 description
 wire

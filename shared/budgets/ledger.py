@@ -112,6 +112,10 @@ class Ledger:
                 self.changed()
         return Admission(self, key, account, reached.refusal() if reached else None)
 
+    def meter(self, key: str) -> "Admission":
+        """Return what counts the tokens of a caller whose request was admitted earlier, maybe by another instance."""
+        return Admission(self, key, self._account(key), None)
+
     def reserve(self, key: str, tokens: int) -> None:
         """Count the maximum of tokens that a model call for a caller may use, before the call.
 

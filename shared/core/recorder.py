@@ -14,7 +14,7 @@ from contextlib import aclosing
 from copy import replace
 from datetime import UTC, datetime
 from operator import itemgetter
-from uuid import uuid4
+from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from shared.chat_types import ChatRequest, RequestContext, Role
 from shared.errors import NotFound, SwitchboardError, log_fault
@@ -50,7 +50,7 @@ async def _recording(
     context: RequestContext,
     history: HistoryStore,
 ) -> AsyncGenerator[ChatEvent]:
-    question = StoredMessage(str(uuid4()), Role.USER, request.question, _now())
+    question = StoredMessage(_message_id(context, "question"), Role.USER, request.question, _now())
     answer: list[str] = []
     agents: list[tuple[int, StoredMessage]] = []
     async with aclosing(events):
@@ -58,10 +58,10 @@ async def _recording(
             if isinstance(event, TextDelta):
                 answer.append(event.text)
             if isinstance(event, AgentMessage):
-                agents.append((event.position, _of_agent(event)))
+                agents.append((event.position, _of_agent(event, _message_id(context, str(event.position)))))
             if isinstance(event, Finished):
                 said = [message for _, message in sorted(agents, key=itemgetter(0))]
-                messages = (question, *(said or [_answered("".join(answer), event.reason)]))
+                messages = (question, *(said or [_answered(str(uuid4()), "".join(answer), event.reason)]))
                 if problem := await _recorded(history, context, conversation_id, messages):
                     yield ThoughtsAdded((Thought("History", problem, degraded="history"),))
             yield event
@@ -89,14 +89,21 @@ async def _recorded(
     return None
 
 
-def _answered(text: str, reason: str) -> StoredMessage:
+def _message_id(context: RequestContext, part: str) -> str:
+    """Make the id of a message. In a batch it is the same in each run, so that a later run replaces the message."""
+    return str(uuid5(NAMESPACE_OID, f"{context.batch_id}/{part}") if context.batch_id else uuid4())
+
+
+def _answered(message_id: str, text: str, reason: str) -> StoredMessage:
     """Make the stored message of an answer, with the current time."""
-    return StoredMessage(str(uuid4()), Role.ASSISTANT, text, _now(), finish_reason=None if reason == "stop" else reason)
+    return StoredMessage(message_id, Role.ASSISTANT, text, _now(), finish_reason=None if reason == "stop" else reason)
 
 
-def _of_agent(message: AgentMessage) -> StoredMessage:
+def _of_agent(message: AgentMessage, message_id: str) -> StoredMessage:
     reason = message.error.code if message.error else message.finished.reason if message.finished else "stop"
-    return replace(_answered(message.text, reason), agent_name=message.agent, agent_identifier=message.agent)
+    return replace(
+        _answered(message_id, message.text, reason), agent_name=message.agent, agent_identifier=message.agent
+    )
 
 
 def _now() -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from shared.description.batch_routes import BATCH_PARAMETERS, BATCH_ROUTES, BATCH_SCHEMAS, PENDING
+from shared.description.content_routes import CONTENT_ROUTES
 from shared.description.demo_routes import DEMO_ROUTES, DEMO_SCHEMAS
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
 from shared.description.mcp_routes import MCP_ROUTES, MCP_SCHEMAS
@@ -40,7 +42,10 @@ JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
-ALL_ROUTES = (*ROUTES, *OPENAI_ROUTES, *MCP_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES)
+ALL_ROUTES = (
+    *(*ROUTES, *BATCH_ROUTES, *CONTENT_ROUTES, *OPENAI_ROUTES),
+    *(*MCP_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES),
+)
 """Every route of the app, in the document's order."""
 
 
@@ -143,7 +148,7 @@ def _plain_answer(answer: Answer) -> Schema:
     if answer.media_type:
         content = _stream(answer.media_type, answer.schema) if answer.streams else {"schema": answer.schema}
         response["content"] = {answer.media_type: content}
-    return response
+    return response | ({"headers": answer.headers} if answer.headers else {})
 
 
 def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
@@ -160,9 +165,13 @@ def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
             body[FORM_TYPE] = _form(protocol)
     errors = dict.fromkeys((*route.errors, *(kind for protocol in protocols for kind in protocol.shape.errors)))
     answer: Schema = {"description": "The answer.", "content": _chat_content(route, protocols)}
+    answers: Schema = {"200": answer}
+    if route.team and not route.streams and any(protocol.answer for protocol in protocols):
+        about["parameters"] = list(BATCH_PARAMETERS)
+        answers["202"] = _plain_answer(PENDING)
     return about | {
         "requestBody": {"required": True, "content": body},
-        "responses": {"200": answer} | _error_responses(errors, protocols),
+        "responses": answers | _error_responses(errors, protocols),
     }
 
 
@@ -238,5 +247,6 @@ def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) 
 
 def _schemas() -> Schema:
     codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
-    own = OWN_SCHEMAS | OPENAI_SCHEMAS | MCP_SCHEMAS | DEMO_SCHEMAS | HISTORY_SCHEMAS | RAI_SCHEMAS
+    own = OWN_SCHEMAS | BATCH_SCHEMAS | OPENAI_SCHEMAS | MCP_SCHEMAS | DEMO_SCHEMAS
+    own |= HISTORY_SCHEMAS | RAI_SCHEMAS
     return protocol_schemas(PROTOCOLS.values()) | own | {"ErrorCode": codes}

@@ -8,9 +8,9 @@ from shared.errors import (
     BadRequest,
     ContentFiltered,
     InternalError,
+    KeyReused,
     NotAllowed,
     NotConfigured,
-    NotFound,
     NotSignedIn,
     Overloaded,
     RateLimited,
@@ -21,7 +21,6 @@ from shared.errors import (
     Unavailable,
 )
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.table import NAMES
 
 type ErrorType = type[SwitchboardError]
 
@@ -89,6 +88,8 @@ class Answer:
     schema: Schema = field(default_factory=dict[str, object])
     streams: bool = False
     """Whether the answer is a stream; then `schema` is that of each record."""
+    headers: Schema = field(default_factory=dict[str, object])
+    """Header objects by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,7 @@ def _chat(
         bare: The end of the summary of the route without a pinned protocol.
     """
     streams, team = operation.endswith("_stream"), operation.startswith("multi_agent")
+    errors = (*CHAT_ERRORS, KeyReused) if team and not streams else CHAT_ERRORS
     return (
         ChatRoute(
             template,
@@ -130,7 +132,7 @@ def _chat(
             "chat",
             f"{summary} {bare}",
             description,
-            CHAT_ERRORS,
+            errors,
             visible=not streams,
             streams=streams,
             team=team,
@@ -143,7 +145,7 @@ def _chat(
             "",
             f"{summary} in {{title}}",
             description,
-            CHAT_ERRORS,
+            errors,
             visible=not streams,
             streams=streams,
             team=team,
@@ -172,20 +174,6 @@ _HEALTH = record(
 OWN_SCHEMAS: dict[str, Schema] = {"Part": _PART, "Health": _HEALTH}
 """Schemas of the routes without a protocol, by name."""
 
-_PATH: Schema = {
-    "name": "path",
-    "in": "path",
-    "required": True,
-    "description": "The document's path as answers cite it, with or without '#page=…'.",
-    "schema": STRING,
-}
-_PROTOCOL: Schema = {
-    "name": "protocol",
-    "in": "path",
-    "required": True,
-    "description": "The name of a protocol; the answer does not depend on it.",
-    "schema": {"type": "string", "enum": [*NAMES]},
-}
 _CHAT_ID: Schema = {
     "name": "id",
     "in": "path",
@@ -193,26 +181,9 @@ _CHAT_ID: Schema = {
     "description": "The chat's id, which the client made.",
     "schema": STRING,
 }
-_RANGE: Schema = {
-    "name": "Range",
-    "in": "header",
-    "required": False,
-    "description": "The bytes to send, such as 'bytes=0-1023'.",
-    "schema": STRING,
-}
 _INTERNAL: tuple[ErrorType, ...] = (InternalError,)
 ABOUT_THE_APP = "service"
 """Tag of the routes that need no sign-in."""
-_CONTENT_ERRORS: tuple[ErrorType, ...] = (
-    NotSignedIn,
-    NotAllowed,
-    NotFound,
-    RateLimited,
-    InternalError,
-    Unavailable,
-    NotConfigured,
-    TooSlow,
-)
 
 
 def _document(path: str, operation: str, version: str, key: str, value: str) -> PlainRoute:
@@ -227,51 +198,6 @@ def _document(path: str, operation: str, version: str, key: str, value: str) -> 
         _INTERNAL,
         visible=False,
         answers={200: answer},
-    )
-
-
-def _content(template: str, operation: str, *parameters: Schema) -> tuple[PlainRoute, ...]:
-    """The routes of a document, below a protocol if there are parameters."""
-    return (
-        PlainRoute(
-            template,
-            "get",
-            f"get_{operation}",
-            "documents",
-            "Get a source document",
-            "Sends a document that an answer cites, as a whole or in part.",
-            _CONTENT_ERRORS,
-            visible=not parameters,
-            answers={
-                200: Answer("The document.", "*/*", {"type": "string", "format": "binary"}),
-                206: Answer("The part that was asked for.", "*/*", {"type": "string", "format": "binary"}),
-                304: Answer("The caller has this version already, by If-None-Match or If-Modified-Since.", None),
-                416: Answer("The document has no such part; Content-Range contains its size in bytes.", None),
-            },
-            parameters=(*parameters, _PATH, _RANGE),
-        ),
-        PlainRoute(
-            template,
-            "head",
-            f"head_{operation}",
-            "documents",
-            "Look for a source document",
-            "Sends the headers of GET without the document.",
-            (),
-            visible=False,
-            answers={
-                200: Answer("The document exists.", None),
-                304: Answer("The caller has this version already.", None),
-                401: Answer("The caller is not signed in.", None),
-                403: Answer("The caller may see no document.", None),
-                404: Answer("There is no such document.", None),
-                429: Answer("A service refuses further requests for now.", None),
-                500: Answer("An internal error.", None),
-                503: Answer("A setting is missing or wrong, or a service cannot be used.", None),
-                504: Answer("A service did not answer in time.", None),
-            },
-            parameters=(*parameters, _PATH),
-        ),
     )
 
 
@@ -337,8 +263,6 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
     ),
     _nothing_to_resume("ai-sdk/chat/{id}/stream", "resume_ai_sdk"),
     _nothing_to_resume("ai-sdk/multi-agent-chat/stream/{id}/stream", "resume_ai_sdk_team"),
-    *_content("content/{*path}", "content"),
-    *_content("{protocol}/content/{*path}", "pinned_content", _PROTOCOL),
     PlainRoute(
         "health",
         "get",
@@ -355,4 +279,4 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
     _document("openapi.json", "get_openapi", "OpenAPI 3.1", "openapi", "3.1.0"),
     _document("swagger.json", "get_swagger", "Swagger 2.0", "swagger", "2.0"),
 )
-"""All routes except those of the chat history and the companion function, in the documents' order."""
+"""The chat routes, and those about the app, in the documents' order. The others are in modules of their own."""

@@ -1,6 +1,7 @@
 """HTTP and queue handlers, one per trigger: request in, response out. The only package that knows FastAPI."""
 
 from shared.triggers.about import health, model, models, openapi, swagger
+from shared.triggers.batches import batch, batch_stream, delete_batch, team_batch
 from shared.triggers.chat import (
     ag_ui,
     ask,
@@ -9,7 +10,6 @@ from shared.triggers.chat import (
     chat_stream,
     nothing_to_resume,
     responses,
-    team_batch,
     team_stream,
 )
 from shared.triggers.chat_history import chat_messages, delete_chat, list_chats, start_chat, update_chat
@@ -31,11 +31,14 @@ from shared.triggers.warm_up import warm_up
 __all__ = [
     "ag_ui",
     "ask",
+    "batch",
+    "batch_stream",
     "chat",
     "chat_completions",
     "chat_messages",
     "chat_stream",
     "content",
+    "delete_batch",
     "delete_chat",
     "delete_demo_chat",
     "demo_auth_setup",

@@ -5,7 +5,7 @@ status 200 is sent, so that an early failure gets its own status.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -13,14 +13,12 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
 from shared.chat_types import ChatRequest, Json, RequestContext
-from shared.core.citation_links import linked, without_links
 from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import ContentFiltered, NotConfigured, SwitchboardError
-from shared.events import ChatEvent, Failed
+from shared.events import Failed
 from shared.identity import access_of
 from shared.public_url import base_url
-from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.budget import admit, check_request, key_of
 from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
@@ -74,12 +72,8 @@ async def chat_stream(request: Request) -> Response:
     return await _streamed(request, *await _start_turn(request, streams=True))
 
 
-@answering
-async def team_batch(request: Request) -> Response:
-    """`POST /multi-agent-chat/batch`: return all agents' messages in one array.
-
-    The protocol is `semantic-kernel` unless the route names another.
-    """
+async def answer_team(request: Request) -> Response:
+    """Return all agents' messages in one array; the protocol is `semantic-kernel` unless the route names another."""
     protocol, asked, turn = await _start_turn(request, unless_pinned="semantic-kernel", team=True)
     if protocol.answer is None:
         return await _streamed(request, protocol, asked, turn)
@@ -121,19 +115,19 @@ async def _start_turn(
     Returns:
         The protocol, the request without its files, which may only stay in memory as long as the turn, and the turn.
     """
-    resolved = _resolve(request, unless_pinned)
-    request.state.protocol = resolved.protocol
+    selected = resolved(request, unless_pinned)
+    request.state.protocol = selected.protocol
     service = await app.get_service()
     settings = service.settings
     seconds = settings.agents_deadline_seconds if team else settings.chat_deadline_seconds
-    if resolved.protocol.waits_briefly and not streams:
+    if selected.protocol.waits_briefly and not streams:
         seconds = min(seconds, settings.agents_deadline_seconds)
     deadline = deadline_of(request, seconds)
     caller = await service.identity.caller(request.headers)
     admission = admit(request, service, caller)
     with ExitStack() as held:
-        body = await read_body(request, resolved.reader, deadline, held)
-        request.state.protocol = protocol = _protocol_of(resolved, body, settings)
+        body = await read_body(request, selected.reader, deadline, held)
+        request.state.protocol = protocol = _protocol_of(selected, body, settings)
         asked = protocol.parse(body.json)
         streams = streams or protocol.answer is None
         links_base = base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))
@@ -159,12 +153,12 @@ async def _start_turn(
         if protocol.keeps_chats:
             with_files = await service.resume(with_files, context, team=team)
             asked = _in_chat_of(asked, with_files)
-        turn = RunningTurn(_events(service, protocol, with_files, context, team=team), context)
+        turn = RunningTurn(service.events(protocol, with_files, context, team=team), context)
         turn.when_ended(held.pop_all().close)
     return protocol, asked, turn
 
 
-def _resolve(request: Request, unless_pinned: str | None) -> Resolved:
+def resolved(request: Request, unless_pinned: str | None) -> Resolved:
     """Resolve the protocol by the route, else by `unless_pinned`, else by the client's name for itself."""
     headers = request.headers
     agent = headers.get("x-ms-useragent") or headers.get("user-agent", "")  # browsers let no page set the second
@@ -196,18 +190,6 @@ def _in_chat_of(asked: ChatRequest, resumed: ChatRequest) -> ChatRequest:
         has_session_state=resumed.has_session_state,
         conversation_id=resumed.conversation_id,
     )
-
-
-def _events(
-    service: Service, protocol: Protocol, asked: ChatRequest, context: RequestContext, *, team: bool
-) -> AsyncGenerator[ChatEvent]:
-    """Return the turn's events, with citations as links where the protocol and the settings want them."""
-    links = service.settings.citation_links
-    base = links.rstrip("/") if links and protocol.links_citations else None
-    if base:
-        asked = without_links(asked, base)
-    events = service.team_turn(asked, context) if team else service.turn(asked, context)
-    return linked(events, base) if base else events
 
 
 def _default_protocol() -> str:

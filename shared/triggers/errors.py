@@ -22,7 +22,7 @@ from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol, Record
 
-_FOR_PAGES = ("link", "retry-after", "www-authenticate")
+_FOR_PAGES = ("link", "location", "preference-applied", "retry-after", "www-authenticate")
 """Headers that pages of other origins need and browsers keep from them unless they are named (Fetch Standard, CORS)."""
 
 type Handler = Callable[[Request], Awaitable[Response]]

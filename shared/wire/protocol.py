@@ -11,7 +11,7 @@ from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
 from shared.core.fold import Answer, agent_answer
 from shared.errors import SwitchboardError, error_text
-from shared.events import ChatEvent, Failed
+from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed
 from shared.wire.framing import Framed, Framing
 
 type Record = dict[str, Json]
@@ -160,9 +160,21 @@ class Protocol:
             return self.answer(request, answer)
         turn, late = answer.completion, answer.finished.prompt_filter_results
         turn = replace(turn, prompt_filter_results=turn.prompt_filter_results or late)
+        return [item for message in answer.messages for item in self.agent_documents(request, message, turn)]
+
+    def agent_documents(self, request: ChatRequest, message: AgentMessage, turn: CompletionStarted) -> list[Json]:
+        """One agent's part of a team's answer: its document, or the items of one that is an array.
+
+        Args:
+            request: What was asked.
+            message: The agent's message.
+            turn: Metadata of the team's turn.
+        """
+        if self.answer is None:
+            raise TypeError(f"The protocol '{self.name}' has no whole answers.")
         asked = replace(request, conversation_id=request.conversation_id or turn.id)
-        parts = [self.answer(asked, agent_answer(message, turn)) for message in answer.messages]
-        return [item for part in parts for item in (part if isinstance(part, list) else [part])]
+        part = self.answer(asked, agent_answer(message, turn))
+        return part if isinstance(part, list) else [part]
 
 
 async def stream_bytes(

@@ -35,6 +35,8 @@ DEFAULT_IS_RIGHT = {
     "PUBLIC_URL": "the platform tells the app its name; a domain of one's own, moreSettings",
     "CITATION_LINKS": "only for ChatUI, and the app's URL is known after its first deployment",
     "SEMANTIC_KERNEL_ERRORS": "ChatUI needs the default",
+    "BATCH_BACKEND": "the app's own storage account is there",
+    "BATCH_DEADLINE_SECONDS": "moreSettings",
     "AGENTS_DEADLINE_SECONDS": "ChatUI's limit is the same everywhere",
     "RAI_ENDPOINT": "Content Safety is deployed; an RAI service is not ours to deploy, moreSettings",
     "RAI_ALLOW_PLAINTEXT": "never in Azure",
@@ -58,8 +60,6 @@ DEFAULT_IS_RIGHT = {
 
 PLATFORMS_OWN = {
     "AZURE_CLIENT_ID",
-    "AzureWebJobsStorage__blobServiceUri",
-    "AzureWebJobsStorage__queueServiceUri",
     "AzureWebJobsStorage__tableServiceUri",
     "AzureWebJobsStorage__credential",
     "AzureWebJobsStorage__clientId",

@@ -1,4 +1,4 @@
-"""Faults of Azure Storage, blobs and tables. Imports `azure.core`: import it late.
+"""Faults of Azure Storage: blobs, queues and tables. Imports `azure.core`: import it late.
 
 The SDKs' own retries stay on for them, few and short.
 """
@@ -38,6 +38,23 @@ BLOBS = ErrorTable(
 )
 """The container of documents."""
 
+_OWN_NOT_ALLOWED = (
+    "The app may not use its own storage account. Give its identity the roles 'Storage Blob Data Owner' and 'Storage "
+    "Queue Data Contributor', or set the right key; and let its network in."
+)
+OWN = ErrorTable(
+    "The app's own storage account",
+    "AzureWebJobsStorage",
+    {
+        **dict.fromkeys((*_FAILING, Reason.NOT_THERE, Reason.CHANGED), "{name} failed. Try again in a moment."),
+        Reason.UNREACHABLE: "{name} cannot be reached. Check {address}.",
+        Reason.TOO_SLOW: "{name} does not answer in time. Try again in a moment.",
+        Reason.NO_IDENTITY: _OWN_NOT_ALLOWED,
+        Reason.CREDENTIALS: _OWN_NOT_ALLOWED,
+    },
+)
+"""The blobs and queues of batches."""
+
 _TABLE_NOT_ALLOWED = (
     "The app may not use the history's table. Give it the role 'Storage Table Data Contributor', or the right key."
 )
@@ -57,10 +74,10 @@ TABLES = ErrorTable(
 
 
 def storage_errors(table: ErrorTable) -> AbstractContextManager[None]:
-    """Turn what the SDKs of blobs and tables raise inside the block into our errors.
+    """Turn what the SDKs of blobs, queues and tables raise inside the block into our errors.
 
     Args:
-        table: `BLOBS` or `TABLES`.
+        table: `BLOBS`, `OWN` or `TABLES`.
 
     Raises:
         Unavailable, RateLimited, TooSlow: says what to do.

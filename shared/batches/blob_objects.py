@@ -1,0 +1,109 @@
+"""Objects in a container of the app's own storage account. Imports `azure.storage.blob`: import this module late."""
+
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from typing import Any
+
+from azure.core import MatchConditions
+from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
+from azure.storage.blob.aio import ContainerClient, LinearRetry
+
+from shared.batches import CONTAINER, NEW, Conflict, New, Stored
+from shared.errors import NotConfigured
+from shared.outbound.azure_service.signing_in import app_identity
+from shared.outbound.azure_service.storage import OWN, storage_errors
+from shared.settings import Settings
+
+
+def _client_options() -> dict[str, Any]:
+    """Timeouts in seconds, and retries: a heartbeat that takes longer comes too late."""
+    return {
+        "connection_timeout": 5,
+        "read_timeout": 10,
+        "retry_policy": LinearRetry(backoff=0, random_jitter_range=1, retry_total=2),
+    }
+
+
+class BlobObjects:
+    """An `ObjectStore` in a container, which is made when the first object is written.
+
+    A write that is sent again after its answer was lost finds its own blob and is a `Conflict`: callers take what is
+    there then, which is what they wrote.
+
+    Args:
+        container: Client of the container.
+    """
+
+    def __init__(self, container: ContainerClient) -> None:
+        self._container = container
+
+    @classmethod
+    def from_settings(cls, settings: Settings, container: str = CONTAINER) -> "BlobObjects":
+        """A container of the account that the settings name, which have been checked to be complete.
+
+        Raises:
+            NotConfigured: the connection string is none.
+        """
+        connection = settings.azure_web_jobs_storage
+        if connection is None:
+            address = settings.azure_web_jobs_storage_blobs or ""
+            return cls(ContainerClient(address, container, credential=app_identity(), **_client_options()))
+        try:
+            text = connection.get_secret_value()
+            return cls(ContainerClient.from_connection_string(text, container, **_client_options()))
+        except ValueError as exc:
+            raise NotConfigured(
+                "AzureWebJobsStorage: should be the connection string of a storage account, or "
+                "`UseDevelopmentStorage=true` for Azurite."
+            ) from exc
+
+    async def read(self, name: str) -> Stored | None:
+        """Read an object; None if there is none."""
+        with storage_errors(OWN):
+            try:
+                download = await self._container.download_blob(name)
+                data = await download.readall()
+            except ResourceNotFoundError:
+                return None
+            return Stored(data, download.properties.etag)
+
+    async def write(self, name: str, data: bytes, etag: str | New) -> str:
+        """Write an object whole, if its version is the expected one.
+
+        Raises:
+            Conflict: it is another one.
+        """
+        condition: dict[str, Any] = {"overwrite": False}
+        if not isinstance(etag, New):
+            condition = {"overwrite": True, "etag": etag, "match_condition": MatchConditions.IfNotModified}
+        with storage_errors(OWN):
+            try:
+                return await self._upload(name, data, condition)
+            except ResourceNotFoundError:
+                if etag is not NEW:
+                    raise Conflict from None
+                with suppress(ResourceExistsError):
+                    await self._container.create_container()
+                return await self._upload(name, data, condition)
+
+    async def delete(self, name: str) -> None:
+        """Delete an object if it exists."""
+        with storage_errors(OWN), suppress(ResourceNotFoundError):
+            await self._container.delete_blob(name)
+
+    async def names(self, prefix: str = "") -> AsyncGenerator[str]:
+        """List the names that begin with `prefix`."""
+        with storage_errors(OWN), suppress(ResourceNotFoundError):  # no container: no names
+            async for name in self._container.list_blob_names(name_starts_with=prefix):
+                yield name
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._container.close()
+
+    async def _upload(self, name: str, data: bytes, condition: dict[str, Any]) -> str:
+        try:
+            done = await self._container.get_blob_client(name).upload_blob(data, **condition)
+        except (ResourceExistsError, ResourceModifiedError):
+            raise Conflict from None
+        return done["etag"]

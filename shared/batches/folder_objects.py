@@ -1,0 +1,121 @@
+"""Objects in a folder: the built-in store. Several processes of one machine may use it.
+
+A write holds the folder's lock from the look at the version to the rename, so that of two writers one gets a conflict.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from shared.batches import NEW, Conflict, New, Stored
+from shared.errors import Unavailable
+
+_UNFINISHED = ".unfinished-"
+_MAX_WRITE_SECONDS = 60 * 60
+"""An unfinished copy that is older was left by a process that was killed."""
+
+
+class FolderObjects:
+    """An `ObjectStore` in a folder, which is made when the first object is written.
+
+    Args:
+        folder: The folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def read(self, name: str) -> Stored | None:
+        """Read an object; None if there is none."""
+        return await _in_thread(lambda: self._read(name))
+
+    async def write(self, name: str, data: bytes, etag: str | New) -> str:
+        """Write an object whole, if its version is the expected one.
+
+        Raises:
+            Conflict: it is another one.
+        """
+        return await _in_thread(lambda: self._write(name, data, etag))
+
+    async def delete(self, name: str) -> None:
+        """Delete an object if it exists."""
+        await _in_thread(lambda: self._delete(name))
+
+    async def names(self, prefix: str = "") -> AsyncGenerator[str]:
+        """List the names that begin with `prefix`."""
+        for name in await _in_thread(lambda: self._names(prefix)):
+            yield name
+
+    def _read(self, name: str) -> Stored | None:
+        try:
+            data = (self._folder / name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return Stored(data, _etag(data))
+
+    def _write(self, name: str, data: bytes, etag: str | New) -> str:
+        target = self._folder / name
+        with self._locked():
+            found = self._read(name)
+            if (found.etag if found else NEW) != etag:
+                raise Conflict
+            target.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=self._folder)
+            try:
+                with open(descriptor, "wb") as file:  # noqa: PTH123 (it is open already)
+                    file.write(data)
+                os.replace(unfinished, target)  # noqa: PTH105 (both are in hand as they are)
+            finally:
+                Path(unfinished).unlink(missing_ok=True)
+        return _etag(data)
+
+    def _delete(self, name: str) -> None:
+        target = self._folder / name
+        with self._locked():
+            with suppress(FileNotFoundError, NotADirectoryError):
+                target.unlink()
+            for folder in target.parents:
+                if folder == self._folder:
+                    break
+                with suppress(OSError):  # not empty, or not there
+                    folder.rmdir()
+
+    def _names(self, prefix: str) -> list[str]:
+        oldest = time.time() - _MAX_WRITE_SECONDS
+        for copy in self._folder.glob(f"{_UNFINISHED}*"):
+            with suppress(OSError):  # another process has removed it
+                if copy.stat().st_mtime < oldest:
+                    copy.unlink()
+        within, _, _ = prefix.rpartition("/")
+        files = (
+            (Path(current) / file).relative_to(self._folder).as_posix()
+            for current, _, found in os.walk(self._folder / within)
+            for file in found
+        )
+        return [name for name in files if name.startswith(prefix) and not name.startswith(".")]
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        """Hold the lock that all writers of the folder take; the system frees it when a process dies."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with (self._folder / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _etag(data: bytes) -> str:
+    """The hash of the bytes: the same bytes again are the same version, which does no harm here."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+async def _in_thread[T](work: Callable[[], T]) -> T:
+    try:
+        return await asyncio.to_thread(work)
+    except OSError as fault:
+        raise Unavailable(f"The folder of batches cannot be used: {fault.strerror}. Check DATA_DIR.") from fault

@@ -1,0 +1,91 @@
+"""A model that repeats no call of a batch that has ended: a batch that another runner takes over goes on from there."""
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing, suppress
+from dataclasses import replace
+
+from shared.batches import NEW, Conflict, ObjectStore
+from shared.batches.packing import pack, unpack
+from shared.batches.records import digest
+from shared.chat_models import ChatModel, ModelEvent, ModelRequest, ModelText
+from shared.chat_types import Message, PartHealth, RequestContext
+from shared.errors import SwitchboardError
+
+
+class KeptCalls:
+    """A `ChatModel` that keeps each call that ends, and answers the same call from what is kept.
+
+    A call is the same if it has the same request, and as many before it in this run had the same request too. If a
+    search finds something else in a later run, the request differs, and the model is asked.
+
+    Args:
+        model: Answers what is not kept.
+        store: Keeps calls. They hold what the guard has not seen: nobody is shown them.
+        batch_id: The batch.
+    """
+
+    def __init__(self, model: ChatModel, store: ObjectStore, batch_id: str) -> None:
+        self.takes_images = model.takes_images
+        self._model = model
+        self._store = store
+        self._folder = f"{batch_id}/calls"
+        self._times: Counter[str] = Counter()
+
+    async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
+        """Yield the answer as it is made, or the kept one at once. It is kept before its last event goes out."""
+        key = _key(request)
+        name = f"{self._folder}/{key}-{self._times[key]}"
+        self._times[key] += 1
+        kept = None
+        with suppress(SwitchboardError):  # if the store fails, the model is asked again
+            kept = await self._store.read(name)
+        if kept:
+            for event in unpack(kept.data):
+                yield event
+            return
+        events: list[ModelEvent] = []
+        async with aclosing(self._model.stream(request, context)) as answer:
+            async for event in answer:
+                if events:
+                    yield events[-1]
+                events.append(event)
+        if events:
+            # Conflict: the runner that had the batch before this one has kept it meanwhile.
+            with suppress(Conflict, SwitchboardError):
+                await self._store.write(name, pack(tuple(_joined(events))), NEW)
+            yield events[-1]
+
+    async def check(self) -> PartHealth:
+        """Check the model."""
+        return await self._model.check()
+
+
+def _joined(events: Iterable[ModelEvent]) -> Iterable[ModelEvent]:
+    """Join the pieces of a text that follow each other."""
+    pieces: list[str] = []
+    for event in events:
+        if isinstance(event, ModelText):
+            pieces.append(event.text)
+            continue
+        if pieces:
+            yield ModelText("".join(pieces))
+            pieces = []
+        yield event
+    if pieces:
+        yield ModelText("".join(pieces))
+
+
+def _key(request: ModelRequest) -> str:
+    """Hash a request. The ids of tool calls count by their order only: an agent replaces some by random ones."""
+    ids: dict[str, str] = {}
+
+    def known(made: str) -> str:
+        return ids.setdefault(made, str(len(ids)))
+
+    def plain(message: Message) -> Message:
+        calls = tuple(replace(call, id=known(call.id)) for call in message.tool_calls)
+        answered = None if message.tool_call_id is None else known(message.tool_call_id)
+        return replace(message, tool_calls=calls, tool_call_id=answered)
+
+    return digest(pack(replace(request, messages=tuple(map(plain, request.messages)))))[:40]

@@ -1,0 +1,99 @@
+"""Keeps events and messages as JSON, and makes the same objects of it again.
+
+Only the classes below are made, so that what is read can run nothing. A dataclass is `["d", name, fields]`, a tuple
+`["t", items]`, a list `["l", items]`, an error `["e", code, message]` and a dict a dict. `fold` and encoders then find
+what they would have found without it.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, cast
+
+import msgspec
+
+from shared import errors
+from shared.chat_models import ModelFinished, ModelText
+from shared.chat_types import ToolCall
+from shared.errors import ContentFiltered, InternalError, Overloaded, SwitchboardError
+from shared.events import AgentMessage, CompletionStarted, DataPoint, FilterAnnotation, Finished, Thought, Usage
+
+_CLASSES: Mapping[str, Callable[..., object]] = {
+    made.__name__: made
+    for made in (
+        *(AgentMessage, CompletionStarted, DataPoint, FilterAnnotation, Finished, Thought, Usage),
+        *(ModelFinished, ModelText, ToolCall),
+    )
+}
+_ERRORS: dict[str, type[SwitchboardError]] = {
+    found.__name__: found
+    for found in vars(errors).values()
+    if isinstance(found, type) and issubclass(found, SwitchboardError)
+}
+
+
+def pack(value: object) -> bytes:
+    """Make JSON of a value, whatever dataclasses of events and messages it holds."""
+    return msgspec.json.encode(_packed(value))
+
+
+def unpack(data: bytes) -> Any:  # noqa: ANN401 (whatever was packed)
+    """Make the value again that `pack` was given.
+
+    Raises:
+        ValueError: `pack` did not make these bytes, or another version of the app did.
+    """
+    try:
+        return _unpacked(msgspec.json.decode(data))
+    except (TypeError, KeyError, IndexError, RecursionError) as exc:
+        raise ValueError("this is no packed value") from exc
+
+
+def _packed(value: object) -> object:
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str():
+            return str(value)
+        case bytes():
+            return ["b", b64encode(value).decode()]
+        case SwitchboardError():
+            results = value.results if isinstance(value, ContentFiltered) else None
+            return ["e", type(value).__name__, value.message, _packed(results)]
+        case tuple():
+            return ["t", [_packed(item) for item in cast("tuple[object, ...]", value)]]
+        case list():
+            return ["l", [_packed(item) for item in cast("list[object]", value)]]
+        case dict():
+            return {key: _packed(item) for key, item in cast("dict[str, object]", value).items()}
+        case _ if is_dataclass(value):
+            return ["d", type(value).__name__, {f.name: _packed(getattr(value, f.name)) for f in fields(value)}]
+        case _:
+            raise TypeError(f"a {type(value).__name__} cannot be packed")
+
+
+def _unpacked(value: Any) -> Any:  # noqa: ANN401 (whatever was packed)
+    if isinstance(value, dict):
+        return {key: _unpacked(item) for key, item in cast("dict[str, Any]", value).items()}
+    if not isinstance(value, list):
+        return value
+    kind, *rest = cast("list[Any]", value)
+    match kind:
+        case "d":
+            return _CLASSES[rest[0]](**_unpacked(rest[1]))
+        case "t":
+            return tuple(map(_unpacked, rest[0]))
+        case "l":
+            return [*map(_unpacked, rest[0])]
+        case "e":
+            return _error(_ERRORS.get(rest[0], InternalError), rest[1], _unpacked(rest[2]))
+        case _:
+            raise ValueError("this is no packed value")
+
+
+def _error(made: type[SwitchboardError], message: str, results: Any) -> SwitchboardError:  # noqa: ANN401 (any JSON)
+    if issubclass(made, ContentFiltered):
+        return made(message, results=results)
+    if issubclass(made, Overloaded):
+        return made(message, retry_after=1)
+    return made(message)

@@ -1,0 +1,76 @@
+"""Runs batches by a queue of the app's own storage account. Imports `azure.storage.queue`: import this module late.
+
+A message holds the id of a batch and nothing else. The queue trigger of `function_app.py` takes it, at whatever
+instance, so that scale-out, redelivery and poison messages are the platform's.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
+from azure.storage.queue.aio import QueueClient
+
+from shared.batches import QUEUE
+from shared.errors import NotConfigured
+from shared.outbound.azure_service.signing_in import app_identity
+from shared.outbound.azure_service.storage import OWN, storage_errors
+from shared.settings import Settings
+
+_OPTIONS: dict[str, Any] = {"connection_timeout": 5, "read_timeout": 10, "retry_total": 2}
+"""Timeouts in seconds, and the number of retries."""
+
+
+def open_queue(settings: Settings, name: str) -> QueueClient:
+    """Open a queue of the app's own storage account.
+
+    Raises:
+        NotConfigured: the connection string is none.
+    """
+    connection = settings.azure_web_jobs_storage
+    if connection is None:
+        address = settings.azure_web_jobs_storage_queues or ""
+        return QueueClient(address, name, credential=app_identity(), **_OPTIONS)
+    try:
+        return QueueClient.from_connection_string(connection.get_secret_value(), name, **_OPTIONS)
+    except ValueError as exc:
+        raise NotConfigured(
+            "AzureWebJobsStorage: should be the connection string of a storage account, or "
+            "`UseDevelopmentStorage=true` for Azurite."
+        ) from exc
+
+
+class QueueEngine:
+    """An `Engine` by a queue, which is made when the first message is sent.
+
+    Args:
+        queue: Client of the queue.
+    """
+
+    def __init__(self, queue: QueueClient) -> None:
+        self._queue = queue
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "QueueEngine":
+        """A queue of the account that the settings name.
+
+        Raises:
+            NotConfigured: the connection string is none.
+        """
+        return cls(open_queue(settings, QUEUE))
+
+    async def start(self, batch_id: str) -> None:
+        """Put a batch into the queue."""
+        with storage_errors(OWN):
+            try:
+                await self._queue.send_message(batch_id)
+            except ResourceNotFoundError:
+                with suppress(ResourceExistsError):
+                    await self._queue.create_queue()
+                await self._queue.send_message(batch_id)
+
+    def cancel(self, batch_id: str) -> None:
+        """Do nothing: the runner, which may be at another instance, sees it by its next heartbeat."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._queue.close()

@@ -1,0 +1,119 @@
+"""What the objects of a batch hold, as JSON."""
+
+import hashlib
+import re
+
+import msgspec
+
+from shared.chat_types import Caller
+from shared.errors import SwitchboardError
+
+HEARTBEAT_SECONDS = 2.0
+"""How often a runner renews its claim. A deleted batch stops within this time."""
+STALE_SECONDS = 15.0
+"""A claim that was not renewed for so long is a dead runner's."""
+QUEUED_SECONDS = 60.0
+"""A batch that nobody has claimed for so long is handed to the engine again: its message may be lost."""
+RETENTION_SECONDS = 24 * 60 * 60.0
+"""How long a batch can be read after it was accepted."""
+MOST_RUNS = 5
+"""How often a batch is begun; one that ends its process each time is then given up."""
+
+_ID = re.compile("[0-9a-f]{32}")
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What was asked, beside the body, and by whom. The body follows it in the object."""
+
+    protocol: str
+    """Name of the protocol."""
+    content_type: str
+    """The request's header; empty: none."""
+    base_url: str
+    """The URL below which the app's routes are."""
+    caller: Caller
+    """Who asked."""
+    budget_key: str
+    """The caller's key in the ledger."""
+    invocation_id: str
+    """The platform's id of the request that started the batch; its errors and log entries have it."""
+    trace_parent: str = ""
+    """The request's `traceparent`."""
+
+
+class State(msgspec.Struct, frozen=True):
+    """Who may read a batch, and who works on it. Times are Unix seconds."""
+
+    owner: str
+    """Hash of the owner's name."""
+    created: float
+    """When it was accepted."""
+    beat: float
+    """When its runner last renewed its claim, or somebody handed it to the engine."""
+    key: str = ""
+    """Name of the object of its idempotency key; empty: it has none."""
+    runner: str = ""
+    """Token of the runner that has claimed it; empty: nobody has."""
+    runs: int = 0
+    """How often it was claimed."""
+    started: float = 0
+    """When it was claimed first; its deadline counts from then."""
+    deleted: bool = False
+    """Whether its owner has deleted it."""
+
+    def is_stale(self, now: float) -> bool:
+        """Whether nobody seems to work on it, or to be about to."""
+        return now - self.beat > (STALE_SECONDS if self.runner else QUEUED_SECONDS)
+
+    def is_readable(self, now: float) -> bool:
+        """Whether its owner may still read it."""
+        return not self.deleted and now - self.created < RETENTION_SECONDS
+
+
+class Result(msgspec.Struct, frozen=True):
+    """The end of a batch."""
+
+    status: int
+    """HTTP status: 200, 4xx or 500."""
+    body: msgspec.Raw
+    """JSON: exactly what the synchronous route answers, or the error."""
+
+
+class KeyEntry(msgspec.Struct, frozen=True):
+    """What an idempotency key stands for."""
+
+    batch_id: str
+    """The batch."""
+    request: str
+    """Hash of its request."""
+    created: float
+    """When the key was first used, in Unix seconds."""
+
+
+def is_batch_id(text: str) -> bool:
+    """Whether a text can be the id of a batch."""
+    return _ID.fullmatch(text) is not None
+
+
+def digest(*parts: str | bytes) -> str:
+    """Hash texts and bytes to 64 hexadecimal digits; where one part ends and the next begins counts."""
+    whole = hashlib.sha256()
+    for part in parts:
+        data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
+        whole.update(len(data).to_bytes(8))
+        whole.update(data)
+    return whole.hexdigest()
+
+
+def label(batch_id: str) -> str:
+    """Name a batch in the log, where its id must not be: who has the id of an anonymous batch can read it."""
+    return digest(batch_id)[:12]
+
+
+def status_of(error: SwitchboardError) -> int:
+    """Return the status of a batch that failed: the error's own 4xx, else 500.
+
+    A poll must not end with 408, 429, 503 or 504: workflows and many clients would take it for a poll that failed, and
+    ask again.
+    """
+    return error.status if 400 <= error.status < 500 and error.status not in (408, 429) else 500

@@ -1,0 +1,361 @@
+"""Runs a batch: the one function that an engine calls. It may be called any number of times, anywhere, for a batch."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from enum import Enum
+from secrets import token_hex
+from typing import cast
+
+import msgspec
+
+from shared.batches import NEW, Conflict, ObjectStore
+from shared.batches.kept_calls import KeptCalls
+from shared.batches.packing import pack, unpack
+from shared.batches.records import (
+    HEARTBEAT_SECONDS,
+    MOST_RUNS,
+    STALE_SECONDS,
+    Asked,
+    Result,
+    State,
+    label,
+    status_of,
+)
+from shared.chat_types import ChatRequest, Json, RequestContext
+from shared.core.fold import fold
+from shared.core.running_turn import RunningTurn
+from shared.errors import InternalError, SwitchboardError, log_fault
+from shared.events import AgentMessage, ChatEvent, CompletionStarted
+from shared.identity import access_of
+from shared.service import Service
+from shared.wire.framing import encode_json
+from shared.wire.protocol import Protocol
+from shared.wire.table import PROTOCOLS, Resolved
+
+_log = logging.getLogger("switchboard.batch")
+
+
+class Outcome(Enum):
+    """How a call of `run_batch` ended."""
+
+    DONE = "done"
+    """The batch has a result."""
+    HELD = "held"
+    """Another runner works on it, or did until it died."""
+    GONE = "gone"
+    """There is no such batch any more, or another runner took it over."""
+
+
+async def run_batch(batch_id: str, store: ObjectStore, service: Service) -> Outcome:
+    """Run a batch until it has a result, from where an earlier run was interrupted.
+
+    Args:
+        batch_id: The batch.
+        store: The store that it is in.
+        service: Answers it.
+
+    Raises:
+        Unavailable, TooSlow: the store cannot be used. The batch can be run again.
+    """
+    claim = await _claim(batch_id, store)
+    if isinstance(claim, Outcome):
+        return claim
+    if claim.state.runs > MOST_RUNS:
+        return await claim.give_up("The batch was interrupted too often: start another one.")
+    beating = asyncio.create_task(claim.keep(cast("asyncio.Task[object]", asyncio.current_task())))
+    try:
+        return await claim.end(await _Run(claim, store, service).result())
+    except asyncio.CancelledError:
+        if claim.is_lost and (task := asyncio.current_task()):
+            task.uncancel()
+            return await claim.leave()
+        raise
+    except SwitchboardError:
+        await claim.release()
+        raise
+    finally:
+        beating.cancel()
+
+
+async def run_when_free(batch_id: str, store: ObjectStore, service: Service) -> Outcome:
+    """Run a batch. If somebody has claimed it, wait until it shows whether that runner is alive, and leave it if so."""
+    seen = None
+    while (outcome := await run_batch(batch_id, store, service)) is Outcome.HELD:
+        state = await read_state(store, batch_id)
+        if state is None or (seen and (state.runner, state.beat) != seen):
+            break
+        seen = (state.runner, state.beat)
+        await asyncio.sleep(max(0.0, state.beat + STALE_SECONDS - time.time()) + 0.1)
+    return outcome
+
+
+async def fail_batch(batch_id: str, store: ObjectStore) -> None:
+    """Give up a batch that no run could end, unless it has ended or somebody works on it. What it has done stays.
+
+    Raises:
+        Unavailable, TooSlow: the store cannot be used.
+    """
+    claim = await _claim(batch_id, store)
+    if isinstance(claim, _Claim):
+        await claim.give_up("The batch could not be run. Start another one, and report it if it stays.")
+
+
+async def read_state(store: ObjectStore, batch_id: str) -> State | None:
+    """Read the state of a batch; None: there is no such batch."""
+    found = await store.read(f"{batch_id}/state")
+    return msgspec.json.decode(found.data, type=State) if found else None
+
+
+async def read_result(store: ObjectStore, batch_id: str) -> Result | None:
+    """Read the result of a batch; None: it has none yet."""
+    found = await store.read(f"{batch_id}/result")
+    return msgspec.json.decode(found.data, type=Result) if found else None
+
+
+async def purge(store: ObjectStore, batch_id: str, *, state: bool) -> None:
+    """Delete what a batch holds.
+
+    Args:
+        store: The store.
+        batch_id: The batch.
+        state: Whether to delete its state as well. Without it, a runner that has not seen the end would go on.
+    """
+    names = [name async for name in store.names(f"{batch_id}/") if name != f"{batch_id}/state"]
+    for name in names:
+        await store.delete(name)
+    if state:
+        await store.delete(f"{batch_id}/state")
+
+
+class _Claim:
+    """A batch that this runner has claimed."""
+
+    def __init__(self, batch_id: str, store: ObjectStore, state: State, etag: str) -> None:
+        self.batch_id = batch_id
+        self.state = state
+        self.is_lost = False
+        """Whether another runner has it now, or its owner has deleted it."""
+        self._store = store
+        self._etag = etag
+
+    async def asked(self) -> tuple[Asked, bytes]:
+        """Read what was asked, and the body."""
+        found = await self._store.read(f"{self.batch_id}/request")
+        if found is None:
+            raise InternalError
+        head, _, body = found.data.partition(b"\n")
+        return msgspec.json.decode(head, type=Asked), body
+
+    async def keep(self, runner: asyncio.Task[object]) -> None:
+        """Renew the claim until cancelled. Cancel the runner's task when it is lost."""
+        while not self.is_lost:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            with suppress(SwitchboardError):  # the store fails: others cannot take the batch over now either
+                await self._renew()
+        runner.cancel()
+
+    async def _renew(self) -> None:
+        beaten = msgspec.structs.replace(self.state, beat=time.time())
+        try:
+            self._etag = await self._store.write(f"{self.batch_id}/state", msgspec.json.encode(beaten), self._etag)
+        except Conflict:
+            found = await self._store.read(f"{self.batch_id}/state")
+            state = msgspec.json.decode(found.data, type=State) if found else None
+            if found is None or state is None or state.deleted or state.runner not in ("", self.state.runner):
+                self.is_lost = True
+            else:  # somebody who found it stale has asked the engine for a run, and nobody has begun that yet
+                self._etag = found.etag
+
+    async def end(self, result: Result) -> Outcome:
+        """Write the result, unless the claim is lost or a result is there already."""
+        await self._renew()
+        if self.is_lost:
+            return await self.leave()
+        with suppress(Conflict):
+            await self._store.write(f"{self.batch_id}/result", msgspec.json.encode(result), NEW)
+        _log.info("batch %s: ended with %d, run %d", label(self.batch_id), result.status, self.state.runs)
+        return Outcome.DONE
+
+    async def give_up(self, message: str) -> Outcome:
+        """End the batch with an error. What it has done stays readable."""
+        asked, _ = await self.asked()
+        return await self.end(_failed(InternalError(message), PROTOCOLS[asked.protocol], asked.invocation_id))
+
+    async def release(self) -> None:
+        """Let another runner have the batch at once, if the store allows it now."""
+        free = msgspec.structs.replace(self.state, runner="", beat=time.time())
+        with suppress(Conflict, SwitchboardError):
+            await self._store.write(f"{self.batch_id}/state", msgspec.json.encode(free), self._etag)
+
+    async def leave(self) -> Outcome:
+        """Leave the batch to who has it now; of a deleted one, delete what this runner may have written since."""
+        state = await read_state(self._store, self.batch_id)
+        if state is None or state.deleted:
+            await purge(self._store, self.batch_id, state=False)
+        _log.info("batch %s: left, run %d", label(self.batch_id), self.state.runs)
+        return Outcome.GONE
+
+
+async def _claim(batch_id: str, store: ObjectStore) -> _Claim | Outcome:
+    found = await store.read(f"{batch_id}/state")
+    state = msgspec.json.decode(found.data, type=State) if found else None
+    now = time.time()
+    if found is None or state is None or not state.is_readable(now):
+        return Outcome.GONE
+    if await store.read(f"{batch_id}/result"):
+        return Outcome.DONE
+    if state.runner and not state.is_stale(now):
+        return Outcome.HELD
+    claimed = msgspec.structs.replace(
+        state, runner=token_hex(8), beat=now, started=state.started or now, runs=state.runs + 1
+    )
+    try:
+        etag = await store.write(f"{batch_id}/state", msgspec.json.encode(claimed), found.etag)
+    except Conflict:
+        return Outcome.HELD
+    return _Claim(batch_id, store, claimed, etag)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMessage:
+    """A message as it is kept."""
+
+    message: AgentMessage
+    """The message, after the guard."""
+    documents: list[Json]
+    """The same in the batch's protocol."""
+
+
+async def read_message(store: ObjectStore, batch_id: str, number: int) -> KeptMessage | None:
+    """Read a message of a batch by its number, from 0; None: there are no more yet."""
+    found = await store.read(f"{batch_id}/messages/{number}")
+    return KeptMessage(*unpack(found.data)) if found else None
+
+
+class _StoreFailedError(Exception):
+    """The store failed in the middle of a run: not the batch's end, since it can be run again."""
+
+    def __init__(self, error: SwitchboardError) -> None:
+        super().__init__()
+        self.error = error
+
+
+@contextmanager
+def _interrupting() -> Generator[None]:
+    try:
+        yield
+    except SwitchboardError as error:
+        raise _StoreFailedError(error) from None
+
+
+class _Run:
+    """One run of a batch that is claimed."""
+
+    def __init__(self, claim: _Claim, store: ObjectStore, service: Service) -> None:
+        self._claim = claim
+        self._store = store
+        self._service = replace(service, model=KeptCalls(service.model, store, claim.batch_id))
+        self._kept: dict[int, AgentMessage] = {}
+        self._next = 0
+
+    async def result(self) -> Result:
+        """Answer the batch."""
+        asked, body = await self._claim.asked()
+        protocol = PROTOCOLS[asked.protocol]
+        try:
+            return Result(200, msgspec.Raw(await self._answer(asked, body, protocol)))
+        except SwitchboardError as error:
+            return _failed(error, protocol, asked.invocation_id)
+        except _StoreFailedError as interrupted:
+            raise interrupted.error from None
+        except Exception as error:  # noqa: BLE001 (the outer edge: it is logged, and the caller gets one clean error)
+            log_fault(error, asked.invocation_id)
+            return _failed(InternalError(), protocol, asked.invocation_id)
+
+    async def _answer(self, asked: Asked, body: bytes, protocol: Protocol) -> bytes:
+        service, state = self._service, self._claim.state
+        left = state.started + service.settings.batch_deadline_seconds - time.time()
+        reader = Resolved(protocol, asked.content_type).reader()
+        reader.feed(body)
+        read = reader.finish()
+        request = replace(protocol.parse(read.json), base_url=asked.base_url)
+        context = RequestContext(
+            asked.invocation_id,
+            asyncio.get_running_loop().time() + left,
+            asked.caller,
+            access_of(asked.caller, service.settings, request.overrides),
+            asked.trace_parent,
+            protocol.name,
+            meter=service.ledger.meter(asked.budget_key) if service.ledger else None,
+            batch_id=self._claim.batch_id,
+        )
+        files = read.files or protocol.attached(read.json)
+        full = await service.attach(request, files, asked.budget_key) if files else request
+        if protocol.keeps_chats:
+            full = await self._in_chat(full, context)
+            request = replace(
+                request,
+                session_state=full.session_state,
+                has_session_state=full.has_session_state,
+                conversation_id=full.conversation_id,
+            )
+        turn = RunningTurn(service.events(protocol, full, context, team=True), context)
+        try:
+            answer = await fold(self._keeping(turn, protocol, request), filter_ends=protocol.filter_ends)
+        finally:
+            turn.cancel()
+        return encode_json(protocol.team_answer(request, answer))
+
+    async def _in_chat(self, request: ChatRequest, context: RequestContext) -> ChatRequest:
+        """Give the request its chat: the same one in each run."""
+        name = f"{self._claim.batch_id}/chat"
+        with _interrupting():
+            kept = await self._store.read(name)
+        if kept:
+            chat = kept.data.decode()
+            return replace(request, session_state=chat, has_session_state=True, conversation_id=chat)
+        resumed = await self._service.resume(request, context, team=True)
+        if resumed.conversation_id and resumed.conversation_id != request.conversation_id:
+            with suppress(Conflict), _interrupting():
+                await self._store.write(name, resumed.conversation_id.encode(), NEW)
+        return resumed
+
+    async def _keeping(self, turn: RunningTurn, protocol: Protocol, request: ChatRequest) -> AsyncGenerator[ChatEvent]:
+        """Pass on the turn's events, with the message that was kept first in place of a later one."""
+        with _interrupting():
+            while kept := await read_message(self._store, self._claim.batch_id, self._next):
+                self._kept.setdefault(kept.message.position, kept.message)
+                self._next += 1
+        batch_id, created = self._claim.batch_id, int(self._claim.state.created)
+        started = CompletionStarted(f"team-{batch_id}", created, "team")
+        async for event in turn.events():
+            match event:
+                case CompletionStarted():
+                    started = replace(event, id=started.id, created=started.created)
+                    yield started
+                case AgentMessage():
+                    with _interrupting():
+                        kept = await self._keep(event, protocol.agent_documents(request, event, started))
+                    yield kept
+                case _:
+                    yield event
+
+    async def _keep(self, message: AgentMessage, documents: list[Json]) -> AgentMessage:
+        while message.position not in self._kept:
+            name = f"{self._claim.batch_id}/messages/{self._next}"
+            try:
+                await self._store.write(name, pack((message, documents)), NEW)
+                self._kept[message.position] = message
+            except Conflict:
+                if other := await read_message(self._store, self._claim.batch_id, self._next):
+                    self._kept.setdefault(other.message.position, other.message)
+            self._next += 1
+        return self._kept[message.position]
+
+
+def _failed(error: SwitchboardError, protocol: Protocol, invocation_id: str) -> Result:
+    return Result(status_of(error), msgspec.Raw(encode_json(protocol.error(error, invocation_id))))
