@@ -4,20 +4,28 @@ Source: Efron and Tibshirani, 'An Introduction to the Bootstrap' (1993), chapter
 drawn with replacement, and both runs' values of a question stay together.
 """
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import sys
+from array import array
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from evaluation import EvaluationError
-from evaluation.report import MEASURES, Row, Rows, read_rows
+from evaluation.report import MEASURES, Row, read_rows
+
+type Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 _RESAMPLES = 10_000
 _CONFIDENCE = 0.95
 _SEED = 7
-_AT_ONCE = 4_000_000
-"""Numbers drawn at a time, which bounds the memory."""
+_PARTS = 100
+"""Into which the values between the ends are parted, where there are many different ones."""
+_ENDS = 50
+"""The lowest and the highest values, each a part of its own: one that is far out alone moves the mean."""
+_MISSING = (float("nan"),) * len(MEASURES)
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -47,9 +55,9 @@ class Difference(msgspec.Struct, frozen=True):
 class Comparison(msgspec.Struct, frozen=True):
     """Two runs."""
 
-    first: dict[str, str]
+    first: Mapping[str, str]
     """What the first measured."""
-    second: dict[str, str]
+    second: Mapping[str, str]
     """What the second measured."""
     shared: int
     """Questions that both have."""
@@ -65,54 +73,76 @@ def compare(first: Path, second: Path) -> Comparison:
     Raises:
         EvaluationError: one is no report, or they share no question.
     """
-    one, other = read_rows(first), read_rows(second)
-    by_id = {row.id: row for row in other.questions}
-    pairs = [(row, by_id[row.id]) for row in one.questions if row.id in by_id]
-    pairs = [(row, same) for row, same in pairs if row.question == same.question]
-    if not pairs:
+    one, other = _Run(first), _Run(second)
+    shared = [(place, other.places[key]) for key, place in one.places.items() if key in other.places]
+    if not shared:
         raise EvaluationError(f"{first} and {second} have no question in common.")
-    languages = sorted({row.language for row, _ in pairs if row.language})
-    parts = ["", *(languages if len(languages) > 1 else ())]
+    mine, theirs = np.array(shared).T
+    languages = np.array(one.languages, dtype=object)[mine]
+    parts = {"": np.ones(len(shared), dtype=bool)}
+    if len(names := sorted({*languages.tolist()} - {""})) > 1:
+        parts |= {name: languages == name for name in names}
+    before, after = one.values[mine], other.values[theirs]
     return Comparison(
-        _described(first, one),
-        _described(second, other),
-        len(pairs),
-        len(one.questions) + len(other.questions) - 2 * len(pairs),
-        [difference for part in parts for difference in _differences(part, pairs)],
+        one.described,
+        other.described,
+        len(shared),
+        len(one.places) + len(other.places) - 2 * len(shared),
+        [found for part, rows in parts.items() for found in _differences(part, before[rows], after[rows])],
     )
 
 
-def _described(path: Path, rows: Rows) -> dict[str, str]:
-    return {"report": path.name, "made": rows.made, **rows.configuration}
+class _Run:
+    """What a comparison keeps of a report, which may have 100,000 questions: numbers, and a digest for each."""
+
+    def __init__(self, path: Path) -> None:
+        rows = read_rows(path)
+        self.described: Mapping[str, str] = {"report": path.name, "made": rows.made, **rows.configuration}
+        self.places: dict[bytes, int] = {}
+        """The row of each question."""
+        self.languages: list[str] = []
+        """By row."""
+        values = array("d")
+        for place, row in enumerate(rows):
+            self.places[_digest(row)] = place
+            self.languages.append(sys.intern(row.language))
+            values.extend(map(row.measures.get, MEASURES, _MISSING))
+        self.values: Floats = np.array(values).reshape(-1, len(MEASURES))
+        """By row and measure; NaN: not measured."""
 
 
-def _differences(language: str, pairs: Sequence[tuple[Row, Row]]) -> Iterator[Difference]:
-    for measure in MEASURES:
-        values = np.array(
-            [
-                (row.measures[measure], other.measures[measure])
-                for row, other in pairs
-                if (not language or row.language == language) and measure in row.measures and measure in other.measures
-            ]
-        )
-        if len(values):
-            first, second = values.mean(axis=0).tolist()
-            low, high = interval(values[:, 1] - values[:, 0])
-            yield Difference(measure, language, len(values), first, second, low, high)
+def _digest(row: Row) -> bytes:
+    return hashlib.blake2b(msgspec.json.encode((row.id, row.question)), digest_size=16).digest()
 
 
-def interval(differences: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[float, float]:
+def _differences(language: str, before: Floats, after: Floats) -> Iterator[Difference]:
+    for number, measure in enumerate(MEASURES):
+        first, second = before[:, number], after[:, number]
+        both = ~(np.isnan(first) | np.isnan(second))
+        if count := int(both.sum()):
+            first, second = first[both], second[both]
+            low, high = interval(second - first)
+            yield Difference(measure, language, count, float(first.mean()), float(second.mean()), low, high)
+
+
+def interval(differences: Floats) -> tuple[float, float]:
     """The interval that holds the mean of some differences with 95 % confidence; the same each time.
 
-    How often each value is drawn follows a multinomial distribution, which is drawn from at once: most measures have
-    few different values, so that this is fast for any number of questions.
+    How often each value is drawn follows a multinomial distribution, which is drawn from at once. Many different values
+    are parted into neighbours first: how often each part is drawn is drawn too, and what its draws add up to is taken
+    to be normal, with their mean and variance. So the time does not grow with the questions.
     """
     values, counts = np.unique(differences, return_counts=True)
+    if len(values) > _PARTS + 2 * _ENDS:
+        size = len(differences)
+        between = np.linspace(_ENDS, size - _ENDS, _PARTS, dtype=int)
+        parts = np.split(np.sort(differences), np.unique([*range(1, _ENDS), *between, *range(size - _ENDS, size)]))
+        values, counts, spread = (np.array([of(part) for part in parts]) for of in (np.mean, len, np.var))
+    else:
+        spread = np.zeros(len(values))
     random = np.random.default_rng(_SEED)
-    total, means = int(counts.sum()), list[float]()
-    size = max(1, _AT_ONCE // len(values))
-    for begun in range(0, _RESAMPLES, size):
-        drawn = random.multinomial(total, counts / total, size=min(size, _RESAMPLES - begun))
-        means += (drawn @ values / total).tolist()
+    total = int(counts.sum())
+    drawn = random.multinomial(total, counts / total, size=_RESAMPLES)
+    means = (drawn @ values + np.sqrt(drawn @ spread) * random.standard_normal(_RESAMPLES)) / total
     low, high = np.quantile(means, ((1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2)).tolist()
     return low, high

@@ -26,10 +26,15 @@ def values(seed: int, share: float, count: int = 200) -> dict[str, float]:
     return {str(number): float(one) for number, one in enumerate(drawn.tolist())}
 
 
-@pytest.mark.parametrize("kind", ["hits", "seconds"])
+@pytest.mark.parametrize("kind", ["hits", "seconds", "with outliers"])
 def test_the_interval_is_that_of_scipy(kind: str) -> None:
     random = np.random.default_rng(1)
-    drawn = random.normal(0.3, 2, 300) if kind == "seconds" else random.integers(-1, 2, 300).astype(float)
+    kinds = {
+        "hits": random.integers(-1, 2, 300).astype(float),
+        "seconds": random.normal(0.3, 2, 300),
+        "with outliers": random.lognormal(0, 2, 1_000),
+    }
+    drawn = kinds[kind]
     theirs = bootstrap((drawn,), np.mean, method="percentile", n_resamples=20_000, rng=random).confidence_interval
     ours = interval(drawn)
     width = theirs.high - theirs.low
@@ -46,6 +51,21 @@ def test_a_better_run_is_called_better_and_an_equal_one_nothing(tmp_path: Path) 
     assert (same.low, same.high, same.is_certain) == (0, 0, False)
 
 
+def test_languages_are_compared_each_by_itself_and_what_one_run_did_not_measure_is_left_out(tmp_path: Path) -> None:
+    def write(name: str, rows: list[tuple[str, str, dict[str, float]]]) -> Path:
+        written = [{"id": one, "question": "?", "language": tag, "measures": measures} for one, tag, measures in rows]
+        path = tmp_path / name
+        path.write_text(json.dumps({"format": FORMAT, "made": "now", "configuration": {}, "questions": written}))
+        return path
+
+    first = write("a.json", [("a", "de", {"hit@1": 1}), ("b", "el", {"hit@1": 0}), ("c", "el", {"hit@1": 1})])
+    second = write("b.json", [("c", "el", {"seconds": 2}), ("b", "el", {"hit@1": 1}), ("a", "de", {"hit@1": 1})])
+    found = [
+        (one.language, one.measure, one.questions, one.first, one.second) for one in compare(first, second).differences
+    ]
+    assert found == [("", "hit@1", 2, 0.5, 1), ("de", "hit@1", 1, 1, 1), ("el", "hit@1", 1, 0, 1)]
+
+
 def test_only_questions_that_both_have_and_that_are_the_same_are_compared(tmp_path: Path) -> None:
     first = report(tmp_path / "a.json", {"a": 1, "b": 0, "c": 1})
     second = report(tmp_path / "b.json", {"b": 1, "c": 1, "d": 0})
@@ -56,7 +76,10 @@ def test_only_questions_that_both_have_and_that_are_the_same_are_compared(tmp_pa
         compare(first, report(tmp_path / "c.json", {"a": 1}, question="What else?"))
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1}', "<html>", "\xff"])
+OTHER_ROWS = '{"format": 1, "made": "now", "configuration": {}, "questions": [{"id": 1}]}'
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1}', "<html>", "\xff", OTHER_ROWS])
 def test_what_is_no_report_is_named(tmp_path: Path, content: str) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(content.encode("latin-1"))

@@ -94,7 +94,7 @@ def test_the_json_of_a_report_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     write(report(), report().worst * 2, path)
     rows = read_rows(path)
-    assert [row.id for row in rows.questions] == [HOSTILE, HOSTILE]
+    assert [row.id for row in rows] == [HOSTILE, HOSTILE]
     assert rows.configuration == {HOSTILE: HOSTILE}
     write(report(), [], path)
     assert read_rows(path).questions == []
