@@ -8,7 +8,8 @@ stem of `Kuendigung` is that of `Kündigung`.
 Marks stay where they are letters of their own, as the vowels of Hindi and Thai. A Vietnamese word becomes two terms,
 with its marks and without: a question that has them means this word, and one typed without them means any.
 
-Scripts without spaces (Chinese, Japanese, Thai) are split into pairs of characters.
+Scripts without spaces (Chinese, Japanese, Thai) are split into pairs of characters, and so is Korean, whose words end
+in particles: `서울`, `서울에서` and `서울은` share a pair.
 """
 
 import re
@@ -17,6 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from functools import lru_cache
+from typing import cast
 
 import apsw.unicode
 import snowballstemmer
@@ -35,9 +37,13 @@ _ELISION = re.compile(r"[^\W\d_]{1,2}['’](?=\w{3})")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Myanmar, Khmer
     "\u3005-\u3007\u3040-\u309f"  # iteration marks, Hiragana
-    "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"  # Han
+    "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\uac00-\ud7a3]"  # Hangul
 )
-"""Scripts in which Unicode's rules cannot find words without a dictionary."""
+"""Scripts in which Unicode's rules cannot find words without a dictionary, or find them with their particles."""
+_HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7a3]")
+"""Syllables, and the letters that they are composed of."""
+_SYLLABLES = re.compile("[\uac00-\ud7a3]|[^\uac00-\ud7a3]+")
 _MARKED = re.compile("[\u0900-\u109f\u1780-\u17ff]")
 """Scripts whose marks are vowels and tones: those of India, Thai and Lao, Myanmar, Khmer."""
 
@@ -192,7 +198,7 @@ class _Kind(Enum):
 def _segments(text: str) -> Iterator[tuple[str, _Kind]]:
     """Split a text into words, and characters of a script without spaces into pairs and the last one."""
     last_end, last, is_paired = -1, "", False
-    for start, end, word in apsw.unicode.word_iter_with_offsets(text, emoji=False, regional_indicator=False):
+    for start, end, word in _words_with_offsets(text):
         character = fold(word) if _UNSPACED.match(word) else ""
         if last and character and start == last_end:
             yield last + character, _Kind.PAIR
@@ -206,3 +212,14 @@ def _segments(text: str) -> Iterator[tuple[str, _Kind]]:
         last_end, last = end, character
     if last:
         yield last, _Kind.LAST if is_paired else _Kind.ALONE
+
+
+def _words_with_offsets(text: str) -> Iterator[tuple[int, int, str]]:
+    """The words of a text, each with its start and end. Korean is split into syllables, apart from digits: `2024년`."""
+    found = apsw.unicode.word_iter_with_offsets(text, emoji=False, regional_indicator=False)
+    for start, end, word in cast("Iterator[tuple[int, int, str]]", found):
+        if not _HANGUL.search(word):
+            yield start, end, word
+            continue
+        for piece in _SYLLABLES.finditer(unicodedata.normalize("NFC", word)):
+            yield start + piece.start(), start + piece.end(), piece[0]
