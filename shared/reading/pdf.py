@@ -1,10 +1,9 @@
 """PDF to pages of text, and pages as images, by PDFium."""
 
+import math
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
-from functools import reduce
 from io import BytesIO
 from threading import Lock
 
@@ -12,7 +11,10 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
 
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
-from shared.reading.pdf_layout import Line, layout
+from shared.reading.pdf_drawing import ruling_lines
+from shared.reading.pdf_layout import Line, layout, line_of, rows_of
+from shared.reading.pdf_tables import find_tables
+from shared.reading.pdf_words import Table, Word
 
 MAX_IMAGE_SIDE = 1500
 """Pixels of the longer side of a page image: small print is legible, and models scale larger images down."""
@@ -24,6 +26,10 @@ _PDFIUM_LOCK = Lock()
 """PDFium is not thread-safe: one thread uses it at a time."""
 _HYPHEN = 2
 """Code that PDFium reports for a hyphen at the end of a line; it reports no line break there."""
+_ANGLES_SAMPLED = 200
+"""Characters of a page whose direction is asked for."""
+_NEARLY_ALL = 0.8
+"""Share of a page's text in the same direction from which it is the direction of the page."""
 
 
 def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
@@ -42,7 +48,7 @@ def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
             with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
                 characters += text_page.count_chars()
                 check_limit(characters, limits.pdf_characters, "characters")
-                lines.append(_lines(text_page, page.get_height()))
+                lines.append(_lines(page, text_page))
                 blank.append(raw.FPDFPage_CountObjects(page) == 0)
     texts = layout(lines)
     return [Page(text, number, is_blank=blank[number - 1]) for number, text in enumerate(texts, start=1)]
@@ -97,9 +103,46 @@ def _to_jpeg(page: PdfPage) -> bytes:
     return file.getvalue()
 
 
-def _lines(text_page: PdfTextPage, page_height: float) -> list[Line]:
-    """The visible lines of a page, in the order of the file."""
-    return [line for run in _runs(text_page) if (line := _line(text_page, run, page_height))]
+def _lines(page: PdfPage, text_page: PdfTextPage) -> list[Line]:
+    """The visible lines of a page, in the order of the file, with a line for each row of a table."""
+    turn = _Turn(_quarter_turns(text_page), *page.get_mediabox())
+    lines = [[_word(text_page, characters, turn) for characters in _words(run)] for run in _runs(text_page)]
+    found: list[Line] = []
+    for part in find_tables(lines, *ruling_lines(page, turn.point)):
+        found += rows_of(part, turn.height) if isinstance(part, Table) else [line_of(part, turn.height)]
+    return found
+
+
+class _Turn:
+    """Turns places on a page whose text does not run from left to right, as on pages that are shown turned.
+
+    Args:
+        quarters: Quarter turns of the text, against the clock.
+        left, bottom, right, top: The page's box.
+    """
+
+    def __init__(self, quarters: int, left: float, bottom: float, right: float, top: float) -> None:
+        self._quarters = quarters
+        self._box = (left, bottom, right, top)
+        self.height = right - left if quarters % 2 else top - bottom
+
+    def point(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point is once the text runs from left to right."""
+        left, bottom, right, top = self._box
+        return ((x - left, y - bottom), (y - bottom, right - x), (right - x, top - y), (top - y, x - left))[
+            self._quarters
+        ]
+
+
+def _quarter_turns(text_page: PdfTextPage) -> int:
+    """Quarter turns, against the clock, of nearly all text on a page; 0 if there is no such direction."""
+    count = text_page.count_chars()
+    turns = Counter(
+        -round(raw.FPDFText_GetCharAngle(text_page, index) / (math.pi / 2)) % 4
+        for index in range(0, count, max(1, count // _ANGLES_SAMPLED))
+        if not chr(raw.FPDFText_GetUnicode(text_page, index)).isspace()
+    )
+    return next((turn for turn, found in turns.items() if found >= _NEARLY_ALL * turns.total()), 0)
 
 
 def _runs(text_page: PdfTextPage) -> Iterator[list[tuple[int, int]]]:
@@ -117,18 +160,6 @@ def _runs(text_page: PdfTextPage) -> Iterator[list[tuple[int, int]]]:
     yield run
 
 
-def _line(text_page: PdfTextPage, run: list[tuple[int, int]], page_height: float) -> Line | None:
-    """A line with its position on the page; None if it has no visible character."""
-    words = [_word(text_page, characters, page_height) for characters in _words(run)]
-    if not words:
-        return None
-    heights: Counter[float] = Counter()
-    for word in words:
-        heights[round(word.height, 1)] += len(word.text)
-    usual = max(words, key=lambda word: heights[round(word.height, 1)])
-    return replace(reduce(Line.followed_by, words), bottom=usual.bottom, top=usual.top)
-
-
 def _words(run: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """The characters of a line, split at spaces."""
     words: list[list[tuple[int, int]]] = [[]]
@@ -140,16 +171,14 @@ def _words(run: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     return words if words[-1] else words[:-1]
 
 
-def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], page_height: float) -> Line:
-    """A word as a line of its own; `_line` joins the words of a line."""
+def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], turn: _Turn) -> Word:
     units = "".join(chr(code) for _, code in characters)
     first, last = (text_page.get_charbox(index, loose=True) for index in (characters[0][0], characters[-1][0]))
-    return Line(
-        text=units.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
-        left=first[0],
-        right=last[2],
-        bottom=min(first[1], last[1]),
-        top=max(first[3], last[3]),
-        first_word=last[2] - first[0],
-        page_height=page_height,
+    corners = [turn.point(x, y) for box in (first, last) for x, y in (box[:2], box[2:])]
+    return Word(
+        units.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+        min(x for x, _ in corners),
+        max(x for x, _ in corners),
+        min(y for _, y in corners),
+        max(y for _, y in corners),
     )

@@ -8,8 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import groupby, pairwise
 from statistics import median
+
+from shared.reading.pdf_words import BULLETS, LIST_MARKER, Table, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,8 @@ class Line:
     first_word: float
     """Width of its first word, in points."""
     page_height: float
+    table: Table | None = None
+    """The table of which it is a row."""
 
     @property
     def height(self) -> float:
@@ -33,12 +38,12 @@ class Line:
     @property
     def is_row(self) -> bool:
         """Whether it is a table row."""
-        return _CELLS in self.text
+        return self.table is not None or _CELLS in self.text
 
     def followed_by(self, other: "Line") -> "Line":
         """Join two lines; a wide gap between them makes cells of a table. The longer text decides the height."""
         wide = other.left - self.right > _CELL_GAP * max(self.height, other.height)
-        separator = _CELLS if wide and not _LIST_MARKER.fullmatch(self.text) else " "
+        separator = _CELLS if wide and not LIST_MARKER.fullmatch(self.text) else " "
         height_of = self if len(self.text) > len(other.text) else other
         return replace(
             self,
@@ -80,10 +85,7 @@ _ENDS_AS_TEXT = re.compile("[.;,:][\"'”’»)\\]]*$")
 """Punctuation at the end of text that is not a heading, although its font is larger."""
 _MARGIN = 0.1
 """Share of the page's height, at the top and at the bottom, that may hold running headers and footers."""
-_BULLETS = "[•◦▪▫‣⁃●○■□➢✓\uf0b7\uf0a7–]"
-_BULLET = re.compile(rf"^{_BULLETS}\s*(?=\S)")
-_LIST_MARKER = re.compile(rf"{_BULLETS}|\(?\w{{1,3}}[.)]")
-"""A list marker alone: a bullet, number or letter."""
+_BULLET = re.compile(rf"^{BULLETS}\s*(?=\S)")
 _SENTENCE_MARK = "[.!?:…。！？][\"'”’»)\\]]*"
 _SENTENCE_END = re.compile(rf"{_SENTENCE_MARK}(?=\s|$)")
 _LONGEST_END = 8
@@ -94,9 +96,39 @@ _LINKING_WORD = re.compile(r"(und|oder|bzw\.|sowie|bis|and|or|to)\b")
 """Words after a hyphen at the end of a line that show that the hyphen must be kept, as in 'Zahn- und Augenarzt'."""
 
 
+def line_of(words: Sequence[Word], page_height: float) -> Line:
+    """Make a line of words, at least one; wide gaps between them make cells of a table."""
+    heights: Counter[float] = Counter()
+    for word in words:
+        heights[round(word.top - word.bottom, 1)] += len(word.text)
+    usual = max(words, key=lambda word: heights[round(word.top - word.bottom, 1)])
+    line = reduce(
+        Line.followed_by,
+        (
+            Line(word.text, word.left, word.right, word.bottom, word.top, word.right - word.left, page_height)
+            for word in words
+        ),
+    )
+    return replace(line, bottom=usual.bottom, top=usual.top)
+
+
+def rows_of(table: Table, page_height: float) -> list[Line]:
+    """Make a line of each row of a table."""
+    return [
+        Line(_row_text(row), box.left, box.right, box.bottom, box.top, 0.0, page_height, table)
+        for row, box in zip(table.rows, table.boxes, strict=True)
+    ]
+
+
+def _row_text(cells: Iterable[str]) -> str:
+    return _CELLS.join(cell.replace("|", r"\|") for cell in cells)
+
+
 def layout(pages: Sequence[Sequence[Line]]) -> list[str]:
     """Return the text of each page: paragraphs separated by empty lines, with Markdown for headings and lists."""
     bodies = [_join_rows(page) for page in _without_running_lines(pages)]
+    for page, following in pairwise(bodies):
+        _repeat_head(page, following)
     body_height = _most_common_height(line for page in bodies for line in page)
     laid_out = [_paragraphs(page) for page in bodies]
     for page, following in pairwise(laid_out):
@@ -110,11 +142,31 @@ def _without_running_lines(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     def place(line: Line) -> tuple[int, str] | None:
         middle = (line.bottom + line.top) / 2 / line.page_height
         in_margin = not _MARGIN < middle < 1 - _MARGIN
-        return (round(line.bottom), re.sub(r"\d+", "0", line.text)) if in_margin else None
+        is_cell = line.table is not None and not _is_in_margin(line.table, line.page_height)
+        return (round(line.bottom), re.sub(r"\d+", "0", line.text)) if in_margin and not is_cell else None
 
     counts = Counter(found for page in pages for found in {place(line) for line in page} if found)
     often = max(3, len(pages) // 2)
     return [[line for line in page if counts[place(line) or (0, "")] < often] for page in pages]
+
+
+def _is_in_margin(table: Table, page_height: float) -> bool:
+    """Whether all of a table is in the same margin, as a letterhead may be."""
+    top, bottom = table.boxes[0].top / page_height, table.boxes[-1].bottom / page_height
+    return bottom >= 1 - _MARGIN or top <= _MARGIN
+
+
+def _repeat_head(page: Sequence[Line], following: list[Line]) -> None:
+    """Put the head of a table at the end of `page` on the rest of the table, at the beginning of the following page."""
+    before, after = page[-1].table if page else None, following[0].table if following else None
+    if not before or not after or len(before.columns) != len(after.columns) or len(before.columns) < _HEADED_COLUMNS:
+        return
+    head = next(line for line in page if line.table is before)
+    same_places = all(
+        abs(one - other) <= following[0].height for one, other in zip(before.columns, after.columns, strict=True)
+    )
+    if same_places and head.text != following[0].text:
+        following.insert(0, replace(head, table=after))
 
 
 def _join_rows(lines: Sequence[Line]) -> list[Line]:
@@ -122,7 +174,12 @@ def _join_rows(lines: Sequence[Line]) -> list[Line]:
     joined: list[Line] = []
     for line in lines:
         before = joined[-1] if joined else None
-        if before and abs(before.bottom - line.bottom) < before.height / 3 and line.left >= before.right:
+        if (
+            before
+            and not (before.table or line.table)
+            and abs(before.bottom - line.bottom) < before.height / 3
+            and line.left >= before.right
+        ):
             joined[-1] = before.followed_by(line)
         else:
             joined.append(line)
@@ -210,8 +267,10 @@ def _finish_sentence(page: list[_Paragraph], following: list[_Paragraph]) -> Non
 
 def _page_text(paragraphs: Sequence[_Paragraph], body_height: float) -> str:
     blocks: list[str] = []
-    for is_table, group in groupby(paragraphs, key=lambda paragraph: paragraph.first.is_row):
-        if is_table:
+    for is_table, group in groupby(
+        paragraphs, key=lambda paragraph: (paragraph.first.is_row, id(paragraph.first.table))
+    ):
+        if is_table[0]:
             blocks.append(_table([paragraph.text.split(_CELLS) for paragraph in group]))
         else:
             blocks += (_block(paragraph, body_height) for paragraph in group)

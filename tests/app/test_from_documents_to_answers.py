@@ -18,9 +18,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in that makes the vectors."""
 
 
-async def index(data_dir: Path, settings: Mapping[str, str]) -> str:
+async def index(data_dir: Path, settings: Mapping[str, str], folder: str | Path = "samples/documents") -> str:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "local.index_command", "samples/documents"),
+        *(sys.executable, "-m", "local.index_command", str(folder)),
         cwd=REPOSITORY,
         env={"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), **settings},
         stdout=asyncio.subprocess.PIPE,

@@ -283,7 +283,7 @@ async def test_no_secret_is_in_a_readers_environment() -> None:
 
 IN_READERS = {"pypdfium2", "PIL", "mammoth", "bs4", "lxml", "zipfile", "xml", "chardet"}
 """Modules that parse files of others."""
-PARSERS = {"markup.py", "pdf.py", "plain_text.py", "sandbox_server.py"}
+PARSERS = {"markup.py", "pdf.py", "pdf_drawing.py", "plain_text.py", "sandbox_server.py"}
 ENTRANCES = {"read_all_pages", "read_pages", "read_pdf", "render_pages", "read_docx", "read_html"}
 
 

@@ -1,0 +1,192 @@
+"""Tables with ruling lines: the words of a page in the grids that its lines make."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from shared.reading.pdf_rules import Grid
+from shared.reading.pdf_words import (
+    FEWEST_ROWS,
+    Piece,
+    Table,
+    Word,
+    middle,
+    pieces_of,
+    side_by_side,
+    text_lines,
+    white_columns,
+)
+
+_DEEPEST_HEAD = 3
+"""Rows of a head, at most."""
+_MOST = 0.6
+"""Share of the lines in a ruled column that show it to hold several columns."""
+_LONGEST_REPEATED = 60
+"""Characters of a merged cell's text that is repeated in each row and column."""
+
+
+def with_grid(lines: list[Sequence[Word] | Table], grid: Grid) -> list[Sequence[Word] | Table]:
+    """Take the words inside a grid out of the lines, and put the table in their place."""
+    words = [word for line in lines if not isinstance(line, Table) for word in line]
+    grid = _with_inner_columns(grid, [word for word in words if _place_of(grid, word)])
+    inside: dict[tuple[int, int], list[Word]] = {}
+    first: int | None = None
+    rest: list[Sequence[Word] | Table] = []
+    for line in lines:
+        if isinstance(line, Table):
+            rest.append(line)
+            continue
+        outside: list[Word] = []
+        for word in line:
+            place = _place_of(grid, word)
+            if place is None:
+                outside.append(word)
+            else:
+                inside.setdefault(place, []).append(word)
+                first = len(rest) if first is None else first
+        if outside:
+            rest.append(outside)
+    table = _ruled_table(grid, inside)
+    if first is None or table is None:
+        return lines
+    return [*rest[:first], table, *rest[first:]]
+
+
+def _with_inner_columns(grid: Grid, words: Sequence[Word]) -> Grid:
+    """A grid whose ruled columns are split where their texts are in columns of their own."""
+    columns = [*grid.columns]
+    inside: list[list[Word]] = [[] for _ in grid.columns]
+    for word in words:
+        inside[min(bisect_right(grid.columns, (word.left + word.right) / 2), len(inside) - 1) - 1].append(word)
+    for (left, right), own in zip(pairwise(grid.columns), inside, strict=False):
+        lines = text_lines(own)
+        parts = [pieces_of(line.words, 0) for line in lines if left <= line.left and line.right <= right]
+        if len(parts) >= FEWEST_ROWS and sum(len(pieces) > 1 for pieces in parts) >= _MOST * len(parts):
+            columns += [edge for _, edge in white_columns([piece for pieces in parts for piece in pieces], len(parts))]
+    columns.sort()
+    first = [bisect_right(grid.columns, column) - 1 for column in columns[:-1]]
+    return Grid(tuple(columns), grid.rows, tuple(tuple(row[column] for column in first) for row in grid.cells))
+
+
+def _place_of(grid: Grid, word: Word) -> tuple[int, int] | None:
+    """Row and column of a word's middle."""
+    x, y = (word.left + word.right) / 2, middle(word)
+    if not (grid.columns[0] <= x <= grid.columns[-1] and grid.rows[-1] <= y <= grid.rows[0]):
+        return None
+    row = max(0, sum(top >= y for top in grid.rows[:-1]) - 1)
+    return row, max(0, sum(left <= x for left in grid.columns[:-1]) - 1)
+
+
+def _ruled_table(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> Table | None:
+    """The table of a grid with these words by row and column; None if it holds too little to be a table."""
+    cell_of, rows_with_text, columns_with_text = _filled(grid, places)
+    words: dict[int, list[Word]] = {}
+    for (row, column), found in places.items():
+        words.setdefault(cell_of[row][column], []).extend(found)
+    if len(columns_with_text) < 2 or len(rows_with_text) < 2 or len(words) < 4:
+        return None
+    texts = {cell: text_lines(found) for cell, found in words.items()}
+    kept = [[cell_of[row][column] for column in columns_with_text] for row in rows_with_text]
+    rows: list[tuple[str, ...]] = []
+    boxes: list[Word] = []
+    for number, cells in enumerate(kept):
+        row = rows_with_text[number]
+        for part in _parts(cells, texts, only=len(kept) <= FEWEST_ROWS):
+            shown = (_is_shown(kept, number, column, part.get(cell, "")) for column, cell in enumerate(cells))
+            rows.append(tuple(part.get(cell, "") if show else "" for cell, show in zip(cells, shown, strict=True)))
+            boxes.append(Word("", grid.columns[0], grid.columns[-1], grid.rows[row + 1], grid.rows[row]))
+    if len(rows) == len(kept):
+        rows, boxes = _with_one_head(kept, rows, boxes)
+    return Table(tuple(rows), tuple(boxes), tuple(grid.columns[column] for column in columns_with_text))
+
+
+def _with_one_head(
+    cells: Sequence[Sequence[int]], rows: list[tuple[str, ...]], boxes: list[Word]
+) -> tuple[list[tuple[str, ...]], list[Word]]:
+    """Join the rows of a head whose merged cells show that it has several; a Markdown table has one."""
+    depth = 1
+    while depth < _DEEPEST_HEAD and depth < len(rows) - 1 and _heads(cells[depth - 1], cells[depth]):
+        depth += 1
+    if depth == 1:
+        return rows, boxes
+    head = tuple(" ".join(dict.fromkeys(text for text in texts if text)) for texts in zip(*rows[:depth], strict=True))
+    box = replace(boxes[0], bottom=boxes[depth - 1].bottom)
+    return [head, *rows[depth:]], [box, *boxes[depth:]]
+
+
+def _heads(above: Sequence[int], below: Sequence[int]) -> bool:
+    """Whether a row has a cell that is the head of several columns, which the row below it names."""
+    return 1 < len(set(above)) < len(above) and any(
+        one == other and first != second
+        for (one, other), (first, second) in zip(pairwise(above), pairwise(below), strict=True)
+    )
+
+
+def _filled(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> tuple[list[list[int]], list[int], list[int]]:
+    """The cells of a grid, with those that are several texts side by side parted; rows and columns that hold text.
+
+    Frames and double lines make rows and columns without any text of their own.
+    """
+    cell_of = [list(row) for row in grid.cells]
+    members: dict[int, list[tuple[int, int]]] = {}
+    for row, cells in enumerate(grid.cells):
+        for column, cell in enumerate(cells):
+            members.setdefault(cell, []).append((row, column))
+    rows: set[int] = set()
+    columns: set[int] = set()
+    for cell in {cell_of[row][column] for row, column in places}:
+        own = [place for place in members[cell] if place in places]
+        fullest = max(own, key=lambda place: len(places[place]))
+        rows.add(fullest[0])
+        if _is_parted([word for place in own for word in places[place]], own):
+            for row, column in members[cell]:
+                cell_of[row][column] = -1 - column - len(grid.columns) * cell
+            columns |= {column for _, column in own}
+        else:
+            columns.add(fullest[1])
+    return cell_of, sorted(rows), sorted(columns)
+
+
+def _is_parted(words: Sequence[Word], places: Sequence[tuple[int, int]]) -> bool:
+    """Whether the words of a cell that no line parts are several texts side by side."""
+    if len({column for _, column in places}) == 1:
+        return False
+    lines = text_lines(words)
+    return sum(len(pieces_of(line.words, 0)) > 1 for line in lines) * 2 > len(lines)
+
+
+def _is_shown(rows: Sequence[Sequence[int]], row: int, column: int, text: str) -> bool:
+    """Whether a merged cell's text stands here too: a title once, other short texts in each row and column."""
+    cells = rows[row]
+    is_first = (column == 0 or cells[column - 1] != cells[column]) and (
+        row == 0 or rows[row - 1][column] != cells[column]
+    )
+    return is_first or (len(text) <= _LONGEST_REPEATED and len(set(cells)) > 1)
+
+
+def _parts(cells: Sequence[int], texts: dict[int, list[Piece]], *, only: bool) -> list[dict[int, str]]:
+    """The rows in one row of a grid: several if only the columns are ruled, and its lines are side by side."""
+    lines = {cell: texts.get(cell, []) for cell in cells}
+    starts = _row_starts([pieces for pieces in lines.values() if pieces]) if only else []
+    if len(starts) < FEWEST_ROWS:
+        return [{cell: " ".join(piece.text for piece in pieces) for cell, pieces in lines.items()}]
+    parts: list[dict[int, str]] = [{} for _ in starts]
+    for cell, pieces in lines.items():
+        for piece in pieces:
+            number = max(0, sum(middle(piece) <= middle(start) + piece.height / 3 for start in starts) - 1)
+            parts[number][cell] = f"{parts[number].get(cell, '')} {piece.text}".strip()
+    return parts
+
+
+def _row_starts(columns: list[list[Piece]]) -> list[Piece]:
+    """Lines that have others beside them in at least half of the columns; none where the cells are long text."""
+    pieces = [piece for column in columns for piece in column]
+    if len(columns) < 2 or sum(len(piece.words) for piece in pieces) > 4 * len(pieces):
+        return []
+    fullest = max(columns, key=len)
+    return [
+        piece
+        for piece in fullest
+        if 2 * sum(any(side_by_side(piece, other) for other in column) for column in columns) > len(columns)
+    ]

@@ -1,0 +1,229 @@
+"""Finds the tables of a page: by their ruling lines, or by columns that stand below each other in three rows or more.
+
+A PDF has no tables, only words with places. What makes a table without lines is white space that several rows share.
+In justified text the spaces of a line are all as wide, and hardly ever below each other; text in columns is written one
+column after the other, while tables are written row by row.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from shared.reading.pdf_ruled_tables import with_grid
+from shared.reading.pdf_rules import Rule, grids, merged
+from shared.reading.pdf_words import (
+    CELL_GAP,
+    FEWEST_ROWS,
+    LIST_MARKER,
+    SHARED_GAP,
+    Piece,
+    Table,
+    Word,
+    pieces_of,
+    white_columns,
+)
+
+_LONGEST_RUN = 300
+"""Rows of a table; no page has more, and each may be looked at so many times."""
+_MAX_WRAPS = 12
+"""Lines of a cell that are looked at to find the next cell of the row."""
+
+type Row = list[list[Piece]]
+"""The cells of a row, each with its lines."""
+
+
+def find_tables(
+    lines: Sequence[Sequence[Word]], horizontal: Sequence[Rule], vertical: Sequence[Rule]
+) -> list[Sequence[Word] | Table]:
+    """Find the tables among the lines of a page.
+
+    Args:
+        lines: The words of each line, in the order of the file.
+        horizontal: The page's horizontal ruling lines.
+        vertical: Its vertical ones.
+
+    Returns:
+        The lines that are no part of a table, and the tables in the place of their first line.
+    """
+    across, down = merged(horizontal), merged(vertical)
+    found: list[Sequence[Word] | Table] = [line for line in lines if line]
+    for grid in grids(across, down):
+        found = with_grid(found, grid)
+    return _with_columns(found)
+
+
+def _with_columns(lines: list[Sequence[Word] | Table]) -> list[Sequence[Word] | Table]:
+    """Find the tables without vertical lines."""
+    found: list[Sequence[Word] | Table] = []
+    start = 0
+    for end in range(len(lines) + 1):
+        if end < len(lines) and not isinstance(lines[end], Table):
+            continue
+        found += _tables_among([line for line in lines[start:end] if not isinstance(line, Table)])
+        found += lines[end : end + 1]
+        start = end + 1
+    return found
+
+
+def _tables_among(lines: list[Sequence[Word]]) -> list[Sequence[Word] | Table]:
+    rows = _rows([piece for number, line in enumerate(lines) for piece in pieces_of(line, number)])
+    found: list[Sequence[Word] | Table] = []
+    done = 0  # lines
+    index = 0
+    while index < len(rows):
+        end = _run_end(rows, index)
+        table = _aligned_table(rows[index:end]) if end - index >= FEWEST_ROWS else None
+        if table is None:
+            index += 1
+            continue
+        numbers = {piece.line for row in rows[index:end] for cell in row for piece in cell}
+        found += [*lines[done : min(numbers)], table]
+        done = max(numbers) + 1
+        index = end
+    return found + lines[done:]
+
+
+def _rows(pieces: Sequence[Piece]) -> list[Row]:
+    """Group pieces, in the order of the file, into rows of cells; text outside of tables becomes rows of one cell."""
+    rows: list[Row] = []
+    index = 0
+    while index < len(pieces):
+        row: Row = [[pieces[index]]]
+        index += 1
+        while index < len(pieces):
+            wraps = 0
+            while wraps < _MAX_WRAPS and index + wraps < len(pieces) and _wraps(row, pieces, index + wraps):
+                wraps += 1
+            following = index + wraps
+            if following < len(pieces) and _is_next_cell(row, pieces[following]):
+                row[-1] += pieces[index:following]
+                row.append([pieces[following]])
+                index = following + 1
+            elif len(row) > 1 and wraps and pieces[index].left > row[0][0].right:
+                row[-1] += pieces[index:following]
+                index = following
+            else:
+                break
+        rows.append(row)
+    return rows
+
+
+def _wraps(row: Row, pieces: Sequence[Piece], index: int) -> bool:
+    """Whether a piece is below the one before it, as the next line of the same cell."""
+    piece = pieces[index]
+    last = pieces[index - 1]
+    starts_below = last.top > piece.top and piece.top > last.bottom - piece.height / 2
+    return (
+        starts_below
+        and piece.left < last.right
+        and last.left < piece.right
+        and piece.left >= row[-1][0].left - 2 * piece.height
+    )
+
+
+def _is_next_cell(row: Row, piece: Piece) -> bool:
+    """Whether a piece is beside a row's last cell, and not below it; to the left where text runs from the right."""
+    cell = row[-1]
+    height = piece.height
+    distance = max(
+        piece.left - max(line.right for line in cell),
+        min(line.left for line in cell) - piece.right,
+    )
+    return (
+        distance >= CELL_GAP / 2 * height
+        and piece.top <= row[0][0].top + height
+        and piece.bottom >= min(line.bottom for line in row[0] + cell) - height / 2
+    )
+
+
+def _run_end(rows: Sequence[Row], start: int) -> int:
+    """The end of the rows from `start` that share white space between columns."""
+    if len(rows[start]) < 2:
+        return start
+    gaps = _gaps(rows[start])
+    end = start + 1
+    last_full = end
+    while end < min(len(rows), start + _LONGEST_RUN):
+        row, before = rows[end], rows[end - 1]
+        height = row[0][0].height
+        distance = min(piece.bottom for cell in before for piece in cell) - row[0][0].top
+        if not -height / 2 <= distance <= 2 * height:
+            break
+        shared = _shared(gaps, row)
+        if not shared or (len(shared) < len(gaps) if len(row) == 1 else 2 * len(shared) < len(gaps)):
+            break
+        gaps = shared
+        end += 1
+        if len(row) > 1:
+            last_full = end
+    return last_full
+
+
+def _gaps(row: Row) -> list[tuple[float, float]]:
+    """The white space between the cells of a row, from the left."""
+    edges = sorted((min(piece.left for piece in cell), max(piece.right for piece in cell)) for cell in row)
+    return [(right, left) for (_, right), (left, _) in pairwise(edges)]
+
+
+def _shared(gaps: Sequence[tuple[float, float]], row: Row) -> list[tuple[float, float]]:
+    """What a row leaves white of the gaps."""
+    pieces = [piece for cell in row for piece in cell]
+    left_over = (_left_white(left, right, pieces) for left, right in gaps)
+    return [(left, right) for left, right in left_over if right - left >= SHARED_GAP * row[0][0].height]
+
+
+def _left_white(left: float, right: float, pieces: Sequence[Piece]) -> tuple[float, float]:
+    """The wider side of a gap where a piece reaches into it."""
+    for piece in pieces:
+        if piece.right <= left or piece.left >= right:
+            continue
+        if right - piece.right >= piece.left - left:
+            left = max(left, piece.right)
+        else:
+            right = min(right, piece.left)
+    return left, right
+
+
+def _aligned_table(rows: Sequence[Row]) -> Table | None:
+    """The table of rows that share columns; None if they have too little in common."""
+    if sum(len(row) > 1 for row in rows) < max(FEWEST_ROWS, len(rows) / 2):
+        return None
+    gaps = white_columns([piece for row in rows for cell in row for piece in cell], len(rows))
+    if not gaps:
+        return None
+    cells = [_cells(row, gaps) for row in rows]
+    if len(gaps) == 1 and all(not row[0] or LIST_MARKER.fullmatch(row[0]) for row in cells):
+        return None
+    boxes = [_box(row) for row in rows]
+    return Table(tuple(cells), tuple(boxes), (min(box.left for box in boxes), *(right for _, right in gaps)))
+
+
+def _cells(row: Row, gaps: Sequence[tuple[float, float]]) -> tuple[str, ...]:
+    texts = [""] * (len(gaps) + 1)
+    for cell in row:
+        for piece in cell:
+            for words in _at_gaps(piece, gaps):
+                start = min(word.left for word in words)
+                column = sum(left <= start + SHARED_GAP * piece.height for left, _ in gaps)
+                texts[column] = " ".join([texts[column], *(word.text for word in words)]).strip()
+    return tuple(texts)
+
+
+def _at_gaps(piece: Piece, gaps: Sequence[tuple[float, float]]) -> list[Sequence[Word]]:
+    """Split a piece where the space between two words is over white space between columns."""
+    cuts = [
+        place
+        for place, (word, after) in enumerate(pairwise(piece.words), start=1)
+        if any(word.right <= right and after.left >= left and after.left > word.right for left, right in gaps)
+    ]
+    return [piece.words[start:end] for start, end in pairwise([0, *cuts, len(piece.words)])]
+
+
+def _box(row: Row) -> Word:
+    pieces = [piece for cell in row for piece in cell]
+    return Word(
+        "",
+        min(piece.left for piece in pieces),
+        max(piece.right for piece in pieces),
+        min(piece.bottom for piece in pieces),
+        max(piece.top for piece in pieces),
+    )

@@ -1,0 +1,139 @@
+"""Words on a page of a PDF, and what they make: pieces of lines, and tables."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from statistics import median
+
+CELL_GAP = 0.65
+"""Minimum gap between two cells, in line heights."""
+_UNLIKE_SPACES = 1.7
+"""A gap between cells is at least so many times as wide as the spaces of its line."""
+SHARED_GAP = 0.1
+"""Minimum white space between two columns that all rows share, in line heights."""
+_ROWS_FOR_ONE_ACROSS = 6
+"""Rows for each row whose text may go across the white space between two columns."""
+FEWEST_ROWS = 3
+"""Rows with two cells or more that make a table without lines."""
+_SAME_LINE = 0.35
+"""Lines whose heights on the page differ by at most this share of their height are side by side."""
+BULLETS = "[•◦▪▫‣⁃●○■□➢✓\uf0b7\uf0a7–]"
+"""Pattern of the bullets of lists."""
+LIST_MARKER = re.compile(rf"{BULLETS}|\(?\w{{1,3}}[.)]")
+"""A list marker alone: a bullet, number or letter."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word and its box, in points from the lower left corner of the page as it is shown."""
+
+    text: str
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Words side by side, up to a gap that may part cells."""
+
+    words: tuple[Word, ...]
+    line: int
+    """Number of the line that it is from."""
+
+    @cached_property
+    def left(self) -> float:
+        """Its left edge."""
+        return min(word.left for word in self.words)
+
+    @cached_property
+    def right(self) -> float:
+        """Its right edge."""
+        return max(word.right for word in self.words)
+
+    @cached_property
+    def bottom(self) -> float:
+        """Its lower edge."""
+        return min(word.bottom for word in self.words)
+
+    @cached_property
+    def top(self) -> float:
+        """Its upper edge."""
+        return max(word.top for word in self.words)
+
+    @cached_property
+    def height(self) -> float:
+        """Its line height."""
+        return max(self.top - self.bottom, 1.0)
+
+    @cached_property
+    def text(self) -> str:
+        """Its words."""
+        return " ".join(word.text for word in self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table on a page."""
+
+    rows: tuple[tuple[str, ...], ...]
+    """The texts of the cells, as many in each row."""
+    boxes: tuple[Word, ...]
+    """The box of each row."""
+    columns: tuple[float, ...]
+    """Left edges of the columns."""
+
+
+def pieces_of(line: Sequence[Word], number: int) -> list[Piece]:
+    """Split a line at the gaps that may part cells."""
+    gaps = [max(0.0, after.left - before.right, before.left - after.right) for before, after in pairwise(line)]
+    height = max(1.0, median(word.top - word.bottom for word in line))
+    spaces = [gap for gap in gaps if gap < CELL_GAP * height]
+    widest = max(CELL_GAP * height, _UNLIKE_SPACES * median(spaces) if spaces else 0.0)
+    cuts = [place for place, gap in enumerate(gaps, start=1) if gap >= widest]
+    return [Piece(tuple(line[start:end]), number) for start, end in pairwise([0, *cuts, len(line)])]
+
+
+def text_lines(words: Sequence[Word]) -> list[Piece]:
+    """The lines of a cell, from the top. Words of a line keep the order of the file, which is that of reading."""
+    lines: list[list[Word]] = []
+    for word in sorted(words, key=lambda word: -middle(word)):
+        if lines and side_by_side(lines[-1][0], word):
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+    order = {id(word): place for place, word in enumerate(words)}
+    return [Piece(tuple(sorted(line, key=lambda word: order[id(word)])), 0) for line in lines]
+
+
+def side_by_side(one: Word | Piece, other: Word | Piece) -> bool:
+    """Whether two are at the same height."""
+    height = min(one.top - one.bottom, other.top - other.bottom)
+    return abs(one.bottom + one.top - other.bottom - other.top) / 2 <= _SAME_LINE * max(height, 1.0)
+
+
+def middle(box: Word | Piece) -> float:
+    """Height of the middle of a box."""
+    return (box.bottom + box.top) / 2
+
+
+def white_columns(pieces: Sequence[Piece], rows: int) -> list[tuple[float, float]]:
+    """Left and right edge of the white space between columns, which nearly all rows have."""
+    height = median(piece.height for piece in pieces)
+    allowed = rows // _ROWS_FOR_ONE_ACROSS
+    steps = sorted([(piece.left, 1) for piece in pieces] + [(piece.right, -1) for piece in pieces])
+    found: list[tuple[float, float]] = []
+    covered = 0
+    white_since: float | None = None
+    for place, step in steps:
+        before, covered = covered, covered + step
+        if before > allowed >= covered:
+            white_since = place
+        elif before <= allowed < covered and white_since is not None:
+            if place - white_since >= SHARED_GAP * height:
+                found.append((white_since, place))
+            white_since = None
+    return found

@@ -1,0 +1,169 @@
+"""Each cell of a PDF's tables is told from the others, at any size, with lines or without."""
+
+import ctypes
+from io import BytesIO
+
+import pytest
+from pypdfium2 import PdfDocument, raw
+from reportlab.lib import colors
+from reportlab.lib.pagesizes import A4, landscape
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import BaseDocTemplate, Frame, FrameBreak, PageTemplate
+
+from shared.reading.pdf_rules import Rule, grids, merged
+from shared.reading.pdf_tables import find_tables
+from shared.reading.pdf_words import Table, Word
+from shared.reading.readers import read_pages
+from tests.reading.pdf_tables import BIRDS, GRID, TEXT, UNDER_HEAD, Rows, Style, pdf, table, text, wrapped
+
+SIZES = (8, 10, 12)
+RIGHT = ("ALIGN", (1, 0), (-1, -1), "RIGHT")
+CENTRED = ("ALIGN", (0, 0), (-1, -1), "CENTER")
+STRIPES = [("BACKGROUND", (0, row), (-1, row), colors.lightgrey) for row in range(0, 5, 2)]
+REMARKS: Rows = (
+    ("Bird", "Remarks", "Fee"),
+    ("Bussard", "lives in the reeds by the lower lake and is seen best at dawn", "6.75 EUR"),
+    ("Kranich", "nests in the quarry, so that the path is closed in spring", "8.20 EUR"),
+    ("Uhu", "is heard rather than seen, most often in the old beech wood", "4.10 EUR"),
+)
+
+
+def markdown(rows: Rows) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
+
+
+def read(data: bytes) -> str:
+    return "\n\n".join(page.text for page in read_pages(data, ".pdf"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "style",
+    [[GRID], [UNDER_HEAD], [], STRIPES, [RIGHT], [GRID, RIGHT], [CENTRED]],
+    ids=["ruled", "line under head", "no lines", "shaded", "right-aligned", "ruled and right-aligned", "centred"],
+)
+def test_the_cells_of_a_table_are_parted_and_the_text_around_it_stays_whole(size: int, style: Style) -> None:
+    assert read(pdf(text(size), table(BIRDS, style, size), text(size))) == f"{TEXT}\n\n{markdown(BIRDS)}\n\n{TEXT}"
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("style", [[GRID], []], ids=["ruled", "no lines"])
+def test_an_empty_cell_stays_in_its_column(size: int, style: Style) -> None:
+    rows = [list(row) for row in BIRDS]
+    rows[1][2] = rows[2][1] = rows[3][3] = ""
+    assert markdown(rows) in read(pdf(text(size), table(rows, style, size)))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "style",
+    [
+        [GRID, ("VALIGN", (0, 0), (-1, -1), "TOP")],
+        [GRID, ("VALIGN", (0, 0), (-1, -1), "MIDDLE")],
+        [("VALIGN", (0, 0), (-1, -1), "TOP"), ("LINEBELOW", (0, 0), (-1, -1), 0.5, colors.black)],
+        [("VALIGN", (0, 0), (-1, -1), "TOP")],
+    ],
+    ids=["ruled", "ruled, in the middle", "lines between rows", "no lines"],
+)
+def test_the_lines_of_a_cell_are_joined(size: int, style: Style) -> None:
+    columns = [size * 8, size * 16, size * 7]
+    made = pdf(text(size), table(wrapped(REMARKS, size), style, size, colWidths=columns), text(size))
+    assert read(made) == f"{TEXT}\n\n{markdown(REMARKS)}\n\n{TEXT}"
+
+
+def test_a_merged_cell_stands_in_each_of_its_rows_and_a_head_of_two_rows_becomes_one() -> None:
+    rows = [
+        ("Region", "Price", "", "Day"),
+        ("", "Adults", "Children", ""),
+        ("North", "6.75", "3.50", "Tuesday"),
+        ("", "8.20", "4.50", "Friday"),
+        ("South", "4.10", "2.50", "Sunday"),
+    ]
+    spans = [((0, 0), (0, 1)), ((1, 0), (2, 0)), ((3, 0), (3, 1)), ((0, 2), (0, 3))]
+    assert markdown(
+        [
+            ("Region", "Price Adults", "Price Children", "Day"),
+            ("North", "6.75", "3.50", "Tuesday"),
+            ("North", "8.20", "4.50", "Friday"),
+            ("South", "4.10", "2.50", "Sunday"),
+        ]
+    ) in read(pdf(text(10), table(rows, [GRID, *(("SPAN", *span) for span in spans)])))
+
+
+def test_the_rest_of_a_table_on_the_next_page_has_its_head() -> None:
+    rows = [BIRDS[0], *((f"Bird {number}", "Avis", f"{number}.50 EUR", "Monday") for number in range(60))]
+    first, second = read_pages(pdf(table(rows, [GRID])), ".pdf")
+    head = "| Bird | Latin name | Fee | Day |\n| --- | --- | --- | --- |\n"
+    assert first.text.startswith(head + "| Bird 0 |")
+    assert second.text.startswith(head + "| Bird ")
+    repeated = [page.text for page in read_pages(pdf(table(rows, [GRID], repeatRows=1)), ".pdf")]
+    assert [page.count("Latin name") for page in repeated] == [1, 1]
+
+
+def test_a_table_beside_text_is_told_from_it() -> None:
+    file = BytesIO()
+    document = BaseDocTemplate(file, pagesize=A4)
+    document.addPageTemplates(PageTemplate(frames=[Frame(40, 40, 200, 760), Frame(260, 40, 310, 760)]))
+    document.build([text(10), text(10), FrameBreak(), table(BIRDS, [GRID])])
+    found = read(file.getvalue())
+    assert markdown(BIRDS) in found
+    assert found.count(TEXT) == 2
+
+
+@pytest.mark.parametrize("turn", [90, 270])
+def test_a_turned_page_is_read_as_it_is_shown(turn: int) -> None:
+    wide, high = landscape(A4)
+    document = PdfDocument(pdf(text(10), table(BIRDS, [GRID]), pagesize=(wide, high)))
+    page = document[0]
+    matrix = raw.FS_MATRIX(0, 1, -1, 0, high, 0) if turn == 90 else raw.FS_MATRIX(0, -1, 1, 0, 0, wide)
+    raw.FPDFPage_TransFormWithClip(page, matrix, ctypes.byref(raw.FS_RECTF(0, wide, wide, 0)))
+    page.set_mediabox(0, 0, high, wide)
+    page.set_rotation(turn)
+    page.gen_content()
+    file = BytesIO()
+    document.save(file)
+    assert read(file.getvalue()) == f"{TEXT}\n\n{markdown(BIRDS)}"
+
+
+def test_words_from_right_to_left_keep_the_order_of_the_file() -> None:
+    def cell(texts: str, row: int, left: float) -> list[Word]:
+        words = reversed([*enumerate(texts.split()[::-1])])
+        return [Word(text, left + 30 * at, left + 30 * at + 25, -20.0 * row - 10, -20.0 * row) for at, text in words]
+
+    lines = [cell(text, row, left) for row in range(3) for text, left in (("בז אדום", 200), ("יום שני", 100))]
+    (found,) = find_tables(lines, [], [])
+    assert isinstance(found, Table)
+    assert found.rows == (("יום שני", "בז אדום"),) * 3
+
+
+def test_a_list_is_no_table() -> None:
+    file = BytesIO()
+    canvas = Canvas(file, pagesize=A4)
+    for row in range(5):
+        canvas.drawString(60, 700 - 15 * row, f"{row + 1}.")
+        canvas.drawString(85, 700 - 15 * row, f"Bring a lamp for the way number {row + 1}.")
+    canvas.save()
+    assert "|" not in read(file.getvalue())
+
+
+def test_a_drawing_of_many_lines_is_no_table_and_its_text_is_read() -> None:
+    file = BytesIO()
+    canvas = Canvas(file, pagesize=A4)
+    for place in range(600):
+        canvas.line(place, 0, place, 600)
+        canvas.line(0, place, 600, place)
+    canvas.drawString(100, 300, "A map of the marsh")
+    canvas.save()
+    assert read(file.getvalue()) == "A map of the marsh"
+
+
+def test_pieces_of_a_line_are_one_and_a_grid_needs_two_rows_and_columns() -> None:
+    dashes = [Rule(10.0 * row, start, start + 8.0) for row in range(3) for start in range(0, 100, 10)]
+    across = merged(dashes)
+    assert [(rule.at, rule.start, rule.end) for rule in across] == [(0, 0, 98), (10, 0, 98), (20, 0, 98)]
+    assert grids(across, [Rule(0, 0, 20), Rule(98, 0, 20)]) == []
+    (grid,) = grids(across, [Rule(0, 0, 20), Rule(50, 0, 10), Rule(98, 0, 20)])
+    assert grid.columns == (0, 50, 98)
+    assert len({*grid.cells[0]}) == 1  # no line parts the upper row
+    assert len({*grid.cells[1]}) == 2
