@@ -21,6 +21,9 @@ SDKS = {
     "PIL",
     "mammoth",
     "markdownify",
+    "pptx",
+    "python_calamine",
+    "striprtf",
     "aiohttp",
     "jwt",
 }

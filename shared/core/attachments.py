@@ -27,6 +27,17 @@ _ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png
 _SUFFIXES = {
     "application/pdf": ".pdf",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.ms-powerpoint.presentation.macroenabled.12": ".pptm",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.ms-excel.sheet.macroenabled.12": ".xlsm",
+    "application/vnd.ms-excel": ".xls",
+    "application/epub+zip": ".epub",
+    "application/rtf": ".rtf",
+    "text/rtf": ".rtf",
+    "message/rfc822": ".eml",
+    "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
     "text/html": ".html",
     "application/xhtml+xml": ".html",
     "text/markdown": ".md",
@@ -39,7 +50,11 @@ _SUFFIXES = {
 """Suffix, by which `shared.reading.readers` selects the reader, for each media type."""
 _UNKNOWN_TYPES = {"", "application/octet-stream", "binary/octet-stream"}
 """Declared media types that say nothing about the content."""
-_READABLE = "Send PDF, DOCX, HTML, Markdown or text, or an image as PNG, JPEG, WebP or GIF."
+_CSV_OR_EXCEL = "application/vnd.ms-excel"
+"""What browsers on Windows with Excel declare for CSV files too."""
+_READABLE = (
+    "Send PDF, DOCX, PPTX, XLSX, CSV, EPUB, EML, RTF, HTML, Markdown or text, or an image as PNG, JPEG, WebP or GIF."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,17 +190,21 @@ async def _text_of(file: Attachment, deadline: float, sandbox: "Sandbox", caller
 
 def _suffix(file: Attachment) -> str:
     """Return the suffix that selects the reader: from the declared type, else from the file name."""
-    from shared.reading.readers import READERS
+    from shared.reading.readers import READERS, old_format
 
     named = PurePath(file.filename).suffix.lower()
     declared = file.media_type
     if declared in _UNKNOWN_TYPES:
         declared = mimetypes.guess_type(file.filename)[0] or ""
+    if declared == _CSV_OR_EXCEL and named in READERS:
+        return named
     if suffix := _SUFFIXES.get(declared):
         return suffix
     if declared.startswith("text/") or declared.endswith(("+json", "+xml")):
         return ".txt"
     if named in READERS:
         return named
+    if reason := old_format(named):
+        raise BadRequest(f"{file} {reason}")
     what = f"is of the type '{file.media_type}'" if file.media_type else "has no content-type and no known file name"
     raise BadRequest(f"{file} {what}, which cannot be read. {_READABLE}")

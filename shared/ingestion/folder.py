@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from shared.documents import is_hidden, is_name
 from shared.ingestion import FileReport, Outcome
 from shared.reading import UnreadableError
-from shared.reading.readers import MAX_FILE_BYTES, check_size
+from shared.reading.readers import MAX_FILE_BYTES, check_size, old_format
 
 _NO_NAME = (
     "has a name that no link can lead to: with a control character such as a line break, a backslash, an empty part, "
@@ -114,8 +114,9 @@ def not_indexed(name: str, formats: Collection[str]) -> FileReport | None:
         return FileReport(name, Outcome.FAILED, _NO_NAME)
     if is_hidden(name):
         return FileReport(name, Outcome.SKIPPED, "is hidden.")
-    if PurePosixPath(name).suffix.lower() not in formats:
-        return FileReport(name, Outcome.SKIPPED, f"has no format that can be read ({', '.join(formats)}).")
+    if (suffix := PurePosixPath(name).suffix.lower()) not in formats:
+        reason = old_format(suffix) or f"has no format that can be read ({', '.join(formats)})."
+        return FileReport(name, Outcome.SKIPPED, reason)
     return None
 
 

@@ -18,8 +18,16 @@ MAX_UPLOAD_MARKUP_BYTES = 2 * 1024 * 1024
 """Size of a web page that a caller sends, or of the text in a Word document. Reading it takes 100 times the memory."""
 MAX_UPLOAD_TAGS = 250_000
 """Tags and attributes in a file that a caller sends: some 5 seconds of reading."""
+MAX_UPLOAD_XML_BYTES = 16 * 1024 * 1024
+"""Size of the texts in a presentation or book that a caller sends. Reading them takes 15 times the memory."""
+MAX_UPLOAD_XML_TAGS = 1_000_000
+"""Tags and attributes in a presentation that a caller sends."""
+MAX_UPLOAD_SHEET_BYTES = 64 * 1024 * 1024
+"""Bytes of XML that a workbook may unpack to that a caller sends: some 5 seconds of reading."""
+MAX_UPLOAD_CELLS = 500_000
+"""Cells of tables that a caller sends, empty ones between others included."""
 MAX_UPLOAD_PARTS = 2_000
-"""Parts of a Word document that a caller sends, such as texts and pictures."""
+"""Parts of an Office document, book or e-mail that a caller sends, such as texts, pictures and attachments."""
 MAX_UPLOAD_READERS = 3
 """Uploaded files that are read at the same time; with their memory they fit an instance of 2 GiB beside the app."""
 MAX_CALLER_READERS = 2
@@ -40,8 +48,16 @@ MAX_DOCUMENT_MARKUP_BYTES = 100 * 1024 * 1024
 """Bytes of XML that a Word document to be indexed may unpack to."""
 MAX_DOCUMENT_TAGS = 2_000_000
 """Tags and attributes in a document to be indexed: each takes some 500 bytes of memory while the document is read."""
+MAX_DOCUMENT_XML_BYTES = 64 * 1024 * 1024
+"""Size of the texts in a presentation or book to be indexed."""
+MAX_DOCUMENT_XML_TAGS = 4_000_000
+"""Tags and attributes in a presentation to be indexed."""
+MAX_DOCUMENT_SHEET_BYTES = 512 * 1024 * 1024
+"""Bytes of XML that a workbook to be indexed may unpack to."""
+MAX_DOCUMENT_CELLS = 4_000_000
+"""Cells of tables to be indexed, empty ones between others included."""
 MAX_DOCUMENT_PARTS = 20_000
-"""Parts of a Word document to be indexed, such as texts and pictures."""
+"""Parts of an Office document, book or e-mail to be indexed, such as texts, pictures and attachments."""
 MAX_DOCUMENT_MEMORY_BYTES = 1536 * 1024 * 1024
 """Address space of the process that reads a document to be indexed."""
 MAX_DOCUMENT_READ_SECONDS = 300.0
@@ -65,9 +81,17 @@ class ReadLimits:
     markup_bytes: int
     """Bytes of HTML, or of the XML in a Word document."""
     tags: int
-    """Tags and attributes in HTML or XML."""
+    """Tags and attributes in HTML, or in the XML of a Word document."""
+    xml_bytes: int
+    """Bytes of the XML in a presentation or book."""
+    xml_tags: int
+    """Tags and attributes in a presentation."""
+    sheet_bytes: int
+    """Bytes of the XML in a workbook, which is not kept in memory."""
+    cells: int
+    """Cells of a table or workbook."""
     parts: int
-    """Parts of a Word document."""
+    """Parts of an Office document, book or e-mail."""
 
 
 UPLOAD_LIMITS = ReadLimits(
@@ -76,6 +100,10 @@ UPLOAD_LIMITS = ReadLimits(
     MAX_UPLOAD_CHARACTERS,
     MAX_UPLOAD_MARKUP_BYTES,
     MAX_UPLOAD_TAGS,
+    MAX_UPLOAD_XML_BYTES,
+    MAX_UPLOAD_XML_TAGS,
+    MAX_UPLOAD_SHEET_BYTES,
+    MAX_UPLOAD_CELLS,
     MAX_UPLOAD_PARTS,
 )
 """Limits of files that callers send."""
@@ -85,6 +113,10 @@ DOCUMENT_LIMITS = ReadLimits(
     MAX_DOCUMENT_CHARACTERS,
     MAX_DOCUMENT_MARKUP_BYTES,
     MAX_DOCUMENT_TAGS,
+    MAX_DOCUMENT_XML_BYTES,
+    MAX_DOCUMENT_XML_TAGS,
+    MAX_DOCUMENT_SHEET_BYTES,
+    MAX_DOCUMENT_CELLS,
     MAX_DOCUMENT_PARTS,
 )
 """Limits of documents to be indexed."""

@@ -1,15 +1,14 @@
 """HTML and DOCX to Markdown: the text with its headings, lists and tables, without navigation and decoration."""
 
 import re
-import zipfile
 from io import BytesIO, StringIO
 
 import mammoth
 from bs4 import BeautifulSoup
 from markdownify import MarkdownConverter
 
-from shared.reading import UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, MAX_DOCUMENT_TAGS, ReadLimits, check_limit
+from shared.reading.packages import MARKUP, TAGS, check_markup, package
 from shared.reading.plain_text import decode
 
 _NOT_CONTENT = ["head", "script", "style", "noscript", "template", "nav", "svg", "iframe", "object", "button"]
@@ -23,13 +22,8 @@ _CHARSET_SEARCH_BYTES = 4096
 
 Source: HTML standard, 'prescan a byte stream' (1024 there; real pages have it later).
 """
-_MARKUP, _TAGS = "bytes of markup", "tags and attributes"
-_COUNT_CHUNK_BYTES = 1024 * 1024
-"""Bytes that are unpacked at a time to count tags."""
 _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
 """Added to mammoth's own table of Word styles."""
-_OLE_FILE = b"\xd0\xcf\x11\xe0"
-"""First bytes of files of old Word versions, and of files that Office has encrypted."""
 
 
 def read_html(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
@@ -39,7 +33,7 @@ def read_html(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
         UnreadableError: it is not text.
         ReadLimitError: it holds too much markup.
     """
-    check_limit(len(data), limits.markup_bytes, _MARKUP)
+    check_limit(len(data), limits.markup_bytes, MARKUP)
     start = data[:_CHARSET_SEARCH_BYTES]
     declared = _META_CHARSET.search(start) or _XML_ENCODING.search(start)
     return html_to_markdown(decode(data, declared[1].decode("ascii") if declared else None), limits.tags)
@@ -52,31 +46,11 @@ def read_docx(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
         UnreadableError: it is encrypted, or of an old version.
         ReadLimitError: it holds too many parts or too much markup.
     """
-    if data.startswith(_OLE_FILE):
-        raise UnreadableError("is protected by a password, or in the old .doc format; save it as an open .docx.")
-    _check_parts(data, limits)
+    with package(data, limits, (".doc", ".docx")) as parts:
+        check_markup(parts, limits.markup_bytes, limits.tags)
     without_images = mammoth.images.img_element(lambda _: {})
     converted = mammoth.convert_to_html(BytesIO(data), convert_image=without_images, style_map=_TITLE_STYLE)
     return html_to_markdown(converted.value, limits.tags)
-
-
-def _check_parts(data: bytes, limits: ReadLimits) -> None:
-    """Check what a Word document unpacks to: its number of parts, and the bytes and tags of its XML.
-
-    Raises:
-        ReadLimitError: it is over a limit.
-        BadZipFile, NotImplementedError, ValueError, OSError: the document is damaged.
-    """
-    tags = 0
-    with zipfile.ZipFile(BytesIO(data)) as parts:
-        check_limit(len(parts.infolist()), limits.parts, "parts")
-        texts = [part for part in parts.infolist() if part.filename.endswith((".xml", ".rels"))]
-        check_limit(sum(part.file_size for part in texts), limits.markup_bytes, _MARKUP)
-        for part in texts:
-            with parts.open(part) as xml:  # which reads no more bytes than the directory states
-                while chunk := xml.read(_COUNT_CHUNK_BYTES):
-                    tags += chunk.count(b"<") + chunk.count(b"=")
-                    check_limit(tags, limits.tags, _TAGS)
 
 
 def html_to_markdown(html: str, max_tags: int = MAX_DOCUMENT_TAGS) -> str:
@@ -85,7 +59,7 @@ def html_to_markdown(html: str, max_tags: int = MAX_DOCUMENT_TAGS) -> str:
     Raises:
         ReadLimitError: it holds more tags and attributes than `max_tags`.
     """
-    check_limit(html.count("<") + html.count("="), max_tags, _TAGS)
+    check_limit(html.count("<") + html.count("="), max_tags, TAGS)
     without_declaration = _XML_DECLARATION.sub("", html)  # with it, lxml takes XHTML for other XML
     # lxml, not html.parser: that takes quadratic time on unclosed tags in Python releases still in use.
     soup = BeautifulSoup(StringIO(without_declaration), "lxml")  # BeautifulSoup may take a short string for a file name

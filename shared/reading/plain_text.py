@@ -5,6 +5,8 @@ import re
 import unicodedata
 
 from shared.reading import UnreadableError
+from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
+from shared.reading.tables import markdown_table
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -19,6 +21,15 @@ _DOMAIN_NAME_ENCODINGS = {"punycode", "idna"}
 """Refused: decoding takes quadratic time, and no document is written in them."""
 _ESCAPE = b"\x1b"
 """Seven-bit encodings such as ISO-2022-JP switch alphabets with it; UTF-8 text does not contain it."""
+
+_RTF_START = b"{\\rtf"
+_RTF_CODE_PAGE = re.compile(rb"\\ansicpg(\d{1,5})")
+_RTF_PICTURE = re.compile(rb"(?:[0-9a-fA-F]{2}[\r\n ]*+){500,}+")
+"""The data of a picture, in hexadecimal digits."""
+_RTF_NO_DATA = re.compile(r"\\bin(?!\d)")
+"""The library expects a number behind this control word."""
+_RTF_ROW = re.compile(r"(?:^[^\n]*\|[ \t]*(?:\n|\Z))++", re.MULTILINE)
+"""Rows of a table, in what the library makes of them: each cell ends in a bar."""
 
 _REPLACED = str.maketrans(
     {
@@ -72,6 +83,26 @@ def decode(data: bytes, declared: str | None = None) -> str:
     return _decode_strictly(data, _detect(data))
 
 
+def read_rtf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
+    """Convert a file in Rich Text Format to text, with its tables in Markdown and without its pictures.
+
+    Raises:
+        UnreadableError: it is not in this format.
+        ReadLimitError: it holds too much.
+    """
+    from striprtf.striprtf import rtf_to_text
+
+    if not data.lstrip().startswith(_RTF_START):
+        raise UnreadableError("is damaged, or not of the format that its name says.")
+    data = _RTF_PICTURE.sub(b"", data)
+    check_limit(len(data), limits.characters, "bytes of text")
+    page = _RTF_CODE_PAGE.search(data)
+    encoding = f"cp{page[1].decode()}" if page and _can_decode(data, f"cp{page[1].decode()}") else "cp1252"
+    text = rtf_to_text(_RTF_NO_DATA.sub("", data.decode(encoding, "replace")), errors="replace")
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # escapes are halves of rare characters
+    return _RTF_ROW.sub(_rtf_table, text)
+
+
 def clean(text: str) -> str:
     """Text in NFC, without control characters, ligatures and soft hyphens; at most one empty line in a row."""
     replaced = _REMOVED.sub("", text.replace("\r\n", "\n").translate(_REPLACED))
@@ -103,6 +134,11 @@ def _decode_strictly(data: bytes, encoding: str) -> str:
         return data.decode(encoding)
     except UnicodeError as broken:
         raise UnreadableError(f"is broken {encoding.removesuffix('-sig').upper()} text; save it as UTF-8.") from broken
+
+
+def _rtf_table(rows: re.Match[str]) -> str:
+    cells = [line.strip().removesuffix("|").split("|") for line in rows[0].splitlines()]
+    return f"\n\n{markdown_table(cells)}\n\n"
 
 
 def _limit_combining_marks(run: re.Match[str]) -> str:

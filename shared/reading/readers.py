@@ -5,11 +5,13 @@ The library of each reader is imported when the first file of its format comes.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from shared.reading import NoTextError, Page, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
-from shared.reading.plain_text import clean, decode
+from shared.reading.plain_text import clean, decode, read_rtf
+from shared.reading.tables import read_delimited
 
 if TYPE_CHECKING:
     from shared.reading.sandbox import Sandbox
@@ -18,6 +20,8 @@ MAX_FILE_BYTES = 100 * 1024 * 1024
 """Size of the largest file that is read: a file and its text are in memory as a whole."""
 SCAN_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 """Images of text, which only text recognition can read."""
+_INSTEAD = {".doc": ".docx", ".ppt": ".pptx", ".msg": ".eml", ".odt": ".docx", ".ods": ".xlsx", ".odp": ".pptx"}
+"""Formats that are not read, each with the one to save such files in."""
 _SUFFIXES_WITH_PAGES = frozenset({".tif", ".tiff"})
 """Scans with numbered pages. For other images the citation is the image itself."""
 _MAX_CHARACTER_BYTES = 4
@@ -54,6 +58,19 @@ class TextRecognition(Protocol):
 def readable_suffixes(*, recognized: bool) -> tuple[str, ...]:
     """Suffixes of the files that can be read, with or without text recognition."""
     return (*READERS, *SCAN_SUFFIXES) if recognized else (*READERS,)
+
+
+def old_format(suffix: str) -> str | None:
+    """Say what to do with a file of a format that is not read, as the end of the sentence 'the file …'.
+
+    Args:
+        suffix: The suffix of its name, such as `.doc`, in lower case.
+
+    Returns:
+        None if there is nothing to say.
+    """
+    instead = _INSTEAD.get(suffix)
+    return f"is in the format {suffix}, which cannot be read; save it as {instead}." if instead else None
 
 
 async def read_document(
@@ -145,7 +162,7 @@ def with_text(pages: Iterable[Page]) -> list[Page]:
     """
     found = [page for page in pages if _has_text(page)]
     if not found:
-        raise NoTextError("holds no text; a scan needs text recognition (OCR) first.")
+        raise NoTextError("holds no text; scans and pictures need text recognition (OCR) first.")
     return found
 
 
@@ -203,6 +220,39 @@ def _read_pdf(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Pag
     return read_pdf(data, limits)
 
 
+def _read_slides(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
+    from shared.reading.slides import read_slides
+
+    return read_slides(data, limits)
+
+
+def _read_workbook(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
+    from shared.reading.workbooks import read_workbook
+
+    return read_workbook(data, limits)
+
+
+def _read_epub(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
+    from shared.reading.epub import read_epub
+
+    return read_epub(data, limits)
+
+
+def _read_mail(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
+    from shared.reading.mail import read_mail
+
+    return read_mail(data, lambda attached, suffix: read_all_pages(attached, suffix, None, limits), READERS, limits)
+
+
+def _read_rtf(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
+    return [Page(read_rtf(data, limits))]
+
+
+def _read_delimited(data: bytes, charset: str | None, limits: ReadLimits, delimiter: str | None = None) -> list[Page]:
+    check_limit(len(data), _MAX_CHARACTER_BYTES * limits.characters, "bytes of text")
+    return [Page(read_delimited(decode(data, charset), delimiter, limits))]
+
+
 READERS: dict[str, Callable[[bytes, str | None, ReadLimits], list[Page]]] = {
     ".pdf": _read_pdf,
     ".md": _read_text,
@@ -211,5 +261,15 @@ READERS: dict[str, Callable[[bytes, str | None, ReadLimits], list[Page]]] = {
     ".htm": _read_html,
     ".txt": _read_text,
     ".docx": _read_docx,
+    ".pptx": _read_slides,
+    ".pptm": _read_slides,
+    ".xlsx": _read_workbook,
+    ".xlsm": _read_workbook,
+    ".xls": _read_workbook,
+    ".csv": _read_delimited,
+    ".tsv": partial(_read_delimited, delimiter="\t"),
+    ".epub": _read_epub,
+    ".eml": _read_mail,
+    ".rtf": _read_rtf,
 }
 """From the suffix of a file to its reader, which takes the bytes, the declared encoding and the limits."""

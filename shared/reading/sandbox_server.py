@@ -19,9 +19,14 @@ from shared.reading.limits import ReadLimitError
 from shared.reading.sandbox import Job, PagesRead, PagesRendered, Refused, RenderTask, Reply
 
 _LATE_IMPORTS = (
+    "shared.reading.epub",
+    "shared.reading.mail",
     "shared.reading.markup",
     "shared.reading.pdf",
     "shared.reading.readers",
+    "shared.reading.slides",
+    "shared.reading.workbooks",
+    "striprtf.striprtf",
     "xml.dom.expatbuilder",
 )
 

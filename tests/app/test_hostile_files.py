@@ -19,6 +19,12 @@ TYPES = {
     ".pdf": "application/pdf",
     ".html": "text/html",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".epub": "application/epub+zip",
+    ".eml": "message/rfc822",
+    ".csv": "text/csv",
+    ".rtf": "application/rtf",
 }
 PDF = Path(__file__).parents[1] / "reading" / "files" / "three-pages.pdf"
 
@@ -29,7 +35,11 @@ async def attach(http: aiohttp.ClientSession, host: RunningHost, media_type: str
 
 
 @pytest.mark.parametrize(
-    "name", ["self-drawing.pdf", "nested-12x10.pdf", "bomb.docx", "laughs.docx", "breaks.html", "pages-2000.pdf"]
+    "name",
+    [
+        *("self-drawing.pdf", "nested-12x10.pdf", "bomb.docx", "laughs.docx", "breaks.html", "pages-2000.pdf"),
+        *("strings.xlsx", "tags.pptx", "laughs.epub", "endless.eml", "commas.csv", "links.rtf"),
+    ],
 )
 async def test_a_hostile_attachment_is_refused_and_others_are_read_meanwhile(
     built_in: RunningHost, http: aiohttp.ClientSession, name: str

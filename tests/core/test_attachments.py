@@ -15,8 +15,10 @@ from shared.core.prompts import FILES_INSTRUCTIONS, answer_prompt, rewrite_promp
 from shared.errors import BadRequest, TooLarge
 from shared.reading.limits import MAX_UPLOAD_MARKUP_BYTES
 from shared.reading.sandbox import sandbox_for_uploads
+from tests.hostile.office_files import cells, epub, pptx, text_box, xlsx
 
 FILES = Path(__file__).parents[1] / "reading" / "files"
+OFFICE = "application/vnd.openxmlformats-officedocument"
 SANDBOX = sandbox_for_uploads()
 REQUEST = ChatRequest(
     (
@@ -132,7 +134,17 @@ async def test_a_file_of_no_message_of_the_users_is_refused(message: int, says: 
     ("data", "declared", "filename", "text"),
     [
         (b"plain", "text/plain", "", "plain"),
-        (b"a,b\n1,2", "text/csv", "", "a,b"),
+        (b"a,b\n1,2", "text/csv", "", "| a | b |"),
+        (b"a,b\n1,2", "application/vnd.ms-excel", "from-windows.csv", "| a | b |"),
+        (b"a\tb\n1\t2", "text/tab-separated-values", "", "| a | b |"),
+        (b"From: a@example.com\n\nHello.", "message/rfc822", "", "Hello."),
+        (rb"{\rtf1 Gr\'fc\'dfe}", "application/rtf", "", "Grüße"),
+        (rb"{\rtf1 Gr\'fc\'dfe}", "text/rtf", "", "Grüße"),
+        (pptx(text_box("Tea")), f"{OFFICE}.presentationml.presentation", "", "(page 1)\nTea"),
+        (pptx(text_box("Tea")), "", "slides.PPTX", "Tea"),
+        (xlsx(cells(b"<row><c><v>42</v></c></row>")), f"{OFFICE}.spreadsheetml.sheet", "", "42"),
+        (xlsx(cells(b"<row><c><v>42</v></c></row>")), "application/vnd.ms-excel.sheet.macroenabled.12", "", "42"),
+        (epub({"1.html": b"<p>Tea"}), "application/epub+zip", "", "Tea"),
         (b'{"a": 1}', "application/json", "", '{"a": 1}'),
         (b'{"a": 1}', "application/geo+json", "", '{"a": 1}'),
         (b"# Head", "text/markdown", "", "# Head"),
@@ -173,6 +185,12 @@ async def test_the_text_of_a_file_is_read_by_its_type_or_its_name(
         (b"PK\3\4", "application/zip", "a.zip", "'application/zip', which cannot be read. Send PDF"),
         (b"\0\1", "application/octet-stream", "a.bin", "'application/octet-stream', which cannot be read"),
         (b"\0\1", "", "", "no content-type and no known file name"),
+        (
+            b"\xd0\xcf\x11\xe0",
+            "application/msword",
+            "old.doc",
+            "is in the format .doc, which cannot be read; save it as",
+        ),
     ],
 )
 async def test_a_file_that_cannot_be_read_is_told_why(data: bytes, declared: str, filename: str, says: str) -> None:

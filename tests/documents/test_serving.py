@@ -107,6 +107,7 @@ async def test_only_what_the_caller_may_see_is_looked_for(content: FileStore) ->
     [
         *((name, True) for name in ("page.html", "page.htm", "picture.SVG", "list.xml", "style.xsl", "graph.rdf")),
         *((name, True) for name in ("plan.docx", "program.js", "no-suffix", "data:TEXT/HTML,evil.js")),
+        *((name, True) for name in ("mail.eml", "book.epub", "notes.rtf", "prices.xlsx", "macros.xlsm", "slides.pptx")),
         *((name, False) for name in ("plan.pdf", "notes.md", "table.csv", "picture.png", "data:TEXT/HTML,evil.txt")),
     ],
 )
@@ -125,6 +126,8 @@ async def test_a_document_that_is_not_known_to_be_harmless_is_sandboxed(
         ("leave/Über uns.md", "inline; filename*=UTF-8''%C3%9Cber%20uns.md"),
         ("50% [old].txt", "inline; filename*=UTF-8''50%25%20%5Bold%5D.txt"),
         ("plan.docx", 'attachment; filename="plan.docx"'),
+        ("mail.eml", 'attachment; filename="mail.eml"'),
+        ("prices.xlsx", 'attachment; filename="prices.xlsx"'),
         ("data:TEXT/HTML,evil.js", "attachment; filename*=UTF-8''HTML%2Cevil.js"),
     ],
 )

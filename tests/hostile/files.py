@@ -1,8 +1,8 @@
 """Files made to harm who reads them: small, and dear to read."""
 
-import zipfile
-from collections.abc import Mapping, Sequence
-from io import BytesIO
+from collections.abc import Sequence
+
+from tests.hostile.office_files import LAUGHS, OFFICE_FILES, package
 
 
 def pdf(objects: Sequence[bytes]) -> bytes:
@@ -103,31 +103,21 @@ def nested_lists_html() -> bytes:
     return b"<html><body>" + b"<ul><li>" * 200 + b"word word word<br>" * 110_000
 
 
-def docx(parts: Mapping[str, bytes]) -> bytes:
-    """A Word document of these parts, by name."""
-    file = BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return file.getvalue()
-
-
 def zip_bomb_docx() -> bytes:
     """A Word document of some 200 kB that unpacks to 200 MB."""
     document = b"<w:document>" + b" " * 200_000_000
-    return docx({"[Content_Types].xml": b"<Types/>", "word/document.xml": document})
+    return package({"[Content_Types].xml": b"<Types/>", "word/document.xml": document})
 
 
 def many_parts_docx() -> bytes:
     """A Word document of 40,000 parts, each empty."""
-    return docx({f"word/media/{number}.png": b"" for number in range(40_000)})
+    return package({f"word/media/{number}.png": b"" for number in range(40_000)})
 
 
 def entity_docx() -> bytes:
     """A Word document whose XML is a billion laughs."""
-    entities = "".join(f'<!ENTITY e{level} "{f"&e{level - 1};" * 10}">' for level in range(1, 10))
-    xml = f'<!DOCTYPE d [<!ENTITY e0 "laugh">{entities}]><w:document><w:body>&e9;</w:body></w:document>'
-    return docx({"[Content_Types].xml": b"<Types/>", "word/document.xml": xml.encode()})
+    xml = f"{LAUGHS}<w:document><w:body>&e9;</w:body></w:document>"
+    return package({"[Content_Types].xml": b"<Types/>", "word/document.xml": xml.encode()})
 
 
 HOSTILE_FILES = {
@@ -142,5 +132,6 @@ HOSTILE_FILES = {
     "bomb.docx": zip_bomb_docx,
     "laughs.docx": entity_docx,
     "parts.docx": many_parts_docx,
+    **OFFICE_FILES,
 }
 """By name; the suffix is the format."""

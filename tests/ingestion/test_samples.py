@@ -23,12 +23,11 @@ def passages() -> list[Passage]:
     ]
 
 
-def test_every_sample_gives_passages_and_every_format_has_a_sample(passages: list[Passage]) -> None:
+def test_every_sample_gives_passages_and_the_formats_of_texts_have_samples(passages: list[Passage]) -> None:
     files = {path.relative_to(SAMPLES).as_posix() for path in SAMPLES.rglob("*") if path.is_file()}
     assert {passage.sourcefile for passage in passages} == files
     assert {passage.category for passage in passages} == {None, "health", "leave", "money"}
-    readers = {READERS[Path(file).suffix.lower()] for file in files}
-    assert readers == set(READERS.values())
+    assert {Path(file).suffix for file in files} >= {".pdf", ".md", ".html", ".txt", ".docx"}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,9 @@ from tests.stand_ins.azurite import Azurite
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests" / "reading" / "files"
 SAMPLES = ROOT / "samples" / "documents"
+FORMATS = (
+    ".pdf, .md, .markdown, .html, .htm, .txt, .docx, .pptx, .pptm, .xlsx, .xlsm, .xls, .csv, .tsv, .epub, .eml, .rtf"
+)
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -98,17 +101,19 @@ def test_a_file_that_fails_is_told_at_the_end_by_the_exit_code(tmp_path: Path) -
     (docs / "a\x1b[31m.md").write_text("Its name would paint the terminal red.")
     (docs / "a\u202e.md").write_text("Its name would be shown from right to left.")
     (docs / "music.mp3").write_text("ID3")
+    (docs / "old.doc").write_bytes(b"\xd0\xcf\x11\xe0")
     shutil.copy(FILES / "protected.pdf", docs)
     done = run(tmp_path / "data", docs)
     assert (done.returncode, done.stderr) == (1, "")
     first, *others = done.stdout.splitlines()
     assert first.startswith("a\\x1b[31m.md: failed: has a name that no link can lead to: with a control character")
     assert others == [
-        "music.mp3: skipped: has no format that can be read (.pdf, .md, .markdown, .html, .htm, .txt, .docx).",
+        f"music.mp3: skipped: has no format that can be read ({FORMATS}).",
+        "old.doc: skipped: is in the format .doc, which cannot be read; save it as .docx.",
         "a\\u202e.md: indexed 1 passage",
         "good.md: indexed 1 passage",
         "protected.pdf: failed: is protected by a password; save it without one.",
-        "2 indexed, 1 skipped, 2 failed",
+        "2 indexed, 2 skipped, 2 failed",
     ]
     assert set(fingerprints(tmp_path / "data")) == {"good.md", "a\u202e.md"}
     (docs / "good.md").unlink()

@@ -20,7 +20,8 @@ from shared.reading.limits import DOCUMENT_LIMITS, UPLOAD_LIMITS, ReadLimitError
 from shared.reading.pdf import render_pages
 from shared.reading.readers import READERS, read_all_pages
 from shared.reading.sandbox import Sandbox
-from tests.hostile.files import HOSTILE_FILES, docx, many_pages_pdf, self_drawing_pdf
+from tests.hostile.files import HOSTILE_FILES, many_pages_pdf, self_drawing_pdf
+from tests.hostile.office_files import package
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(
@@ -144,20 +145,20 @@ TOO_MUCH = {
     "tags of an uploaded Word document": (
         UPLOADS,
         ".docx",
-        lambda: docx({"word/document.xml": b"<a/>" * (UPLOADS.tags + 1)}),
+        lambda: package({"word/document.xml": b"<a/>" * (UPLOADS.tags + 1)}),
         "250,000 tags and attributes",
     ),
     "markup of an upload": (UPLOADS, ".htm", lambda: b"a" * (UPLOADS.markup_bytes + 1), "2,097,152 bytes of markup"),
     "parts of an upload": (
         UPLOADS,
         ".docx",
-        lambda: docx({f"word/media/{number}.png": b"" for number in range(UPLOADS.parts + 1)}),
+        lambda: package({f"word/media/{number}.png": b"" for number in range(UPLOADS.parts + 1)}),
         "2,000 parts",
     ),
     "parts of a document": (
         DOCUMENTS,
         ".docx",
-        lambda: docx({f"word/media/{number}.png": b"" for number in range(DOCUMENTS.parts + 1)}),
+        lambda: package({f"word/media/{number}.png": b"" for number in range(DOCUMENTS.parts + 1)}),
         "20,000 parts",
     ),
 }
@@ -281,10 +282,19 @@ async def test_no_secret_is_in_a_readers_environment() -> None:
     assert {entry.partition("=")[0] for entry in environment.split("\0") if entry} <= {"PYTHONPATH", "LC_CTYPE"}
 
 
-IN_READERS = {"pypdfium2", "PIL", "mammoth", "bs4", "lxml", "zipfile", "xml", "chardet"}
+IN_READERS = {
+    *("pypdfium2", "PIL", "mammoth", "bs4", "lxml", "zipfile", "xml", "chardet"),
+    *("pptx", "python_calamine", "striprtf"),
+}
 """Modules that parse files of others."""
-PARSERS = {"markup.py", "pdf.py", "pdf_drawing.py", "plain_text.py", "sandbox_server.py"}
-ENTRANCES = {"read_all_pages", "read_pages", "read_pdf", "render_pages", "read_docx", "read_html"}
+PARSERS = {
+    *("markup.py", "pdf.py", "pdf_drawing.py", "plain_text.py", "sandbox_server.py"),
+    *("epub.py", "mail.py", "packages.py", "slides.py", "workbooks.py"),
+}
+ENTRANCES = {
+    *("read_all_pages", "read_pages", "render_pages"),
+    *(f"read_{what}" for what in ("pdf", "docx", "html", "delimited", "epub", "mail", "rtf", "slides", "workbook")),
+}
 
 
 def test_no_parser_is_reached_but_through_a_reader() -> None:

@@ -1,0 +1,174 @@
+"""E-mails to Markdown: the subject, who wrote to whom and when, the text, and the attachments that can be read.
+
+Source: RFC 5322, and RFC 2046, 5.1.4 for alternatives.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from email import message_from_bytes, policy
+from email.header import decode_header, make_header
+from email.message import Message
+from pathlib import PurePath
+from typing import cast
+
+from shared.reading import Page, UnreadableError
+from shared.reading.limits import DOCUMENT_LIMITS, ReadLimitError, ReadLimits, check_limit
+from shared.reading.markup import html_to_markdown
+from shared.reading.packages import MARKUP
+from shared.reading.plain_text import clean, decode
+
+_SHOWN_HEADERS = ("From", "To", "Cc", "Date")
+_MAIL_SUFFIX = ".eml"
+_DEEPEST_MAIL = 5
+"""E-mails that are attached to one another and read; one that is deeper is named."""
+_DEEPEST_PART = 50
+"""Parts within one another. Real e-mails have four."""
+_LONGEST_NAME = 200
+"""Characters of an attachment's name that are written."""
+_LONGEST_HEADER = 10_000
+"""Characters of a header that are read."""
+
+type ReadFile = Callable[[bytes, str], list[Page]]
+"""Reads an attachment: its bytes and the suffix of its name."""
+
+
+def read_mail(
+    data: bytes, read_file: ReadFile, suffixes: Collection[str], limits: ReadLimits = DOCUMENT_LIMITS
+) -> list[Page]:
+    """Read an e-mail (`.eml`) with its attachments, and e-mails that are attached with theirs.
+
+    Args:
+        data: The bytes of the file.
+        read_file: Reads an attachment that is no e-mail.
+        suffixes: The formats that it reads.
+        limits: What the e-mail may hold, with all attachments.
+
+    Raises:
+        UnreadableError: it is no e-mail.
+        ReadLimitError: it holds too much.
+    """
+    check_limit(data.count(b"\n--"), 10 * limits.parts, "lines that may begin a part")
+    message = message_from_bytes(data, policy=policy.compat32)  # newer policies fail on headers of many real e-mails
+    if not (message["From"] or message["Subject"] or message["Date"] or message["Received"]):
+        raise UnreadableError("is no e-mail.")
+    return [Page("\n\n".join(_Reader(read_file, suffixes, limits).mail(message, 0)))]
+
+
+class _Reader:
+    """Reads one e-mail, and counts what it holds."""
+
+    def __init__(self, read_file: ReadFile, suffixes: Collection[str], limits: ReadLimits) -> None:
+        self._read_file = read_file
+        self._suffixes = suffixes
+        self._limits = limits
+        self._parts = 0
+        self._characters = 0
+
+    def mail(self, message: Message, mails: int) -> Iterator[str]:
+        """The texts of an e-mail that is in so many others."""
+        yield f"# {_header(message, 'Subject') or 'E-mail'}"
+        shown = ((name, _header(message, name)) for name in _SHOWN_HEADERS)
+        yield "\n".join(f"{name}: {text}" for name, text in shown if text)
+        bodies, attached = self._content(message, 0)
+        yield from bodies
+        for part in attached:
+            name = _name(part)
+            yield self._counted("\n\n".join(self._attachment(part, name, mails)))
+
+    def _content(self, part: Message, depth: int) -> tuple[list[str], list[Message]]:
+        """The texts in a part, and the attachments in it."""
+        self._parts += 1
+        check_limit(self._parts, self._limits.parts, "parts")
+        check_limit(depth, _DEEPEST_PART, "parts within one another")
+        kind = part.get_content_type()
+        if kind == "message/rfc822":
+            return [], [part]
+        inner = _payload(part)
+        if inner:
+            found = [self._content(piece, depth + 1) for piece in inner]
+            attached = [piece for _, pieces in found for piece in pieces]
+            if kind == "multipart/alternative":
+                return _alternative(inner, [texts for texts, _ in found]), attached
+            return [text for texts, _ in found for text in texts], attached
+        if part.get_filename() or part.get_content_disposition() == "attachment":
+            return [], [part]
+        if kind == "text/html":
+            text = self._html(part)
+        elif kind == "text/plain" or not depth:
+            text = decode(_bytes(part), part.get_content_charset())
+        else:  # an invitation, or a picture of the text
+            return [], []
+        return ([self._counted(text)] if text.strip() else []), []
+
+    def _html(self, part: Message) -> str:
+        data = _bytes(part)
+        check_limit(len(data), self._limits.markup_bytes, MARKUP)
+        return html_to_markdown(decode(data, part.get_content_charset()), self._limits.tags).strip()
+
+    def _attachment(self, part: Message, name: str, mails: int) -> Iterator[str]:
+        is_mail = part.get_content_type() == "message/rfc822"
+        suffix = _MAIL_SUFFIX if is_mail else PurePath(name).suffix.lower()
+        if suffix == _MAIL_SUFFIX and mails == _DEEPEST_MAIL:
+            yield f"Attachment, not read: {name} (an e-mail in {mails} others)"
+        elif suffix == _MAIL_SUFFIX:
+            yield f"## Attachment: {name}"
+            inner = next(iter(_payload(part)), None)
+            yield from self.mail(inner or message_from_bytes(_bytes(part), policy=policy.compat32), mails + 1)
+        elif suffix in self._suffixes:
+            try:
+                pages = self._read_file(_bytes(part), suffix)
+            except ReadLimitError:
+                raise
+            except UnreadableError as unreadable:
+                yield f"Attachment, not read: {name} ({unreadable})"
+            else:
+                texts = [page.text for page in pages if page.text]
+                yield f"## Attachment: {name}" if texts else f"Attachment, not read: {name} (holds no text)"
+                yield from texts
+        else:
+            yield f"Attachment, not read: {name}"
+
+    def _counted(self, text: str) -> str:
+        """The text, after a check of all text so far: attachments must not fill the memory together."""
+        self._characters += len(text)
+        check_limit(self._characters, self._limits.characters, "characters")
+        return text
+
+
+def _alternative(parts: list[Message], texts: list[list[str]]) -> list[str]:
+    """The plain text among alternatives, if there is one; else the first that has text."""
+    ranked = sorted(zip(parts, texts, strict=True), key=lambda pair: pair[0].get_content_type() != "text/plain")
+    return next((found for _, found in ranked if found), list[str]())
+
+
+def _payload(part: Message) -> list[Message]:
+    payload: object = part.get_payload()
+    pieces = cast("list[object]", payload) if isinstance(payload, list) else []
+    return [piece for piece in pieces if isinstance(piece, Message)]
+
+
+def _bytes(part: Message) -> bytes:
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
+
+
+def _name(part: Message) -> str:
+    name = part.get_filename()
+    if not name and part.get_content_type() == "message/rfc822":
+        return "e-mail"
+    return _decoded(name or "without a name")[:_LONGEST_NAME]
+
+
+def _header(message: Message, name: str) -> str:
+    """A header as text on one line; several of the same name one after the other."""
+    return ", ".join(_decoded(str(value)) for key, value in message.raw_items() if key.lower() == name.lower())
+
+
+def _decoded(value: str) -> str:
+    """A header without its encodings (RFC 2047); as it is where these are broken, or raw bytes."""
+    raw = value[:_LONGEST_HEADER]
+    with suppress(ValueError, LookupError):  # a charset that does not exist, or bytes that are not of it
+        raw = str(make_header(decode_header(raw)))
+    with suppress(UnicodeError, UnreadableError):  # it is text already
+        raw = decode(raw.encode("ascii", "surrogateescape"))
+    return " ".join(clean(raw).split())

@@ -1,0 +1,135 @@
+"""Numbers as a spreadsheet shows them, by the number formats of Excel.
+
+Source: ECMA-376 Part 1, 18.8.30 'numFmt' and 18.8.31 'numFmts'. Dates, fractions and powers of ten are not covered:
+dates are recognized by the library that reads the cells.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+_BUILT_IN = {
+    1: "0",
+    2: "0.00",
+    3: "#,##0",
+    4: "#,##0.00",
+    9: "0%",
+    10: "0.00%",
+    37: "#,##0 ;(#,##0)",
+    38: "#,##0 ;(#,##0)",
+    39: "#,##0.00;(#,##0.00)",
+    40: "#,##0.00;(#,##0.00)",
+}
+"""Formats by their id that files do not write out."""
+_TOKEN = re.compile(
+    r"""
+    "(?P<quoted>[^"]*)" | \\(?P<escaped>.) | _. | \*. | \[\$(?P<currency>[^\]-]*)[^\]]*\] | \[[^\]]*\]
+    | (?P<number>[0\#?][0\#?,]*(?:\.[0\#?]*)? | \.[0\#?]+) | (?P<literal>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_NOT_COVERED = re.compile(r"[eE][+-]|[ymdhsgbYMDHSGB]|/|@")
+"""Powers of ten, dates, words such as General, fractions and texts, outside of quotes."""
+_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+_LONGEST_CODE = 255
+"""Characters of a format; Excel takes no longer ones."""
+_EXACT = 10**15
+"""Smaller whole numbers are exact."""
+_MOST_DECIMALS = 30
+"""Source: Excel's limit for decimal places."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """One section of a format: how numbers of one sign are shown."""
+
+    before: str
+    after: str
+    digits: int
+    """Digits before the point, at least."""
+    decimals: int
+    """Digits after the point."""
+    fixed: int
+    """Those of them that are shown even if they are 0."""
+    grouped: bool
+    """Whether thousands are separated."""
+    factor: float
+    """What the number is multiplied by: 100 for percent."""
+
+
+def shown_number(value: float, code: str) -> str:
+    """A number as its format shows it, with `.` and `,` as in the format.
+
+    Args:
+        value: The number.
+        code: The format, such as `#,##0.00 "€"`; one that is not covered gives the plain number.
+    """
+    sections = _sections(code)
+    if sections is None:
+        return plain_number(value)
+    section = sections[0]
+    if value < 0 and len(sections) > 1:
+        section, value = sections[1], -value
+    elif value == 0 and len(sections) > 2:
+        section = sections[2]
+    if section is None:
+        return plain_number(value)
+    number = f"{abs(value) * section.factor:{',' if section.grouped else ''}.{section.decimals}f}"
+    whole, _, decimals = number.partition(".")
+    decimals = decimals[: section.fixed] + decimals[section.fixed :].rstrip("0")
+    whole = whole.rjust(section.digits, "0") if section.digits else whole.lstrip("0")
+    sign = "-" if value < 0 and any(digit in "123456789" for digit in number) else ""
+    return f"{sign}{section.before}{whole}{'.' if decimals else ''}{decimals}{section.after}".strip()
+
+
+def plain_number(value: float) -> str:
+    """A number with the 15 digits that Excel keeps: 0.1 + 0.2 is 0.3."""
+    return str(int(value)) if abs(value) < _EXACT and value == int(value) else f"{value:.15g}"
+
+
+def format_code(number: int, written: dict[int, str]) -> str | None:
+    """The format of an id, if it is one that changes how a number is shown.
+
+    Args:
+        number: The id.
+        written: Formats that the file writes out, by id.
+    """
+    code = written.get(number) or _BUILT_IN.get(number)
+    return code if code and _sections(code) else None
+
+
+@cache
+def _sections(code: str) -> tuple[_Format | None, ...] | None:
+    """The sections of a format; None if the first one is not covered."""
+    if len(code) > _LONGEST_CODE:
+        return None
+    parts = re.split(r';(?=(?:[^"]*"[^"]*")*[^"]*$)', code)
+    sections = tuple(_section(part) for part in parts[:3])
+    return sections if sections[0] else None
+
+
+def _section(code: str) -> _Format | None:
+    if _NOT_COVERED.search(_LITERAL.sub("", code)):
+        return None
+    texts = ["", ""]
+    number = ""
+    for token in _TOKEN.finditer(code):
+        if token["number"] and not number:
+            number = token["number"]
+        else:
+            found = (token[name] for name in ("quoted", "escaped", "currency", "literal"))
+            texts[bool(number)] += next((text for text in found if text), "")
+    if not number:
+        return None
+    whole, _, decimals = number.partition(".")
+    scale = len(whole) - len(whole.rstrip(",")) if not decimals else 0
+    before, after = texts
+    return _Format(
+        before=before,
+        after=after,
+        digits=whole.count("0"),
+        decimals=min(len(decimals), _MOST_DECIMALS),
+        fixed=decimals.count("0"),
+        grouped="," in whole.rstrip(","),
+        factor=(100.0 if "%" in before + after else 1.0) / 1000.0**scale,
+    )

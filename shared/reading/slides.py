@@ -1,0 +1,128 @@
+"""PowerPoint presentations to Markdown: a page for each slide, with its tables, charts and notes."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from io import BytesIO
+
+from pptx import Presentation
+from pptx.chart.chart import Chart
+from pptx.enum.shapes import PP_PLACEHOLDER
+from pptx.shapes.base import BaseShape
+from pptx.shapes.graphfrm import GraphicFrame
+from pptx.shapes.group import GroupShape
+from pptx.slide import Slide
+from pptx.table import Table
+from pptx.text.text import TextFrame
+
+from shared.reading import Page
+from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
+from shared.reading.packages import check_markup, package, texts_of
+from shared.reading.tables import markdown_table
+
+_TITLES = {PP_PLACEHOLDER.TITLE, PP_PLACEHOLDER.CENTER_TITLE, PP_PLACEHOLDER.VERTICAL_TITLE}
+_LISTS = {PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY}
+"""Placeholders whose paragraphs are list items."""
+_RUNNING_LINES = {
+    PP_PLACEHOLDER.DATE,
+    PP_PLACEHOLDER.FOOTER,
+    PP_PLACEHOLDER.HEADER,
+    PP_PLACEHOLDER.SLIDE_NUMBER,
+    PP_PLACEHOLDER.SLIDE_IMAGE,
+}
+"""Placeholders that are the same on each slide."""
+_DIAGRAM_DATA = "diagramData"
+"""End of the type of the relation from a slide to the texts of a diagram (SmartArt)."""
+
+
+def read_slides(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
+    """Read a presentation (`.pptx`, `.pptm`). Hidden slides, and what is the same on each slide, are left out.
+
+    Raises:
+        UnreadableError: it is protected by a password, or of an old version.
+        ReadLimitError: it holds too much.
+    """
+    with package(data, limits, (".ppt", ".pptx")) as parts:
+        check_markup(parts, limits.xml_bytes, limits.xml_tags)
+    slides = Presentation(BytesIO(data)).slides
+    check_limit(len(slides), limits.pages, "slides")
+    pages = ((number, slide) for number, slide in enumerate(slides, start=1) if slide.element.get("show") != "0")
+    return [Page("\n\n".join(filter(None, _slide_texts(slide))), number) for number, slide in pages]
+
+
+def _slide_texts(slide: Slide) -> Iterator[str]:
+    """The texts of a slide: its title, the others from the top down, and its notes."""
+    shapes = [*_flat(slide.shapes)]
+    titles = (" ".join(_text_of(shape).split()) for shape in shapes if _kind(shape) in _TITLES)
+    yield from (f"# {title}" for title in titles if title)
+    for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
+        if _kind(shape) not in _TITLES | _RUNNING_LINES:
+            yield _shape_text(shape)
+    for relation in slide.part.rels.values():
+        if relation.reltype.endswith(_DIAGRAM_DATA) and not relation.is_external:
+            yield "\n".join(f"- {text}" for text in texts_of(relation.target_part.blob))
+    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) and notes.text.strip():
+        yield f"Notes: {notes.text}"
+
+
+def _flat(shapes: Iterable[BaseShape]) -> Iterator[BaseShape]:
+    """The shapes, with those of a group in place of the group."""
+    for shape in shapes:
+        if isinstance(shape, GroupShape):
+            yield from _flat(shape.shapes)
+        else:
+            yield shape
+
+
+def _kind(shape: BaseShape) -> PP_PLACEHOLDER | None:
+    return shape.placeholder_format.type if shape.is_placeholder else None
+
+
+def _text_of(shape: BaseShape) -> str:
+    return shape.text_frame.text if shape.has_text_frame else ""
+
+
+def _shape_text(shape: BaseShape) -> str:
+    if isinstance(shape, GraphicFrame):
+        if shape.has_table:
+            return _table(shape.table)
+        return _chart(shape.chart) if shape.has_chart else ""
+    if not shape.has_text_frame:
+        return ""
+    return _list(shape.text_frame) if _kind(shape) in _LISTS else shape.text_frame.text
+
+
+def _list(frame: TextFrame) -> str:
+    """List items, if there are several paragraphs; a single one is a text."""
+    filled = [paragraph for paragraph in frame.paragraphs if paragraph.text.strip()]
+    if len(filled) == 1:
+        return filled[0].text
+    return "\n".join(f"{'  ' * paragraph.level}- {' '.join(paragraph.text.split())}" for paragraph in filled)
+
+
+def _table(table: Table) -> str:
+    """A table; the text of merged cells is repeated in each of them, so that every row and column has its label."""
+    rows = [[cell.text for cell in row.cells] for row in table.rows]
+    for number, row in enumerate(table.rows):
+        for column, cell in enumerate(row.cells):
+            if cell.is_merge_origin:
+                for merged in rows[number : number + cell.span_height]:
+                    width = len(merged[column : column + cell.span_width])
+                    merged[column : column + width] = [cell.text] * width
+    return markdown_table(rows)
+
+
+def _chart(chart: Chart) -> str:
+    """The values of a chart as a table: a row for each category, a column for each series."""
+    title = chart.chart_title.text_frame.text if chart.has_title and chart.chart_title.has_text_frame else ""
+    table = ""
+    with suppress(ValueError, NotImplementedError, AttributeError, IndexError):  # kinds that the library does not know
+        series = [*chart.plots[0].series]
+        categories = [str(label) for label in chart.plots[0].categories]
+        values = zip(*(one.values for one in series), strict=False)
+        rows = ([label, *map(_value, row)] for label, row in zip(categories, values, strict=False))
+        table = markdown_table([["", *(one.name for one in series)], *rows])
+    return "\n\n".join(filter(None, (title, table)))
+
+
+def _value(value: float | None) -> str:
+    return "" if value is None else f"{value:.15g}"

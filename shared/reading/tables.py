@@ -1,0 +1,89 @@
+"""Tables: rows to Markdown; files of delimiter-separated values (CSV, TSV) to rows."""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
+from itertools import islice
+
+from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
+
+_DELIMITERS = (",", ";", "\t", "|")
+"""In the order in which they are preferred."""
+_SAMPLE_LENGTH = 64 * 1024
+"""Characters at the start of a file that show its delimiter."""
+_SAMPLE_ROWS = 50
+_NAMED_DELIMITER = re.compile(r"\A\ufeff?\"?sep=(.)\"?\r?\n", re.IGNORECASE)
+"""First line with which a file tells Excel its delimiter."""
+_SPACE = re.compile(r"\s+")
+_LONGEST_FIELD = 2**31 - 1
+"""In characters. The limits of files are lower; the library's own limit is 131,072."""
+
+
+def markdown_table(rows: Iterable[Sequence[str]]) -> str:
+    """Write rows as a Markdown table; the first is the header, empty ones are left out.
+
+    Rows may have different lengths: the header gets as many cells as the longest row.
+    """
+    written: list[str] = []
+    header: list[str] = []
+    width = 0
+    for row in rows:
+        cells = [_cell(text) for text in row]
+        if not any(cells):
+            continue
+        width = max(width, len(cells))
+        if header:
+            written.append(f"| {' | '.join(cells)} |")
+        else:
+            header = cells
+    if not header:
+        return ""
+    header += [""] * (width - len(header))
+    return "\n".join([f"| {' | '.join(header)} |", f"|{' --- |' * width}", *written])
+
+
+def read_delimited(text: str, delimiter: str | None = None, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
+    """Convert delimiter-separated values to a Markdown table. A text without a delimiter stays as it is.
+
+    Args:
+        text: The content of the file.
+        delimiter: What separates the values; None: it is found from the first rows.
+        limits: What the file may hold.
+
+    Raises:
+        ReadLimitError: it holds too many cells.
+    """
+    csv.field_size_limit(_LONGEST_FIELD)
+    if named := _NAMED_DELIMITER.match(text):
+        text, delimiter = text[named.end() :], named[1]
+    delimiter = delimiter or _found_delimiter(text)
+    if not delimiter:
+        return text
+    return markdown_table(_counted(csv.reader(StringIO(text, newline=""), delimiter=delimiter), limits))
+
+
+def _counted(rows: Iterable[list[str]], limits: ReadLimits) -> Iterator[list[str]]:
+    cells = 0
+    for row in rows:
+        cells += len(row)
+        check_limit(cells, limits.cells, "cells")
+        yield row
+
+
+def _found_delimiter(text: str) -> str | None:
+    """The delimiter with which most of the first rows have the same number of values, more than one."""
+    best, found = 0.0, None
+    for delimiter in _DELIMITERS:
+        rows = csv.reader(StringIO(text[:_SAMPLE_LENGTH], newline=""), delimiter=delimiter)
+        widths = [len(row) for row in islice(rows, _SAMPLE_ROWS) if row]
+        (width, times), *_ = Counter(widths).most_common(1) or [(0, 0)]
+        if width > 1 and times / len(widths) > best:
+            best, found = times / len(widths), delimiter
+    return found
+
+
+def _cell(text: str) -> str:
+    """Text of a cell on one line."""
+    return _SPACE.sub(" ", text).strip().replace("|", "\\|")
