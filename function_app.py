@@ -318,14 +318,16 @@ if watched and watched.content_sync_schedule != "off":
         await content_events.sync()
 
 
-if batches.queued(os.environ):
+batch_queue = batches.queue_of(os.environ)
 
-    @app.queue_trigger("message", batches.QUEUE, "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
+if batch_queue:
+
+    @app.queue_trigger("message", batch_queue, "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def batch_run(message: func.QueueMessage) -> None:
         """Run a batch, or go on with one whose runner has died (queue trigger)."""
         await batches.run_batch(message.get_body())
 
-    @app.queue_trigger("message", f"{batches.QUEUE}-poison", "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
+    @app.queue_trigger("message", f"{batch_queue}-poison", "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def batch_poison(message: func.QueueMessage) -> None:
         """End a batch that could not be run (queue trigger)."""
         await batches.give_up_batch(message.get_body())

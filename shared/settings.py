@@ -88,6 +88,7 @@ _PROBLEMS_OF = {
     "auth_tenant_id": "should be a UUID",
     "auth_client_id": "should be a UUID",
     "content_container": "should be a container's name: 3 to 57 lower-case letters, digits and single hyphens",
+    "batch_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
     "content_events_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
     "content_sync_schedule": "should be off, or six fields such as 0 30 2 * * *, every day at 2:30 UTC",
 }

@@ -164,6 +164,11 @@ class SettingsFields(BaseModel):
         "process and `DATA_DIR`; `queue`, by a queue and blobs of `AzureWebJobsStorage`; `off`, nowhere: the header "
         "is ignored. Absent: `queue` if that storage is set, else `folder`.",
     )
+    batch_queue: _StorageName = Field(
+        default="chat-batches",
+        description="With `queue`: the name of the queue and of the container of blobs. Two apps that share a storage "
+        "account need one each.",
+    )
     batch_deadline_seconds: float = Field(
         default=900,
         gt=0,

@@ -19,11 +19,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
-CONTAINER = "chat-batches"
-"""The container of batches in the app's own storage account (`AzureWebJobsStorage`)."""
-QUEUE = "chat-batches"
-"""The queue of ids of batches to run, in the same account. Given up messages are in `…-poison`."""
-
 
 class New(Enum):
     """The type of `NEW`."""

@@ -8,7 +8,7 @@ from azure.core import MatchConditions
 from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 from azure.storage.blob.aio import ContainerClient, LinearRetry
 
-from shared.batches import CONTAINER, NEW, Conflict, New, Stored
+from shared.batches import NEW, Conflict, New, Stored
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import OWN, storage_errors
@@ -38,13 +38,13 @@ class BlobObjects:
         self._container = container
 
     @classmethod
-    def from_settings(cls, settings: Settings, container: str = CONTAINER) -> "BlobObjects":
+    def from_settings(cls, settings: Settings) -> "BlobObjects":
         """A container of the account that the settings name, which have been checked to be complete.
 
         Raises:
             NotConfigured: the connection string is none.
         """
-        connection = settings.azure_web_jobs_storage
+        connection, container = settings.azure_web_jobs_storage, settings.batch_queue
         if connection is None:
             address = settings.azure_web_jobs_storage_blobs or ""
             return cls(ContainerClient(address, container, credential=app_identity(), **_client_options()))

@@ -32,6 +32,7 @@ from shared.batches.running import (
 from shared.errors import KeyReused, NotFound, SwitchboardError, Unavailable
 from shared.service import Service
 
+_FIRST_LOOK_SECONDS = 0.05
 _LOOK_SECONDS = 0.5
 """How often a batch is looked at for somebody who waits for it."""
 
@@ -121,8 +122,10 @@ class Batches:
         """Wait until a batch has ended, or for so many seconds; return how it stands then."""
         limit = time.monotonic() + seconds
         # Its runner may be in another process: there is no event to wait for.
-        while (standing := await self.find(batch_id, owner)).result is None and time.monotonic() < limit:  # noqa: ASYNC110
-            await asyncio.sleep(max(0.0, min(_LOOK_SECONDS, limit - time.monotonic())))
+        pause = _FIRST_LOOK_SECONDS
+        while (standing := await self.find(batch_id, owner)).result is None and time.monotonic() < limit:
+            await asyncio.sleep(max(0.0, min(pause, limit - time.monotonic())))
+            pause = min(2 * pause, _LOOK_SECONDS)
         return standing
 
     async def delete(self, batch_id: str, owner: str) -> None:

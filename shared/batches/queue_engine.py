@@ -10,14 +10,20 @@ from typing import Any
 from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.storage.queue.aio import QueueClient
 
-from shared.batches import QUEUE
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import OWN, storage_errors
 from shared.settings import Settings
 
-_OPTIONS: dict[str, Any] = {"connection_timeout": 5, "read_timeout": 10, "retry_total": 2}
-"""Timeouts in seconds, and the number of retries."""
+_OPTIONS: dict[str, Any] = {
+    "connection_timeout": 5,
+    "read_timeout": 10,
+    "retry_total": 2,
+    "initial_backoff": 0,
+    "increment_base": 1,
+    "random_jitter_range": 1,
+}
+"""Timeouts, and retries with the pauses between them, in seconds: somebody waits for the 202."""
 
 
 def open_queue(settings: Settings, name: str) -> QueueClient:
@@ -56,7 +62,7 @@ class QueueEngine:
         Raises:
             NotConfigured: the connection string is none.
         """
-        return cls(open_queue(settings, QUEUE))
+        return cls(open_queue(settings, settings.batch_queue))
 
     async def start(self, batch_id: str) -> None:
         """Put a batch into the queue."""

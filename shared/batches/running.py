@@ -89,7 +89,8 @@ async def run_when_free(batch_id: str, store: ObjectStore, service: Service) -> 
         if state is None or (seen and (state.runner, state.beat) != seen):
             break
         seen = (state.runner, state.beat)
-        await asyncio.sleep(max(0.0, state.beat + STALE_SECONDS - time.time()) + 0.1)
+        left = max(0.0, state.beat + STALE_SECONDS - time.time()) + 0.1
+        await asyncio.sleep(min(HEARTBEAT_SECONDS, left))
     return outcome
 
 
@@ -338,8 +339,9 @@ class _Run:
                     started = replace(event, id=started.id, created=started.created)
                     yield started
                 case AgentMessage():
+                    alone = replace(event, total_usage=None)  # which message is the last one shows at the end
                     with _interrupting():
-                        kept = await self._keep(event, protocol.agent_documents(request, event, started))
+                        kept = await self._keep(alone, protocol.agent_documents(request, alone, started))
                     yield kept
                 case _:
                     yield event

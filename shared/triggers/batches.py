@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
 
 from shared import app
-from shared.batches import QUEUE
 from shared.chat_types import Caller, Json
 from shared.errors import NotConfigured, NotFound
 from shared.history import owner_of
@@ -34,8 +33,6 @@ from shared.wire.request_body import Body, BodyReader
 
 if TYPE_CHECKING:
     from shared.batches.desk import Batches, Standing
-
-__all__ = ["QUEUE", "batch", "batch_stream", "delete_batch", "give_up_batch", "queued", "run_batch", "team_batch"]
 
 RETRY_AFTER_SECONDS = 5
 """When to ask for a pending batch again."""
@@ -91,12 +88,13 @@ async def batch_stream(request: Request) -> Response:
     return StreamingResponse(_followed(batches, standing.batch_id, owner, first), headers=headers)
 
 
-def queued(environment: Mapping[str, str]) -> bool:
-    """Whether a queue trigger runs batches. With invalid settings none does, and messages stay in the queue."""
+def queue_of(environment: Mapping[str, str]) -> str | None:
+    """Return the queue whose trigger runs batches, if any. With invalid settings none does: messages stay in it."""
     try:
-        return Settings.read(environment).batches == "queue"
+        settings = Settings.read(environment)
     except NotConfigured:
-        return False
+        return None
+    return settings.batch_queue if settings.batches == "queue" else None
 
 
 async def run_batch(message: bytes) -> None:

@@ -1,0 +1,113 @@
+"""Runs batches in processes that end in the middle of one, without a word: `os._exit` before the n-th write.
+
+    python -m tests.batches.crashing
+
+Takes one line of JSON for each run, `{"settings": {…}, "question": "…", "crash_at": 3}`, and prints one:
+the names of what was written, and how it ended. All imports are done once: each run is a fork.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator
+from importlib import import_module
+from typing import Any
+
+from shared import app
+from shared.batches import New, ObjectStore, Stored, running
+from shared.batches.desk import Batches
+from shared.batches.folder_objects import FolderObjects
+from shared.batches.in_process import InProcess
+from shared.batches.records import Asked, is_batch_id
+from shared.chat_types import Caller
+from shared.settings import Settings
+
+CRASHED = 9
+OWNER = "anonymous"
+
+
+class CrashingStore:
+    """A store in whose n-th write the process ends.
+
+    Args:
+        store: Does the rest.
+        crash_at: The number of the write, from 0, that is not done any more; None: all are.
+    """
+
+    def __init__(self, store: ObjectStore, crash_at: int | None) -> None:
+        self._store = store
+        self._crash_at = crash_at
+        self.written: list[str] = []
+
+    async def read(self, name: str) -> Stored | None:
+        return await self._store.read(name)
+
+    async def write(self, name: str, data: bytes, etag: str | New) -> str:
+        if len(self.written) == self._crash_at:
+            _tell({"crashed_before": _part(name), "written": self.written})
+            os._exit(CRASHED)
+        self.written.append(_part(name))
+        return await self._store.write(name, data, etag)
+
+    async def delete(self, name: str) -> None:
+        await self._store.delete(name)
+
+    async def names(self, prefix: str = "") -> AsyncGenerator[str]:
+        async for name in self._store.names(prefix):
+            yield name
+
+
+def _part(name: str) -> str:
+    """The name without what differs from batch to batch."""
+    first, _, rest = name.partition("/")
+    if first == "keys":
+        return "key"
+    return "call" if rest.startswith("calls/") else rest
+
+
+async def run(order: dict[str, Any]) -> dict[str, Any]:
+    # A slow machine writes no heartbeat among the writes that are counted.
+    running.HEARTBEAT_SECONDS = order.get("heartbeat", 600)
+    settings = Settings.read(order["settings"])
+    service = app.build_service(settings)
+    store = CrashingStore(FolderObjects(settings.data_dir / "batches"), order.get("crash_at"))
+    engine = InProcess(lambda batch_id: running.run_when_free(batch_id, store, service))
+    batches = Batches(store, engine, service)
+    state = {"session_state": order["chat"]} if order.get("chat") else {}
+    body = json.dumps({"messages": [{"role": "user", "content": order["question"]}], **state}).encode()
+    asked = Asked("semantic-kernel", "application/json", "", Caller(), OWNER, "invocation-1")
+    if order.get("accept", True):
+        batch_id = await batches.accept(asked, body, OWNER, order["question"])
+    else:  # the caller had its 202: nobody asks again, and the next process finds the batch
+        batch_id = next(name[:32] for name in [n async for n in store.names()] if is_batch_id(name[:32]))
+        await batches.tidy(resume=True)
+    standing = await batches.ended(batch_id, OWNER, 60)
+    result = json.loads(bytes(standing.result.body)) if standing.result else None
+    said = [kept.message.text async for kept in batches.messages(batch_id)]
+    return {
+        "id": batch_id,
+        "status": standing.result.status if standing.result else None,
+        "result": result,
+        "messages": said,
+        "written": store.written,
+    }
+
+
+def _tell(fact: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(fact) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    import_module("shared.agents.team")
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            _tell(asyncio.run(run(json.loads(line))))
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Objects in a folder: the contract, and what processes do to each other."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from shared.batches import NEW
+from shared.batches.folder_objects import FolderObjects
+from shared.errors import Unavailable
+from tests.batches.store_contract import ObjectStoreContract, names
+
+COUNT = """
+import asyncio, sys
+from pathlib import Path
+from shared.batches import Conflict, NEW
+from shared.batches.folder_objects import FolderObjects
+
+async def count():
+    store = FolderObjects(Path(sys.argv[1]))
+    for _ in range(100):
+        while True:
+            found = await store.read("a/count")
+            try:
+                await store.write("a/count", str(int(found.data) + 1).encode(), found.etag)
+                break
+            except Conflict:
+                pass
+
+asyncio.run(count())
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderObjects:
+    return FolderObjects(tmp_path / "batches")
+
+
+class TestFolderObjects(ObjectStoreContract):
+    pass
+
+
+def test_no_write_of_several_processes_is_lost(store: FolderObjects, tmp_path: Path) -> None:
+    asyncio.run(store.write("a/count", b"0", NEW))
+    counting = [
+        subprocess.Popen([sys.executable, "-c", COUNT, str(tmp_path / "batches")], cwd=Path(__file__).parents[2])
+        for _ in range(3)
+    ]
+    assert [process.wait(60) for process in counting] == [0, 0, 0]
+    found = asyncio.run(store.read("a/count"))
+    assert found
+    assert found.data == b"300"
+
+
+async def test_what_a_killed_process_has_left_unfinished_is_removed_later(store: FolderObjects, tmp_path: Path) -> None:
+    await store.write("a/state", b"1", NEW)
+    left, new = tmp_path / "batches" / ".unfinished-1", tmp_path / "batches" / ".unfinished-2"
+    for file in (left, new):
+        file.write_bytes(b"half")
+    os.utime(left, (0, time.time() - 2 * 60 * 60))
+    assert await names(store) == {"a/state"}
+    assert (left.exists(), new.exists()) == (False, True)
+
+
+async def test_a_folder_that_cannot_be_used_is_an_error_with_the_setting(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(Unavailable, match="DATA_DIR"):
+        await FolderObjects(tmp_path / "file").write("a/state", b"", NEW)
