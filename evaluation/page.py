@@ -15,7 +15,7 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: Canvas; }
 .facts td, .words { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 .words { opacity: .75; }
 .bar { background: linear-gradient(to right, var(--bar) var(--part), transparent var(--part)); }

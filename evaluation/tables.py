@@ -78,14 +78,14 @@ def report_lines(report: Report) -> Iterator[str]:
 def difference_cells(difference: Difference) -> list[str]:
     """A difference: both values, the difference, its interval, and what it means."""
     name = difference.measure
-    change = difference.second - difference.first
+    change = "{:+.3g}" if MEASURES[name].kind == "number" else "{:+.3f}"  # a cost is far below a thousandth
     return [
         MEASURES[name].label,
         f"{difference.questions:,}",
         shown(name, difference.first),
         shown(name, difference.second),
-        f"{change:+.3f}",
-        f"{difference.low:+.3f} to {difference.high:+.3f}",
+        change.format(difference.second - difference.first),
+        f"{change.format(difference.low)} to {change.format(difference.high)}",
         verdict(difference),
     ]
 

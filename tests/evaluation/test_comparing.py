@@ -8,8 +8,9 @@ import pytest
 from scipy.stats import bootstrap
 
 from evaluation import EvaluationError
-from evaluation.comparing import compare, interval
+from evaluation.comparing import Difference, compare, interval
 from evaluation.report import FORMAT, read_rows
+from evaluation.tables import difference_cells
 
 
 def report(path: Path, values: dict[str, float], language: str = "en", question: str = "How many?") -> Path:
@@ -94,3 +95,8 @@ def test_a_report_of_another_version_and_a_missing_one_are_named(tmp_path: Path)
         read_rows(path)
     with pytest.raises(EvaluationError, match="cannot be read"):
         read_rows(tmp_path / "none.json")
+
+
+def test_a_difference_of_a_thousandth_of_a_cent_is_not_shown_as_none() -> None:
+    shown = difference_cells(Difference("cost", "", 60, 0.00125, 0.00124, -0.0000111, -0.0000076))
+    assert shown[4:] == ["-1e-05", "-1.11e-05 to -7.6e-06", "better"]
