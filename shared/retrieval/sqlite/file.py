@@ -8,6 +8,7 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,15 +18,15 @@ import sqlite_vec
 
 from shared.errors import Unavailable
 from shared.outbound.sqlite_file import SqliteFile
-from shared.retrieval.sqlite.ranking import stemmed
+from shared.retrieval.sqlite.ranking import compact, terms_of
 from shared.words.stop_words import languages_of
 
 _log = logging.getLogger("switchboard.retrieval")
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of the schema, stored in the file's `user_version` by `_TERMS`. 0 means that the file has no schema."""
-_VERSION_WITH_OTHER_TERMS = 1
-"""A version with the same tables of files, passages and vectors, and other tables of terms."""
+_VERSIONS_WITH_OTHER_TERMS = (1, 2)
+"""Versions with the same tables of files, passages and vectors, and other tables of terms."""
 
 _SCHEMA = """
 CREATE TABLE files (sourcefile TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -47,26 +48,26 @@ CREATE TABLE embedding (model TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT
 """The tables of files, passages and vectors."""
 
 _TERMS = """
--- The terms of each passage, a sentence a line, for the full-text index and for ranking.
-CREATE TABLE stemmed (rowid INTEGER PRIMARY KEY, language TEXT NOT NULL, terms TEXT NOT NULL) STRICT;
+-- The terms of each passage in the form that ranking reads: two bytes a term.
+CREATE TABLE stemmed (rowid INTEGER PRIMARY KEY, language TEXT NOT NULL, terms BLOB NOT NULL) STRICT;
 CREATE TABLE languages (
-    language TEXT PRIMARY KEY, passages INTEGER NOT NULL, characters INTEGER NOT NULL
+    language TEXT PRIMARY KEY, passages INTEGER NOT NULL, terms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+-- Which passages have a term, and neither how often nor where: that is in `stemmed`.
 CREATE VIRTUAL TABLE passage_terms USING fts5 (
-    terms, content = '', columnsize = 0, tokenize = 'ascii'
+    terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
 );
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passage_terms, row);
 CREATE TRIGGER stemmed_added AFTER INSERT ON stemmed BEGIN
-    INSERT INTO passage_terms (rowid, terms) VALUES (new.rowid, new.terms);
-    INSERT INTO languages VALUES (new.language, 1, length(new.terms)) ON CONFLICT DO UPDATE
-    SET passages = passages + 1, characters = characters + excluded.characters;
+    INSERT INTO languages VALUES (new.language, 1, length(new.terms) / 2) ON CONFLICT DO UPDATE
+    SET passages = passages + 1, terms = terms + excluded.terms;
 END;
 CREATE TRIGGER stemmed_removed AFTER DELETE ON stemmed BEGIN
-    INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', old.rowid, old.terms);
-    UPDATE languages SET passages = passages - 1, characters = characters - length(old.terms)
+    DELETE FROM passage_terms WHERE rowid = old.rowid;
+    UPDATE languages SET passages = passages - 1, terms = terms - length(old.terms) / 2
     WHERE language = old.language;
 END;
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 """
 """The tables of terms, which are made from the passages."""
 
@@ -76,6 +77,9 @@ _BUSY_MILLISECONDS = 10_000
 """Time to wait for another process that writes; the transaction of one file is much shorter."""
 _WAL_RETRY_SECONDS = 0.01
 """Time between two tries to turn on the write-ahead log."""
+
+_CACHE_KIB = 8192
+"""Memory of a connection for pages of the file: a search reads some hundred, all over the file."""
 
 _FILE = SqliteFile("search index", "Delete it and run `make index` to build it again.")
 translated = _FILE.translated
@@ -104,7 +108,7 @@ def open_for_writing(path: Path) -> apsw.Connection:
         db.pragma("synchronous", "normal")
         db.pragma("foreign_keys", True)
         with transaction(db, "IMMEDIATE"):
-            if db.pragma("user_version") == _VERSION_WITH_OTHER_TERMS:
+            if db.pragma("user_version") in _VERSIONS_WITH_OTHER_TERMS:
                 _upgrade(db)
             elif not has_schema(db):
                 db.execute(_SCHEMA + _TERMS)
@@ -121,6 +125,7 @@ def open_for_reading(path: Path) -> apsw.Connection:
         # Readers, too, write files of the write-ahead log beside the index.
         db = _prepare(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE))
         db.pragma("query_only", True)
+        db.pragma("cache_size", -_CACHE_KIB)
         return db
 
 
@@ -131,7 +136,7 @@ def has_schema(db: apsw.Connection) -> bool:
         Unavailable: another version of this app wrote the file.
     """
     version = db.pragma("user_version")
-    if version == _VERSION_WITH_OTHER_TERMS:
+    if version in _VERSIONS_WITH_OTHER_TERMS:
         raise Unavailable("The search index was written by an older version of this app. Run `make index` to renew it.")
     if version not in (0, SCHEMA_VERSION):
         age = "a newer" if isinstance(version, int) and version > SCHEMA_VERSION else "another"
@@ -145,7 +150,8 @@ def has_schema(db: apsw.Connection) -> bool:
 def _upgrade(db: apsw.Connection) -> None:
     """Make the terms of the passages anew. Files and vectors stay as they are."""
     db.register_fts5_tokenizer("switchboard", _old_tokenizer)  # SQLite drops no table whose tokenizer it lacks
-    db.execute("DROP TABLE passage_terms")
+    db.execute("DROP TABLE IF EXISTS vocabulary; DROP TABLE passage_terms")
+    db.execute("DROP TABLE IF EXISTS stemmed; DROP TABLE IF EXISTS languages")
     db.execute(_TERMS)
     files = [row[0] for row in db.execute("SELECT sourcefile FROM files")]
     for sourcefile in files:
@@ -171,11 +177,15 @@ def add_terms(db: apsw.Connection, passages: Iterable[tuple[int, str]]) -> None:
     found = [(rowid, content, languages_of(content)) for rowid, content in passages]
     known = Counter(languages[0] for _, _, languages in found if languages)
     usual = max(known, key=known.__getitem__, default="en")
-    rows: list[tuple[int, str, str]] = []
     for rowid, content, languages in found:
         language = usual if usual in languages or not languages else languages[0]
-        rows.append((rowid, language, stemmed(_SENTENCE_END.split(content), language)))
-    db.executemany("INSERT INTO stemmed (rowid, language, terms) VALUES (?, ?, ?)", rows)
+        sentences = terms_of(_SENTENCE_END.split(content), language)
+        db.execute(
+            "INSERT INTO stemmed (rowid, language, terms) VALUES (?, ?, ?)", (rowid, language, compact(sentences))
+        )
+        db.execute(
+            "INSERT INTO passage_terms (rowid, terms) VALUES (?, ?)", (rowid, " ".join(chain.from_iterable(sentences)))
+        )
 
 
 def embedding_info(db: apsw.Connection) -> EmbeddingInfo | None:

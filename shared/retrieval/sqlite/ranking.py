@@ -1,22 +1,28 @@
 """Ranks passages by the words of a question: BM25 of the whole passage, and the share of its best sentence.
 
-FTS5 finds the candidates, and ranks them without their lengths, which takes a quarter of the time. The candidates are
-then scored by Lucene's BM25, in which a word counts even if most passages have it. What a single sentence says
-counts on top of that.
+FTS5 says which passages have a term, and nothing else. The passages with the rarest words are the candidates, and only
+these are read and scored: by Lucene's BM25, in which a word counts even if most passages have it, and by what a single
+sentence says. For that, the index keeps each passage in a form in which a term is one character, so that counting a
+term is counting a character.
 """
 
 import math
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from shared.words.stop_words import STOP_WORDS, language_of
 from shared.words.terms import index_terms, is_character, prefix_of, query_terms, spelled
 
-MOST_CANDIDATES = 30
-"""Passages that are scored, or more if a query asks for more."""
+LEAST_CANDIDATES = 20
+"""Passages to find for ranking, or more if a query asks for more."""
+_MOST_CANDIDATES = 100
+"""Passages to read at most, unless a query asks for more: the next word is looked up before more are read."""
+_LIKELY_SHARE = 0.7
+"""The share of the words not yet looked up, by rarity, that a good passage has at most. With 1 the search would be
+exact. It finds no better passages, and looks up more of the frequent words."""
 _MOST_BY_SENTENCE = 20
 """Best passages that are ranked by their best sentence as well."""
 _SENTENCE_WEIGHT = 0.3
@@ -32,6 +38,12 @@ _LONGEST_TEXT = 20_000
 """Characters of a question that are read for these words."""
 _MOST_LANGUAGES = 4
 """Languages by whose rules a question is stemmed if its own is not clear: the most frequent ones of the index."""
+_ENCODING = "utf-16-le"
+"""Of the passages to rank: two bytes a term."""
+_FIRST_CHARACTER, _CHARACTERS = 0x100, 0xD600
+"""The characters that stand for terms: those of two bytes between the line feed and the surrogates."""
+_FINE = 1 << 10
+"""Steps of rarity that candidates are told apart by."""
 _COMPOUNDING = frozenset({"da", "de", "et", "fi", "hu", "nl", "no", "sv", "tr"})
 """Languages in which a word begins others: they write compounds as one word, or append to it what others write before
 it. Not English: `cover` must not find `coverlet`."""
@@ -58,7 +70,7 @@ def asked_words(text: str, languages: Sequence[str]) -> list[AskedWord]:
         languages: The languages of the index, the most frequent one first.
     """
     text = text[:_LONGEST_TEXT]
-    own = language_of(text, languages)
+    own = languages[0] if len(languages) == 1 else language_of(text, languages)
     stemmed_by = (own,) if own else tuple(languages[:_MOST_LANGUAGES])
     found: dict[tuple[str, ...], str] = {}
     for word, terms in query_terms(text, stemmed_by):
@@ -75,14 +87,53 @@ def _prefix(terms: tuple[str, ...], *, has_compounds: bool) -> str | None:
     return prefix_of(terms) if has_compounds else None
 
 
-def match_expression(asked: Iterable[AskedWord]) -> str:
-    """Make the FTS5 query for passages that have any of the words. A word itself counts more than a compound."""
-    phrases: dict[str, None] = {}
-    for word in asked:
-        phrases |= dict.fromkeys(map(_quoted, word.terms))
-        if word.prefix:
-            phrases[f"{_quoted(word.prefix)} *"] = None
-    return " OR ".join(phrases)
+class Found(NamedTuple):
+    """What of a question's word the index has: a term, or all terms that begin with a prefix."""
+
+    rarity: float
+    """The inverse document frequency."""
+    phrase: str
+    """The FTS5 query that finds the passages."""
+    characters: str
+    """The characters that stand for it in a passage that `compact` made."""
+    word: int
+    """The place of the word among those of the question."""
+
+
+class Weighed(NamedTuple):
+    """A question as it is searched for."""
+
+    found: Sequence[Found]
+    """What of its words the index has, the rarest first."""
+    rarities: Sequence[float]
+    """The inverse document frequency of each word."""
+
+
+def weighed(
+    asked: Iterable[AskedWord], counts: Mapping[str, int], longer: Mapping[str, Mapping[str, int]], total: int
+) -> Weighed:
+    """Combine the words of a question with what the index has of them.
+
+    Args:
+        asked: The words.
+        counts: The number of passages that have a term, for each of the terms that any passage has.
+        longer: For each prefix the terms that begin with it, counted likewise.
+        total: The number of passages in the index.
+    """
+    found: list[Found] = []
+    rarities: list[float] = []
+    for place, word in enumerate(asked):
+        known = [
+            Found(_rarity(counts[term], total), _quoted(term), _character(term), place)
+            for term in word.terms
+            if term in counts
+        ]
+        if word.prefix and (begun := longer[word.prefix]):
+            rarity = _rarity(sum(begun.values()), total)
+            known.append(Found(rarity, f"{_quoted(word.prefix)} *", "".join(map(_character, begun)), place))
+        rarities.append(known[0].rarity if known else _rarity(0, total))
+        found += known
+    return Weighed(sorted(found, reverse=True), rarities)
 
 
 def _quoted(term: str) -> str:
@@ -90,89 +141,120 @@ def _quoted(term: str) -> str:
     return '"' + term.replace('"', '""') + '"'
 
 
-def stemmed(sentences: Iterable[str], language: str) -> str:
-    """The terms of a text in the form that `ranked` reads: each between spaces, a sentence a line."""
-    lines = (" ".join(term for terms in index_terms(one, language) for term in terms) for one in sentences)
-    return "\n".join(f" {line} " for line in lines if line)
-
-
-def ranked(
-    passages: Mapping[int, str], asked: Sequence[AskedWord], counts: Mapping[str, int], total: int, length: float
-) -> list[tuple[int, float]]:
-    """Rank passages, the best first, with scores above 0.
-
-    Args:
-        passages: Row ids with the passages as `stemmed` makes them.
-        asked: The words of the question.
-        counts: The number of passages in the index that have a term; a prefix ends in `*`.
-        total: The number of passages in the index.
-        length: Their mean length in characters.
-    """
-    words = [_weighed(word, counts, total) for word in asked]
-    terms = {term for word in asked for term in word.terms}
-    prefixes = {word.prefix for word in asked if word.prefix}
-    sentences = {rowid: _terms_by_sentence(text, terms, prefixes) for rowid, text in passages.items()}
-    found = {rowid: _bm25(sentences[rowid], words, len(text) / length) for rowid, text in passages.items()}
-    ranking = _best_first(found)
-    if not ranking:
-        return ranking
-    best, everything = ranking[0][1], sum(word.rarity for word in words)
-    for rowid, _ in ranking[:_MOST_BY_SENTENCE]:
-        found[rowid] += _SENTENCE_WEIGHT * best * _best_sentence(sentences[rowid], words) / everything
-    return _best_first(found)
-
-
-class _Weighed(NamedTuple):
-    """A word of a question with inverse document frequencies."""
-
-    rarity: float
-    """That of the word itself."""
-    terms: Mapping[str, float]
-    """The terms that stand for the word in the index, each with its own; a prefix ends in `*`."""
-
-
-def _weighed(word: AskedWord, counts: Mapping[str, int], total: int) -> _Weighed:
-    found = {term: _rarity(counts[term], total) for term in word.terms if counts[term]}
-    if word.prefix:
-        prefix = f"{word.prefix}*"
-        found[prefix] = _rarity(counts[prefix], total)
-    return _Weighed(next(iter(found.values()), _rarity(0, total)), found)
-
-
 def _rarity(count: int, total: int) -> float:
     return math.log(1 + max(total - count + 0.5, 0.5) / (count + 0.5))
 
 
-def _terms_by_sentence(text: str, terms: Collection[str], prefixes: Iterable[str]) -> list[list[str]]:
-    """For each sentence, what of a question is in it, as often as it is there; a prefix ends in `*`.
+def terms_of(sentences: Iterable[str], language: str) -> list[list[str]]:
+    """The terms of a text, sentence by sentence."""
+    return [[term for terms in index_terms(one, language) for term in terms] for one in sentences]
 
-    It reads the text once, not once a term: a question in Thai has 40 terms, and its passages are long.
+
+def compact(sentences: Iterable[Iterable[str]]) -> bytes:
+    """The terms of a passage in the form that `ranked` reads: a character a term, a line a sentence."""
+    return "\n".join("".join(map(_character, terms)) for terms in sentences).encode(_ENCODING)
+
+
+def _character(term: str) -> str:
+    """The character that stands for a term, and for one in 55,000 others."""
+    return chr(_FIRST_CHARACTER + zlib.crc32(term.encode()) % _CHARACTERS)
+
+
+class Candidates(NamedTuple):
+    """Passages that can be among the best."""
+
+    scores: Mapping[int, int]
+    """Row ids, each with the rarity of what was looked up and the passage has. The lowest bits, one for each of
+    `Weighed.found`, tell what this is."""
+    looked_up: int
+    """How many of `Weighed.found` were looked up. For the others, the passages have to be read."""
+
+
+def candidates(asked: Weighed, holders: Callable[[str], Iterable[int]], least: float) -> Candidates:
+    """Find the passages that can be among the best.
+
+    The rarest words are looked up first. Frequent ones, which take longest, are looked up only until passages with
+    none of the words so far can no longer be among the best, and few others can.
+
+    Args:
+        asked: The question.
+        holders: Finds the row ids of the passages that an FTS5 query finds.
+        least: The number of passages that are wanted; infinity: all that have any of the words.
     """
-    found: list[list[str]] = []
-    for sentence in text.split("\n"):
-        here = [term for term in sentence.split() if term in terms]
-        for prefix in prefixes:
-            here += [f"{prefix}*"] * sentence.count(f" {prefix}")
-        if here:
-            found.append(here)
-    return found
+    scores: dict[int, int] = {}
+    bits = len(asked.found)
+    # One addition a passage does both: it adds the rarity, and sets the bit.
+    steps = [round(one.rarity * _FINE) << bits | 1 << place for place, one in enumerate(asked.found)]
+    done, rest, is_closed = 0, sum(steps), False
+    for place, (one, step) in enumerate(zip(asked.found, steps, strict=True)):
+        rowids = holders(one.phrase)
+        for rowid in scores.keys() & rowids if is_closed else rowids:
+            scores[rowid] = scores.get(rowid, 0) + step
+        done, rest = done + step, rest - step
+        likely = rest * _LIKELY_SHARE
+        if done > likely and len(scores) >= least:
+            bar = sorted(scores.values(), reverse=True)[int(least) - 1]
+            if bar > likely:
+                is_closed = True
+                scores = {rowid: score for rowid, score in scores.items() if score + likely >= bar}
+                if len(scores) <= max(least, _MOST_CANDIDATES):
+                    return Candidates(scores, place + 1)
+    return Candidates(scores, bits)
 
 
-def _bm25(sentences: Iterable[Iterable[str]], words: Iterable[_Weighed], length: float) -> float:
+def ranked(
+    passages: Iterable[tuple[int, bytes]], found: Candidates, asked: Weighed, length: float
+) -> list[tuple[int, float]]:
+    """Rank passages, the best first, with scores above 0.
+
+    Args:
+        passages: Row ids of candidates, with the passages as `compact` makes them.
+        found: The candidates.
+        asked: The question.
+        length: The mean length of all passages, in characters of that form.
+    """
+    every = 1 << len(asked.found)
+    unknown = every - (1 << found.looked_up)
+    held: dict[int, list[Found]] = {}
+    texts: dict[int, tuple[str, list[tuple[str, int]]]] = {}
+    scores: dict[int, float] = {}
+    for rowid, encoded in passages:
+        bits = found.scores[rowid] % every | unknown
+        if bits not in held:
+            held[bits] = [one for place, one in enumerate(asked.found) if bits >> place & 1]
+        text = encoded.decode(_ENCODING)
+        scores[rowid], present = _bm25(text, held[bits], len(text) / length)
+        texts[rowid] = text, present
+    ranking = _best_first(scores)
+    if not ranking:
+        return ranking
+    best, everything = ranking[0][1], sum(asked.rarities)
+    for rowid, _ in ranking[:_MOST_BY_SENTENCE]:
+        scores[rowid] += _SENTENCE_WEIGHT * best * _best_sentence(*texts[rowid], asked.rarities) / everything
+    return _best_first(scores)
+
+
+def _bm25(text: str, held: Iterable[Found], length: float) -> tuple[float, list[tuple[str, int]]]:
+    """The score of a passage, and its characters that stand for words of the question, with the places of these."""
     score, usual = 0.0, _K1 * (1 - _B + _B * length)
-    found = Counter(chain.from_iterable(sentences))
-    for word in words:
-        for term, rarity in word.terms.items():
-            if times := found.get(term):
-                score += rarity * (_K1 + 1) * times / (times + usual)
-    return score
+    present: list[tuple[str, int]] = []
+    for one in held:
+        times = 0
+        for character in one.characters:
+            if here := text.count(character):
+                times += here
+                present.append((character, one.word))
+        score += one.rarity * (_K1 + 1) * times / (times + usual)
+    return score, present
 
 
-def _best_sentence(sentences: Iterable[Iterable[str]], words: Sequence[_Weighed]) -> float:
+def _best_sentence(text: str, present: Sequence[tuple[str, int]], rarities: Sequence[float]) -> float:
     """The rarity of the words in the sentence that has most of it."""
-    by_sentence = map(frozenset, sentences)
-    shares = (sum(word.rarity for word in words if not found.isdisjoint(word.terms)) for found in by_sentence)
-    return max(shares, default=0.0)
+    most = 0.0
+    for sentence in text.split("\n"):
+        words = {word for character, word in present if character in sentence}
+        most = max(most, sum(map(rarities.__getitem__, words)))
+    return most
 
 
 def _best_first(scores: Mapping[int, float]) -> list[tuple[int, float]]:

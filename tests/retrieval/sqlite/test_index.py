@@ -186,31 +186,55 @@ async def test_a_folder_that_cannot_be_written_is_named_with_what_to_check(tmp_p
         await SqliteIndex(tmp_path / "file" / "index.sqlite").fingerprints()
 
 
-_OLD_TERMS = """
+_OLD_TERMS = {
+    1: """
 CREATE VIRTUAL TABLE passage_terms USING fts5 (
     content, content = '', contentless_delete = 1, tokenize = 'switchboard'
 );
-PRAGMA user_version = 1;
-"""
+INSERT INTO passage_terms (rowid, content) SELECT rowid, content FROM passages;
+""",
+    2: """
+CREATE TABLE stemmed (rowid INTEGER PRIMARY KEY, language TEXT NOT NULL, terms TEXT NOT NULL) STRICT;
+CREATE TABLE languages (
+    language TEXT PRIMARY KEY, passages INTEGER NOT NULL, characters INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE VIRTUAL TABLE passage_terms USING fts5 (
+    terms, content = '', columnsize = 0, tokenize = 'ascii'
+);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passage_terms, row);
+CREATE TRIGGER stemmed_added AFTER INSERT ON stemmed BEGIN
+    INSERT INTO passage_terms (rowid, terms) VALUES (new.rowid, new.terms);
+    INSERT INTO languages VALUES (new.language, 1, length(new.terms)) ON CONFLICT DO UPDATE
+    SET passages = passages + 1, characters = characters + excluded.characters;
+END;
+CREATE TRIGGER stemmed_removed AFTER DELETE ON stemmed BEGIN
+    INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', old.rowid, old.terms);
+    UPDATE languages SET passages = passages - 1, characters = characters - length(old.terms)
+    WHERE language = old.language;
+END;
+INSERT INTO stemmed SELECT rowid, 'de', ' brill bezahlt ' FROM passages;
+""",
+}
+"""The tables of terms that each earlier version of the schema had, with their rows."""
 
 
-def make_old(path: Path) -> None:
-    """Give an index the tables of terms that the first version of the schema had."""
+def make_old(path: Path, version: int) -> None:
+    """Give an index the tables of terms of an earlier version."""
     db = apsw.Connection(str(path))
     db.register_fts5_tokenizer("switchboard", lambda _db, _args: lambda utf8, _flags, _locale: utf8.decode().split())
     db.execute("DROP TABLE vocabulary; DROP TABLE passage_terms; DROP TABLE stemmed; DROP TABLE languages")
-    db.execute(_OLD_TERMS)
-    db.execute("INSERT INTO passage_terms (rowid, content) SELECT rowid, content FROM passages")
+    db.execute(f"{_OLD_TERMS[version]} PRAGMA user_version = {version}")
     db.close()
 
 
+@pytest.mark.parametrize("version", _OLD_TERMS)
 async def test_an_old_index_says_what_to_run_and_is_made_anew_by_the_next_write(
-    path: Path, caplog: pytest.LogCaptureFixture
+    path: Path, caplog: pytest.LogCaptureFixture, version: int
 ) -> None:
     index = SqliteIndex(path, "hashed")
     await index.replace("a.md", "1", [passage("a1", "Die Brille wird bezahlt.")], [hashed_vector("Brille")])
     await index.aclose()
-    make_old(path)
+    make_old(path, version)
     with pytest.raises(Unavailable, match=r"older version of this app.*make index"):
         await found(path, "glasses")
 

@@ -1,4 +1,5 @@
 import asyncio
+import math
 import shutil
 import unicodedata
 from collections.abc import AsyncGenerator, Sequence
@@ -11,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.chat_types import Passage, RequestContext, RetrievalMode
+from shared.chat_types import Access, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, TooLarge, TooSlow, Unavailable
 from shared.retrieval import MOST_READ, Embedder, Retriever, SearchQuery
 from shared.retrieval.sqlite.index import SqliteIndex
-from shared.retrieval.sqlite.ranking import asked_words, match_expression
+from shared.retrieval.sqlite.ranking import Found, Weighed, asked_words, candidates, weighed
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from tests.retrieval.retriever_contract import CONTEXT, HANDBOOK, LIBRARY, RetrieverContract, passage
 from tests.stand_ins.hashed_embedder import HashedEmbedder
@@ -173,19 +174,61 @@ async def test_chinese_is_ranked_by_pairs_of_characters(path: Path) -> None:
     assert (await found_in(path, "医疗", contents))[0] == "医疗"
 
 
+def found_of(text: str, languages: Sequence[str]) -> Sequence[Found]:
+    """What is looked up for a question in an index that has all of its terms."""
+    words = asked_words(text, languages)
+    terms = {term: 1 for word in words for term in word.terms}
+    longer = {word.prefix: {word.prefix: 1} for word in words if word.prefix}
+    return weighed(words, terms, longer, 10).found
+
+
 @given(st.text())
-def test_any_text_makes_an_expression_that_sqlite_accepts(text: str) -> None:
-    if asked := asked_words(text, ["de", "vi", "en"]):
-        db = apsw.Connection(":memory:")
-        db.execute("CREATE VIRTUAL TABLE terms USING fts5 (content, tokenize = 'ascii')")
-        db.execute("SELECT * FROM terms WHERE terms MATCH ?", (match_expression(asked),)).fetchall()
-        db.close()
+def test_any_text_makes_queries_that_sqlite_accepts(text: str) -> None:
+    db = apsw.Connection(":memory:")
+    db.execute("CREATE VIRTUAL TABLE terms USING fts5 (content, detail = none, tokenize = 'ascii')")
+    for one in found_of(text, ["de", "vi", "en"]):
+        db.execute("SELECT * FROM terms WHERE terms MATCH ?", (one.phrase,)).fetchall()
+    db.close()
 
 
-def test_a_huge_text_makes_a_bounded_expression() -> None:
+def test_a_huge_text_makes_a_bounded_number_of_queries() -> None:
     text = " ".join(f"benefit{number}" for number in range(100_000))
-    expression = match_expression(asked_words(text, ["en", "de", "fr", "es", "pt", "nl"]))
-    assert 0 < expression.count(" OR ") < 64 * 9
+    assert 0 < len(found_of(text, ["en", "de", "fr", "es", "pt", "nl"])) <= 64 * 9
+
+
+@given(st.lists(st.lists(st.sampled_from(range(40)), min_size=1), min_size=1, max_size=8), st.integers(1, 30))
+def test_where_frequent_words_are_left_out_the_rest_is_known_of_all_that_matter(
+    held: list[list[int]], least: int
+) -> None:
+    asked = Weighed([Found(8.0 - place, str(place), "x", place) for place in range(len(held))], ())
+    every = candidates(asked, lambda phrase: set(held[int(phrase)]), math.inf)
+    words = {
+        rowid: [place for place, rowids in enumerate(held) if rowid in rowids] for rowid in set[int]().union(*held)
+    }
+    assert {rowid: score % 2 ** len(held) for rowid, score in every.scores.items()} == {
+        rowid: sum(2**place for place in places) for rowid, places in words.items()
+    }
+    some = candidates(asked, lambda phrase: set(held[int(phrase)]), least)
+    assert len(some.scores) >= min(least, len(words))
+    assert {rowid: score % 2 ** len(held) for rowid, score in some.scores.items()} == {
+        rowid: sum(2**place for place in words[rowid] if place < some.looked_up) for rowid in some.scores
+    }
+
+
+async def test_a_frequent_word_decides_between_passages_that_have_the_same_rare_ones(path: Path) -> None:
+    others = ["Glasses for rent."] * 300 + ["Lenses, frames and cases."] * 30
+    contents = [f"{content} {number}" for number, content in enumerate([*others, "Lenses, frames and glasses."])]
+    assert (await found_in(path, "lenses frames glasses", contents))[0] == contents[-1]
+
+
+async def test_who_may_see_only_the_last_of_many_matches_finds_these(path: Path) -> None:
+    hidden = [passage(f"hidden{number}", "Glasses, lenses and frames.", oids=("anna",)) for number in range(150)]
+    seen = [passage(f"seen{number}", "Glasses.", oids=("ben",)) for number in range(3)]
+    await fill(path, hidden + seen)
+    query = SearchQuery("glasses lenses frames", RetrievalMode.TEXT, top=2, access=Access("ben"))
+    async with opened(path) as retriever:
+        result = await retriever.search(query, CONTEXT)
+    assert [one.id for one in result.passages] == ["seen0", "seen1"]
 
 
 async def test_without_a_file_nothing_is_found_and_the_health_says_what_to_run(path: Path) -> None:
