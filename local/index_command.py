@@ -157,7 +157,7 @@ async def _indexed(settings: Settings) -> set[str]:
 
 async def _ingest(listing: Listing | None, settings: Settings) -> int:
     """Ingest a folder, or the container if there is no listing; print the outcomes and return the exit code."""
-    target = open_target(settings)
+    target = open_target(settings, keeps_readers=True)
     try:
         with _Console() as console:
             if listing:

@@ -51,10 +51,16 @@ def open_index(settings: Settings) -> PassageIndex:
     return _azure_search_index(settings) if settings.azure_search_endpoint else _sqlite_index(settings)
 
 
-def open_target(settings: Settings) -> "Target":
-    """Where documents go that are ingested."""
+def open_target(settings: Settings, *, keeps_readers: bool = False) -> "Target":
+    """Where documents go that are ingested.
+
+    Args:
+        settings: The settings of the app.
+        keeps_readers: As in `Sandbox`: for a command that ingests many documents, not for events about one.
+    """
     from shared.ingestion.document import Target
     from shared.ingestion.page_images import PageImages
+    from shared.reading.sandbox import sandbox_for_documents
 
     return Target(
         open_index(settings),
@@ -62,6 +68,7 @@ def open_target(settings: Settings) -> "Target":
         _documents(settings),
         PageImages(_pages(settings), _image_embedder(settings), wanted=settings.page_images),
         _text_recognition(settings),
+        sandbox_for_documents(keeps_readers=keeps_readers),
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import batched, chain
 from pathlib import PurePosixPath
@@ -15,7 +15,8 @@ from shared.ingestion import FileReport, Outcome
 from shared.ingestion.fingerprints import Origin, fingerprint, has_same_content, has_version, is_from
 from shared.ingestion.folder import not_indexed
 from shared.ingestion.page_images import PageImages
-from shared.reading import Page, UnreadableError
+from shared.ingestion.passages import MAX_PASSAGES, passages_of
+from shared.reading import UnreadableError
 from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, check_size, read_document, readable_suffixes
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from shared.retrieval import Embedder, PassageIndex
@@ -59,7 +60,7 @@ class Target:
     recognition: TextRecognition | None = None
     """Reads scans; None: documents without text cannot be read."""
     sandbox: Sandbox = field(default_factory=sandbox_for_documents)
-    """Reads the documents, and renders their pages."""
+    """Reads the documents, splits their text, and renders their pages."""
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -98,6 +99,7 @@ class Target:
 
     async def aclose(self) -> None:
         """Close all parts."""
+        await self.sandbox.aclose()
         await self.index.aclose()
         for part in (self.embedder, self.documents, self.pages, self.recognition):
             if part:
@@ -129,13 +131,20 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
     raise Unavailable("The document is changed again and again while it is indexed.")
 
 
-async def pages_of(document: LoadedDocument, target: Target) -> list[Page]:
-    """Read the pages of a document that have text. Errors are those of `read_document`."""
-    return await read_document(document.data, _suffix(document.name), target.recognition, target.sandbox)
+async def read_passages(document: LoadedDocument, target: Target) -> list[Passage]:
+    """Read a document and split it into passages.
+
+    Raises:
+        UnreadableError: the document is damaged, protected, too large, or holds no text or too much.
+        SwitchboardError: it cannot be read now.
+    """
+    pages = await read_document(document.data, _suffix(document.name), target.recognition, target.sandbox)
+    chunks = await target.sandbox.split([page.text for page in pages], MAX_PASSAGES)
+    return passages_of(document.name, pages, chunks, document.rights)
 
 
 async def index_document(
-    document: LoadedDocument, pages: Sequence[Page], known: str, target: Target, *, keep: bool
+    document: LoadedDocument, passages: Sequence[Passage], known: str, target: Target, *, keep: bool
 ) -> FileReport:
     """Replace a document's passages in the index.
 
@@ -143,17 +152,16 @@ async def index_document(
 
     Args:
         document: The document.
-        pages: Its pages.
+        passages: Its passages.
         known: Its fingerprint.
         target: Where it goes.
         keep: Whether a copy goes into the store of documents.
 
     Raises:
-        UnreadableError: it holds too much text, or its pages cannot be rendered. Nothing of it is kept.
+        UnreadableError: its pages cannot be rendered. Nothing of it is kept.
         SwitchboardError: it cannot be indexed now.
     """
     name = document.name
-    passages = await asyncio.to_thread(_split, name, pages, document.rights)
     vectors = await _embed(target.embedder, passages) if target.embedder else None
     pictured = target.pages if _suffix(name) == ".pdf" else None
     image_vectors = await pictured.replace(document.data, passages, target.sandbox) if pictured else None
@@ -175,7 +183,7 @@ async def _follow(name: str, document: StoredDocument | None, target: Target) ->
         known = (await target.index.fingerprints(name)).get(name, "")
         if has_same_content(known, new) and is_from(loaded.origin, known):
             return FileReport(name, Outcome.UNCHANGED)
-        return await index_document(loaded, await pages_of(loaded, target), new, target, keep=False)
+        return await index_document(loaded, await read_passages(loaded, target), new, target, keep=False)
     except UnreadableError as unreadable:
         await target.forget(name)
         return FileReport(name, Outcome.FAILED, str(unreadable))
@@ -203,12 +211,6 @@ def _origin(document: StoredDocument) -> Origin:
 
 def _suffix(name: str) -> str:
     return PurePosixPath(name).suffix.lower()
-
-
-def _split(name: str, pages: Sequence[Page], rights: Rights) -> list[Passage]:
-    from shared.ingestion.splitting import split
-
-    return [replace(passage, oids=rights.oids, groups=rights.groups) for passage in split(name, pages)]
 
 
 async def _embed(embedder: Embedder, passages: Sequence[Passage]) -> list[list[float]]:

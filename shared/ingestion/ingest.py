@@ -14,13 +14,14 @@ from itertools import islice
 from typing import Any
 from unicodedata import normalize
 
+from shared.chat_types import Passage
 from shared.documents import Rights, md5_of
 from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
-from shared.ingestion.document import LoadedDocument, Target, index_document, ingest_stored, pages_of
+from shared.ingestion.document import LoadedDocument, Target, index_document, ingest_stored, read_passages
 from shared.ingestion.fingerprints import Origin, has_same_content, is_from
 from shared.ingestion.folder import FoundFile, Listing, not_indexed, read_file
-from shared.reading import Page, UnreadableError
+from shared.reading import UnreadableError
 
 _MAX_FILES_AHEAD = max(2, min(os.process_cpu_count() or 1, 4))
 """Files of a folder that are read at the same time, two to four by the cores: each is in memory with its text."""
@@ -39,8 +40,8 @@ class _ReadFile:
     """Its name and bytes, and the rights of its copy."""
     fingerprint: str
     """The fingerprint of its entry."""
-    pages: list[Page] | None
-    """Its pages with text; None if its entry in the index is up to date."""
+    passages: list[Passage] | None
+    """Its passages; None if its entry in the index is up to date."""
     has_copy: bool
     """Whether the store has a copy of this version; known only if the entry is up to date."""
 
@@ -170,7 +171,7 @@ async def _read_ahead(
 
 
 async def _read_file(found: FoundFile, known: str | None, target: Target, *, is_stored: bool) -> _ReadFile:
-    """Read a file of a folder, and its pages if it is new or changed.
+    """Read a file of a folder, and its passages if it is new or changed.
 
     Raises:
         UnreadableError: it has no text that can be read.
@@ -184,15 +185,15 @@ async def _read_file(found: FoundFile, known: str | None, target: Target, *, is_
     new = await asyncio.to_thread(target.fingerprint_of, document)
     if has_same_content(known, new):
         return _ReadFile(document, new, None, has_copy=copy is not None and copy.md5 in (None, version))
-    return _ReadFile(document, new, await pages_of(document, target), has_copy=False)
+    return _ReadFile(document, new, await read_passages(document, target), has_copy=False)
 
 
 async def _ingest_file(name: str, reading: asyncio.Task[_ReadFile], known: str | None, target: Target) -> FileReport:
     """Index a file of a folder if it is new or changed. Whatever goes wrong is reported as the file's failure."""
     try:
         read = await reading
-        if read.pages is not None:
-            return await index_document(read.document, read.pages, read.fingerprint, target, keep=True)
+        if read.passages is not None:
+            return await index_document(read.document, read.passages, read.fingerprint, target, keep=True)
         if not read.has_copy:
             await target.documents.keep(name, read.document.data)
         return FileReport(name, Outcome.UNCHANGED)

@@ -1,8 +1,9 @@
 """Reading files: from the bytes of a document, in any format, to the text of its pages.
 
 `readers` has the table of formats, and is used by uploads and by ingestion. `plain_text`, `markup` and `pdf` read one
-kind of file each; `document_intelligence` asks Azure to read scanned pages. Readers are plain functions: bytes and a
-file suffix go in, pages come out, and nothing stays open, so they can run in a thread or in another process.
+kind of file each; `document_intelligence` asks Azure to read scanned pages; `chunks` splits text for passages. Readers
+are plain functions: bytes and a file suffix go in, pages come out, and nothing stays open, so they can run in a thread
+or in another process.
 """
 
 from dataclasses import dataclass

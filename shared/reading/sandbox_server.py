@@ -7,6 +7,7 @@ import resource
 import signal
 import socket
 import sys
+import time
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -16,9 +17,19 @@ import msgspec
 
 from shared.reading import UnreadableError
 from shared.reading.limits import ReadLimitError
-from shared.reading.sandbox import Job, PagesRead, PagesRendered, Refused, RenderTask, Reply
+from shared.reading.sandbox_messages import (
+    Job,
+    PagesRead,
+    PagesRendered,
+    Refused,
+    RenderTask,
+    Reply,
+    SplitTask,
+    TextsSplit,
+)
 
 _LATE_IMPORTS = (
+    "shared.reading.chunks",
     "shared.reading.epub",
     "shared.reading.mail",
     "shared.reading.markup",
@@ -65,41 +76,51 @@ def _preload() -> None:
 
 
 def _serve_one(connection: int, devnull: int) -> NoReturn:
-    """Read the one file of this process, and end it."""
+    """Do the one job of this process, or one after another while it is to be kept, and end it."""
     try:
         os.write(connection, os.getpid().to_bytes(8))
-        job = msgspec.msgpack.decode(_receive(connection, int.from_bytes(_receive(connection, 8))), type=Job)
         for standard in (1, 2):  # a parser's messages could quote the file
             os.dup2(devnull, standard)
-        _restrict(job)
-        reply = msgspec.msgpack.encode(_run(job, bytes(_receive(connection, job.size))))
-        _send(connection, len(reply).to_bytes(8) + reply)
+        is_kept = True
+        while is_kept:
+            job = msgspec.msgpack.decode(_receive(connection, int.from_bytes(_receive(connection, 8))), type=Job)
+            _restrict(job)
+            reply = msgspec.msgpack.encode(_run(job, bytes(_receive(connection, job.size))))
+            _send(connection, len(reply).to_bytes(8) + reply)
+            is_kept = job.keep
     finally:
         os._exit(0)
 
 
 def _restrict(job: Job) -> None:
-    """Limit this process for good; in this order, since nothing can be opened afterwards."""
+    """Limit this process for good; in this order, since nothing can be opened afterwards.
+
+    Only the limit of CPU time moves on with each job of a process that is kept.
+    """
+    spent = int(time.process_time())
     limits = [
-        (resource.RLIMIT_AS, job.memory),
-        (resource.RLIMIT_CPU, job.seconds),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NPROC, 0),
-        (resource.RLIMIT_NOFILE, 0),  # neither files nor connections, but for the one that is open
+        (resource.RLIMIT_AS, job.memory, job.memory),
+        (resource.RLIMIT_CPU, spent + job.seconds, resource.RLIM_INFINITY if job.keep else spent + job.seconds),
+        (resource.RLIMIT_FSIZE, 0, 0),
+        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_NPROC, 0, 0),
+        (resource.RLIMIT_NOFILE, 0, 0),  # neither files nor connections, but for the one that is open
     ]
-    for limit, value in limits:
+    for limit, soft, hard in limits:
         with suppress(OSError, ValueError):  # macOS has no limit of address space
-            resource.setrlimit(limit, (value, value))
+            resource.setrlimit(limit, (soft, hard))
 
 
 def _run(job: Job, data: bytes) -> Reply:
+    from shared.reading.chunks import chunks_of
     from shared.reading.pdf import render_pages
     from shared.reading.readers import read_all_pages
 
     try:
         if isinstance(job.task, RenderTask):
             return PagesRendered(render_pages(data, job.task.numbers))
+        if isinstance(job.task, SplitTask):
+            return TextsSplit(chunks_of(msgspec.msgpack.decode(data, type=list[str]), job.task.limit))
         return PagesRead(read_all_pages(data, job.task.suffix, job.task.charset, job.task.limits))
     except ReadLimitError as error:
         return Refused(str(error), "limit")

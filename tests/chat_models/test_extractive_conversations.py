@@ -14,11 +14,11 @@ from shared.core.turn import run_turn
 from shared.documents.file_store import FileStore
 from shared.events import TextDelta
 from shared.ingestion.folder import list_folder
-from shared.ingestion.splitting import split
 from shared.reading.readers import READERS, read_pages
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from tests.chat_models.model_contract import CONTEXT
+from tests.ingestion.split_here import split
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -20,6 +20,7 @@ from shared.ingestion import Outcome
 from shared.ingestion.folder import list_folder
 from shared.ingestion.ingest import ingest_folder
 from shared.reading import Page
+from shared.reading.sandbox import sandbox_for_documents
 from tests.documents.test_serving import found
 from tests.ingestion.memory_index import LengthEmbedder, Workplace, outcomes, reason
 
@@ -47,6 +48,19 @@ async def test_each_file_is_indexed_copied_and_reported(place: Workplace) -> Non
     assert {page.category for page in pages} == {"leave"}
     assert {page.sourcepage for page in pages} == {f"leave/three-pages.pdf#page={n}" for n in (1, 2, 3)}
     assert reason(report, "leave/three-pages.pdf") == f"{len(pages)} passages"
+
+
+async def test_kept_readers_make_the_same_index(place: Workplace, tmp_path: Path) -> None:
+    for folder in (FILES, ROOT / "samples" / "documents", ROOT / "docs"):
+        shutil.copytree(folder, place.docs / folder.name)
+    report = await place.ingest()
+    assert report.counts()[Outcome.INDEXED] > 30
+    (tmp_path / "other").mkdir()
+    other = Workplace(tmp_path / "other")
+    other.docs, other.sandbox = place.docs, sandbox_for_documents(keeps_readers=True)
+    assert await other.ingest() == report
+    await other.sandbox.aclose()
+    assert list(other.index.files.items()) == list(place.index.files.items())
 
 
 async def test_a_second_run_touches_nothing(place: Workplace) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.ingestion.folder import sourcefile_of
-from shared.ingestion.splitting import category, passage_id, sourcepage
+from shared.ingestion.passages import category, passage_id, sourcepage
 
 paths = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 

@@ -6,8 +6,8 @@ import pytest
 
 from shared.chat_types import Passage
 from shared.ingestion.folder import list_folder
-from shared.ingestion.splitting import split
 from shared.reading.readers import READERS, read_pages
+from tests.ingestion.split_here import split
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "documents"
 

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from semantic_text_splitter import TextSplitter
 
-from shared.ingestion.splitting import MAX_SPLIT_LENGTH, OVERLAP_TOKENS, PASSAGE_TOKENS, pieces, split
 from shared.reading import Page, UnreadableError
+from shared.reading.chunks import MAX_SPLIT_LENGTH, OVERLAP_TOKENS, PASSAGE_TOKENS, pieces
+from tests.ingestion.split_here import split
 
 
 def fits(text: str, tokens: int) -> bool:

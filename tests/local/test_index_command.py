@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import termios
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from azure.storage.blob.aio import ContainerClient
 
 from shared.retrieval.sqlite.index import SqliteIndex
 from tests.hostile.files import nested_pdf
+from tests.reading.test_sandbox import children, is_server
 from tests.stand_ins.azurite import Azurite
 
 ROOT = Path(__file__).parents[2]
@@ -207,6 +209,30 @@ def test_ctrl_c_ends_it_with_130_and_the_next_run_goes_on(tmp_path: Path, interr
     assert {path.name for path in copies(data)} >= set(done)
     assert run(data, docs).returncode == 0
     assert len(fingerprints(data)) == len(copies(data)) == 400
+
+
+def test_a_kill_leaves_a_whole_index_and_no_process_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    docs, data = tmp_path / "docs", tmp_path / "data"
+    docs.mkdir()
+    for number in range(200):
+        text = f"# Part {number:03} {'x' * 200}\n\n" + "Some words for this part. " * 400
+        (docs / f"{number:03}-{'x' * 200}.md").write_text(text)
+    process = subprocess.Popen(command(docs), cwd=tmp_path, env=environment(data), stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert "indexed" in process.stdout.readline()
+    (server,) = [child for child in children(process.pid) if is_server(child)]
+    started = [server, *children(server)]
+    assert len(started) > 1
+    process.kill()
+    process.communicate()
+    while any(is_server(one) for one in started):
+        time.sleep(0.01)
+    done = fingerprints(data)
+    assert 1 <= len(done) < 200
+    assert run(data, docs).returncode == 0
+    whole = fingerprints(data)
+    assert len(whole) == len(copies(data)) == 200
+    assert done.items() <= whole.items()
 
 
 def test_a_reader_of_the_lines_who_leaves_gets_no_trace(tmp_path: Path) -> None:

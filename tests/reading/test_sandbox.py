@@ -314,7 +314,7 @@ def test_no_parser_is_reached_but_through_a_reader() -> None:
 
 RESTRICTED = """
 import os, socket, subprocess, sys
-from shared.reading.sandbox import Job, RenderTask
+from shared.reading.sandbox_messages import Job, RenderTask
 from shared.reading.sandbox_server import _restrict
 _restrict(Job(RenderTask([]), 0, 512 * 1024 * 1024, 5))
 def attempt(name, work):

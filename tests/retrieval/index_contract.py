@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from shared.chat_types import Passage
-from shared.ingestion.splitting import passage_id
+from shared.ingestion.passages import passage_id
 from shared.retrieval import PassageIndex
 from tests.stand_ins.hashed_embedder import hashed_vector
 

@@ -1,0 +1,76 @@
+"""What the app and the processes that read files say to each other, as MessagePack. See `sandbox`."""
+
+from typing import Literal
+
+import msgspec
+
+from shared.reading import Page
+from shared.reading.limits import ReadLimits
+
+
+class ReadTask(msgspec.Struct, tag=True, frozen=True):
+    """Read the text of a file."""
+
+    suffix: str
+    """The suffix of its name, such as `.pdf`: a key of `READERS`."""
+    charset: str | None
+    """The encoding that the sender of plain text declared; None if unknown."""
+    limits: ReadLimits
+    """What the file may hold."""
+
+
+class RenderTask(msgspec.Struct, tag=True, frozen=True):
+    """Render pages of a PDF."""
+
+    numbers: list[int]
+    """Page numbers, from 1."""
+
+
+class SplitTask(msgspec.Struct, tag=True, frozen=True):
+    """Split texts into chunks. The bytes are the texts as MessagePack."""
+
+    limit: int
+    """Chunks that there may be."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What the app sends to a reader; the bytes of the file follow."""
+
+    task: ReadTask | RenderTask | SplitTask
+    size: int
+    """Bytes of the file."""
+    memory: int
+    """Bytes of address space that the reader may take."""
+    seconds: int
+    """CPU time that the reader may take."""
+    keep: bool = False
+    """Whether the reader waits for another job afterwards, instead of ending."""
+
+
+class PagesRead(msgspec.Struct, tag=True, frozen=True):
+    """The pages of a file."""
+
+    pages: list[Page]
+
+
+class TextsSplit(msgspec.Struct, tag=True, frozen=True):
+    """The chunks of each text."""
+
+    chunks: list[list[str]]
+
+
+class PagesRendered(msgspec.Struct, tag=True, frozen=True):
+    """Page numbers, each with its image as JPEG."""
+
+    images: list[tuple[int, bytes]]
+
+
+class Refused(msgspec.Struct, tag=True, frozen=True):
+    """Why the file cannot be read, as the end of the sentence 'the file …'."""
+
+    reason: str
+    kind: Literal["unreadable", "limit"]
+    """Names the error that the app raises."""
+
+
+type Reply = PagesRead | TextsSplit | PagesRendered | Refused

@@ -1,0 +1,216 @@
+"""The app's end of the processes that read files: starts the server and readers, and talks to them. See `sandbox`."""
+
+import asyncio
+import atexit
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
+from threading import Lock
+
+import msgspec
+
+from shared.errors import Unavailable
+from shared.reading.limits import ReadLimitError
+from shared.reading.sandbox_messages import Job, PagesRead, PagesRendered, Refused, Reply, TextsSplit
+
+_CHUNK_BYTES = 1024 * 1024
+_START_TRIES = 2
+"""How often a reader is started when the server ends meanwhile."""
+_MAX_KEPT_BYTES = 32 * 1024 * 1024
+"""Bytes that a kept reader is sent before another takes its place: a process rarely gives back the memory it has."""
+_SERVER_CODE = "from shared.reading.sandbox_server import main; main()"
+
+_decoder = msgspec.msgpack.Decoder[Reply](PagesRead | TextsSplit | PagesRendered | Refused)
+
+
+class _Server:
+    """The process whose forks are the readers: one for the app, started when it is needed."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    def start_reader(self, connection: socket.socket) -> None:
+        """Start a reader at this end of a connection, which is closed here. Blocks while the server starts.
+
+        Raises:
+            OSError: no process can be started now.
+        """
+        with self._lock, connection:
+            try:
+                socket.send_fds(self._start(), [b"r"], [connection.fileno()])
+            except OSError:  # the server has ended: the next one may live
+                self._end()
+                socket.send_fds(self._start(), [b"r"], [connection.fileno()])
+
+    def end(self) -> None:
+        """End the server; the next file starts another."""
+        with self._lock:
+            self._end()
+
+    def _start(self) -> socket.socket:
+        """The connection to the server, which is started if it does not run."""
+        if self._control:
+            return self._control
+        self._control, theirs = socket.socketpair()
+        paths = os.pathsep.join(entry for entry in sys.path if entry)
+        with theirs:
+            # Its own session: Ctrl-C in a terminal is the app's to handle. It ends when its connection to the app does.
+            self._process = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-c", _SERVER_CODE],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                env={"PYTHONPATH": paths},
+                start_new_session=True,
+            )
+        return self._control
+
+    def _end(self) -> None:
+        if self._control:
+            self._control.close()
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+        self._control = self._process = None
+
+
+_SERVER = _Server()
+atexit.register(_SERVER.end)
+
+
+@asynccontextmanager
+async def reader() -> AsyncGenerator[socket.socket]:
+    """Start a reader, which has ended when the block is left, and yield the connection to it.
+
+    Raises:
+        Unavailable: no process can be started now.
+    """
+    for _ in range(_START_TRIES):
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError:
+            break
+        with closing(ours):
+            ours.setblocking(False)
+            try:
+                await asyncio.to_thread(_SERVER.start_reader, theirs)
+                process = int.from_bytes(await _receive(ours, 8))
+            except (OSError, EOFError):  # the server has ended before it could start the reader
+                continue
+            with _ended(process):
+                yield ours
+            return
+    raise Unavailable("The app can start no process to read files now. Try again in a moment.")
+
+
+async def serve_once(job: Job, data: bytes) -> Reply:
+    """Have a reader of its own do a job. Errors are those of `reader` and `serve`."""
+    async with reader() as connection:
+        return await serve(connection, job, data)
+
+
+async def serve(connection: socket.socket, job: Job, data: bytes) -> Reply:
+    """Send a job to a reader, and wait for its reply.
+
+    Raises:
+        ReadLimitError: the reader has ended without a reply, or replies with too much.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        header = msgspec.msgpack.encode(job)
+        await loop.sock_sendall(connection, len(header).to_bytes(8) + header)
+        view = memoryview(data)
+        for start in range(0, len(data), _CHUNK_BYTES):
+            await loop.sock_sendall(connection, view[start : start + _CHUNK_BYTES])
+        size = int.from_bytes(await _receive(connection, 8))
+        if size > job.memory:
+            raise ReadLimitError("holds too much text to be read; split it.")
+        return _decoder.decode(await _receive(connection, size))
+    except (ConnectionError, EOFError, msgspec.DecodeError):
+        # A parser that gets no memory ends its process, and so does one that a damaged file has led astray.
+        raise ReadLimitError("takes too much memory to read, or is damaged.") from None
+
+
+async def _receive(connection: socket.socket, size: int) -> bytes:
+    """Receive so many bytes.
+
+    Raises:
+        EOFError: the other end is closed before.
+    """
+    received = bytearray()
+    while len(received) < size:
+        piece = await asyncio.get_running_loop().sock_recv(connection, min(size - len(received), _CHUNK_BYTES))
+        if not piece:
+            raise EOFError
+        received += piece
+    return bytes(received)
+
+
+@contextmanager
+def _ended(pid: int) -> Generator[None]:
+    """End the process with this id when the block is left, and never another that has got the same id since."""
+    descriptor: int | None = None
+    if sys.platform == "linux":
+        with suppress(OSError):  # it has ended, or the system has no such call
+            descriptor = os.pidfd_open(pid)
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            if descriptor is None:
+                os.kill(pid, signal.SIGKILL)
+            else:
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+class KeptReaders:
+    """Readers that do one job after another, so that a job waits neither for a process nor for what it has to load."""
+
+    def __init__(self) -> None:
+        self._idle: list[_KeptReader] = []
+
+    async def serve(self, job: Job, data: bytes) -> Reply:
+        """Have a reader do a job, a new one if none is idle. Errors are those of `reader` and `serve`."""
+        while self._idle:
+            # A reader may have been ended by an earlier job, or from outside. What this job does, a new one tells.
+            with suppress(ReadLimitError):
+                return await self._serve(self._idle.pop(), job, data)
+        return await self._serve(await _KeptReader.start(), job, data)
+
+    async def aclose(self) -> None:
+        """End all readers that are idle."""
+        while self._idle:
+            await self._idle.pop().aclose()
+
+    async def _serve(self, kept: "_KeptReader", job: Job, data: bytes) -> Reply:
+        async with AsyncExitStack() as ending:
+            ending.push_async_callback(kept.aclose)
+            reply = await serve(kept.connection, job, data)
+            kept.served += len(data)
+            if kept.served < _MAX_KEPT_BYTES:
+                ending.pop_all()
+                self._idle.append(kept)
+        return reply
+
+
+class _KeptReader:
+    """A process that reads, and the connection to it."""
+
+    def __init__(self, connection: socket.socket, process: AsyncExitStack) -> None:
+        self.connection = connection
+        self.aclose = process.aclose
+        self.served = 0
+        """Bytes of all jobs that it has done."""
+
+    @staticmethod
+    async def start() -> "_KeptReader":
+        async with AsyncExitStack() as process:
+            connection = await process.enter_async_context(reader())
+            return _KeptReader(connection, process.pop_all())

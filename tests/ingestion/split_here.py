@@ -1,0 +1,14 @@
+"""Documents to passages in this process, as ingestion makes them."""
+
+from collections.abc import Sequence
+
+from shared.chat_types import Passage
+from shared.documents import Rights
+from shared.ingestion.passages import MAX_PASSAGES, passages_of
+from shared.reading import Page
+from shared.reading.chunks import chunks_of
+
+
+def split(sourcefile: str, pages: Sequence[Page], limit: int = MAX_PASSAGES) -> list[Passage]:
+    """The passages of a document with these pages."""
+    return passages_of(sourcefile, pages, chunks_of([page.text for page in pages], limit), Rights())

@@ -1,0 +1,112 @@
+"""Readers that are kept for many documents: the same text and chunks, and no document can harm another."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from shared.reading import Page, UnreadableError
+from shared.reading.chunks import chunks_of
+from shared.reading.limits import ReadLimitError
+from shared.reading.readers import READERS
+from shared.reading.sandbox import PLAIN_TEXT, Sandbox
+from tests.hostile.files import self_drawing_pdf
+from tests.reading.test_sandbox import FILES, MEBIBYTE, children, read_here, read_there, server, wait_for_readers
+
+TEXT = "# Title\n\n" + "\n\n".join(f"Paragraph {number} of a text about nothing at all." for number in range(400))
+
+
+@pytest.fixture
+async def kept() -> AsyncGenerator[Sandbox]:
+    sandbox = Sandbox(readers=1, memory=512 * MEBIBYTE, seconds=60, keeps_readers=True)
+    yield sandbox
+    await sandbox.aclose()
+
+
+def another_than(process: int) -> int:
+    """Wait for another reader than this one."""
+    while not (others := {*children(server())} - {process}):
+        time.sleep(0.01)
+    return others.pop()
+
+
+async def reader(sandbox: Sandbox) -> int:
+    """The process that is kept."""
+    await sandbox.read(b"text", ".txt")
+    (found,) = await asyncio.to_thread(lambda: children(server()))
+    return found
+
+
+async def test_files_read_and_split_as_they_do_in_the_app(kept: Sandbox) -> None:
+    for file in FILES:
+        data = await asyncio.to_thread(file.read_bytes)
+        pages = await read_there(data, file.suffix, kept)
+        assert pages == await read_here(data, file.suffix)
+        if isinstance(pages, list):
+            texts = [page.text for page in pages]
+            assert await kept.split(texts, 100) == chunks_of(texts, 100)
+
+
+async def test_one_process_reads_and_splits_one_text_after_another(kept: Sandbox) -> None:
+    process = await reader(kept)
+    texts = [f"text {number}" for number in range(20)]
+    assert await asyncio.gather(*(kept.read(text.encode(), ".md") for text in texts)) == [
+        [Page(text)] for text in texts
+    ]
+    assert await kept.split([TEXT, "text"], 100) == chunks_of([TEXT, "text"], 100)
+    assert await reader(kept) == process
+    await kept.aclose()
+    await asyncio.to_thread(wait_for_readers, some=False)
+
+
+async def test_a_parser_never_runs_in_a_kept_process(kept: Sandbox) -> None:
+    assert {READERS[suffix] for suffix in PLAIN_TEXT} == {READERS[".txt"]}
+    process = await reader(kept)
+    reading = asyncio.create_task(kept.read(self_drawing_pdf(), ".pdf"))
+    os.kill(await asyncio.to_thread(another_than, process), signal.SIGKILL)
+    with pytest.raises(ReadLimitError, match="is damaged"):
+        await reading
+    assert await reader(kept) == process
+
+
+async def test_the_job_of_a_process_that_is_killed_is_done_by_the_next_one(kept: Sandbox) -> None:
+    process = await reader(kept)
+    os.kill(process, signal.SIGKILL)
+    assert await kept.read(b"text", ".txt") == [Page("text")]
+    process = await reader(kept)
+    os.kill(process, signal.SIGSTOP)
+    splitting = asyncio.create_task(kept.split([TEXT], 100))
+    await asyncio.sleep(0)  # the task takes the process
+    os.kill(process, signal.SIGKILL)
+    assert await splitting == chunks_of([TEXT], 100)
+
+
+async def test_a_text_that_takes_too_much_fails_alone(kept: Sandbox) -> None:
+    with pytest.raises(UnreadableError, match="holds more than 3 passages of text; split it"):
+        await kept.split([TEXT], 3)
+    small = Sandbox(readers=1, memory=160 * MEBIBYTE, seconds=60, keeps_readers=True)
+    with pytest.raises(ReadLimitError, match="memory"):
+        await small.read(b"word " * 30_000_000, ".txt")
+    assert await small.read(b"text", ".txt") == [Page("text")]
+    await small.aclose()
+
+
+async def test_a_job_that_takes_too_long_ends_its_process_and_no_other_job(kept: Sandbox) -> None:
+    process = await reader(kept)
+    kept._seconds = 0.5  # pyright: ignore[reportPrivateUsage]
+    os.kill(process, signal.SIGSTOP)
+    with pytest.raises(ReadLimitError, match="takes too long"):
+        await kept.read(b"text", ".txt")
+    await asyncio.to_thread(wait_for_readers, some=False)
+    kept._seconds = 60  # pyright: ignore[reportPrivateUsage]
+    assert await kept.read(b"text", ".txt") == [Page("text")]
+
+
+async def test_a_process_that_has_read_much_is_replaced(kept: Sandbox) -> None:
+    process = await reader(kept)
+    for _ in range(2):
+        await kept.read(b"word " * 3_400_000, ".txt")
+    assert await reader(kept) != process
