@@ -17,7 +17,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: Canvas; }
 .facts td, .words { text-align: left; white-space: normal; overflow-wrap: anywhere; }
-.words { opacity: .75; }
+.words { opacity: .75; min-width: 14rem; }
 .bar { background: linear-gradient(to right, var(--bar) var(--part), transparent var(--part)); }
 .better { color: var(--good); font-weight: 600; } .worse { color: var(--bad); font-weight: 600; }
 article { border: 1px solid var(--line); border-radius: .5rem; padding: .6rem 1rem; margin: .8rem 0; }
