@@ -21,7 +21,7 @@ from shared.reading.pdf import render_pages
 from shared.reading.readers import READERS, read_all_pages
 from shared.reading.sandbox import Sandbox
 from tests.hostile.files import HOSTILE_FILES, many_pages_pdf, self_drawing_pdf
-from tests.hostile.office_files import package
+from tests.hostile.office_files import far_cells_xlsx, package
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(
@@ -149,6 +149,8 @@ TOO_MUCH = {
         "250,000 tags and attributes",
     ),
     "markup of an upload": (UPLOADS, ".htm", lambda: b"a" * (UPLOADS.markup_bytes + 1), "2,097,152 bytes of markup"),
+    "cells between two": (UPLOADS, ".xlsx", far_cells_xlsx, "500,000 cells"),
+    "cells of an upload": (UPLOADS, ".csv", lambda: b"a,b\n" + b"," * UPLOADS.cells, "500,000 cells"),
     "parts of an upload": (
         UPLOADS,
         ".docx",
