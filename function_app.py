@@ -7,7 +7,7 @@ from azure.functions.warmup import WarmUpContext
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import triggers
-from shared.triggers import batches, content_events
+from shared.triggers import batches, chat_requests, content_events
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 """App without function keys, which chat front ends cannot send. `AUTH_MODE`, or a gateway, decides who may call."""
@@ -331,3 +331,14 @@ if batch_queue:
     async def batch_poison(message: func.QueueMessage) -> None:
         """End a batch that could not be run (queue trigger)."""
         await batches.give_up_batch(message.get_body())
+
+
+requests_queue = chat_requests.bound(os.environ)
+
+if requests_queue:
+
+    @app.queue_trigger("message", requests_queue, "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
+    async def chat_request(message: func.QueueMessage, context: func.Context) -> None:
+        """Answer a request of a queue into another queue (queue trigger)."""
+        tries = message.dequeue_count or 1
+        await chat_requests.answer(message.get_body(), message.id or "", tries, context.invocation_id)

@@ -188,6 +188,9 @@ param maximumInstances int = 40
 @description('How many instances are kept warm, and paid for, at all times.')
 param alwaysReadyInstances int = 0
 
+@description('Whether messages of the queue chat-requests are answered into the queue chat-answers.')
+param chatQueues bool = false
+
 @description('Other settings of the app, as docs/settings.md has them, by name.')
 param moreSettings object = {}
 
@@ -243,6 +246,7 @@ module storage 'modules/storage.bicep' = {
     tags: tags
     contentContainer: contentContainer
     privateNetwork: privateNetwork
+    chatQueues: chatQueues
   }
 }
 
@@ -467,6 +471,8 @@ module app 'modules/function-app.bicep' = {
         CONTENT_STORAGE__queueServiceUri: storage.outputs.queueEndpoint
         CONTENT_CONTAINER: contentContainer
         CONTENT_EVENTS_QUEUE: storage.outputs.eventsQueue
+        CHAT_REQUESTS_QUEUE: storage.outputs.requestsQueue
+        CHAT_ANSWERS_QUEUE: storage.outputs.answersQueue
         RAI_MODE: safetyMode
         RAI_BACKEND: safetyChecks ? 'content-safety' : 'rai'
         CONTENT_SAFETY_ENDPOINT: safetyChecks ? contentSafety!.outputs.endpoint : ''

@@ -30,6 +30,7 @@ from shared.settings import Settings
 from shared.wire.table import check_default_protocol
 
 if TYPE_CHECKING:
+    from shared.batches.answer_queue import AnswerQueue
     from shared.batches.desk import Batches
     from shared.ingestion.document import Target
     from shared.reading.readers import TextRecognition
@@ -176,6 +177,28 @@ async def get_batches() -> "Batches | None":
             if settings.batches == "folder" or not settings.in_azure:
                 _tidying = asyncio.create_task(keep_tidy(_batches, resume=settings.batches == "folder"))
     return _batches
+
+
+_answers: "AnswerQueue | None" = None
+
+
+async def get_answers() -> "AnswerQueue":
+    """Where this process sends the answers to requests of a queue, opened for the first one.
+
+    Raises:
+        NotConfigured: a setting is missing or wrong.
+    """
+    global _answers  # noqa: PLW0603 (as above)
+    async with _starting:
+        if _answers is None:
+            _answers = await run_import(_open_answers, get_settings())
+    return _answers
+
+
+def _open_answers(settings: Settings) -> "AnswerQueue":
+    from shared.batches.answer_queue import AnswerQueue
+
+    return AnswerQueue.from_settings(settings)
 
 
 def build_batches(service: Service) -> "Batches":

@@ -90,6 +90,8 @@ _PROBLEMS_OF = {
     "content_container": "should be a container's name: 3 to 57 lower-case letters, digits and single hyphens",
     "batch_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
     "content_events_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
+    "chat_requests_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
+    "chat_answers_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
     "content_sync_schedule": "should be off, or six fields such as 0 30 2 * * *, every day at 2:30 UTC",
 }
 """Messages by field, for fields with another pattern."""

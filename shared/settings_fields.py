@@ -175,6 +175,14 @@ class SettingsFields(BaseModel):
         le=1500,
         description="How long the team may work on such a batch, from when it begins.",
     )
+    chat_requests_queue: _StorageName | None = Field(
+        default=None,
+        description="A queue of `AzureWebJobsStorage` whose messages are requests (docs/workflows.md). Absent: none.",
+    )
+    chat_answers_queue: _StorageName | None = Field(
+        default=None,
+        description="The queue for their answers. Those over 48 KiB are in a container of the same name.",
+    )
     rai_mode: Literal["off", "annotate", "enforce"] = Field(
         default="off",
         description="Safety checks: `off`; `annotate` reports results and holds nothing back; `enforce` sends only "

@@ -57,6 +57,16 @@ def _history(settings: SettingsFields) -> Iterator[str]:
 def _batches(settings: SettingsFields) -> Iterator[str]:
     if settings.batch_backend == "queue" and not settings.has_own_storage:
         yield "AzureWebJobsStorage is missing: BATCH_BACKEND=queue needs it. Or set BATCH_BACKEND to folder or off."
+    requests, answers = settings.chat_requests_queue, settings.chat_answers_queue
+    if bool(requests) is not bool(answers):
+        missing, there = (
+            ("CHAT_ANSWERS_QUEUE", "CHAT_REQUESTS_QUEUE") if requests else ("CHAT_REQUESTS_QUEUE", "CHAT_ANSWERS_QUEUE")
+        )
+        yield f"{missing} is missing, though {there} is set."
+    elif requests and requests == answers:
+        yield "CHAT_ANSWERS_QUEUE: should be another queue than CHAT_REQUESTS_QUEUE."
+    if requests and not settings.has_own_storage:
+        yield "AzureWebJobsStorage is missing: CHAT_REQUESTS_QUEUE is a queue of it."
 
 
 def _safety(settings: SettingsFields) -> Iterator[str]:

@@ -29,6 +29,7 @@ SDKS = {
 }
 WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
+    "shared.batches.answer_queue",
     "shared.batches.blob_objects",
     "shared.batches.folder_objects",
     "shared.batches.in_process",

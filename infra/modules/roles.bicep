@@ -78,13 +78,13 @@ module onStorage 'roles-on-storage.bicep' = {
           principalId: appPrincipalId
           principalType: 'ServicePrincipal'
           role: roleIds['Storage Blob Data Owner']
-          why: 'The Functions host keeps its leases, keys and packages in blobs; the app reads and writes documents.'
+          why: 'The Functions host keeps its leases, keys and packages in blobs; the app reads and writes documents, batches and answers.'
         }
         {
           principalId: appPrincipalId
           principalType: 'ServicePrincipal'
           role: roleIds['Storage Queue Data Contributor']
-          why: 'The queue trigger takes events, and moves those that keep failing into a queue that it makes.'
+          why: 'The queue triggers take events, batches and requests, and move those that keep failing into queues that they make; the app sends batches and answers.'
         }
         {
           principalId: appPrincipalId

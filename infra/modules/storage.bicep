@@ -17,7 +17,13 @@ param contentContainer string
 @description('Whether only the virtual network and Event Grid get in.')
 param privateNetwork bool
 
+@description('Whether requests of a queue are answered into another one.')
+param chatQueues bool
+
 var queueOfEvents = 'content-events'
+var queueOfRequests = 'chat-requests'
+var queueOfAnswers = 'chat-answers'
+var batches = 'chat-batches'
 var packages = 'deployments'
 
 resource account 'Microsoft.Storage/storageAccounts@2023-05-01' = {
@@ -51,12 +57,46 @@ resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2023-05-01' = {
 }
 
 resource containers 'Microsoft.Storage/storageAccounts/blobServices/containers@2023-05-01' = [
-  for container in [packages, contentContainer, '${contentContainer}-pages']: {
+  for container in concat(
+    [packages, contentContainer, '${contentContainer}-pages', batches],
+    chatQueues ? [queueOfAnswers] : []
+  ): {
     parent: blobs
     name: container
     properties: { publicAccess: 'None' }
   }
 ]
+
+// What is kept of batches and of requests of the queue; answers stay as long as a message of their queue does.
+resource retention 'Microsoft.Storage/storageAccounts/managementPolicies@2023-05-01' = {
+  parent: account
+  name: 'default'
+  properties: {
+    policy: {
+      rules: [
+        {
+          name: 'batches'
+          enabled: true
+          type: 'Lifecycle'
+          definition: {
+            filters: { blobTypes: ['blockBlob'], prefixMatch: ['${batches}/'] }
+            actions: { baseBlob: { delete: { daysAfterCreationGreaterThan: 1 } } }
+          }
+        }
+        {
+          name: 'answers'
+          enabled: true
+          type: 'Lifecycle'
+          definition: {
+            filters: { blobTypes: ['blockBlob'], prefixMatch: ['${queueOfAnswers}/'] }
+            actions: { baseBlob: { delete: { daysAfterCreationGreaterThan: 7 } } }
+          }
+        }
+      ]
+    }
+  }
+  dependsOn: [blobs]
+}
 
 resource queues 'Microsoft.Storage/storageAccounts/queueServices@2023-05-01' = {
   parent: account
@@ -67,6 +107,27 @@ resource queues 'Microsoft.Storage/storageAccounts/queueServices@2023-05-01' = {
 resource eventsQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' = {
   parent: queues
   name: queueOfEvents
+}
+
+resource batchesQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' = {
+  parent: queues
+  name: batches
+}
+
+// The app reads this one too: it ends batches that could not be run.
+resource batchesPoisonQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' = {
+  parent: queues
+  name: '${batches}-poison'
+}
+
+resource requestsQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' = if (chatQueues) {
+  parent: queues
+  name: queueOfRequests
+}
+
+resource answersQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' = if (chatQueues) {
+  parent: queues
+  name: queueOfAnswers
 }
 
 resource tables 'Microsoft.Storage/storageAccounts/tableServices@2023-05-01' = {
@@ -86,3 +147,5 @@ output queueEndpoint string = account.properties.primaryEndpoints.queue
 output tableEndpoint string = account.properties.primaryEndpoints.table
 output packagesUrl string = '${account.properties.primaryEndpoints.blob}${packages}'
 output eventsQueue string = eventsQueue.name
+output requestsQueue string = chatQueues ? queueOfRequests : ''
+output answersQueue string = chatQueues ? queueOfAnswers : ''

@@ -24,6 +24,25 @@ def _client_options() -> dict[str, Any]:
     }
 
 
+def open_container(settings: Settings, name: str) -> ContainerClient:
+    """Open a container of the app's own storage account.
+
+    Raises:
+        NotConfigured: the connection string is none.
+    """
+    connection = settings.azure_web_jobs_storage
+    if connection is None:
+        address = settings.azure_web_jobs_storage_blobs or ""
+        return ContainerClient(address, name, credential=app_identity(), **_client_options())
+    try:
+        return ContainerClient.from_connection_string(connection.get_secret_value(), name, **_client_options())
+    except ValueError as exc:
+        raise NotConfigured(
+            "AzureWebJobsStorage: should be the connection string of a storage account, or "
+            "`UseDevelopmentStorage=true` for Azurite."
+        ) from exc
+
+
 class BlobObjects:
     """An `ObjectStore` in a container, which is made when the first object is written.
 
@@ -39,23 +58,12 @@ class BlobObjects:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "BlobObjects":
-        """A container of the account that the settings name, which have been checked to be complete.
+        """The container of batches in the account that the settings name, which have been checked to be complete.
 
         Raises:
             NotConfigured: the connection string is none.
         """
-        connection, container = settings.azure_web_jobs_storage, settings.batch_queue
-        if connection is None:
-            address = settings.azure_web_jobs_storage_blobs or ""
-            return cls(ContainerClient(address, container, credential=app_identity(), **_client_options()))
-        try:
-            text = connection.get_secret_value()
-            return cls(ContainerClient.from_connection_string(text, container, **_client_options()))
-        except ValueError as exc:
-            raise NotConfigured(
-                "AzureWebJobsStorage: should be the connection string of a storage account, or "
-                "`UseDevelopmentStorage=true` for Azurite."
-            ) from exc
+        return cls(open_container(settings, settings.batch_queue))
 
     async def read(self, name: str) -> Stored | None:
         """Read an object; None if there is none."""

@@ -17,6 +17,8 @@ PROPERTIES: Mapping[str, str] = {
     "blob": "https://documents.blob.example.com/",
     "blobEndpoint": "https://st.blob.example.com/",
     "queueEndpoint": "https://st.queue.example.com/",
+    "requestsQueue": "chat-requests",
+    "answersQueue": "chat-answers",
     "tableEndpoint": "https://st.table.example.com/",
     "eventsQueue": "content-events",
     "tenantId": "22222222-2222-2222-2222-222222222222",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from shared.batches.records import RETENTION_SECONDS
 from shared.history.azure_table import TABLE
 from shared.settings import Settings
 from tests.infra.deployed import APP, MAIN, Value, value_of
@@ -147,6 +148,18 @@ def test_the_queue_and_the_table_are_those_that_the_app_uses() -> None:
     assert queue is not None
     assert text(queue).strip("'") == Settings().content_events_queue
     assert text(STORAGE.of("resource")["history"].body["name"]).strip("'") == TABLE
+
+
+def test_the_queue_of_batches_and_its_retention_are_those_that_the_app_uses() -> None:
+    batches = STORAGE.of("var")["batches"].value
+    assert batches is not None
+    assert text(batches).strip("'") == Settings().batch_queue
+    rules = text(STORAGE.of("resource")["retention"].node)
+    assert RETENTION_SECONDS == 24 * 60 * 60
+    assert re.findall(r"prefixMatch: \['(\S+)'\] \}\s+actions: \{ baseBlob: \{ delete: \{ (\w+: \d+)", rules) == [
+        ("${batches}/", "daysAfterCreationGreaterThan: 1"),
+        ("${queueOfAnswers}/", "daysAfterCreationGreaterThan: 7"),
+    ]
 
 
 def test_containers_are_named_as_the_app_names_them() -> None:

@@ -27,10 +27,13 @@ class RunningHost:
         arguments: more for the command line.
     """
 
+    run = ("-m", "local")
+    """What Python runs."""
+
     def __init__(self, app: Path, env: Mapping[str, str], arguments: tuple[str, ...]) -> None:
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "local", "--app", str(app), *arguments],
+            [sys.executable, *self.run, "--app", str(app), *arguments],
             cwd=REPOSITORY,
             env=inherited | dict(env),
             stdout=subprocess.PIPE,

@@ -1,0 +1,125 @@
+"""Sends answers to requests of a queue into another one. Imports `azure.storage.queue`: import this module late."""
+
+import re
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
+from azure.storage.blob.aio import ContainerClient
+from azure.storage.queue.aio import QueueClient
+
+from shared.batches import NEW, Conflict, ObjectStore
+from shared.batches.blob_objects import BlobObjects, open_container
+from shared.batches.queue_engine import open_queue
+from shared.errors import NotConfigured
+from shared.outbound.azure_service.storage import OWN, storage_errors
+from shared.settings import Settings
+
+MAX_MESSAGE_BYTES = 48 * 1024
+"""The largest answer inside a message; the queue takes 64 KiB, which are 48 KiB for those who encode in base64."""
+
+_NO_XML = re.compile("[\ufffe\uffff]")
+"""Characters that JSON allows in a text and the XML of the queue's protocol does not (XML 1.0, 2.2 Characters)."""
+
+
+class Told(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The end of a request: what the message in the queue holds."""
+
+    id: str
+    """The request's own id; of one that has none, the id of its message."""
+    status: int
+    """HTTP status."""
+    body: msgspec.Raw = msgspec.Raw()
+    """JSON: the answer, or the error; without one, it is in the blob."""
+    blob: str = ""
+    """Name of the blob with the body, in the container that has the queue's name."""
+
+
+class AnswerQueue:
+    """The queue of answers, and a container of the same name for those that are too large for it.
+
+    Both are made when they are first needed.
+
+    Args:
+        queue: Client of the queue.
+        container: Client of the container.
+        kept: Keeps what was sent, so that a request that comes twice gets the same answer twice.
+    """
+
+    def __init__(self, queue: QueueClient, container: ContainerClient, kept: ObjectStore) -> None:
+        self._queue = queue
+        self._container = container
+        self.kept = kept
+        """Also for the model calls of requests."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "AnswerQueue":
+        """The queue that the settings name, in the app's own storage account.
+
+        Raises:
+            NotConfigured: the connection string is none, or there is no such queue.
+        """
+        name = settings.chat_answers_queue
+        if name is None:
+            raise NotConfigured("CHAT_ANSWERS_QUEUE is missing.")
+        return cls(open_queue(settings, name), open_container(settings, name), BlobObjects.from_settings(settings))
+
+    async def send_again(self, folder: str) -> bool:
+        """Send the answer again that a request got before; False: it got none.
+
+        Raises:
+            Unavailable, TooSlow: the storage cannot be used.
+        """
+        sent = await self.kept.read(f"{folder}/answer")
+        if sent:
+            await self._send(sent.data.decode())
+        return sent is not None
+
+    async def send(self, told: Told, folder: str) -> None:
+        """Send an answer. The first one of a request counts, whoever sends another.
+
+        Args:
+            told: The answer.
+            folder: Names the request among the objects that are kept.
+
+        Raises:
+            Unavailable, TooSlow: the storage cannot be used.
+        """
+        message = _encoded(told)
+        if len(message) > MAX_MESSAGE_BYTES:
+            blob = f"{folder}.json"
+            await self._upload(blob, bytes(told.body))
+            message = _encoded(Told(told.id, told.status, blob=blob))
+        with suppress(Conflict):
+            await self.kept.write(f"{folder}/answer", message, NEW)
+        await self.send_again(folder)
+
+    async def _send(self, message: str) -> None:
+        with storage_errors(OWN):
+            try:
+                await self._queue.send_message(message)
+            except ResourceNotFoundError:
+                with suppress(ResourceExistsError):
+                    await self._queue.create_queue()
+                await self._queue.send_message(message)
+
+    async def _upload(self, name: str, body: bytes) -> None:
+        options: dict[str, Any] = {"overwrite": True}
+        with storage_errors(OWN):
+            try:
+                await self._container.upload_blob(name, body, **options)
+            except ResourceNotFoundError:
+                with suppress(ResourceExistsError):
+                    await self._container.create_container()
+                await self._container.upload_blob(name, body, **options)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._queue.close()
+        await self._container.close()
+
+
+def _encoded(told: Told) -> bytes:
+    text = msgspec.json.encode(told).decode()
+    return _NO_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()

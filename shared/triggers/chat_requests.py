@@ -1,0 +1,228 @@
+"""Queue in, queue out: a message of `CHAT_REQUESTS_QUEUE` is a request, and its answer goes to `CHAT_ANSWERS_QUEUE`.
+
+    {"id": "42", "route": "chat", "protocol": "ai-chat", "body": {"messages": […]}}    in
+    {"id": "42", "status": 200, "body": {"message": …}}                                out
+
+Queues deliver at least once. Model calls that have ended are kept by the message, and so is the answer, so that a
+message that comes again repeats no finished call, and gets the same answer again. What a second try may mend is raised,
+so that the platform tries again; the last try answers with the error instead. A message that ends the process each time
+goes to the poison queue.
+"""
+
+import asyncio
+import logging
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+from pydantic import Field
+
+from shared import app
+from shared.chat_types import Caller, ChatRequest, Json, RequestContext, TokenMeter
+from shared.core.fold import Answer, fold
+from shared.core.running_turn import RunningTurn
+from shared.errors import BadRequest, InternalError, NotConfigured, SwitchboardError, log_fault
+from shared.host_file import most_tries
+from shared.identity import access_of
+from shared.public_url import base_url
+from shared.service import Service
+from shared.settings import Settings
+from shared.triggers.budget import check_request
+from shared.wire.ai_chat import AI_CHAT
+from shared.wire.framing import encode_json
+from shared.wire.protocol import Protocol
+from shared.wire.request_body import BodyModel, JsonReader
+from shared.wire.table import resolve
+
+if TYPE_CHECKING:
+    from shared.batches.answer_queue import AnswerQueue
+
+_log = logging.getLogger("switchboard.queue")
+
+_EXAMPLE = '{"id": "1", "body": {"messages": [{"role": "user", "content": "…"}]}}'
+_TEMPORARY = (408, 429)
+"""The statuses below 500 that another try may mend."""
+
+
+class _Message(BodyModel):
+    """A message of the queue."""
+
+    id: Annotated[str, Field(min_length=1, max_length=256)]
+    """The sender's name for it, which the answer has too."""
+    route: Literal["chat", "ask", "multi-agent-chat/batch"] = "chat"
+    """The route that answers."""
+    protocol: str | None = None
+    """The protocol of the body and of the answer; None: the one that the route and the body select."""
+    body: dict[str, Any]
+    """The body of the request."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """One message, and what is known of it so far."""
+
+    id: str
+    """The id for the answer: the message's own until the request's is read."""
+    folder: str
+    """Names it among the objects that are kept."""
+    invocation_id: str
+    """The platform's id."""
+    protocol: Protocol = AI_CHAT
+    """The protocol that an error is told in."""
+
+
+def bound(environment: Mapping[str, str]) -> str | None:
+    """Return the name of the queue of requests; None: there is none. With invalid settings messages stay in it."""
+    try:
+        return Settings.read(environment).chat_requests_queue
+    except NotConfigured:
+        return None
+
+
+async def answer(message: bytes, message_id: str, tries: int, invocation_id: str) -> None:
+    """Answer a message of the queue.
+
+    Args:
+        message: JSON in UTF-8, or that in base64.
+        message_id: The queue's id of it.
+        tries: How often it has been delivered, with this time.
+        invocation_id: The platform's id of this invocation.
+
+    Raises:
+        SwitchboardError: it cannot be answered now, and there is another try.
+    """
+    from shared.batches.records import digest
+
+    work = _Work(message_id, digest("queue message", message_id)[:32], invocation_id)
+    try:
+        answers = await app.get_answers()
+        if await answers.send_again(work.folder):
+            _log.info("message %s: answered as before, try %d", message_id, tries)
+            return
+        await _answer(message, tries, work, answers)
+    except SwitchboardError as error:
+        _log.warning("message %s: try %d failed: %s", message_id, tries, error.code)
+        raise error.with_traceback(None) from None  # frames and causes hold what was asked
+
+
+async def _answer(message: bytes, tries: int, work: _Work, answers: "AnswerQueue") -> None:
+    from shared.batches.answer_queue import Told
+
+    try:
+        status, body = 200, await _answered(message, work, answers)
+    except SwitchboardError as error:
+        if (error.status >= 500 or error.status in _TEMPORARY) and tries < most_tries():
+            raise
+        status, body = error.status, work.protocol.error(error, work.invocation_id)
+    await answers.send(Told(work.id, status, msgspec.Raw(encode_json(body))), work.folder)
+    _log.info("message of invocation %s: answered with %d, try %d", work.invocation_id, status, tries)
+
+
+async def _answered(message: bytes, work: _Work, answers: "AnswerQueue") -> Json:
+    """Answer the request of a message.
+
+    Raises:
+        SwitchboardError: there is no answer.
+    """
+    try:
+        return await _run(_read(message, work), work, answers)
+    except SwitchboardError:
+        raise
+    except Exception as error:  # noqa: BLE001 (the outer edge: it is logged, and the sender gets one clean error)
+        log_fault(error, work.invocation_id)
+        raise InternalError from None
+
+
+def _read(message: bytes, work: _Work) -> _Message:
+    """Read a message, and its id even if something else in it is wrong.
+
+    Raises:
+        BadRequest, TooLarge: it is no request; says what to send.
+    """
+    text = message.strip()
+    if not text.startswith((b"{", b"[")):
+        with suppress(ValueError):
+            text = b64decode(text, validate=True)
+    reader = JsonReader(example=_EXAMPLE)
+    reader.feed(text)
+    read = reader.finish().json
+    match read.get("id"):
+        case str(named) if 1 <= len(named) <= 256:
+            work.id = named
+        case _:
+            pass
+    return _Message.read(read)
+
+
+async def _run(asked: _Message, work: _Work, answers: "AnswerQueue") -> Json:
+    from shared.batches.kept_calls import KeptCalls
+
+    service = await app.get_service()
+    request, team, encode = _parse(asked, work, service.settings)
+    caller = Caller(key=f"queue {service.settings.chat_requests_queue}")  # no API key has a name with a space
+    deadline = asyncio.get_running_loop().time() + service.settings.batch_deadline_seconds
+    context = RequestContext(
+        work.invocation_id,
+        deadline,
+        caller,
+        access_of(caller, service.settings, request.overrides),
+        protocol=work.protocol.name,
+        meter=await _admitted(service, caller, deadline),
+        batch_id=work.folder,
+    )
+    files = work.protocol.attached(asked.body)
+    full = await service.attach(request, files, caller.id or "") if files else request
+    if work.protocol.keeps_chats and request.conversation_id:  # a message that names no chat begins none
+        full = await service.resume(full, context, team=team)
+    service = replace(service, model=KeptCalls(service.model, answers.kept, work.folder))
+    turn = RunningTurn(service.events(work.protocol, full, context, team=team), context)
+    try:
+        return encode(request, await fold(turn.events(), filter_ends=work.protocol.filter_ends))
+    finally:
+        turn.cancel()
+
+
+def _parse(
+    asked: _Message, work: _Work, settings: Settings
+) -> tuple[ChatRequest, bool, Callable[[ChatRequest, Answer], Json]]:
+    """Return the request, whether the team answers it, and what makes JSON of the answer.
+
+    Raises:
+        BadRequest, NotAllowed, NotFound, TooLarge: it cannot be answered.
+    """
+    unless_named = {"ask": "rag-chat", "multi-agent-chat/batch": "semantic-kernel"}.get(asked.route)
+    resolved = resolve(asked.protocol or unless_named, "", settings.chat_default_protocol)
+    work.protocol = protocol = resolved.of(asked.body)
+    if protocol.answer is None:
+        raise BadRequest(f"protocol: '{protocol.name}' has only streams, which no queue can hold. Name another.")
+    request = replace(
+        protocol.parse(asked.body),
+        single_turn=asked.route == "ask",
+        stream=False,
+        base_url=base_url(settings.public_url, "", ""),
+    )
+    check_request(request, settings)
+    if asked.route == "multi-agent-chat/batch":
+        return request, True, protocol.team_answer
+    return request, request.team, protocol.answer
+
+
+async def _admitted(service: Service, caller: Caller, deadline: float) -> TokenMeter | None:
+    """Count the request in the queue's budget, and wait for room in it: a queue loses nothing by being slow.
+
+    Raises:
+        RateLimited: there is none before the deadline.
+    """
+    now = asyncio.get_running_loop().time
+    while service.ledger:
+        admission = service.ledger.admit(caller.id or "")
+        refusal = admission.refusal
+        if refusal is None:
+            return admission
+        if now() + refusal.retry_after >= deadline:
+            raise refusal
+        await asyncio.sleep(refusal.retry_after)
+    return None
