@@ -197,8 +197,13 @@ async def get_answers() -> "AnswerQueue":
 
 def _open_answers(settings: Settings) -> "AnswerQueue":
     from shared.batches.answer_queue import AnswerQueue
+    from shared.batches.blob_objects import BlobObjects, open_container
+    from shared.batches.queue_engine import open_queue
 
-    return AnswerQueue.from_settings(settings)
+    name = settings.chat_answers_queue
+    if name is None:
+        raise NotConfigured("CHAT_ANSWERS_QUEUE is missing.")
+    return AnswerQueue(open_queue(settings, name), open_container(settings, name), BlobObjects.from_settings(settings))
 
 
 def build_batches(service: Service) -> "Batches":

@@ -29,7 +29,6 @@ SDKS = {
 }
 WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
-    "shared.batches.answer_queue",
     "shared.batches.blob_objects",
     "shared.batches.folder_objects",
     "shared.batches.in_process",
@@ -81,6 +80,7 @@ LATE = {
     "shared.wire.mcp",
     "shared.wire.mcp_tools",
     "shared.agents.framework",
+    "shared.batches.answer_queue",
     "shared.batches.desk",
     "shared.batches.running",
     "shared.guard.stream_guard",

@@ -10,11 +10,7 @@ from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
 from shared.batches import NEW, Conflict, ObjectStore
-from shared.batches.blob_objects import BlobObjects, open_container
-from shared.batches.queue_engine import open_queue
-from shared.errors import NotConfigured
 from shared.outbound.azure_service.storage import OWN, storage_errors
-from shared.settings import Settings
 
 MAX_MESSAGE_BYTES = 48 * 1024
 """The largest answer inside a message; the queue takes 64 KiB, which are 48 KiB for those who encode in base64."""
@@ -52,18 +48,6 @@ class AnswerQueue:
         self._container = container
         self.kept = kept
         """Also for the model calls of requests."""
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "AnswerQueue":
-        """The queue that the settings name, in the app's own storage account.
-
-        Raises:
-            NotConfigured: the connection string is none, or there is no such queue.
-        """
-        name = settings.chat_answers_queue
-        if name is None:
-            raise NotConfigured("CHAT_ANSWERS_QUEUE is missing.")
-        return cls(open_queue(settings, name), open_container(settings, name), BlobObjects.from_settings(settings))
 
     async def send_again(self, folder: str) -> bool:
         """Send the answer again that a request got before; False: it got none.
