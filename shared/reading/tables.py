@@ -78,7 +78,7 @@ def _found_delimiter(text: str) -> str | None:
     for delimiter in _DELIMITERS:
         rows = csv.reader(StringIO(text[:_SAMPLE_LENGTH], newline=""), delimiter=delimiter)
         widths = [len(row) for row in islice(rows, _SAMPLE_ROWS) if row]
-        (width, times), *_ = Counter(widths).most_common(1) or [(0, 0)]
+        width, times = max(Counter(widths).items(), key=lambda pair: pair[1], default=(0, 0))  # imports nothing late
         if width > 1 and times / len(widths) > best:
             best, found = times / len(widths), delimiter
     return found

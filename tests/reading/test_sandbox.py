@@ -96,6 +96,10 @@ async def test_a_file_reads_as_it_does_in_the_app(file: Path) -> None:
         assert await SANDBOX.render(data, [1]) == await asyncio.to_thread(render_pages, data, [1])
 
 
+async def test_a_table_is_read_though_its_reader_can_open_no_file() -> None:
+    assert await SANDBOX.read(b"a;b\n1;2", ".csv") == [Page("| a | b |\n| --- | --- |\n| 1 | 2 |")]
+
+
 TEXTS = {
     "cp1252": "Grüße",
     "cp874": "ภาษาไทย",
