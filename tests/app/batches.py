@@ -81,9 +81,9 @@ async def polled(
             await asyncio.sleep(0.1)
 
 
-async def until(is_so: Callable[[], Awaitable[object]]) -> None:
+async def until(is_so: Callable[[], Awaitable[object]], seconds: float = 60) -> None:
     """Wait until something elsewhere is so."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(seconds):
         while not await is_so():  # noqa: ASYNC110 (what it waits for is in another process)
             await asyncio.sleep(0.05)
 

@@ -128,7 +128,9 @@ def keys_in(value: Any) -> Any:
     """A value without its texts and numbers."""
     if isinstance(value, dict):
         return {key: keys_in(item) for key, item in cast("dict[str, Any]", value).items()}
-    return [keys_in(item) for item in cast("list[Any]", value)] if isinstance(value, list) else type(value)
+    if isinstance(value, list):
+        return [keys_in(item) for item in cast("list[Any]", value)]
+    return type(value).__name__
 
 
 @pytest.mark.parametrize("protocol", ["ai-sdk", "ag-ui"])
