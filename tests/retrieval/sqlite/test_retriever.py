@@ -216,7 +216,7 @@ def test_where_frequent_words_are_left_out_the_rest_is_known_of_all_that_matter(
 
 
 async def test_a_frequent_word_decides_between_passages_that_have_the_same_rare_ones(path: Path) -> None:
-    others = ["Glasses for rent."] * 300 + ["Lenses, frames and cases."] * 30
+    others = ["Glasses for rent."] * 300 + ["Lenses, frames and cases."] * 60
     contents = [f"{content} {number}" for number, content in enumerate([*others, "Lenses, frames and glasses."])]
     assert (await found_in(path, "lenses frames glasses", contents))[0] == contents[-1]
 
