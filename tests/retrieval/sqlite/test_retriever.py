@@ -182,6 +182,11 @@ def found_of(text: str, languages: Sequence[str]) -> Sequence[Found]:
     return weighed(words, terms, longer, 10).found
 
 
+async def test_a_korean_word_is_found_with_other_endings(path: Path) -> None:
+    contents = ["안경은 일 년에 한 번 지급됩니다.", "주차장은 건물 뒤에 있습니다.", "다른 내용입니다."]
+    assert (await found_in(path, "안경을 지급하나요?", contents))[0] == contents[0]
+
+
 @given(st.text())
 def test_any_text_makes_queries_that_sqlite_accepts(text: str) -> None:
     db = apsw.Connection(":memory:")
