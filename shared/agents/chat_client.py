@@ -147,6 +147,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
             self._calls.request,
             messages=self._prompt(messages, options.get("instructions")),
             sources=self._calls.searches.passages,
+            rarities=self._calls.searches.rarities,
             tools=self._tools(options),
         )
         output = self.output

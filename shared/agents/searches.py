@@ -42,6 +42,7 @@ class Searches:
         self._context = context
         self._retriever = retriever
         self._found: dict[str, Passage] = {}
+        self._rarities: dict[str, float] = {}
         self._searches: list[_Search] = []
 
     def begin(self) -> None:
@@ -52,6 +53,11 @@ class Searches:
     def passages(self) -> tuple[Passage, ...]:
         """All passages that were found in this turn, each once."""
         return tuple(self._found.values())
+
+    @property
+    def rarities(self) -> dict[str, float]:
+        """Inverse document frequencies of the words that were searched for in this turn, as in `SearchResult`."""
+        return dict(self._rarities)
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -85,6 +91,7 @@ class Searches:
         search = _Search(search_query(self._request, self._context, query))
         self._searches.append(search)
         search.found = await self._retriever.search(search.query, self._context)
+        self._rarities |= search.found.rarities
         self._found.update({passage.id: passage for passage in search.found.passages})
         return "\n".join(DataPoint.of(passage).line for passage in search.found.passages) or "(nothing was found)"
 

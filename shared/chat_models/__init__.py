@@ -4,8 +4,8 @@ Two implementations: `openai_chat` for OpenAI, Azure OpenAI and everything compa
 is built-in and answers with sentences of the sources.
 """
 
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, ToolCall
@@ -47,6 +47,8 @@ class ModelRequest:
     model: str | None = None
     """Another model of the same service, by its name there, as an agent's definition may ask for; None: the configured
     one. The extractive model is the only one of its service."""
+    rarities: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Inverse document frequency of words in the whole index, as in `SearchResult`; empty: not known."""
 
 
 @dataclass(frozen=True, slots=True)

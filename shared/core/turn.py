@@ -65,6 +65,7 @@ async def run_turn(
         messages=prompt,
         question=request.question,
         sources=() if shown.without_sources else found.passages,
+        rarities=found.rarities,
         want_followups=overrides.suggest_followup_questions,
         temperature=overrides.temperature,
         seed=overrides.seed,

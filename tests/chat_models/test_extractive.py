@@ -2,6 +2,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -374,3 +375,52 @@ async def test_a_file_that_it_cannot_answer_from_is_told_honestly(question: str,
     file = FileText("letter.txt", "The deposit is 300 euros. Bring your passport.")
     request = ModelRequest((Message(Role.USER, question, files=(file,)),), question)
     assert honest in (await answer(ExtractiveModel(), request)).text
+
+
+async def test_a_name_that_the_whole_index_lacks_keeps_it_silent_where_common_words_match() -> None:
+    source = said("The tower of the old castle was built in 1250.")
+    question = "Who built the tower of Zanzibar?"
+    common = {"built": 0.3, "tower": 0.3, "zanzibar": 6.0}
+    request = ModelRequest((Message(Role.USER, f"{question}\n\nSources: …"),), question, (source,), rarities=common)
+    assert (await answer(ExtractiveModel(), request)).text == DONT_KNOW
+    rare = replace(request, rarities={"built": 0.3, "tower": 6.0, "zanzibar": 0.3})
+    assert "1250" in (await answer(ExtractiveModel(), rare)).text
+
+
+async def test_a_spanish_question_about_something_else_is_not_answered_because_of_its_function_words() -> None:
+    source = said("La capital de la provincia es la ciudad que está en el valle, con un río que la cruza.")
+    assert (await ask("¿Cuál es la velocidad de la luz que está en el vacío?", source)).text == DONT_KNOW
+
+
+async def test_a_sentence_that_says_it_counts_the_name_elsewhere_in_its_passage() -> None:
+    story = "The Zeppelin museum stands by the lake. Its opening hours on Sundays are ten to four."
+    other = "Our library keeps opening hours on Mondays until nine."
+    got = await ask("What are the opening hours of the Zeppelin museum on Sundays?", said(other, "b.md"), said(story))
+    assert got.text.startswith("Its opening hours on Sundays are ten to four. [page.md]")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("यह पहला वाक्य है। यह दूसरा वाक्य है।", 2),
+        ("هل هذا سؤال؟ نعم هذا جواب.", 2),
+        ("Πού είναι η έξοδος; Είναι δεξιά.", 2),
+        ("这是第一句。这是第二句！", 2),
+        ("กขคงจฉชซ " * 40, 3),
+        ("กขคงจฉชซ " * 10, 1),
+    ],
+    ids=["danda", "arabic", "greek", "chinese", "long-thai", "short-thai"],
+)
+def test_sentences_end_where_their_script_ends_them(text: str, sentences: int) -> None:
+    found = [one.text for one in statements_of(text)]
+    assert len(found) == sentences
+    assert "".join(found).replace(" ", "").replace("?", ";") == text.replace(" ", "").replace("?", ";")
+
+
+async def test_followup_questions_come_from_documents_without_headings_too() -> None:
+    source = said("Lunch is at noon in the canteen. Breakfast is free for visitors. Late dinners need a ticket.")
+    got = await ask("When is lunch?", source, want_followups=True)
+    questions = [line.strip("<>") for line in got.text.splitlines()[1:]]
+    assert questions
+    for question in questions:
+        assert "[" in (await ask(question, source)).text

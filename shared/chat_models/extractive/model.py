@@ -26,6 +26,7 @@ from shared.chat_models.extractive.relevance import (
     is_duplicate,
     read_sources,
     read_statement,
+    subject_words,
 )
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
@@ -57,8 +58,8 @@ _DONE = "[[DONE]]"
 _NO_TOKENS = Usage(0, 0)
 _WORD = re.compile(r"\s*\S+\s?")
 """Text of one event: a word with the white space around it."""
-_HAS_PUNCTUATION_AT_END = re.compile(r"[.!?…:;。！？][\"'”“»)]*$")
-_CITATION = re.compile(r"(?<=[.!?…:;。！？\"'”“»)]) \[([^\[\]\n]{1,300})\](?=\s|$)")
+_HAS_PUNCTUATION_AT_END = re.compile(r"[.!?…:;。！？؟۔։।॥][\"'”“»)]*$")
+_CITATION = re.compile(r"(?<=[.!?…:;。！？؟۔։।॥\"'”“»)]) \[([^\[\]\n]{1,300})\](?=\s|$)")
 """A citation after a statement, as `_cited` writes it."""
 
 
@@ -105,9 +106,11 @@ def _answer(request: ModelRequest) -> str:
         return _with_done_marker(request, " ".join(_cited(one) for one in said[:MOST_STATEMENTS]))
     language, asked = answer_language(request.question), _user_questions(request)
     statements = read_sources((*request.sources, *_attached(request.messages)))
-    best = best_statements(standalone_query(asked), statements, said)
-    if not best or (is_bare_subject(request.question) and _were_said(best, request.messages)):
-        best = best_statements(request.question, statements, said) or best
+    query = standalone_query(asked)
+    best = best_statements(query, statements, request.rarities, said)
+    refers_back = query != standalone_query(asked[-1:])
+    if refers_back and (not best or _were_said(best, request.messages)):
+        best = _not_said_yet(request, query, statements, best, said)
     if not best:
         return _answer_without_statements(request, said, language)
     text = " ".join(_cited(one) for one in best)
@@ -117,9 +120,23 @@ def _answer(request: ModelRequest) -> str:
 
 
 def _were_said(best: Sequence[Scored], messages: Sequence[Message]) -> bool:
-    """Whether the last answer has all of these statements already: then a new one is better, if there is one."""
+    """Whether the last answer has all of these statements already."""
     answers = [message.content for message in messages if message.role is Role.ASSISTANT]
     return bool(answers) and all(one.statement.text in answers[-1] for one in best)
+
+
+def _not_said_yet(
+    request: ModelRequest, query: str, statements: Sequence[Scored], best: Sequence[Scored], said: Sequence[Scored]
+) -> list[Scored]:
+    """Add what a question that refers back is about, where the statements for it are those of the last answer."""
+    if (not best or is_bare_subject(request.question)) and (
+        alone := best_statements(request.question, statements, request.rarities, said)
+    ):
+        return alone
+    languages = tuple({one.language: None for one in statements})
+    own = {term for word in subject_words(request.question, languages).values() for term in word.terms}
+    new = [one for one in statements if not (_were_said([one], request.messages) or own.isdisjoint(one.terms))]
+    return [*best, *best_statements(query, new, request.rarities, [*said, *best])[:1]]
 
 
 def _answer_without_statements(request: ModelRequest, said: Sequence[Scored], language: AnswerLanguage) -> str:

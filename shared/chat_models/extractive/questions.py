@@ -1,11 +1,13 @@
 """Makes standalone search queries and follow-up questions from a conversation, without a language model."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from shared.chat_models.extractive.relevance import Scored, subject_words
 from shared.words.stop_words import LIGHT, language_of
+from shared.words.terms import words
 
 _LONGEST_QUESTION = 500
 """Characters of a question that are used for the query."""
@@ -77,8 +79,10 @@ _IS_QUESTION: dict[AnswerLanguage, re.Pattern[str]] = {
 }
 """Headings that are questions without a question mark. `How to be paid back` and `What the plan covers` do not match.
 """
-_NOUN = re.compile(r"(?<=[a-zäöüß,] )[A-ZÄÖÜ][a-zäöüß-]{5,}\b")
-"""A capitalized word inside a sentence: a noun in German, a name in English."""
+_NAME = re.compile(r"(?<=[^\W\d_A-Z] )[^\W\d_a-z][\w-]{5,}")
+"""A word inside a sentence that may begin with a capital letter: a noun in German, a name in other languages."""
+_SHORTEST_TOPIC = 6
+"""Characters of a word that is a topic because the sources have it often."""
 
 
 def answer_language(question: str) -> AnswerLanguage:
@@ -127,8 +131,7 @@ def followup_questions(
     found: list[str] = []
     for topic in _topics(sorted(unsaid, key=lambda one: one.sourcepage not in answering)):
         subject = _subject(topic, language)
-        is_title = topic[:1].isupper() and len(topic) <= _LONGEST_TOPIC
-        if is_title and subject and not any(_overlap(subject, other) for other in known):
+        if len(topic) <= _LONGEST_TOPIC and subject and not any(_overlap(subject, other) for other in known):
             known.append(subject)
             found.append(_as_question(topic.rstrip(" .:;,!?"), language, _TEMPLATES[language][len(found)]))
         if len(found) == _MOST_FOLLOWUPS:
@@ -164,11 +167,18 @@ def _needs_the_question_before(question: str) -> bool:
 
 
 def _topics(statements: Sequence[Scored]) -> Iterator[str]:
-    """Yield topics of the statements, broadest first: headings, then labels of table rows, then nouns."""
-    yield from (one.statement.topic for one in statements if one.statement.topic)
-    yield from (one.statement.label for one in statements if one.statement.label)
+    """Yield topics: headings, then labels of table rows, then names; if there are no titles, also frequent words."""
+    titles = [one.statement.topic for one in statements] + [one.statement.label for one in statements]
+    shown = [title for title in titles if title and not title[:1].islower()]
+    yield from shown
     for one in statements:
-        yield from _NOUN.findall(one.statement.text)
+        yield from (name for name in _NAME.findall(one.statement.text) if name[:1].isupper())
+    if shown:
+        return
+    found = Counter(
+        word for one in statements for word in dict.fromkeys(words(one.statement.text)) if len(word) >= _SHORTEST_TOPIC
+    )
+    yield from (word for word, _ in found.most_common() if not word[:1].isupper() and word.isalpha())
 
 
 def _subject(text: str, language: AnswerLanguage) -> frozenset[str]:

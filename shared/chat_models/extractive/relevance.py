@@ -5,7 +5,8 @@ matches its statements.
 """
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -23,12 +24,20 @@ _LONGEST_QUESTION = 10_000
 """Characters of a question that are read."""
 _MOST_QUESTION_WORDS = 64
 """Maximum number of subject words that are used of a question."""
-_MIN_COVERAGE = 0.55
-"""Share of the question's words (by weight) that a statement must contain: more than one word of two."""
-_MANY_WORDS = 2.5
-"""Total weight of shared words from which `_MIN_COVERAGE_OF_MANY` is enough."""
-_MIN_COVERAGE_OF_MANY = 0.35
-"""Lower share for statements with many words of the question: long questions also contain words beside the subject."""
+_ENOUGH = 0.48
+"""Share of the question's words, by weight, that a statement must contain."""
+_ENOUGH_BY_SCRIPT = (
+    (re.compile("[\u3005-\u3007\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"), 0.26),
+    (re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"), 0.44),
+)
+"""The share for pairs of characters: every second one is of two words. It is more in Thai, Lao, Burmese and Khmer, as
+their letters are few, so that most texts have most pairs."""
+_ENOUGH_BY_LANGUAGE = {"vi": 0.52}
+"""The share for words that are written syllable by syllable: of these, too, most texts have many."""
+_WITHOUT_RARITIES = 0.85
+"""Factor for these shares where the index gives no rarities: those among a few statements are rough."""
+_MANY_WORDS, _MANY_FACTOR = 4, 0.7
+"""Words of the question in a statement from which a lower share is enough: a long question tells more than it asks."""
 _MIN_RELATIVE_SCORE = 0.8
 """Share of the best statement's score that each further statement must reach."""
 _MIN_OVERLAP = 0.6
@@ -36,9 +45,11 @@ _MIN_OVERLAP = 0.6
 
 Passages overlap, so the same sentence can be found twice."""
 _LOW_WEIGHT = 0.5
-"""Weight of a word with many meanings, and of a German word in lower case (German nouns carry the subject)."""
-_CONTEXT_FACTOR = 0.7
+"""Factor for a word with many meanings."""
+_CONTEXT_FACTOR = 0.8
 """Factor for a word that is only in the heading or the lead of a statement."""
+_PASSAGE_FACTOR = 0.4
+"""Factor for a word that is only elsewhere in the passage, which may name what the statement calls `it`."""
 _COMPOUND_FACTOR = 0.8
 """Factor for a word of which the statement has only a compound, or only a part of the compound."""
 
@@ -56,6 +67,8 @@ class Scored:
     """The terms of its own text."""
     context: frozenset[str]
     """The terms of its heading and lead."""
+    passage: frozenset[str] = frozenset()
+    """The terms of the whole passage that it is from."""
     score: float = 0.0
     """0 to 1: share of the question's words in the statement, by weight."""
 
@@ -88,12 +101,13 @@ def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, Subject
 
 def read_sources(sources: Sequence[Passage]) -> list[Scored]:
     """Return all statements of the sources in reading order, without scores."""
-    return [
-        read_statement(statement, source.sourcepage, language)
-        for source in sources
-        for language in [likely_language(source.content)]
-        for statement in statements_of(source.content)
-    ]
+    found: list[Scored] = []
+    for source in sources:
+        language = likely_language(source.content)
+        read = [read_statement(one, source.sourcepage, language) for one in statements_of(source.content)]
+        passage = frozenset[str]().union(*(one.terms | one.context for one in read))
+        found += [replace(one, passage=passage) for one in read]
+    return found
 
 
 def read_statement(statement: Statement, sourcepage: str, language: str) -> Scored:
@@ -102,15 +116,19 @@ def read_statement(statement: Statement, sourcepage: str, language: str) -> Scor
     return Scored(statement, sourcepage, language, _terms(statement.text, language), _terms(context, language))
 
 
-def best_statements(question: str, statements: Sequence[Scored], known: Sequence[Scored] = ()) -> list[Scored]:
+def best_statements(
+    question: str, statements: Sequence[Scored], rarities: Mapping[str, float], known: Sequence[Scored] = ()
+) -> list[Scored]:
     """Choose the statements that answer the question, best first; empty if none has enough of its words.
 
     Args:
         question: The user's question.
         statements: The statements to choose from.
+        rarities: Inverse document frequencies of words in the index, by `spelled`. That of a word that is not there is
+            made of the statements that have it.
         known: Statements that were already made and are not repeated.
     """
-    asked = _question_words(question, statements)
+    asked = _question_words(question, statements, rarities)
     if not asked:
         return []
     new = [one for one in statements if not any(is_duplicate(one, other) for other in known)]
@@ -135,9 +153,11 @@ class _QuestionWord:
     compounds: frozenset[str]
     """Terms of the statements that are compounds of the word, or parts of it if it is a compound."""
     weight: float
-    """1, or less for a word that says little about the subject."""
-    rarity: float
-    """Higher if fewer statements have the word, as inverse document frequency."""
+    """How much it tells: higher if fewer texts have the word, as inverse document frequency."""
+    enough: float
+    """The share of such words that a statement must contain, 0 to 1."""
+    is_whole: bool
+    """Whether it is a word, not a pair of characters or a syllable."""
 
     def match(self, terms: frozenset[str]) -> float:
         """Return how well `terms` contain the word, 0 to 1."""
@@ -146,9 +166,9 @@ class _QuestionWord:
         return 0.0 if terms.isdisjoint(self.compounds) else _COMPOUND_FACTOR
 
 
-def _question_words(question: str, statements: Sequence[Scored]) -> list[_QuestionWord]:
+def _question_words(question: str, statements: Sequence[Scored], rarities: Mapping[str, float]) -> list[_QuestionWord]:
     vocabulary = frozenset[str]().union(*(one.terms | one.context for one in statements))
-    is_german = language_of(question[:_LONGEST_QUESTION]) == "de"
+    usual = _ENOUGH_BY_LANGUAGE.get(language_of(question[:_LONGEST_QUESTION]) or "", _ENOUGH)
     languages = tuple(dict.fromkeys(one.language for one in statements))
     long_enough = [term for term in vocabulary if prefix_of((term,))]
     found: list[_QuestionWord] = []
@@ -160,9 +180,18 @@ def _question_words(question: str, statements: Sequence[Scored]) -> list[_Questi
             compounds = {term for term in compounds if len(term) > len(stem)}
         every = compounds.union(terms)
         count = sum(not (one.terms.isdisjoint(every) and one.context.isdisjoint(every)) for one in statements)
-        weight = _LOW_WEIGHT if spelling in LIGHT or (is_german and text[0].islower()) else 1.0
-        rarity = math.log(1 + len(statements) / max(count, 1))
-        found.append(_QuestionWord(frozenset(terms), frozenset(compounds), weight, rarity))
+        rarity = rarities.get(spelled(text), math.log(1 + len(statements) / (count or 0.5)))
+        weight = rarity * (_LOW_WEIGHT if spelling in LIGHT else 1.0)
+        enough = next((share for script, share in _ENOUGH_BY_SCRIPT if script.match(text)), usual)
+        found.append(
+            _QuestionWord(
+                frozenset(terms),
+                frozenset(compounds),
+                weight,
+                enough * (1 if rarities else _WITHOUT_RARITIES),
+                enough == _ENOUGH,
+            )
+        )
     return found
 
 
@@ -174,13 +203,22 @@ def _is_compound(one: str, other: str) -> bool:
 
 def _score(one: Scored, asked: Sequence[_QuestionWord]) -> Scored | None:
     """Return the statement with its score; None if it has too few of the question's words."""
-    matches = [max(word.match(one.terms), _CONTEXT_FACTOR * word.match(one.context)) for word in asked]
-    shared = sum(word.weight for word, match in zip(asked, matches, strict=True) if match)
-    coverage = shared / sum(word.weight for word in asked)
-    if coverage < (_MIN_COVERAGE_OF_MANY if shared >= _MANY_WORDS else _MIN_COVERAGE):
+    matches = [
+        max(
+            word.match(one.terms),
+            _CONTEXT_FACTOR * word.match(one.context),
+            _PASSAGE_FACTOR * word.match(one.passage),
+        )
+        for word in asked
+    ]
+    weights = [word.weight for word in asked]
+    score = math.sumprod(matches, weights)
+    needed = math.sumprod([word.enough for word in asked], weights)
+    if sum(bool(word.match(one.terms)) for word in asked if word.is_whole) >= _MANY_WORDS:
+        needed *= _MANY_FACTOR
+    if score < needed:
         return None
-    weights = [word.weight * word.rarity for word in asked]
-    return replace(one, score=math.sumprod(matches, weights) / sum(weights))
+    return replace(one, score=score / sum(weights))
 
 
 def is_duplicate(one: Scored, other: Scored) -> bool:

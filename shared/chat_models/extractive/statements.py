@@ -9,6 +9,9 @@ import apsw.unicode
 
 _LONGEST_STATEMENT = 600
 """Maximum length of a statement in characters; a longer one is cut at a word."""
+_SHORTEST_CLAUSE = 140
+"""Minimum length of a statement that ends at a space, in a script without full stops, in characters: spaces end clauses
+there, and also surround names and numbers. The last one can be half as long."""
 _LONGEST_HEADING = 80
 """Maximum length of a line without heading markup that is taken for a heading, in characters."""
 _MOST_WORDS_OF_HEADING = 8
@@ -24,7 +27,7 @@ _RULE_OR_FENCE = re.compile(r"\s*(([-*_]\s*){3,}|={3,}|`{3,}.*|~{3,}.*)$")
 _LIST_ITEM = re.compile(r"\s*(?:[-*+•‣▪–]|\d{1,3}[.)])\s+(?=\S)")
 _TABLE_ROW = re.compile(r"\s*\|.*\|\s*$")
 _TABLE_LINE = re.compile(r"[\s|:-]+$")
-_END_PUNCTUATION = (".", "!", "?", "…", "。", "！", "？", ":", ";", ",")
+_END_PUNCTUATION = (".", "!", "?", "…", "。", "！", "？", "؟", "۔", "։", "।", "॥", ":", ";", ",")
 
 _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"!\[[^\[\]]*\]\([^)]{0,1000}\)"), ""),  # an image
@@ -54,6 +57,10 @@ sept sog st str tel usw vgl vol vs zb zzgl
 _ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
 """Abbreviations in lower case, without their full stop. Single letters count too: `z. B.`, `e. g.`, initials."""
 
+_GREEK_QUESTION = re.compile("(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e](?=\\s)")
+"""The question mark of Greek, which Unicode's rules take for a semicolon."""
+_UNPUNCTUATED = re.compile("[\u0e00-\u0eff]")
+"""Thai and Lao."""
 _LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]{1,8})\.\s*$")
 _ABBREVIATIONS_AT_END = frozenset({"etc", "usw", "co", "ltd", "corp", "no", "max", "min", "al"})
 """Abbreviations that can end a sentence: it continues only before a digit, or a small letter (by Unicode's rules)."""
@@ -185,12 +192,22 @@ def _shortened(sentence: str) -> str:
 def _sentences(text: str) -> Iterator[str]:
     """Split a paragraph into sentences by Unicode's rules (UAX #29), but not after abbreviations and ordinals."""
     begin = 0
-    for _, end, piece in apsw.unicode.sentence_iter_with_offsets(text):
+    for _, end, piece in apsw.unicode.sentence_iter_with_offsets(_GREEK_QUESTION.sub("?", text)):
         if _sentence_continues(piece, text[end : end + 1]):
             continue
         if sentence := text[begin:end].strip():
-            yield sentence
+            yield from _clauses(sentence) if _UNPUNCTUATED.search(sentence) else (sentence,)
         begin = end
+
+
+def _clauses(text: str) -> Iterator[str]:
+    """Split a text in a script without full stops at spaces, each piece about as long as a sentence, or longer."""
+    begin = 0
+    for space in re.finditer(r"\s+", text):
+        if space.start() - begin >= _SHORTEST_CLAUSE <= 2 * (len(text) - space.end()):
+            yield text[begin : space.start()]
+            begin = space.end()
+    yield text[begin:]
 
 
 def _sentence_continues(piece: str, following: str) -> bool:

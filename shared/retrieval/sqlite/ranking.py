@@ -34,7 +34,7 @@ Source: Lucene's `BM25Similarity`; FTS5 has the same.
 """
 _MOST_WORDS = 64
 """Different words of a question that are searched for. The first words of a pasted page show its subject."""
-_LONGEST_TEXT = 20_000
+LONGEST_TEXT = 20_000
 """Characters of a question that are read for these words."""
 _MOST_LANGUAGES = 4
 """Languages by whose rules a question is stemmed if its own is not clear: the most frequent ones of the index."""
@@ -53,6 +53,8 @@ it. Not English: `cover` must not find `coverlet`."""
 class AskedWord:
     """A word of a question."""
 
+    spelling: str
+    """The word without case, as `spelled` makes it."""
     terms: tuple[str, ...]
     """The terms that stand for the word in the index."""
     prefix: str | None
@@ -69,16 +71,19 @@ def asked_words(text: str, languages: Sequence[str]) -> list[AskedWord]:
         text: The question.
         languages: The languages of the index, the most frequent one first.
     """
-    text = text[:_LONGEST_TEXT]
+    text = text[:LONGEST_TEXT]
     own = languages[0] if len(languages) == 1 else language_of(text, languages)
     stemmed_by = (own,) if own else tuple(languages[:_MOST_LANGUAGES])
     found: dict[tuple[str, ...], str] = {}
     for word, terms in query_terms(text, stemmed_by):
         found.setdefault(terms, spelled(word))
     stop_words: Collection[str] = STOP_WORDS[own] if own else ()
-    kept = [terms for terms, word in found.items() if word not in stop_words] or list(found)
+    kept = {terms: word for terms, word in found.items() if word not in stop_words} or found
     has_compounds = not _COMPOUNDING.isdisjoint(stemmed_by)
-    return [AskedWord(terms, _prefix(terms, has_compounds=has_compounds)) for terms in islice(kept, _MOST_WORDS)]
+    return [
+        AskedWord(word, terms, _prefix(terms, has_compounds=has_compounds))
+        for terms, word in islice(kept.items(), _MOST_WORDS)
+    ]
 
 
 def _prefix(terms: tuple[str, ...], *, has_compounds: bool) -> str | None:
@@ -139,6 +144,11 @@ def weighed(
 def _quoted(term: str) -> str:
     """A term as a string of FTS5's query language, in which no character is an operator."""
     return '"' + term.replace('"', '""') + '"'
+
+
+def rarity_of(word: AskedWord, counts: Mapping[str, int], total: int) -> float:
+    """Inverse document frequency of a word among `total` passages: that of its most frequent term."""
+    return _rarity(max(counts.get(term, 0) for term in word.terms), total)
 
 
 def _rarity(count: int, total: int) -> float:

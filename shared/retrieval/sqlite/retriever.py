@@ -19,6 +19,7 @@ from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow
 from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in, whole
 from shared.retrieval.sqlite.file import EmbeddingInfo, SqliteReaders, embedding_info
 from shared.retrieval.sqlite.search import (
+    RankedByText,
     Ranking,
     is_visible,
     load_passages,
@@ -144,10 +145,11 @@ class SqliteRetriever:
         return await self._search_with_vectors(query, mode, self._embedder, contents.embedding)
 
     async def _search_text(self, query: SearchQuery, note: str | None = None) -> SearchResult:
-        def read(db: apsw.Connection) -> tuple[Passage, ...]:
-            return _best(db, rank_by_text(db, query, query.top), query)
+        def read(db: apsw.Connection) -> SearchResult:
+            found = rank_by_text(db, query, query.top)
+            return SearchResult(_best(db, found.ranking, query), RetrievalMode.TEXT, note, rarities=found.rarities)
 
-        return SearchResult(await self._readers.run(read) or (), RetrievalMode.TEXT, note)
+        return await self._readers.run(read) or SearchResult((), RetrievalMode.TEXT, note)
 
     async def _search_without_vectors(self, query: SearchQuery, mode: RetrievalMode, why: str) -> SearchResult:
         if mode is RetrievalMode.VECTORS:
@@ -160,22 +162,22 @@ class SqliteRetriever:
         if not query.text.strip():  # embedding services refuse an empty text
             return SearchResult((), mode)
         depth = query.top
-        texts: Ranking | None = None
+        texts: RankedByText | None = None
         if mode is RetrievalMode.HYBRID:
             depth = max(query.top, _FUSED_DEPTH)
             vector, found = await asyncio.gather(
                 _embed(query.text, embedder, made_with),
                 self._readers.run(lambda db: rank_by_text(db, query, depth)),
             )
-            texts = found or ()
+            texts = found or RankedByText()
         else:
             vector = await _embed(query.text, embedder, made_with)
 
         def read(db: apsw.Connection) -> tuple[Passage, ...]:
             nearest = rank_by_vector(db, query, vector, depth)
-            return _best(db, nearest if texts is None else fuse((texts, nearest)), query)
+            return _best(db, nearest if texts is None else fuse((texts.ranking, nearest)), query)
 
-        return SearchResult(await self._readers.run(read) or (), mode)
+        return SearchResult(await self._readers.run(read) or (), mode, rarities=texts.rarities if texts else {})
 
 
 def _contents(db: apsw.Connection) -> _Contents:

@@ -12,13 +12,32 @@ import msgspec
 from shared.chat_types import Access, Passage
 from shared.retrieval import MOST_READ, SearchQuery
 from shared.retrieval.sqlite.file import vector_blob
-from shared.retrieval.sqlite.ranking import LEAST_CANDIDATES, AskedWord, asked_words, candidates, ranked, weighed
+from shared.retrieval.sqlite.ranking import (
+    LEAST_CANDIDATES,
+    LONGEST_TEXT,
+    AskedWord,
+    asked_words,
+    candidates,
+    ranked,
+    rarity_of,
+    weighed,
+)
+from shared.words.stop_words import language_of
 
 type Ranking = Sequence[tuple[int, float]]
 """Row ids with their scores, best first."""
 
 
-def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> Ranking:
+class RankedByText(NamedTuple):
+    """What a search by text finds."""
+
+    ranking: Ranking = ()
+    """The passages."""
+    rarities: Mapping[str, float] = {}
+    """The inverse document frequency of each word of the query, by its spelling, among the passages of its language."""
+
+
+def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedByText:
     """Find the passages that contain words of the query, ranked by `ranked`. Scores are above 0.
 
     Of equal scores, the passage that was indexed first comes first.
@@ -26,7 +45,8 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> Ranking
     sizes = msgspec.convert(db.execute(_LANGUAGES).fetchall(), list[tuple[str, int, int]])
     words = asked_words(query.text, [language for language, _, _ in sizes])
     total = max(sum(passages for _, passages, _ in sizes), 1)
-    asked = weighed(words, _counts(db, words), _longer(db, words), total)
+    counts = _counts(db, words)
+    asked = weighed(words, counts, _longer(db, words), total)
     least = max(limit, LEAST_CANDIDATES)
     condition, values = _filter(query)
     found = candidates(asked, partial(_holders, db), math.inf if condition else least)
@@ -36,7 +56,11 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> Ranking
         rowids = _first_of(db, best_first, condition, values, least)
     rows = db.execute(f"SELECT rowid, terms FROM stemmed WHERE rowid IN {_LISTED}", {"rowids": _json(rowids)})  # noqa: S608
     passages = msgspec.convert(rows.fetchall(), list[tuple[int, bytes]])
-    return ranked(passages, found, asked, sum(length for _, _, length in sizes) / total)[:limit]
+    ranking = ranked(passages, found, asked, sum(length for _, _, length in sizes) / total)[:limit]
+    # Among many languages every word of one is rare, and those that say little would count as much as the subject.
+    own = language_of(query.text[:LONGEST_TEXT], [language for language, _, _ in sizes])
+    among = next((passages for language, passages, _ in sizes if language == own), total)
+    return RankedByText(ranking, {word.spelling: rarity_of(word, counts, among) for word in words})
 
 
 _LANGUAGES = "SELECT language, passages, terms FROM languages WHERE passages > 0 ORDER BY passages DESC, language"
