@@ -101,7 +101,7 @@ LATE = {
     "shared.wire.openai_responses_body",
     "shared.wire.openai_responses_shapes",
     "shared.wire.openai_shapes",
-    "snowballstemmer",
+    "Stemmer",
     "tqdm",
     "yaml",
 }

@@ -6,8 +6,13 @@ passages are about, and searches without these find less.
 
 from collections import Counter
 from collections.abc import Collection
+from functools import lru_cache
+from itertools import chain
 
 from shared.words.terms import spelled, words
+
+_MAX_CACHED_WORDS = 16_384
+"""Words whose languages are cached."""
 
 
 def _spelled(listed: str) -> frozenset[str]:
@@ -232,6 +237,12 @@ def _languages_by_word() -> dict[str, tuple[str, ...]]:
 _LANGUAGES_BY_WORD = _languages_by_word()
 
 
+@lru_cache(maxsize=_MAX_CACHED_WORDS)
+def _languages_with(word: str) -> tuple[str, ...]:
+    """The languages that have a word as it is written among their stop words."""
+    return _LANGUAGES_BY_WORD.get(spelled(word), ())
+
+
 def languages_of(text: str, among: Collection[str] = STOP_WORDS.keys()) -> list[str]:
     """Detect the language of a text by the stop words in it.
 
@@ -243,11 +254,9 @@ def languages_of(text: str, among: Collection[str] = STOP_WORDS.keys()) -> list[
         The language with the most stop words, or several that have equally many, those with more speakers first; empty
         if there are no stop words.
     """
-    found = Counter(
-        language for word in words(text) for language in _LANGUAGES_BY_WORD.get(spelled(word), ()) if language in among
-    )
-    most = max(found.values(), default=0)
-    return [language for language in STOP_WORDS if found[language] == most > 0]
+    found = Counter(chain.from_iterable(map(_languages_with, words(text))))
+    most = max((found[language] for language in among), default=0)
+    return [language for language in STOP_WORDS if language in among and found[language] == most > 0]
 
 
 def language_of(text: str, among: Collection[str] = STOP_WORDS.keys()) -> str | None:

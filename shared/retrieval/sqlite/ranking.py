@@ -10,6 +10,7 @@ import math
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -42,6 +43,8 @@ _ENCODING = "utf-16-le"
 """Of the passages to rank: two bytes a term."""
 _FIRST_CHARACTER, _CHARACTERS = 0x100, 0xD600
 """The characters that stand for terms: those of two bytes between the line feed and the surrogates."""
+_MAX_CACHED_CHARACTERS = 16_384
+"""Terms whose characters are cached."""
 _FINE = 1 << 10
 """Steps of rarity that candidates are told apart by."""
 _COMPOUNDING = frozenset({"da", "de", "et", "fi", "hu", "nl", "no", "sv", "tr"})
@@ -165,6 +168,7 @@ def compact(sentences: Iterable[Iterable[str]]) -> bytes:
     return "\n".join("".join(map(_character, terms)) for terms in sentences).encode(_ENCODING)
 
 
+@lru_cache(maxsize=_MAX_CACHED_CHARACTERS)
 def _character(term: str) -> str:
     """The character that stands for a term, and for one in 55,000 others."""
     return chr(_FIRST_CHARACTER + zlib.crc32(term.encode()) % _CHARACTERS)

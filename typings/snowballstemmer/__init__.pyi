@@ -1,6 +1,0 @@
-"""What the app uses of snowballstemmer, which has no types."""
-
-class _Stemmer:
-    def stemWord(self, word: str, /) -> str: ...
-
-def stemmer(lang: str) -> _Stemmer: ...
