@@ -46,6 +46,16 @@ _HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7a3]")
 _SYLLABLES = re.compile("[\uac00-\ud7a3]|[^\uac00-\ud7a3]+")
 _MARKED = re.compile("[\u0900-\u109f\u1780-\u17ff]")
 """Scripts whose marks are vowels and tones: those of India, Thai and Lao, Myanmar, Khmer."""
+_LETTER = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
+_WITHIN = ".'\u2018\u2019\u2024"
+_PLAIN = re.compile(rf"[\x00-\x7f{_LETTER}\u2013-\u2026\u20ac]*+")
+"""A text of Latin letters, figures and usual punctuation: its words are found in a fraction of the usual time."""
+_PLAIN_WORD = re.compile(
+    rf"""(?<!_)(?=_*+[{_LETTER}0-9]) [{_LETTER}0-9_]++
+    (?: (?: (?<=[{_LETTER}])[:{_WITHIN}](?=[{_LETTER}]) | (?<=[0-9])[,;{_WITHIN}](?=[0-9]) ) [{_LETTER}0-9_]++ )*+""",
+    re.VERBOSE,
+)
+"""A word of such a text. Source: Unicode Standard Annex #29, rules WB5 to WB13b."""
 
 _STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -90,7 +100,10 @@ _stemmers = _Stemmers()
 
 def words(text: str) -> Iterator[str]:
     """Split a text into words as they are written, without emoji and punctuation; a very long word is cut."""
-    found = apsw.unicode.word_iter(text, emoji=False, regional_indicator=False)
+    if _PLAIN.fullmatch(text):
+        found = _PLAIN_WORD.findall(text)
+    else:
+        found = apsw.unicode.word_iter(text, emoji=False, regional_indicator=False)
     return (word[:_LONGEST_WORD] for word in found)
 
 

@@ -4,7 +4,9 @@ import sys
 import tracemalloc
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 
+import apsw.unicode
 import pytest
 
 from shared.words.terms import fold, index_terms, query_terms, stems, words
@@ -50,3 +52,18 @@ def test_long_words_do_not_stay_in_memory() -> None:
         assert tracemalloc.get_traced_memory()[0] < 1_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_words_of_latin_texts_are_those_of_the_rules_for_all_texts() -> None:
+    characters = [chr(code) for code in (*range(0x250), *range(0x2010, 0x2030), 0x20AC)]
+    joining = product(".,:;'’_- \r\n", repeat=2)
+    for within in [*characters, *map("".join, joining)]:
+        for before, after in product(("a", "é", "1", "_", "", " "), repeat=2):
+            text = before + within + after
+            expected = [*apsw.unicode.word_iter(text, emoji=False, regional_indicator=False)]
+            assert [*words(text)] == expected, repr(text)
+
+
+def test_a_line_of_underscores_takes_no_longer_a_character_than_a_short_one() -> None:
+    assert not list(words("_" * 3_000_000))  # hours, if each underscore were looked ahead from
+    assert list(words("_" * 3_000_000 + "a"))
