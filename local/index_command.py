@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import os
 import sys
+import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +34,9 @@ _NO_CONTAINER = (
     "There is no container to follow: set CONTENT_STORAGE__blobServiceUri or CONTENT_STORAGE, or index a folder "
     "with `make index DOCS=folder`."
 )
+
+_BAR = "{desc}{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} files{postfix}, {remaining} left"
+_SECONDS_BETWEEN_LINES = 60
 
 
 def main() -> int:
@@ -69,13 +73,19 @@ def main() -> int:
 
 
 class _Console(AbstractContextManager["_Console"]):
-    """A `Reporter` that writes a line for each document, and shows a progress bar if standard error is a terminal."""
+    """A `Reporter` that writes a line for each document, and tells how far the work is and how long it will take.
+
+    If standard error is a terminal, a bar shows it all the time; if not, it gets a line a minute.
+    """
 
     def __init__(self) -> None:
-        self._bar = tqdm(unit="file", leave=False, file=sys.stderr, disable=not sys.stderr.isatty())
+        self._bar = tqdm(leave=False, file=sys.stderr, disable=not sys.stderr.isatty(), bar_format=_BAR)
+        self._total = self._files = self._passages = 0
+        self._start = self._told = time.monotonic()
 
     def started(self, total: int) -> None:
-        """Set the length of the bar."""
+        """Set the number of documents."""
+        self._total = total
         self._bar.reset(total)
 
     def reading(self, name: str) -> None:
@@ -85,7 +95,18 @@ class _Console(AbstractContextManager["_Console"]):
     def finished(self, file: FileReport) -> None:
         """Write the document's line."""
         _write_line(f"{_printable(file.name)}: {_described(file)}")
+        self._files += 1
+        self._passages += file.passages
+        now = time.monotonic()
+        seconds = now - self._start
+        speed = f"{self._passages / max(seconds, 0.001):,.0f} passages a second"
+        self._bar.set_postfix_str(speed, refresh=False)
         self._bar.update()
+        if self._bar.disable and now - self._told >= _SECONDS_BETWEEN_LINES:
+            self._told = now
+            left = tqdm.format_interval(seconds / self._files * (self._total - self._files))
+            sys.stderr.write(f"{self._files:,} of {self._total:,} files, {speed}, {left} left\n")
+            sys.stderr.flush()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

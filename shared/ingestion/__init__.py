@@ -31,6 +31,8 @@ class FileReport:
     """What was done."""
     detail: str = ""
     """If indexed: the number of passages. If skipped or failed: why, completing the sentence 'the file …'."""
+    passages: int = 0
+    """Passages that were written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,8 @@ async def index_document(
     if keep:
         await target.documents.keep(name, document.data)
     await target.index.replace(name, known, passages, vectors, image_vectors)
-    return FileReport(name, Outcome.INDEXED, f"{len(passages)} passage{'s' if len(passages) > 1 else ''}")
+    number = len(passages)
+    return FileReport(name, Outcome.INDEXED, f"{number} passage{'s' if number > 1 else ''}", number)
 
 
 async def _follow(name: str, document: StoredDocument | None, target: Target) -> FileReport:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -180,9 +181,26 @@ def test_the_bar_shows_on_a_terminal_only(tmp_path: Path) -> None:
         out = process.stdout.read() if process.stdout else b""
         assert process.wait(60) == 0
     os.close(main)
-    assert b"/7 [" in shown
+    assert re.search(rb"[1-7] of 7 files, [1-9]\d* passages a second, 00:\d\d left", shown)
     assert out.splitlines()[-1] == b"7 indexed"
     assert b"\r" not in out
+
+
+def test_without_a_terminal_the_progress_is_plain_lines(tmp_path: Path) -> None:
+    often = "import sys, local.index_command as it; it._SECONDS_BETWEEN_LINES = 0; sys.exit(it.main())"
+    done = subprocess.run(
+        [sys.executable, "-c", often, SAMPLES],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "7 indexed")
+    lines = done.stderr.splitlines()
+    assert all(re.fullmatch(r"[1-7] of 7 files, [1-9]\d* passages a second, 00:\d\d left", line) for line in lines)
+    assert (len(lines), lines[-1][-10:]) == (7, "00:00 left")
 
 
 @pytest.mark.parametrize("interrupted_after", ["unchanged", "indexed"])
