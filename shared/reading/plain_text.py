@@ -31,25 +31,24 @@ _RTF_NO_DATA = re.compile(r"\\bin(?!\d)")
 _RTF_ROW = re.compile(r"(?:^[^\n]*\|[ \t]*(?:\n|\Z))++", re.MULTILINE)
 """Rows of a table, in what the library makes of them: each cell ends in a bar."""
 
-_REPLACED = str.maketrans(
-    {
-        "\r": "\n",
-        "\v": "\n",
-        "\f": "\n\n",
-        "\x85": "\n",
-        "\u2028": "\n",
-        "\u2029": "\n\n",
-        "\u00a0": " ",
-        "\u202f": " ",
-        "ﬀ": "ff",
-        "ﬁ": "fi",
-        "ﬂ": "fl",
-        "ﬃ": "ffi",
-        "ﬄ": "ffl",
-        "ﬅ": "st",
-        "ﬆ": "st",
-    }
-)
+_REPLACEMENTS = {
+    "\r": "\n",
+    "\v": "\n",
+    "\f": "\n\n",
+    "\x85": "\n",
+    "\u2028": "\n",
+    "\u2029": "\n\n",
+    "\u00a0": " ",
+    "\u202f": " ",
+    "ﬀ": "ff",
+    "ﬁ": "fi",
+    "ﬂ": "fl",
+    "ﬃ": "ffi",
+    "ﬄ": "ffl",
+    "ﬅ": "st",
+    "ﬆ": "st",
+}
+_REPLACED = re.compile(f"[{''.join(_REPLACEMENTS)}]")
 _REMOVED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff\ufffe\uffff\ud800-\udfff]")
 """Control characters, soft hyphens, characters without width, and code points that are no characters."""
 _TRAILING_SPACE = re.compile(r"(?<![ \t])[ \t]++$", re.MULTILINE)
@@ -105,8 +104,8 @@ def read_rtf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
 
 def clean(text: str) -> str:
     """Text in NFC, without control characters, ligatures and soft hyphens; at most one empty line in a row."""
-    replaced = _REMOVED.sub("", text.replace("\r\n", "\n").translate(_REPLACED))
-    composed = unicodedata.normalize("NFC", _NON_ASCII_RUN.sub(_limit_combining_marks, replaced))
+    replaced = _REPLACED.sub(lambda one: _REPLACEMENTS[one[0]], text.replace("\r\n", "\n"))
+    composed = unicodedata.normalize("NFC", _NON_ASCII_RUN.sub(_limit_combining_marks, _REMOVED.sub("", replaced)))
     return _EMPTY_LINES.sub("\n\n", _TRAILING_SPACE.sub("", composed)).strip("\n")
 
 
