@@ -25,8 +25,8 @@ from evaluation.report import Report, Sums, seconds_of, write
 from evaluation.running import Asking, ask_all
 from evaluation.served import read_settings, served
 from evaluation.tables import report_lines
-from shared.app import open_index
 from shared.errors import SwitchboardError
+from shared.parts import open_index
 from shared.settings import Settings
 
 _TOKEN = "EVAL_TOKEN"  # noqa: S105 (the name of a variable)

@@ -22,11 +22,11 @@ from tqdm import tqdm
 from local import HostError
 from local.rai_service.beside_host import is_wanted
 from local.settings_file import apply_local_settings
-from shared.app import kept_folders, open_index, open_target
 from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.folder import Listing, list_folder
 from shared.ingestion.ingest import ingest_folder, sync_stored
+from shared.parts import kept_folders, open_index, open_target
 from shared.reading.readers import readable_suffixes
 from shared.settings import Settings, misspelt
 

@@ -1,30 +1,15 @@
-"""Builds the service from the settings: the only module that names concrete plug-ins.
+"""What this process serves with: its settings and the parts built from them, each made once, when first needed.
 
-Each is imported when it is chosen, so that a cold start pays for nothing that the settings did not ask for. A built
-service lives as long as its process, and nothing closes it: the process's end closes the connections.
+They live as long as the process, and nothing closes them: its end closes the connections.
 """
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shared.agents.definitions import AgentDefinition, Agents, load_agents
-from shared.budgets import Limits
-from shared.budgets.ledger import Ledger
-from shared.chat_models import ChatModel
-from shared.documents import DocumentStore
-from shared.errors import NotConfigured
-from shared.guard import SafetyService
-from shared.history import HistoryStore, NoHistory
-from shared.identity import Identity, NoIdentity
 from shared.late_imports import run_import
-from shared.outbound.openai_service.connection import OpenAIConnection
-from shared.outbound.openai_service.service import OpenAIService
-from shared.retrieval import Embedder, PassageIndex, Retriever
+from shared.parts import build_batches, build_service, open_answers, open_target, tidying
 from shared.service import Service
 from shared.settings import Settings
 from shared.wire.table import check_default_protocol
@@ -33,75 +18,6 @@ if TYPE_CHECKING:
     from shared.batches.answer_queue import AnswerQueue
     from shared.batches.desk import Batches
     from shared.ingestion.document import Target
-    from shared.reading.readers import TextRecognition
-    from shared.retrieval.embedders.azure_vision import VisionEmbedder
-    from shared.telemetry.otel import OtelTracing
-
-
-def kept_folders(settings: Settings) -> tuple[Path, Path]:
-    """Where documents and the images of their pages are kept if no storage is configured."""
-    return settings.data_dir / "content", settings.data_dir / "pages"
-
-
-def open_index(settings: Settings) -> PassageIndex:
-    """The index that ingestion writes.
-
-    Raises:
-        NotConfigured: a setting of Azure AI Search is wrong.
-    """
-    return _azure_search_index(settings) if settings.azure_search_endpoint else _sqlite_index(settings)
-
-
-def open_target(settings: Settings, *, keeps_readers: bool = False) -> "Target":
-    """Where documents go that are ingested.
-
-    Args:
-        settings: The settings of the app.
-        keeps_readers: As in `Sandbox`: for a command that ingests many documents, not for events about one.
-    """
-    from shared.ingestion.document import Target
-    from shared.ingestion.page_images import PageImages
-    from shared.reading.sandbox import sandbox_for_documents
-
-    return Target(
-        open_index(settings),
-        _embedder(_openai_service(settings)),
-        _documents(settings),
-        PageImages(_pages(settings), _image_embedder(settings), wanted=settings.page_images),
-        _text_recognition(settings),
-        sandbox_for_documents(keeps_readers=keeps_readers),
-    )
-
-
-def build_service(settings: Settings) -> Service:
-    """Choose and make the parts that the settings name."""
-    from shared.reading.sandbox import sandbox_for_uploads
-
-    agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
-    openai = _openai_service(settings)
-    embedder = _embedder(openai)
-    tracing = _tracing(settings, openai)
-    if tracing and embedder:
-        embedder = tracing.embedder(embedder)
-    service = Service(
-        settings,
-        _chat_model(openai, settings),
-        _retriever(settings, embedder),
-        _HISTORY[settings.history_backend](settings),
-        agents,
-        _chat_agent(settings, agents),
-        _SAFETY[settings.rai_backend](settings),
-        _IDENTITY[settings.auth_mode](settings),
-        _documents(settings),
-        _pages(settings),
-        sandbox_for_uploads(),
-        ledger=_ledger(settings),
-    )
-    return _traced(service, tracing) if tracing else service
-
-
-_INDEX_FILE = "index.sqlite"
-_SAMPLE_TEAM = Path(__file__).parent.parent / "samples" / "agents.yaml"
 
 
 @cache
@@ -171,11 +87,8 @@ async def get_batches() -> "Batches | None":
     async with _starting:
         if _batches is None:
             _batches = await run_import(build_batches, service)
-            from shared.batches.in_process import keep_tidy
-
-            # In Azure a rule of the storage account deletes old batches.
-            if settings.batches == "folder" or not settings.in_azure:
-                _tidying = asyncio.create_task(keep_tidy(_batches, resume=settings.batches == "folder"))
+            if upkeep := tidying(_batches, settings):
+                _tidying = asyncio.create_task(upkeep)
     return _batches
 
 
@@ -191,252 +104,5 @@ async def get_answers() -> "AnswerQueue":
     global _answers  # noqa: PLW0603 (as above)
     async with _starting:
         if _answers is None:
-            _answers = await run_import(_open_answers, get_settings())
+            _answers = await run_import(open_answers, get_settings())
     return _answers
-
-
-def _open_answers(settings: Settings) -> "AnswerQueue":
-    from shared.batches.answer_queue import AnswerQueue
-    from shared.batches.blob_objects import BlobObjects, open_container
-    from shared.batches.queue_engine import open_queue
-
-    name = settings.chat_answers_queue
-    if name is None:
-        raise NotConfigured("CHAT_ANSWERS_QUEUE is missing.")
-    return AnswerQueue(open_queue(settings, name), open_container(settings, name), BlobObjects.from_settings(settings))
-
-
-def build_batches(service: Service) -> "Batches":
-    """Choose and make the store and the engine of batches that the settings name."""
-    from shared.batches.desk import Batches
-    from shared.batches.running import run_when_free
-
-    settings = service.settings
-    if settings.batches == "queue":
-        from shared.batches.blob_objects import BlobObjects
-        from shared.batches.queue_engine import QueueEngine
-
-        return Batches(BlobObjects.from_settings(settings), QueueEngine.from_settings(settings), service)
-    from shared.batches.folder_objects import FolderObjects
-    from shared.batches.in_process import InProcess
-
-    store = FolderObjects(settings.data_dir / "batches")
-    return Batches(store, InProcess(lambda batch_id: run_when_free(batch_id, store, service)), service)
-
-
-def _azure_search_index(settings: Settings) -> PassageIndex:
-    from shared.retrieval.azure_search.connection import INGESTION_RETRIES, SearchConnection
-    from shared.retrieval.azure_search.index import AzureSearchIndex
-    from shared.retrieval.azure_search.schema import IndexPlan
-
-    connection = SearchConnection.from_settings(settings, INGESTION_RETRIES)
-    return AzureSearchIndex(connection, IndexPlan.from_settings(settings))
-
-
-def _sqlite_index(settings: Settings) -> PassageIndex:
-    from shared.retrieval.sqlite.index import SqliteIndex
-
-    openai = OpenAIConnection.from_settings(settings)
-    embedding = openai.embedding_model if openai else None
-    return SqliteIndex(settings.data_dir / _INDEX_FILE, embedding.name if embedding else None)
-
-
-def _openai_service(settings: Settings) -> OpenAIService | None:
-    connection = OpenAIConnection.from_settings(settings)
-    return OpenAIService(connection) if connection else None
-
-
-def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:
-    if openai is None:
-        from shared.chat_models.extractive.model import ExtractiveModel
-
-        return ExtractiveModel()
-    from shared.budgets.model import CappedModel
-    from shared.chat_models.openai_chat import OpenAIChatModel
-
-    model = OpenAIChatModel(openai, settings.chat_reasoning_effort)
-    return CappedModel(model, settings.chat_max_tokens, settings.chat_max_prompt_tokens)
-
-
-def _chat_agent(settings: Settings, agents: Agents) -> AgentDefinition | None:
-    name = settings.chat_agent
-    if name is None:
-        return None
-    for agent in agents.agents:
-        if agent.name == name:
-            return agent
-    names = ", ".join(agent.name for agent in agents.agents)
-    raise NotConfigured(f"CHAT_AGENT names no agent of the team: set it to one of {names}, or unset it.")
-
-
-def _embedder(openai: OpenAIService | None) -> Embedder | None:
-    if openai is None or openai.connection.embedding_model is None:
-        return None
-    from shared.retrieval.embedders.openai_compatible import OpenAIEmbedder
-
-    return OpenAIEmbedder(openai, openai.connection.embedding_model)
-
-
-def _text_recognition(settings: Settings) -> "TextRecognition | None":
-    if not settings.document_intelligence_endpoint:
-        return None
-    from shared.reading.document_intelligence import DocumentIntelligence
-
-    return DocumentIntelligence.from_settings(settings)
-
-
-def _image_embedder(settings: Settings) -> "VisionEmbedder | None":
-    if not settings.azure_vision_endpoint:
-        return None
-    from shared.retrieval.embedders.azure_vision import VisionEmbedder
-
-    return VisionEmbedder.from_settings(settings)
-
-
-def _retriever(settings: Settings, embedder: Embedder | None) -> Retriever:
-    """A knowledge base or an index of Azure AI Search if they are configured, else the built-in index."""
-    if settings.azure_search_knowledge_base:
-        from shared.retrieval.azure_search.knowledge_base import AzureKnowledgeBase
-
-        return AzureKnowledgeBase.from_settings(settings)
-    if settings.azure_search_endpoint:
-        from shared.retrieval.azure_search.retriever import AzureSearchRetriever
-
-        return AzureSearchRetriever.from_settings(settings, embedder, _image_embedder(settings))
-    from shared.retrieval.sqlite.retriever import SqliteRetriever
-
-    return SqliteRetriever(settings.data_dir / _INDEX_FILE, embedder)
-
-
-def _sqlite_history(settings: Settings) -> HistoryStore:
-    from shared.history.sqlite_history import SqliteHistory
-
-    return SqliteHistory(settings.data_dir / "history.sqlite")
-
-
-def _azure_table_history(settings: Settings) -> HistoryStore:
-    from shared.history.azure_table import HistoryTable
-    from shared.history.azure_table_history import AzureTableHistory
-
-    return AzureTableHistory(HistoryTable.from_settings(settings))
-
-
-_HISTORY: Mapping[str, Callable[[Settings], HistoryStore]] = {
-    "sqlite": _sqlite_history,
-    "azure-table": _azure_table_history,
-    "off": lambda _: NoHistory(),
-}
-"""By `HISTORY_BACKEND`."""
-
-
-def _rai_service(settings: Settings) -> SafetyService | None:
-    if not settings.rai_endpoint:
-        return None
-    from shared.guard.rai.client import RaiService
-
-    return RaiService.from_settings(settings)
-
-
-def _content_safety(settings: Settings) -> SafetyService | None:
-    from shared.guard.content_safety.service import ContentSafety
-
-    return ContentSafety.from_settings(settings)
-
-
-_SAFETY = {"rai": _rai_service, "content-safety": _content_safety}
-"""By `RAI_BACKEND`. Built when it is configured even if `RAI_MODE` is off, for the companion function."""
-
-
-def _easy_auth(settings: Settings) -> Identity:
-    from shared.identity.easy_auth import EasyAuth
-
-    return EasyAuth(settings.auth_tenant_id)
-
-
-def _bearer_tokens(settings: Settings) -> Identity:
-    from shared.identity.bearer import BearerTokens
-
-    return BearerTokens.from_settings(settings)
-
-
-def _api_keys(settings: Settings) -> Identity:
-    from shared.identity.api_keys import ApiKeys
-
-    return ApiKeys.from_settings(settings)
-
-
-_IDENTITY = {
-    "none": NoIdentity.from_settings,
-    "easy-auth": _easy_auth,
-    "bearer": _bearer_tokens,
-    "api-key": _api_keys,
-}
-"""By `AUTH_MODE`."""
-
-
-def _documents(settings: Settings) -> DocumentStore:
-    """Where the documents are that answers cite."""
-    return _store(settings, settings.content_container, kept_folders(settings)[0])
-
-
-def _pages(settings: Settings) -> DocumentStore:
-    """Where the images of their pages are."""
-    return _store(settings, f"{settings.content_container}-pages", kept_folders(settings)[1])
-
-
-def _store(settings: Settings, container: str, folder: Path) -> DocumentStore:
-    """A container if storage is configured, else a folder."""
-    if not settings.has_container:
-        from shared.documents.file_store import FileStore
-
-        return FileStore(folder)
-    from shared.documents.blob_store import BlobStore
-
-    return BlobStore.from_settings(settings, container)
-
-
-def _ledger(settings: Settings) -> Ledger | None:
-    """What counts requests and tokens; with a table what is used at all instances."""
-    if not settings.has_limits:
-        return None
-    ledger = Ledger(
-        Limits(settings.limit_caller_requests_per_minute, settings.limit_caller_tokens_per_day),
-        Limits(settings.limit_requests_per_minute, settings.limit_tokens_per_day),
-    )
-    if settings.limit_backend == "azure-table":
-        from shared.budgets.shared_counts import SharedCounts
-
-        SharedCounts.from_settings(settings, ledger)
-    return ledger
-
-
-def _tracing(settings: Settings, openai: OpenAIService | None) -> "OtelTracing | None":
-    if not (settings.applicationinsights_connection_string or settings.otel_exporter_otlp_endpoint):
-        return None
-    from shared.telemetry.operation import Peer
-    from shared.telemetry.otel import OtelTracing
-
-    model = Peer("switchboard", "extractive")
-    if openai:
-        connection = openai.connection
-        provider = "azure.ai.openai" if connection.kind == "azure-openai" else "openai"
-        model = Peer(provider, connection.chat_model.name, connection.base_url)
-    return OtelTracing.from_settings(settings, model)
-
-
-def _traced(service: Service, tracing: "OtelTracing") -> Service:
-    """Wrap the parts of the service that traces record, with the names and addresses that spans show."""
-    from shared.telemetry.operation import Peer
-
-    settings = service.settings
-    index = settings.azure_search_knowledge_base or settings.azure_search_index or "embedded"
-    address = settings.rai_endpoint if settings.rai_backend == "rai" else settings.content_safety_endpoint
-    if address and "://" not in address:
-        address = f"grpc://{address}"
-    return replace(
-        service,
-        model=tracing.model(service.model),
-        retriever=tracing.retriever(service.retriever, Peer("", index, settings.azure_search_endpoint)),
-        safety=tracing.safety(service.safety, Peer("", settings.rai_backend, address)) if service.safety else None,
-        tracing=tracing,
-    )

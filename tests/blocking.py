@@ -5,7 +5,7 @@ from functools import cache
 from blockbuster import BlockBuster
 
 ALLOWED = (
-    # `shared/app.py` builds the service in a thread; tests build its parts where they are.
+    # `shared/app.py` has the service built in a thread; tests build its parts where they are.
     ("shared/agents/definitions.py", "load_agents"),
     ("shared/guard/content_safety/service.py", "from_settings"),
     ("shared/guard/rai/client.py", "_policy"),

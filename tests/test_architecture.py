@@ -120,6 +120,7 @@ def imports_of(file: Path) -> set[str]:
 ORDER = """
 triggers
 app
+parts
 batches
 service
 description
@@ -230,7 +231,7 @@ def test_one_module_knows_protobuf() -> None:
 
 def test_one_module_names_the_plug_ins() -> None:
     namers = {file.relative_to(SHARED).as_posix() for file in modules(".") if imports_of(file) & PLUG_INS}
-    assert namers == {"app.py"}
+    assert namers == {"parts.py"}
 
 
 def test_the_protocols_that_only_a_route_selects_are_imported_late() -> None:

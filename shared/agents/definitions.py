@@ -83,6 +83,20 @@ class Agents(_Definition):
             raise ValueError
         return agents
 
+    def for_chat(self, name: str | None) -> AgentDefinition | None:
+        """Return the agent with the name that `CHAT_AGENT` gives, which answers single chat; None without a name.
+
+        Raises:
+            NotConfigured: no agent has the name.
+        """
+        if name is None:
+            return None
+        for agent in self.agents:
+            if agent.name == name:
+                return agent
+        names = ", ".join(agent.name for agent in self.agents)
+        raise NotConfigured(f"CHAT_AGENT names no agent of the team: set it to one of {names}, or unset it.")
+
 
 _ACCEPTED = {
     "team": "a mapping with `pattern` and, if you like, `max_rounds`",

@@ -9,6 +9,7 @@ from heapq import nlargest
 from shared.budgets import Clock, Limits
 from shared.budgets.standing import DAY, MINUTE, Standing, limit_headers
 from shared.errors import RateLimited
+from shared.settings import Settings
 
 _MOST_CALLERS = 10_000
 """Maximum number of callers with counts in memory; beyond it, the least recently seen caller is forgotten."""
@@ -99,6 +100,14 @@ class Ledger:
         self._elsewhere_at = 0.0
         self.changed: Callable[[], None] | None = None
         """Called after each count; `SharedCounts` sets it."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "Ledger":
+        """Make it with the limits of the settings."""
+        return cls(
+            Limits(settings.limit_caller_requests_per_minute, settings.limit_caller_tokens_per_day),
+            Limits(settings.limit_requests_per_minute, settings.limit_tokens_per_day),
+        )
 
     def admit(self, key: str) -> "Admission":
         """Count a request of a caller, unless a limit is reached; the result has the refusal then."""

@@ -7,9 +7,9 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from shared.app import build_service
 from shared.chat_types import Json
 from shared.errors import NotConfigured
+from shared.parts import build_service
 from shared.settings import Settings
 from shared.wire.table import NAMES
 from tests.app.conftest import hosted

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator
 from importlib import import_module
 from typing import Any
 
-from shared import app
+from shared import parts
 from shared.batches import New, ObjectStore, Stored, running
 from shared.batches.desk import Batches
 from shared.batches.folder_objects import FolderObjects
@@ -70,7 +70,7 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
     # A slow machine writes no heartbeat among the writes that are counted.
     running.HEARTBEAT_SECONDS = order.get("heartbeat", 600)
     settings = Settings.read(order["settings"])
-    service = app.build_service(settings)
+    service = parts.build_service(settings)
     store = CrashingStore(FolderObjects(settings.data_dir / "batches"), order.get("crash_at"))
     engine = InProcess(lambda batch_id: running.run_when_free(batch_id, store, service))
     batches = Batches(store, engine, service)

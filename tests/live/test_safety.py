@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from shared.app import build_service
 from shared.guard import SafetyService
 from shared.guard.content_safety.service import ContentSafety
 from shared.guard.rai.client import RaiService
+from shared.parts import build_service
 from shared.settings import Settings
 from tests.guard.safety_contract import SafetyContract
 from tests.live.services import UNSAFE_TEXT

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 
 import pytest
 
-from shared.app import open_index
 from shared.chat_types import Passage, RequestContext, RetrievalMode
+from shared.parts import open_index
 from shared.retrieval import PassageIndex, SearchQuery
 from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 from shared.settings import Settings

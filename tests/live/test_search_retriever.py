@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 import pytest
 import pytest_asyncio
 
-from shared.app import open_index
 from shared.chat_types import RetrievalMode
+from shared.parts import open_index
 from shared.retrieval import Retriever
 from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 from shared.settings import Settings

@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 from types import AsyncGeneratorType
 
-from shared.app import build_service
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import ChatRequest, Message, RequestContext, Role
 from shared.core.turn import run_turn
+from shared.parts import build_service
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from shared.settings import Settings
 from shared.telemetry.parts import TracedModel, TracedRetriever
