@@ -51,6 +51,13 @@ def questions() -> Iterator[str]:
         yield f"What does the {frequent} say about {' and '.join(rare)}?"
 
 
+def texts() -> Iterator[str]:
+    """Texts of passages without end."""
+    random = Random(_SEED)  # noqa: S311
+    while True:
+        yield _text(random)
+
+
 def _text(random: Random) -> str:
     words = random.choices(_WORDS_BY_RANK, cum_weights=_WEIGHTS, k=_WORDS)
     return " ".join(word + random.choice(_ENDINGS) for word in words).capitalize() + "."

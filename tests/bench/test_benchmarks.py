@@ -7,6 +7,7 @@ from pathlib import Path
 from bench.__main__ import write
 from bench.cold_start import compare_imports
 from bench.encoding import compare as compare_encoding
+from bench.indexing import compare as compare_indexing
 from bench.memory import Plan
 from bench.memory import report as report_memory
 from bench.passages import questions
@@ -25,6 +26,11 @@ async def test_retrieval_compares_each_size_and_shows_the_growth(tmp_path: Path)
     comparisons = await compare_retrieval(tmp_path, (50, 200), rounds=1)
     both = ["ours", "plain FTS5"]
     assert names(comparisons) == [both, both, both, both, ["50 passages", "200 passages"]]
+
+
+async def test_indexing_is_compared_with_one_process() -> None:
+    comparison = await compare_indexing(8, in_file=2, rounds=1)
+    assert list(comparison.values) == ["make index", "one process"]
 
 
 async def test_memory_compares_peaks_and_growth() -> None:
