@@ -33,10 +33,12 @@ _DONT_KNOW = (
     r"keine (angaben?|informationen)|nicht (erwähnt|angegeben)",
     r"no (lo )?sé|no (se )?menciona|no (hay|contienen?) informaci|no puedo responder",
     r"je ne (le )?sais pas|ne (mentionnent|contiennent|précisent) pas|aucune information",
-    r"non (lo )?so|nessuna informazione|não sei|nenhuma informação|ik weet (het )?niet|geen informatie",
-    r"nie wiem|brak informacji|nu știu|nu conțin|не знаю|нет информации|не (содержат|упомина)",
+    r"non (lo )?so|nessuna informazione|não sei|nenhuma informação|weet (ik )?(het )?niet|geen informatie",
+    r"nie wiem|brak informacji|nu știu|nu conțin|не знаю|нет информации|не (содержат|упомина)|не знам",
+    r"no ho sé|nevím|ved jeg ikke|vet (jeg ikke|jag inte)|en tiedä|ei tea\b|nem tudom|nežinau|ez dakit|mi ne scias",
+    r"níl a fhios|tidak tahu|نمی‌دانم|לא ידוע|איני יודע|չգիտեմ|थाहा छैन|தெரியாது",
     r"δεν (γνωρίζω|ξέρω|αναφέρ)|bilmiyorum|bilgi (yok|bulun)|لا (أعرف|أعلم|توجد معلومات)",
-    r"नहीं (पता|जानत|मालूम)|जानकारी नहीं|không (biết|có thông tin)|ไม่(ทราบ|มีข้อมูล)",
+    r"नहीं (पता|जानत|मालूम)|(पता|मालूम) नहीं|जानकारी नहीं|không (biết|có thông tin)|ไม่(ทราบ|มีข้อมูล)",
     r"不知道|没有(提到|相关|信息)|[无無]法回答|[分わ]か?りません|情報[はが]ありません|모르|정보가 없",
 )
 """How answers say that they do not know, as far as we have seen."""

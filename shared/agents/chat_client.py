@@ -107,6 +107,7 @@ def model_request(
     return ModelRequest(
         messages=conversation,
         question=request.question,
+        language=overrides.language,
         want_followups=want_followups,
         temperature=overrides.temperature if agent.temperature is None else agent.temperature,
         seed=overrides.seed,

@@ -36,6 +36,8 @@ class ModelRequest:
     """The sources that the prompt cites, for a model that reads them as data."""
     tools: tuple[Tool, ...] = ()
     """Functions that the model may call instead of answering."""
+    language: str | None = None
+    """The language to answer in, a BCP 47 tag, as the prompt says it; None: the question's own."""
     want_followups: bool = False
     """Whether the prompt asks for follow-up questions as `<<question>>`."""
     temperature: float | None = None

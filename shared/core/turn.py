@@ -66,6 +66,7 @@ async def run_turn(
         question=request.question,
         sources=() if shown.without_sources else found.passages,
         rarities=found.rarities,
+        language=overrides.language,
         want_followups=overrides.suggest_followup_questions,
         temperature=overrides.temperature,
         seed=overrides.seed,

@@ -13,12 +13,12 @@ from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
 from shared.chat_models.extractive.questions import (
-    AnswerLanguage,
-    answer_language,
+    OwnLanguage,
     followup_questions,
     is_bare_subject,
     standalone_query,
 )
+from shared.chat_models.extractive.refusals import DONT_KNOW, answer_language
 from shared.chat_models.extractive.relevance import (
     MOST_STATEMENTS,
     Scored,
@@ -35,21 +35,17 @@ from shared.words.stop_words import likely_language
 
 MODEL = "extractive"
 
-_DONT_KNOW: dict[AnswerLanguage, str] = {
-    "en": "I don't know: the documents say nothing about that.",
-    "de": "Das weiß ich nicht: In den Dokumenten steht nichts dazu.",
-}
-_NO_DOCUMENTS: dict[AnswerLanguage, str] = {
+_NO_DOCUMENTS: dict[OwnLanguage, str] = {
     "en": "I cannot answer that: I have no documents to look it up in.",
     "de": "Das kann ich nicht beantworten: Ich habe keine Dokumente, in denen ich nachsehen könnte.",
 }
-_ONLY_QUOTES_FILES: dict[AnswerLanguage, str] = {
+_ONLY_QUOTES_FILES: dict[OwnLanguage, str] = {
     "en": "No sentence of the attached files has the words of the question: the built-in model only quotes sentences."
     " To have files explained or summed up, set up a language model.",
     "de": "Kein Satz der angehängten Dateien enthält die Wörter der Frage, und das eingebaute Modell zitiert nur Sätze."
     " Um Dateien erklären oder zusammenfassen zu lassen, richten Sie ein Sprachmodell ein.",
 }
-_NOTHING_TO_ADD: dict[AnswerLanguage, str] = {
+_NOTHING_TO_ADD: dict[OwnLanguage, str] = {
     "en": "I found nothing to add to that.",
     "de": "Dem habe ich nichts hinzuzufügen.",
 }
@@ -104,7 +100,7 @@ def _answer(request: ModelRequest) -> str:
     said = _agents_statements(request)
     if said and _can_only_summarize(request):
         return _with_done_marker(request, " ".join(_cited(one) for one in said[:MOST_STATEMENTS]))
-    language, asked = answer_language(request.question), _user_questions(request)
+    asked = _user_questions(request)
     statements = read_sources((*request.sources, *_attached(request.messages)))
     query = standalone_query(asked)
     best = best_statements(query, statements, request.rarities, said)
@@ -112,9 +108,10 @@ def _answer(request: ModelRequest) -> str:
     if refers_back and (not best or _were_said(best, request.messages)):
         best = _not_said_yet(request, query, statements, best, said)
     if not best:
-        return _answer_without_statements(request, said, language)
+        return _answer_without_statements(request, said)
     text = " ".join(_cited(one) for one in best)
     if request.want_followups:
+        language = _own_language(request)
         text += "".join(f"\n<<{one}>>" for one in followup_questions(statements, best, asked, language))
     return text
 
@@ -139,17 +136,23 @@ def _not_said_yet(
     return [*best, *best_statements(query, new, request.rarities, [*said, *best])[:1]]
 
 
-def _answer_without_statements(request: ModelRequest, said: Sequence[Scored], language: AnswerLanguage) -> str:
+def _answer_without_statements(request: ModelRequest, said: Sequence[Scored]) -> str:
     """Make the text for a question that no statement answers."""
+    language = _own_language(request)
     if said:
         text = _NOTHING_TO_ADD[language]
     elif request.messages[-1].text == request.question:  # no search was made, so the prompt has no sources
         text = _NO_DOCUMENTS[language]
     else:
-        text = _DONT_KNOW[language]
+        text = DONT_KNOW[answer_language(request.question, request.language)]
     if any(message.files for message in request.messages) and not said:
         text = f"{text} {_ONLY_QUOTES_FILES[language]}"
     return _with_done_marker(request, text) if _has_answered_before(request) or _can_only_summarize(request) else text
+
+
+def _own_language(request: ModelRequest) -> OwnLanguage:
+    """Return the language of the sentences that the model has in German and English only."""
+    return "de" if answer_language(request.question, request.language) == "de" else "en"
 
 
 def _can_only_summarize(request: ModelRequest) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from shared.chat_models.extractive.relevance import Scored, subject_words
-from shared.words.stop_words import LIGHT, language_of
+from shared.words.stop_words import LIGHT
 from shared.words.terms import words
 
 _LONGEST_QUESTION = 500
@@ -55,10 +55,10 @@ _MOST_FOLLOWUPS = 3
 _LONGEST_TOPIC = 80
 """Maximum length of a topic in a follow-up question, in characters."""
 
-type AnswerLanguage = Literal["en", "de"]
-"""The languages that the model's own sentences are in."""
+type OwnLanguage = Literal["en", "de"]
+"""The languages of the sentences that the model has in two languages only."""
 
-_TEMPLATES: dict[AnswerLanguage, tuple[str, ...]] = {
+_TEMPLATES: dict[OwnLanguage, tuple[str, ...]] = {
     "en": (
         "What do the documents say about “{topic}”?",
         "What should I know about “{topic}”?",
@@ -70,7 +70,7 @@ _TEMPLATES: dict[AnswerLanguage, tuple[str, ...]] = {
         "Was gilt beim Thema „{topic}“?",
     ),
 }
-_IS_QUESTION: dict[AnswerLanguage, re.Pattern[str]] = {
+_IS_QUESTION: dict[OwnLanguage, re.Pattern[str]] = {
     "en": re.compile(r"(who|what|which|why|how|where)\b(?! (to|the|an?|you|your|we|our|it|they)\b)", re.IGNORECASE),
     "de": re.compile(
         r"(wer|was|welche[rsmn]?|warum|wie|wo)\b(?! (der|die|das|den|dem|ein|eine|sie|wir|ihr|ich|man|es)\b)",
@@ -83,13 +83,6 @@ _NAME = re.compile(r"(?<=[^\W\d_A-Z] )[^\W\d_a-z][\w-]{5,}")
 """A word inside a sentence that may begin with a capital letter: a noun in German, a name in other languages."""
 _SHORTEST_TOPIC = 6
 """Characters of a word that is a topic because the sources have it often."""
-
-
-def answer_language(question: str) -> AnswerLanguage:
-    """Return the language to answer in: German or English; English if the question is in another language."""
-    found = language_of(question[:_LONGEST_QUESTION])
-    is_german = found == "de" or (found is None and set("äöüß") & set(question.lower()))
-    return "de" if is_german else "en"
 
 
 def standalone_query(questions: Sequence[str]) -> str:
@@ -113,7 +106,7 @@ def standalone_query(questions: Sequence[str]) -> str:
 
 
 def followup_questions(
-    statements: Sequence[Scored], answer: Sequence[Scored], asked: Iterable[str], language: AnswerLanguage
+    statements: Sequence[Scored], answer: Sequence[Scored], asked: Iterable[str], language: OwnLanguage
 ) -> list[str]:
     """Suggest at most three follow-up questions.
 
@@ -121,7 +114,7 @@ def followup_questions(
         statements: All statements of the sources.
         answer: The statements in the current answer.
         asked: The user's questions so far.
-        language: AnswerLanguage of the follow-up questions.
+        language: Language of the follow-up questions.
     """
     known = [_subject(question, language) for question in asked]
     known += [_subject(one.statement.topic, language) for one in answer if one.statement.topic]
@@ -181,7 +174,7 @@ def _topics(statements: Sequence[Scored]) -> Iterator[str]:
     yield from (word for word, _ in found.most_common() if not word[:1].isupper() and word.isalpha())
 
 
-def _subject(text: str, language: AnswerLanguage) -> frozenset[str]:
+def _subject(text: str, language: OwnLanguage) -> frozenset[str]:
     return frozenset(word.terms[0] for word in subject_words(text, (language,)).values())
 
 
@@ -190,5 +183,5 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(one and other) and (one <= other or other <= one)
 
 
-def _as_question(topic: str, language: AnswerLanguage, template: str) -> str:
+def _as_question(topic: str, language: OwnLanguage, template: str) -> str:
     return f"{topic}?" if _IS_QUESTION[language].match(topic) else template.format(topic=topic)

@@ -46,12 +46,8 @@ _MIN_OVERLAP = 0.6
 Passages overlap, so the same sentence can be found twice."""
 _LOW_WEIGHT = 0.5
 """Factor for a word with many meanings."""
-_CONTEXT_FACTOR = 0.8
-"""Factor for a word that is only in the heading or the lead of a statement."""
 _PASSAGE_FACTOR = 0.4
 """Factor for a word that is only elsewhere in the passage, which may name what the statement calls `it`."""
-_COMPOUND_FACTOR = 0.8
-"""Factor for a word of which the statement has only a compound, or only a part of the compound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,22 +144,15 @@ def best_statements(
 class _QuestionWord:
     """A word of the question."""
 
-    exact: frozenset[str]
-    """The index terms of the word."""
-    compounds: frozenset[str]
-    """Terms of the statements that are compounds of the word, or parts of it if it is a compound."""
+    terms: frozenset[str]
+    """The index terms of the word, and terms of the statements that are compounds of it, or parts of it if it is a
+    compound."""
     weight: float
     """How much it tells: higher if fewer texts have the word, as inverse document frequency."""
     enough: float
     """The share of such words that a statement must contain, 0 to 1."""
     is_whole: bool
     """Whether it is a word, not a pair of characters or a syllable."""
-
-    def match(self, terms: frozenset[str]) -> float:
-        """Return how well `terms` contain the word, 0 to 1."""
-        if not terms.isdisjoint(self.exact):
-            return 1.0
-        return 0.0 if terms.isdisjoint(self.compounds) else _COMPOUND_FACTOR
 
 
 def _question_words(question: str, statements: Sequence[Scored], rarities: Mapping[str, float]) -> list[_QuestionWord]:
@@ -175,22 +164,16 @@ def _question_words(question: str, statements: Sequence[Scored], rarities: Mappi
     for spelling, (text, terms) in subject_words(question, languages).items():
         stem = terms[0] if is_character(terms[0]) else prefix_of(terms)
         others = vocabulary if is_character(terms[0]) else long_enough
-        compounds = {term for term in others if stem and _is_compound(term, stem)}
+        compounds = frozenset(term for term in others if stem and _is_compound(term, stem))
         if stem and not vocabulary.isdisjoint(terms):  # the exact word occurs: do not match its parts alone
-            compounds = {term for term in compounds if len(term) > len(stem)}
+            compounds = frozenset(term for term in compounds if len(term) > len(stem))
         every = compounds.union(terms)
         count = sum(not (one.terms.isdisjoint(every) and one.context.isdisjoint(every)) for one in statements)
         rarity = rarities.get(spelled(text), math.log(1 + len(statements) / (count or 0.5)))
         weight = rarity * (_LOW_WEIGHT if spelling in LIGHT else 1.0)
         enough = next((share for script, share in _ENOUGH_BY_SCRIPT if script.match(text)), usual)
         found.append(
-            _QuestionWord(
-                frozenset(terms),
-                frozenset(compounds),
-                weight,
-                enough * (1 if rarities else _WITHOUT_RARITIES),
-                enough == _ENOUGH,
-            )
+            _QuestionWord(every, weight, enough * (1 if rarities else _WITHOUT_RARITIES), is_whole=enough == _ENOUGH)
         )
     return found
 
@@ -203,22 +186,22 @@ def _is_compound(one: str, other: str) -> bool:
 
 def _score(one: Scored, asked: Sequence[_QuestionWord]) -> Scored | None:
     """Return the statement with its score; None if it has too few of the question's words."""
-    matches = [
-        max(
-            word.match(one.terms),
-            _CONTEXT_FACTOR * word.match(one.context),
-            _PASSAGE_FACTOR * word.match(one.passage),
-        )
-        for word in asked
-    ]
-    weights = [word.weight for word in asked]
-    score = math.sumprod(matches, weights)
-    needed = math.sumprod([word.enough for word in asked], weights)
-    if sum(bool(word.match(one.terms)) for word in asked if word.is_whole) >= _MANY_WORDS:
+    score = needed = 0.0
+    many = 0
+    for word in asked:
+        if not word.terms.isdisjoint(one.terms):
+            score += word.weight
+            many += word.is_whole
+        elif not word.terms.isdisjoint(one.context):
+            score += word.weight
+        elif not word.terms.isdisjoint(one.passage):
+            score += word.weight * _PASSAGE_FACTOR
+        needed += word.weight * word.enough
+    if many >= _MANY_WORDS:
         needed *= _MANY_FACTOR
     if score < needed:
         return None
-    return replace(one, score=score / sum(weights))
+    return replace(one, score=score / sum(word.weight for word in asked))
 
 
 def is_duplicate(one: Scored, other: Scored) -> bool:

@@ -1,0 +1,202 @@
+"""The built-in model in many languages: what it says when it knows nothing, and where sentences end."""
+
+from collections.abc import AsyncGenerator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from shared.chat_models import ModelRequest
+from shared.chat_models.extractive.model import ExtractiveModel
+from shared.chat_models.extractive.refusals import DONT_KNOW
+from shared.chat_models.extractive.statements import statements_of
+from shared.chat_types import ChatRequest, Message, Overrides, Passage, Role
+from shared.core.source_images import SourceImages
+from shared.core.turn import run_turn
+from shared.documents.file_store import FileStore
+from shared.events import TextDelta
+from shared.retrieval.sqlite.index import SqliteIndex
+from shared.retrieval.sqlite.retriever import SqliteRetriever
+from tests.chat_models.model_contract import CONTEXT, answer
+
+CAPITAL_OF_FRANCE = {
+    "ar": "ما هي عاصمة فرنسا؟",
+    "ca": "Quina és la capital de França i on és?",
+    "cs": "Jaké je hlavní město Francie a kde leží?",
+    "da": "Hvad er hovedstaden i Frankrig, og hvornår blev den det?",
+    "de": "Was ist die Hauptstadt von Frankreich?",
+    "el": "Ποια είναι η πρωτεύουσα της Γαλλίας;",
+    "en": "What is the capital of France?",
+    "eo": "Kio estas la ĉefurbo de Francio?",
+    "es": "¿Cuál es la capital de Francia?",
+    "et": "Mis on Prantsusmaa pealinn ja millal see selleks sai?",
+    "eu": "Zein da Frantziako hiriburua eta non dago?",
+    "fa": "پایتخت فرانسه کجا است؟",
+    "fi": "Mikä on Ranskan pääkaupunki ja missä se on?",
+    "fr": "Quelle est la capitale de la France ?",
+    "ga": "Cad é an phríomhchathair agus cá bhfuil sí?",
+    "he": "מהי בירת צרפת?",
+    "hi": "फ्रांस की राजधानी क्या है?",
+    "hu": "Mi Franciaország fővárosa, és hol van?",
+    "hy": "Ո՞րն է Ֆրանսիայի մայրաքաղաքը։",
+    "id": "Apa ibu kota negara Prancis dan di mana letaknya?",
+    "it": "Qual è la capitale della Francia?",
+    "ja": "フランスの首都はどこですか。",
+    "ko": "프랑스의 수도는 어디입니까?",
+    "lt": "Kas yra Prancūzijos sostinė ir kur ji yra?",
+    "ne": "फ्रान्सको राजधानी कुन हो र कहाँ छ?",
+    "nl": "Wat is de hoofdstad van Frankrijk en waar ligt het?",
+    "no": "Hva er hovedstaden i Frankrike, og hvordan ble den det?",
+    "pl": "Jaka jest stolica Francji?",
+    "pt": "Qual é a capital da França e onde fica?",
+    "ro": "Care este capitala Franței?",
+    "ru": "Какой город является столицей Франции?",
+    "sr": "Који је главни град Француске?",
+    "sv": "Vad är huvudstaden i Frankrike och hur blev den det?",
+    "ta": "பிரான்சின் தலைநகரம் எது?",
+    "th": "เมืองหลวงของฝรั่งเศสคือที่ไหน",
+    "tr": "Fransa'nın başkenti neresidir?",
+    "uk": "Яке місто є столицею Франції, і де її історія?",
+    "vi": "Thủ đô của Pháp là gì?",
+    "zh": "法国的首都是哪里？",
+}
+GLASSES = Passage("a", "The plan pays 150 euros for glasses. Lunch is at noon.", "a.md", "a.md")
+
+
+@cache
+def languages() -> LanguageIdentifier:
+    """The library that tells the language of a text, with the languages of the sentences to choose from."""
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+    identifier.set_languages(sorted(CAPITAL_OF_FRANCE))
+    return identifier
+
+
+async def said(question: str, *sources: Passage, language: str | None = None) -> str:
+    messages = (Message(Role.USER, f"{question}\n\nSources: …"),)
+    request = ModelRequest(messages, question, sources, language=language)
+    return (await answer(ExtractiveModel(), request)).text
+
+
+def test_each_sentence_has_a_question_here() -> None:
+    assert {tag for tag in DONT_KNOW if tag not in ("nb", "nn")} == CAPITAL_OF_FRANCE.keys()
+
+
+@pytest.mark.parametrize("language", CAPITAL_OF_FRANCE)
+async def test_what_the_sources_do_not_hold_is_said_in_the_language_of_the_question(language: str) -> None:
+    text = await said(CAPITAL_OF_FRANCE[language], GLASSES)
+    assert languages().classify(text)[0] == language
+    assert "[" not in text
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Ce a tradus în română Marlee Matlin?", "ro"),  # French and Romanian have equally many stop words in it
+        ("Öffnungszeiten?", "de"),
+        ("Στάθμευση;", "el"),
+        ("Kilimanjaro?", "en"),
+        ("「The Beatles」のメンバーは誰ですか？", "ja"),
+        ("What does 你好 mean?", "en"),
+        ("iPhone 15 的价格是多少？", "zh"),
+        ("臺灣的首都在哪裡？", "zh"),
+        ("", "en"),
+    ],
+)
+async def test_the_language_of_a_short_or_mixed_question_is_told_by_its_letters(question: str, language: str) -> None:
+    assert languages().classify(await said(question, GLASSES))[0] == language
+
+
+@pytest.mark.parametrize(
+    ("wanted", "language"),
+    [("fr", "fr"), ("fr-CA", "fr"), ("ZH-Hant-TW", "zh"), ("nb-NO", "no"), ("xx", "it"), ("", "it"), ("\ud800", "it")],
+)
+async def test_the_language_that_the_request_asks_for_comes_before_that_of_the_question(
+    wanted: str, language: str
+) -> None:
+    text = await said(CAPITAL_OF_FRANCE["it"], GLASSES, language=wanted)
+    assert languages().classify(text)[0] == language
+
+
+MUSEUM = {
+    "en.md": "The Zeppelin museum stands by the lake. Its cellar was built in 1911.",
+    "es.md": "La capital de la provincia es la ciudad que está en el valle, con un río que la cruza desde el norte.",
+    "es-2.md": "El río de la provincia nace en el norte y pasa por el valle, donde está la ciudad con su plaza.",
+    "th.md": "พิพิธภัณฑ์เปิดทุกวันอาทิตย์เวลาเก้าโมง",
+}
+
+
+@pytest.fixture
+async def museum(tmp_path: Path) -> AsyncGenerator[SqliteRetriever]:
+    """An index in three languages, with words that most passages have and words that few have."""
+    file = tmp_path / "index.sqlite"
+    index = SqliteIndex(file)
+    texts = MUSEUM | {f"filler-{n}.md": f"The tower of the town hall number {n} was built of stone." for n in range(30)}
+    for name, text in texts.items():
+        await index.replace(name, "1", [Passage(name, text, name, name)], None)
+    await index.aclose()
+    retriever = SqliteRetriever(file, None)
+    yield retriever
+    await retriever.aclose()
+
+
+async def answered(index: SqliteRetriever, question: str, language: str | None = None) -> str:
+    """The answer of a whole turn: search, rarities of the index, model."""
+    request = ChatRequest((Message(Role.USER, question),), Overrides(language=language))
+    documents = FileStore(Path())
+    images = SourceImages(documents, documents, "The model sees no images.")
+    events = run_turn(request, CONTEXT, ExtractiveModel(), index, images)
+    return "".join([event.text async for event in events if isinstance(event, TextDelta)])
+
+
+async def test_the_whole_index_tells_that_a_name_is_not_in_it_and_that_other_words_are_common(
+    museum: SqliteRetriever,
+) -> None:
+    assert await answered(museum, "Who built the tower of Zanzibar?") == DONT_KNOW["en"]
+    assert "The Zeppelin museum stands by the lake. [en.md]" in await answered(museum, "Where is the Zeppelin tower?")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["¿Cuál es la velocidad de la luz en el vacío?", "¿Quién es el presidente de la república y desde cuándo lo es?"],
+)
+async def test_a_spanish_question_about_something_else_is_not_answered_because_of_its_function_words(
+    museum: SqliteRetriever, question: str
+) -> None:
+    assert await answered(museum, question) == DONT_KNOW["es"]
+    assert "[es" in await answered(museum, "¿Qué río cruza la capital de la provincia?")
+
+
+async def test_the_language_that_a_request_asks_for_reaches_the_model_in_a_turn(museum: SqliteRetriever) -> None:
+    assert await answered(museum, "What is the capital of France?", "pt-BR") == DONT_KNOW["pt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("यह पहला वाक्य है। यह दूसरा वाक्य है।", ["यह पहला वाक्य है।", "यह दूसरा वाक्य है।"]),
+        ("هل هذا سؤال؟ نعم هذا جواب.", ["هل هذا سؤال؟", "نعم هذا جواب."]),
+        ("Πού είναι η έξοδος; Είναι δεξιά.", ["Πού είναι η έξοδος;", "Είναι δεξιά."]),
+        ("这是第一句。这是第二句！", ["这是第一句。", "这是第二句！"]),
+        ("กขคงจฉชซ " * 40, 3),
+        ("กขคงจฉชซ " * 10, 1),
+    ],
+    ids=["danda", "arabic", "greek", "chinese", "long-thai", "short-thai"],
+)
+def test_sentences_end_where_their_script_ends_them(text: str, sentences: list[str] | int) -> None:
+    found = [one.text for one in statements_of(text)]
+    assert (found if isinstance(sentences, list) else len(found)) == sentences
+    assert "".join(found).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("question", "source", "expected"),
+    [
+        ("संग्रहालय कब खुलता है?", "संग्रहालय रविवार को नौ बजे खुलता है।", "संग्रहालय रविवार को नौ बजे खुलता है। [p.md]"),
+        ("متى يفتح المتحف؟", "يفتح المتحف يوم الأحد في التاسعة؟", "يفتح المتحف يوم الأحد في التاسعة؟ [p.md]"),
+    ],
+)
+async def test_a_sentence_that_ends_in_its_own_script_gets_no_full_stop(
+    question: str, source: str, expected: str
+) -> None:
+    assert await said(question, Passage("p", source, "p.md", "p.md")) == expected
