@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ import pytest
 from shared.agents.definitions import Pattern
 from shared.agents.turns import agent_turn
 from shared.chat_models.extractive.model import ExtractiveModel
-from shared.chat_types import ChatRequest, FileText, Json, Message, RetrievalMode, Role
+from shared.chat_types import ChatRequest, FileText, Json, Message, Passage, RetrievalMode, Role
 from shared.core.fold import Answer, fold
 from shared.errors import BadRequest, RateLimited, Unavailable
 from shared.events import ChatEvent, CompletionStarted, DataPoint, Finished, Retrieved, TextDelta, Usage
+from shared.retrieval.sqlite.index import SqliteIndex
+from shared.retrieval.sqlite.retriever import SqliteRetriever
 from tests.agents.teams import QUESTION, Office, agent, agents, asked, context
 
 ADA = agent("Ada", ("search",))
@@ -171,3 +174,19 @@ async def test_the_built_in_model_answers_through_an_agent(office: Office) -> No
     assert "80 % of dental care. [plan.pdf#page=3]" in answer.text
     assert PLAN in answer.data_points
     assert answer.finished.followup_questions is not None
+
+
+async def test_the_built_in_model_knows_through_an_agent_how_rare_words_are_in_the_whole_index(
+    office: Office, tmp_path: Path
+) -> None:
+    index = SqliteIndex(tmp_path / "towers.sqlite")
+    for number in range(30):
+        name = f"{number}.md"
+        text = f"The tower of the town hall number {number} was built of stone."
+        await index.replace(name, "1", [Passage(name, text, name, name)], None)
+    await index.aclose()
+    retriever = SqliteRetriever(tmp_path / "towers.sqlite", None)
+    towers = replace(office, model=ExtractiveModel(), retriever=retriever)
+    answer = await answer_of(towers, asked("Who built the tower of Zanzibar?", language="fr"))
+    await retriever.aclose()
+    assert answer.text == "Je ne sais pas : les documents n'en disent rien."
