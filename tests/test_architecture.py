@@ -81,6 +81,7 @@ LATE = {
     "shared.wire.mcp_tools",
     "shared.agents.framework",
     "shared.batches.answer_queue",
+    "shared.batches.claim",
     "shared.batches.desk",
     "shared.batches.running",
     "shared.guard.stream_guard",

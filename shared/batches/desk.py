@@ -10,6 +10,7 @@ from secrets import token_hex
 import msgspec
 
 from shared.batches import NEW, Conflict, Engine, ObjectStore
+from shared.batches.claim import purge, read_result, read_state
 from shared.batches.records import (
     RETENTION_SECONDS,
     STALE_SECONDS,
@@ -17,19 +18,12 @@ from shared.batches.records import (
     KeyEntry,
     Result,
     State,
+    decode,
     digest,
     is_batch_id,
 )
-from shared.batches.running import (
-    KeptMessage,
-    fail_batch,
-    purge,
-    read_message,
-    read_result,
-    read_state,
-    run_when_free,
-)
-from shared.errors import KeyReused, NotFound, SwitchboardError, Unavailable
+from shared.batches.running import KeptMessage, fail_batch, read_message, run_when_free
+from shared.errors import InternalError, KeyReused, NotFound, SwitchboardError, Unavailable
 from shared.service import Service
 
 _FIRST_LOOK_SECONDS = 0.05
@@ -141,7 +135,7 @@ class Batches:
             found = await self._store.read(f"{batch_id}/state")
             if found is None:
                 raise _not_found()
-            state = msgspec.structs.replace(msgspec.json.decode(found.data, type=State), deleted=True)
+            state = msgspec.structs.replace(decode(found.data, State), deleted=True)
             try:
                 await self._store.write(f"{batch_id}/state", msgspec.json.encode(state), found.etag)
             except Conflict:
@@ -149,7 +143,7 @@ class Batches:
         self._engine.cancel(batch_id)
         await purge(self._store, batch_id, state=False)
         entered = await self._store.read(state.key) if state.key else None
-        if entered and msgspec.json.decode(entered.data, type=KeyEntry).batch_id == batch_id:
+        if entered and decode(entered.data, KeyEntry).batch_id == batch_id:
             await self._store.delete(state.key)
         if not was_readable:
             raise _not_found()
@@ -180,13 +174,16 @@ class Batches:
         """
         found = [name async for name in self._store.names()]
         for name in found:
-            batch_id, _, part = name.partition("/")
-            if part == "state" and (state := await read_state(self._store, batch_id)):
-                await self._tidy(batch_id, state, resume=resume)
-            elif batch_id == "keys" and (kept := await self._store.read(name)):
-                entry = msgspec.json.decode(kept.data, type=KeyEntry)
-                if time.time() - entry.created > RETENTION_SECONDS:
-                    await self._store.delete(name)
+            with suppress(InternalError):  # one that cannot be read must not keep the others
+                await self._tidy_object(name, resume=resume)
+
+    async def _tidy_object(self, name: str, *, resume: bool) -> None:
+        batch_id, _, part = name.partition("/")
+        if part == "state" and (state := await read_state(self._store, batch_id)):
+            await self._tidy(batch_id, state, resume=resume)
+        elif batch_id == "keys" and (kept := await self._store.read(name)):
+            if time.time() - decode(kept.data, KeyEntry).created > RETENTION_SECONDS:
+                await self._store.delete(name)
 
     async def _tidy(self, batch_id: str, state: State, *, resume: bool) -> None:
         if not state.is_readable(time.time()):
@@ -204,7 +201,7 @@ class Batches:
             found = await self._store.read(name)
             if found is None:
                 continue
-            known = msgspec.json.decode(found.data, type=KeyEntry)
+            known = decode(found.data, KeyEntry)
             state = await read_state(self._store, known.batch_id)
             now = time.time()
             if now - known.created > RETENTION_SECONDS or (state and not state.is_readable(now)):
@@ -228,7 +225,7 @@ class Batches:
         found = await self._store.read(f"{batch_id}/state")
         if found is None:
             return
-        state = msgspec.json.decode(found.data, type=State)
+        state = decode(found.data, State)
         if not state.is_stale(time.time()) or await self._store.read(f"{batch_id}/result"):
             return
         free = msgspec.structs.replace(state, runner="", beat=time.time())

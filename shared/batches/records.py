@@ -6,7 +6,7 @@ import re
 import msgspec
 
 from shared.chat_types import Caller
-from shared.errors import SwitchboardError
+from shared.errors import InternalError, SwitchboardError
 
 HEARTBEAT_SECONDS = 2.0
 """How often a runner renews its claim. A deleted batch stops within this time."""
@@ -88,6 +88,18 @@ class KeyEntry(msgspec.Struct, frozen=True):
     """Hash of its request."""
     created: float
     """When the key was first used, in Unix seconds."""
+
+
+def decode[Record](data: bytes, kind: type[Record]) -> Record:
+    """Decode what an object holds.
+
+    Raises:
+        InternalError: it is damaged, or of another version of the app.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise InternalError("What is kept of this batch cannot be read. Start another one.") from None
 
 
 def is_batch_id(text: str) -> bool:

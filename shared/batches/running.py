@@ -1,30 +1,19 @@
 """Runs a batch: the one function that an engine calls. It may be called any number of times, anywhere, for a batch."""
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from enum import Enum
-from secrets import token_hex
 from typing import cast
 
 import msgspec
 
 from shared.batches import NEW, Conflict, ObjectStore
+from shared.batches.claim import Claim, Outcome, claim_batch, failed, read_state, unreadable
 from shared.batches.kept_calls import KeptCalls
 from shared.batches.packing import pack, unpack
-from shared.batches.records import (
-    HEARTBEAT_SECONDS,
-    MOST_RUNS,
-    STALE_SECONDS,
-    Asked,
-    Result,
-    State,
-    label,
-    status_of,
-)
+from shared.batches.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, Asked, Result
 from shared.chat_types import ChatRequest, Json, RequestContext
 from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn
@@ -35,19 +24,6 @@ from shared.service import Service
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS, Resolved
-
-_log = logging.getLogger("switchboard.batch")
-
-
-class Outcome(Enum):
-    """How a call of `run_batch` ended."""
-
-    DONE = "done"
-    """The batch has a result."""
-    HELD = "held"
-    """Another runner works on it, or did until it died."""
-    GONE = "gone"
-    """There is no such batch any more, or another runner took it over."""
 
 
 async def run_batch(batch_id: str, store: ObjectStore, service: Service) -> Outcome:
@@ -61,7 +37,7 @@ async def run_batch(batch_id: str, store: ObjectStore, service: Service) -> Outc
     Raises:
         Unavailable, TooSlow: the store cannot be used. The batch can be run again.
     """
-    claim = await _claim(batch_id, store)
+    claim = await claim_batch(batch_id, store)
     if isinstance(claim, Outcome):
         return claim
     if claim.state.runs > MOST_RUNS:
@@ -100,125 +76,9 @@ async def fail_batch(batch_id: str, store: ObjectStore) -> None:
     Raises:
         Unavailable, TooSlow: the store cannot be used.
     """
-    claim = await _claim(batch_id, store)
-    if isinstance(claim, _Claim):
+    claim = await claim_batch(batch_id, store)
+    if isinstance(claim, Claim):
         await claim.give_up("The batch could not be run. Start another one, and report it if it stays.")
-
-
-async def read_state(store: ObjectStore, batch_id: str) -> State | None:
-    """Read the state of a batch; None: there is no such batch."""
-    found = await store.read(f"{batch_id}/state")
-    return msgspec.json.decode(found.data, type=State) if found else None
-
-
-async def read_result(store: ObjectStore, batch_id: str) -> Result | None:
-    """Read the result of a batch; None: it has none yet."""
-    found = await store.read(f"{batch_id}/result")
-    return msgspec.json.decode(found.data, type=Result) if found else None
-
-
-async def purge(store: ObjectStore, batch_id: str, *, state: bool) -> None:
-    """Delete what a batch holds.
-
-    Args:
-        store: The store.
-        batch_id: The batch.
-        state: Whether to delete its state as well. Without it, a runner that has not seen the end would go on.
-    """
-    names = [name async for name in store.names(f"{batch_id}/") if name != f"{batch_id}/state"]
-    for name in names:
-        await store.delete(name)
-    if state:
-        await store.delete(f"{batch_id}/state")
-
-
-class _Claim:
-    """A batch that this runner has claimed."""
-
-    def __init__(self, batch_id: str, store: ObjectStore, state: State, etag: str) -> None:
-        self.batch_id = batch_id
-        self.state = state
-        self.is_lost = False
-        """Whether another runner has it now, or its owner has deleted it."""
-        self._store = store
-        self._etag = etag
-
-    async def asked(self) -> tuple[Asked, bytes]:
-        """Read what was asked, and the body."""
-        found = await self._store.read(f"{self.batch_id}/request")
-        if found is None:
-            raise InternalError
-        head, _, body = found.data.partition(b"\n")
-        return msgspec.json.decode(head, type=Asked), body
-
-    async def keep(self, runner: asyncio.Task[object]) -> None:
-        """Renew the claim until cancelled. Cancel the runner's task when it is lost."""
-        while not self.is_lost:
-            await asyncio.sleep(HEARTBEAT_SECONDS)
-            with suppress(SwitchboardError):  # the store fails: others cannot take the batch over now either
-                await self._renew()
-        runner.cancel()
-
-    async def _renew(self) -> None:
-        beaten = msgspec.structs.replace(self.state, beat=time.time())
-        try:
-            self._etag = await self._store.write(f"{self.batch_id}/state", msgspec.json.encode(beaten), self._etag)
-        except Conflict:
-            found = await self._store.read(f"{self.batch_id}/state")
-            state = msgspec.json.decode(found.data, type=State) if found else None
-            if found is None or state is None or state.deleted or state.runner not in ("", self.state.runner):
-                self.is_lost = True
-            else:  # somebody who found it stale has asked the engine for a run, and nobody has begun that yet
-                self._etag = found.etag
-
-    async def end(self, result: Result) -> Outcome:
-        """Write the result, unless the claim is lost or a result is there already."""
-        await self._renew()
-        if self.is_lost:
-            return await self.leave()
-        with suppress(Conflict):
-            await self._store.write(f"{self.batch_id}/result", msgspec.json.encode(result), NEW)
-        _log.info("batch %s: ended with %d, run %d", label(self.batch_id), result.status, self.state.runs)
-        return Outcome.DONE
-
-    async def give_up(self, message: str) -> Outcome:
-        """End the batch with an error. What it has done stays readable."""
-        asked, _ = await self.asked()
-        return await self.end(_failed(InternalError(message), PROTOCOLS[asked.protocol], asked.invocation_id))
-
-    async def release(self) -> None:
-        """Let another runner have the batch at once, if the store allows it now."""
-        free = msgspec.structs.replace(self.state, runner="", beat=time.time())
-        with suppress(Conflict, SwitchboardError):
-            await self._store.write(f"{self.batch_id}/state", msgspec.json.encode(free), self._etag)
-
-    async def leave(self) -> Outcome:
-        """Leave the batch to who has it now; of a deleted one, delete what this runner may have written since."""
-        state = await read_state(self._store, self.batch_id)
-        if state is None or state.deleted:
-            await purge(self._store, self.batch_id, state=False)
-        _log.info("batch %s: left, run %d", label(self.batch_id), self.state.runs)
-        return Outcome.GONE
-
-
-async def _claim(batch_id: str, store: ObjectStore) -> _Claim | Outcome:
-    found = await store.read(f"{batch_id}/state")
-    state = msgspec.json.decode(found.data, type=State) if found else None
-    now = time.time()
-    if found is None or state is None or not state.is_readable(now):
-        return Outcome.GONE
-    if await store.read(f"{batch_id}/result"):
-        return Outcome.DONE
-    if state.runner and not state.is_stale(now):
-        return Outcome.HELD
-    claimed = msgspec.structs.replace(
-        state, runner=token_hex(8), beat=now, started=state.started or now, runs=state.runs + 1
-    )
-    try:
-        etag = await store.write(f"{batch_id}/state", msgspec.json.encode(claimed), found.etag)
-    except Conflict:
-        return Outcome.HELD
-    return _Claim(batch_id, store, claimed, etag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +116,7 @@ def _interrupting() -> Generator[None]:
 class _Run:
     """One run of a batch that is claimed."""
 
-    def __init__(self, claim: _Claim, store: ObjectStore, service: Service) -> None:
+    def __init__(self, claim: Claim, store: ObjectStore, service: Service) -> None:
         self._claim = claim
         self._store = store
         self._service = replace(service, model=KeptCalls(service.model, store, claim.batch_id))
@@ -265,17 +125,20 @@ class _Run:
 
     async def result(self) -> Result:
         """Answer the batch."""
-        asked, body = await self._claim.asked()
+        try:
+            asked, body = await self._claim.asked()
+        except InternalError as error:
+            return unreadable(error)
         protocol = PROTOCOLS[asked.protocol]
         try:
             return Result(200, msgspec.Raw(await self._answer(asked, body, protocol)))
         except SwitchboardError as error:
-            return _failed(error, protocol, asked.invocation_id)
+            return failed(error, protocol, asked.invocation_id)
         except _StoreFailedError as interrupted:
             raise interrupted.error from None
         except Exception as error:  # noqa: BLE001 (the outer edge: it is logged, and the caller gets one clean error)
             log_fault(error, asked.invocation_id)
-            return _failed(InternalError(), protocol, asked.invocation_id)
+            return failed(InternalError(), protocol, asked.invocation_id)
 
     async def _answer(self, asked: Asked, body: bytes, protocol: Protocol) -> bytes:
         service, state = self._service, self._claim.state
@@ -357,7 +220,3 @@ class _Run:
                     self._kept.setdefault(other.message.position, other.message)
             self._next += 1
         return self._kept[message.position]
-
-
-def _failed(error: SwitchboardError, protocol: Protocol, invocation_id: str) -> Result:
-    return Result(status_of(error), msgspec.Raw(encode_json(protocol.error(error, invocation_id))))

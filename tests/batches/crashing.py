@@ -15,11 +15,12 @@ from importlib import import_module
 from typing import Any
 
 from shared import parts
-from shared.batches import New, ObjectStore, Stored, running
+from shared.batches import New, ObjectStore, Stored, claim
 from shared.batches.desk import Batches
 from shared.batches.folder_objects import FolderObjects
 from shared.batches.in_process import InProcess
 from shared.batches.records import Asked, is_batch_id
+from shared.batches.running import run_when_free
 from shared.chat_types import Caller
 from shared.settings import Settings
 
@@ -68,11 +69,11 @@ def _part(name: str) -> str:
 
 async def run(order: dict[str, Any]) -> dict[str, Any]:
     # A slow machine writes no heartbeat among the writes that are counted.
-    running.HEARTBEAT_SECONDS = order.get("heartbeat", 600)
+    claim.HEARTBEAT_SECONDS = order.get("heartbeat", 600)
     settings = Settings.read(order["settings"])
     service = parts.build_service(settings)
     store = CrashingStore(FolderObjects(settings.data_dir / "batches"), order.get("crash_at"))
-    engine = InProcess(lambda batch_id: running.run_when_free(batch_id, store, service))
+    engine = InProcess(lambda batch_id: run_when_free(batch_id, store, service))
     batches = Batches(store, engine, service)
     state = {"session_state": order["chat"]} if order.get("chat") else {}
     body = json.dumps({"messages": [{"role": "user", "content": order["question"]}], **state}).encode()
@@ -82,6 +83,8 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
     else:  # the caller had its 202: nobody asks again, and the next process finds the batch
         batch_id = next(name[:32] for name in [n async for n in store.names()] if is_batch_id(name[:32]))
         await batches.tidy(resume=True)
+        while await claim.read_result(store, batch_id) is None:  # noqa: ASYNC110 (maybe another process makes it)
+            await asyncio.sleep(0.05)  # a poll of a stale batch would write, and count, at a time of its own
     standing = await batches.ended(batch_id, OWNER, 60)
     result = json.loads(bytes(standing.result.body)) if standing.result else None
     said = [kept.message.text async for kept in batches.messages(batch_id)]
