@@ -182,7 +182,8 @@ class Batches:
         if part == "state" and (state := await read_state(self._store, batch_id)):
             await self._tidy(batch_id, state, resume=resume)
         elif batch_id == "keys" and (kept := await self._store.read(name)):
-            if time.time() - decode(kept.data, KeyEntry).created > RETENTION_SECONDS:
+            entry = decode(kept.data, KeyEntry)
+            if time.time() - entry.created > RETENTION_SECONDS:
                 await self._store.delete(name)
 
     async def _tidy(self, batch_id: str, state: State, *, resume: bool) -> None:

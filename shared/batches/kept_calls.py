@@ -37,11 +37,12 @@ class KeptCalls:
         key = _key(request)
         name = f"{self._folder}/{key}-{self._times[key]}"
         self._times[key] += 1
-        kept = None
-        with suppress(SwitchboardError):  # if the store fails, the model is asked again
-            kept = await self._store.read(name)
+        kept: tuple[ModelEvent, ...] = ()
+        with suppress(SwitchboardError, ValueError):  # if it cannot be read, the model is asked again
+            found = await self._store.read(name)
+            kept = unpack(found.data) if found else ()
         if kept:
-            for event in unpack(kept.data):
+            for event in kept:
                 yield event
             return
         events: list[ModelEvent] = []

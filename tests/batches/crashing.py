@@ -19,7 +19,7 @@ from shared.batches import New, ObjectStore, Stored, claim
 from shared.batches.desk import Batches
 from shared.batches.folder_objects import FolderObjects
 from shared.batches.in_process import InProcess
-from shared.batches.records import Asked, is_batch_id
+from shared.batches.records import Asked
 from shared.batches.running import run_when_free
 from shared.chat_types import Caller
 from shared.settings import Settings
@@ -81,7 +81,7 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
     if order.get("accept", True):
         batch_id = await batches.accept(asked, body, OWNER, order["question"])
     else:  # the caller had its 202: nobody asks again, and the next process finds the batch
-        batch_id = next(name[:32] for name in [n async for n in store.names()] if is_batch_id(name[:32]))
+        batch_id = next(name[:32] for name in [n async for n in store.names()] if name.endswith("/request"))
         await batches.tidy(resume=True)
         while await claim.read_result(store, batch_id) is None:  # noqa: ASYNC110 (maybe another process makes it)
             await asyncio.sleep(0.05)  # a poll of a stale batch would write, and count, at a time of its own

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from shared.batches import NEW
 from shared.batches.folder_objects import FolderObjects
 from shared.history import Mode
 from shared.history.sqlite_history import SqliteHistory
@@ -104,6 +105,38 @@ async def test_a_batch_is_finished_wherever_its_process_ended(tmp_path: Path) ->
             assert sum(asked.values()) == 3 + (write == "call")
             recorded = await history.messages("anonymous", chat.id)
             assert [message.content for message in recorded] == [QUESTION, *ended["messages"]]
+
+
+@pytest.mark.parametrize(("part", "status"), [("request", 500), ("calls", 200)])
+async def test_a_damaged_object_neither_stops_a_batch_nor_repeats_it_for_ever(
+    tmp_path: Path, part: str, status: int
+) -> None:
+    async with OpenAIStandIn() as openai, processes(tmp_path, openai) as running:
+        await write_index(tmp_path, PASSAGES)
+        await running.run(tmp_path, crash_at=7)
+        store = FolderObjects(tmp_path / "batches")
+        await age(store)
+        for name in [name async for name in store.names() if f"/{part}" in name]:
+            found = await store.read(name)
+            assert found
+            await store.write(name, found.data[:9], found.etag)
+        ended = await running.run(tmp_path, accept=False)
+    assert ended["status"] == status
+    assert ("cannot be read" in json.dumps(ended["result"])) == (status == 500)
+    assert len(ended["messages"]) == (1 if status == 500 else 2)
+
+
+async def test_a_damaged_batch_keeps_no_other_from_being_resumed(tmp_path: Path) -> None:
+    async with OpenAIStandIn() as openai, processes(tmp_path, openai) as running:
+        await write_index(tmp_path, PASSAGES)
+        crashed = await running.run(tmp_path, crash_at=7)
+        assert crashed["crashed_before"] == "call"
+        store = FolderObjects(tmp_path / "batches")
+        await age(store)
+        for other in ("0" * 32, "f" * 32):
+            await store.write(f"{other}/state", b'{"owner":', NEW)
+        ended = await running.run(tmp_path, accept=False)
+    assert ended["status"] == 200
 
 
 async def test_a_batch_that_ends_its_process_each_time_is_given_up(tmp_path: Path) -> None:
