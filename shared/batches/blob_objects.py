@@ -11,7 +11,7 @@ from azure.storage.blob.aio import ContainerClient, LinearRetry
 from shared.batches import NEW, Conflict, New, Stored
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
-from shared.outbound.azure_service.storage import OWN, storage_errors
+from shared.outbound.azure_service.storage import NO_CONNECTION_STRING, OWN, storage_errors
 from shared.settings import Settings
 
 
@@ -37,10 +37,7 @@ def open_container(settings: Settings, name: str) -> ContainerClient:
     try:
         return ContainerClient.from_connection_string(connection.get_secret_value(), name, **_client_options())
     except ValueError as exc:
-        raise NotConfigured(
-            "AzureWebJobsStorage: should be the connection string of a storage account, or "
-            "`UseDevelopmentStorage=true` for Azurite."
-        ) from exc
+        raise NotConfigured(NO_CONNECTION_STRING) from exc
 
 
 class BlobObjects:

@@ -12,7 +12,7 @@ from azure.storage.queue.aio import QueueClient
 
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
-from shared.outbound.azure_service.storage import OWN, storage_errors
+from shared.outbound.azure_service.storage import NO_CONNECTION_STRING, OWN, storage_errors
 from shared.settings import Settings
 
 _OPTIONS: dict[str, Any] = {
@@ -39,10 +39,7 @@ def open_queue(settings: Settings, name: str) -> QueueClient:
     try:
         return QueueClient.from_connection_string(connection.get_secret_value(), name, **_OPTIONS)
     except ValueError as exc:
-        raise NotConfigured(
-            "AzureWebJobsStorage: should be the connection string of a storage account, or "
-            "`UseDevelopmentStorage=true` for Azurite."
-        ) from exc
+        raise NotConfigured(NO_CONNECTION_STRING) from exc
 
 
 class QueueEngine:

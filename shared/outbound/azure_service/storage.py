@@ -54,6 +54,11 @@ OWN = ErrorTable(
     },
 )
 """The blobs and queues of batches."""
+NO_CONNECTION_STRING = (
+    "AzureWebJobsStorage: should be the connection string of a storage account, or `UseDevelopmentStorage=true` for "
+    "Azurite."
+)
+"""What to say if the setting is something else."""
 
 _TABLE_NOT_ALLOWED = (
     "The app may not use the history's table. Give it the role 'Storage Table Data Contributor', or the right key."
