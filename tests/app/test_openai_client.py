@@ -35,7 +35,7 @@ async def test_an_answer_has_its_sources_at_their_places_and_links_that_open(
     context = extra(choice.message, "context")
     assert "plan.pdf#page=3" in {one["title"] for one in context["citations"]}
     assert json.loads(context["intent"]) == [QUESTION]
-    assert context["followup_questions"] == []
+    assert all(question.endswith("?") for question in context["followup_questions"])
     assert "<<" not in text
     (plan,) = {one.url for one in cited if one.title == "plan.pdf#page=3"}
     assert plan == f"{built_in.url}/content/plan.pdf#page=3"

@@ -24,7 +24,9 @@ SAMPLES = REPOSITORY / "samples"
 DOCUMENTS = [path.relative_to(SAMPLES / "documents").as_posix() for path in (SAMPLES / "documents").rglob("*.*")]
 TEXTS = {"content", "Content", "text", "Text", "output_text", "delta"}
 BESIDE_THE_ANSWER = {"context", "metadata", "Metadata"}
+STARTS_A_CHAT = ("POST", "/chat-history")
 NEEDS_SAFETY_SERVICE = "/rai/"
+VARIABLE = re.compile(r"\{\{(?:chat|batch)\}\}")
 NEEDS_SIGN_IN = "/mcp/oauth-protected-resource"
 
 
@@ -43,9 +45,9 @@ class SampleRequest:
     body: bytes
     """With its files."""
 
-    def filled(self, chat: str) -> tuple[str, bytes]:
-        """The path and the body with the id of a chat."""
-        return self.path.replace("{{chat}}", chat), self.body.replace(b"{{chat}}", chat.encode())
+    def filled(self, started: str) -> tuple[str, bytes]:
+        """The path and the body with the id of the chat, or the batch, that they name."""
+        return VARIABLE.sub(started, self.path), VARIABLE.sub(started, self.body.decode("latin-1")).encode("latin-1")
 
 
 def read_requests() -> Iterator[SampleRequest]:
@@ -55,7 +57,7 @@ def read_requests() -> Iterator[SampleRequest]:
     """
     file = (SAMPLES / "requests.http").read_text(encoding="utf-8")
     variables, *requests = re.split(r"^### ", file, flags=re.MULTILINE)
-    assert re.findall(r"^@(\w+) = \S+$", variables, re.MULTILINE) == ["host", "chat"]
+    assert re.findall(r"^@(\w+) = \S+$", variables, re.MULTILINE) == ["host", "chat", "batch"]
     for request in requests:
         head, _, body = request.strip().partition("\n\n")
         name, line, *headers = head.split("\n")
@@ -90,15 +92,18 @@ async def host(samples: Path) -> AsyncGenerator[RunningHost]:
         yield host
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def chat(host: RunningHost, http: aiohttp.ClientSession) -> str:
-    """The id of a chat that the sample starts."""
-    (start,) = [one for one in REQUESTS if (one.method, one.path) == ("POST", "/chat-history")]
+async def started_for(host: RunningHost, http: aiohttp.ClientSession, request: SampleRequest) -> str:
+    """The id of the batch, or of the chat, that a sample starts, so that this request can name it."""
+    (start,) = [
+        one
+        for one in REQUESTS
+        if ("Prefer" in one.headers if "{{batch}}" in request.path else (one.method, one.path) == STARTS_A_CHAT)
+    ]
     return json.loads(await sent(host, http, start, ""))["id"]
 
 
-async def sent(host: RunningHost, http: aiohttp.ClientSession, request: SampleRequest, chat: str) -> bytes:
-    path, body = request.filled(chat)
+async def sent(host: RunningHost, http: aiohttp.ClientSession, request: SampleRequest, started: str) -> bytes:
+    path, body = request.filled(started)
     async with http.request(request.method, host.url + path, headers=request.headers, data=BytesIO(body)) as response:
         answer = await response.read()
         assert response.ok, answer
@@ -128,7 +133,7 @@ def texts_in(value: Json) -> Iterator[str]:
 
 def in_route(path: str) -> str:
     """A path as a route has it."""
-    path = path.partition("?")[0].replace("{{chat}}", "{id}").replace("/models/switchboard", "/models/{id}")
+    path = VARIABLE.sub("{id}", path.partition("?")[0]).replace("/models/switchboard", "/models/{id}")
     return re.sub(r"^/content/.*", "/content/{path}", path)
 
 
@@ -147,10 +152,12 @@ def test_no_protocol_is_left_out(name: str) -> None:
 @ON_ONE_LOOP
 @pytest.mark.parametrize("request_", WITH_NOTHING_CONFIGURED, ids=lambda one: one.name)
 async def test_a_request_succeeds_with_nothing_configured_and_an_answer_cites(
-    host: RunningHost, http: aiohttp.ClientSession, chat: str, request_: SampleRequest
+    host: RunningHost, http: aiohttp.ClientSession, request_: SampleRequest
 ) -> None:
-    answer = await sent(host, http, request_, chat)
-    if request_.path.endswith(("/chat", "/ask", "/stream", "/batch", "/completions", "/responses", "/ag-ui")):
+    answer = await sent(host, http, request_, await started_for(host, http, request_))
+    if "Prefer" in request_.headers:
+        assert json.loads(answer)["status"] == "queued"
+    elif request_.path.endswith(("/chat", "/ask", "/stream", "/batch", "/completions", "/responses", "/ag-ui")):
         assert [name for name in DOCUMENTS if f"[{name}" in said(answer)]
 
 

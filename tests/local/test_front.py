@@ -48,8 +48,8 @@ async def setting(req: Request) -> JSONResponse:
     return JSONResponse({name: os.environ.get(name) for name in ("FROM_FILE", "FROM_BOTH")})
 
 
-@app.timer_trigger(schedule="0 0 * * * *", arg_name="timer")
-async def hourly(timer: func.TimerRequest) -> None: ...
+@app.event_hub_message_trigger(arg_name="event", event_hub_name="readings", connection="HUB")
+async def reading(event: func.EventHubEvent) -> None: ...
 """
 ORIGIN = "http://localhost:5173"
 
@@ -257,7 +257,7 @@ async def test_an_invocation_is_one_line_without_anything_of_the_caller(
 def test_the_start_lists_every_function_and_says_what_is_not_hosted(host: RunningHost) -> None:
     assert re.search(r"items +\[GET\] http://127\.0\.0\.1:\d+/v1/items/\{id\}", host.log())
     assert re.search(r"unnamed +\[POST\] http://127\.0\.0\.1:\d+/v1/unnamed", host.log())
-    assert re.search(r"hourly +timerTrigger, not hosted locally", host.log())
+    assert re.search(r"reading +eventHubTrigger, not hosted locally", host.log())
 
 
 async def test_headers_that_do_not_arrive_in_time_end_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:

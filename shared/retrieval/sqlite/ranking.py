@@ -6,6 +6,7 @@ sentence says. For that, the index keeps each passage in a form in which a term 
 term is counting a character.
 """
 
+import codecs
 import math
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -39,7 +40,7 @@ LONGEST_TEXT = 20_000
 """Characters of a question that are read for these words."""
 _MOST_LANGUAGES = 4
 """Languages by whose rules a question is stemmed if its own is not clear: the most frequent ones of the index."""
-_ENCODING = "utf-16-le"
+_ENCODING = codecs.lookup("utf-16-le").name  # looked up here, so that the first search imports nothing
 """Of the passages to rank: two bytes a term."""
 _FIRST_CHARACTER, _CHARACTERS = 0x100, 0xD600
 """The characters that stand for terms: those of two bytes between the line feed and the surrogates."""
