@@ -15,8 +15,9 @@ _LONGEST_HEADER = 1024
 """Characters of `Prefer` that are read."""
 _NAME = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
+# Spaces are matched possessively (`*+`): else there would be 2^n ways to share those of `a ; ; ; (` out.
 _PREFERENCE = re.compile(
-    rf"\s*({_NAME})(?:\s*=\s*({_NAME}|{_QUOTED})?)?((?:\s*;\s*(?:{_NAME}(?:\s*=\s*(?:{_NAME}|{_QUOTED})?)?)?)*)\s*"
+    rf"\s*+({_NAME})(?:\s*+=\s*+({_NAME}|{_QUOTED})?)?((?:\s*+;\s*+(?:{_NAME}(?:\s*+=\s*+(?:{_NAME}|{_QUOTED})?)?)?)*+)\s*"
 )
 
 
