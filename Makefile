@@ -66,6 +66,7 @@ check: setup ## check lint, formats, types, infra/ and generated files
 	@.venv/bin/pyright
 	@$(PYTHON) tools/requirements.py --check
 	@$(PYTHON) tools/bicep.py
+	@$(PYTHON) tools/vendor.py --check
 	@$(PYTHON) tools/derived_docs.py --check
 
 format: setup ## format, and mend what the linter can
