@@ -283,9 +283,15 @@ async def swagger(req: Request) -> Response:
     return await triggers.swagger(req)
 
 
+@app.route("playground/{digest}/{*path}", methods=["GET"])
+async def playground_file(req: Request) -> Response:
+    """A file that the playground's page loads."""
+    return await triggers.playground_file(req)
+
+
 @app.route("{*path}")
 async def without_route(req: Request) -> Response:
-    """The front page, and errors that name the nearest route.
+    """The playground's page, and errors that name the nearest route.
 
     The Functions host tries the routes in the order of the functions' names, so this name has to be the last of all.
     """

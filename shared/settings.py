@@ -30,6 +30,11 @@ class Settings(SettingsFields):
         return not (self.in_azure and self.auth_mode == "none")
 
     @property
+    def shows_playground(self) -> bool:
+        """Whether the playground is there: as `PLAYGROUND` says, else everywhere but in Azure."""
+        return self.playground == "on" if self.playground else not self.in_azure
+
+    @property
     def has_limits(self) -> bool:
         """Whether requests or tokens are counted."""
         per_caller = self.limit_caller_requests_per_minute or self.limit_caller_tokens_per_day

@@ -105,6 +105,11 @@ class SettingsFields(BaseModel):
         description="URL of the app's documents, such as `https://contoso.azurewebsites.net/api/content`: citations in "
         "`semantic-kernel` become Markdown links to them, which ChatUI shows. Absent: citations stay `[name]`.",
     )
+    playground: Literal["on", "off"] | None = Field(
+        default=None,
+        description="Whether `GET /api` is the playground, a page to ask from and to see how answers come about. "
+        "Absent: `on`, in Azure `off`. Callers sign in there as everywhere.",
+    )
     chat_vision: bool = Field(
         default=True,
         description="Whether the model sees images. False: requests with images are refused with a sentence.",

@@ -125,6 +125,7 @@ parts
 batches
 service
 description
+playground
 wire
 agents
 telemetry
