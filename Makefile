@@ -67,6 +67,7 @@ check: setup ## check lint, formats, types, infra/ and generated files
 	@$(PYTHON) tools/requirements.py --check
 	@$(PYTHON) tools/bicep.py
 	@$(PYTHON) tools/vendor.py --check
+	@$(PYTHON) tools/page_types.py
 	@$(PYTHON) tools/derived_docs.py --check
 
 format: setup ## format, and mend what the linter can

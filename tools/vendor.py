@@ -2,7 +2,7 @@
 
 They are served as they are committed: no page loads anything from elsewhere, and nothing is built. `vendor.json` has
 each library's version and licence, the digest of its package and of each file. To update one, change its version in
-`LIBRARIES`, delete its entry in `vendor.json`, and run this.
+`LIBRARIES`, and in `tools/typescript/package.json` if that has its types, and run this.
 """
 
 import base64
@@ -21,6 +21,7 @@ from setup import ROOT
 
 FOLDER = ROOT / "shared" / "playground" / "static" / "vendor"
 LIST = FOLDER / "vendor.json"
+TYPES = ROOT / "tools" / "typescript" / "package.json"
 _IMPORTS = {
     '"preact"': '"./preact.js"',
     '"preact/hooks"': '"./preact-hooks.js"',
@@ -155,7 +156,14 @@ def _faults(listed: Entries) -> set[str]:
             faults.add(f"{library.name} {library.version} is not in vendor.json")
             continue
         expected |= listed[library.name]["files"]
-    here = {path.name: _digest(path.read_bytes()) for path in FOLDER.iterdir() if path != LIST}
+    typed: dict[str, str] = json.loads(TYPES.read_text())["dependencies"]
+    faults |= {
+        f"{library.name}: tools/typescript/package.json has the types of another version"
+        for library in LIBRARIES
+        if typed.get(library.name, library.version) != library.version
+    }
+    own = {LIST, *FOLDER.glob("*.d.ts")}
+    here = {path.name: _digest(path.read_bytes()) for path in FOLDER.iterdir() if path not in own}
     return faults | {
         f"{name} is not as vendor.json has it"
         for name in here.keys() | expected
