@@ -1,0 +1,268 @@
+/** Asks a question in AG-UI, and writes what comes into the turn, at most once a frame. */
+import { batch, signal } from "../html.js";
+import { overrides } from "../state.js";
+import { ApiError, apiUrl, request } from "./http.js";
+import { readEvents } from "./sse.js";
+
+/** @typedef {import("../types.js").Turn} Turn */
+/** @typedef {import("../types.js").Exchange} Exchange */
+/** @typedef {import("../types.js").AgentRun} AgentRun */
+/** @typedef {import("../types.js").Problem} Problem */
+
+const MOST_RECORDS = 20_000;
+const MOST_RAW = 8_000_000;
+const PATHS = { chat: "/ag-ui", team: "/ag-ui/multi-agent-chat/stream" };
+const CUT_OFF = "The connection ended before the answer did. What came is kept above.";
+
+/**
+ * Ask the question of a turn; resolves when the answer has ended in any way, and never rejects.
+ * @param {Turn} turn
+ * @param {Turn[]} before the turns that lead to it, oldest first.
+ * @param {string} threadId
+ * @param {AbortSignal} stop
+ */
+export async function ask(turn, before, threadId, stop) {
+  const path = PATHS[turn.mode];
+  const body = JSON.stringify(bodyOf(turn, before, threadId));
+  const headers = { "content-type": "application/json", accept: "text/event-stream" };
+  const exchange = newExchange(path, headers, body);
+  turn.exchange.value = exchange;
+  const reader = new RunReader(turn, exchange);
+  try {
+    const response = await request(path, { method: "POST", headers, body, signal: stop });
+    exchange.status.value = response.status;
+    exchange.responseHeaders.value = [...response.headers];
+    if (!response.body) throw new ApiError(CUT_OFF);
+    for await (const events of readEvents(response.body)) {
+      for (const event of events) reader.read(event);
+      if (reader.hasEnded) break;
+    }
+    reader.end(reader.hasEnded ? null : { message: CUT_OFF, code: "cut_off", status: 0, retryAfter: 0 });
+  } catch (error) {
+    if (error instanceof ApiError) exchange.status.value = error.status;
+    reader.end(stop.aborted ? "stopped" : problemOf(error));
+  }
+}
+
+/**
+ * The body of a request: the conversation so far, without what has no answer or was refused.
+ * @param {Turn} turn
+ * @param {Turn[]} before
+ * @param {string} threadId
+ */
+function bodyOf(turn, before, threadId) {
+  const messages = [];
+  for (const one of before) {
+    const said = one.agents.value.length ? one.agents.value.map((agent) => agent.text.value) : [one.text.value];
+    const answers = said.filter((text) => text.trim());
+    if (!answers.length || one.error.value?.code === "content_filter") continue;
+    messages.push({ id: `${one.id}-q`, role: "user", content: contentOf(one) });
+    answers.forEach((content, index) => messages.push({ id: `${one.id}-${index}`, role: "assistant", content }));
+  }
+  messages.push({ id: `${turn.id}-q`, role: "user", content: contentOf(turn) });
+  return {
+    threadId,
+    runId: crypto.randomUUID(),
+    protocolVersion: "1.0",
+    messages,
+    state: {},
+    tools: [],
+    context: [],
+    forwardedProps: { overrides: { suggest_followup_questions: true, ...overrides.value } },
+  };
+}
+
+/** @param {Turn} turn */
+function contentOf({ question, attachments }) {
+  const sent = attachments.filter((file) => file.data);
+  if (!sent.length) return question;
+  return [
+    { type: "text", text: question },
+    ...sent.map((file) => ({
+      type: file.type.startsWith("image/") ? "image" : "document",
+      source: { type: "data", value: file.data, mimeType: file.type },
+      metadata: { filename: file.name },
+    })),
+  ];
+}
+
+/**
+ * @param {string} path
+ * @param {Record<string, string>} headers
+ * @param {string} requestBody
+ * @returns {Exchange}
+ */
+function newExchange(path, headers, requestBody) {
+  return {
+    method: "POST",
+    url: apiUrl(path),
+    requestHeaders: Object.entries(headers),
+    requestBody,
+    status: signal(0),
+    responseHeaders: signal([]),
+    startedAt: performance.now(),
+    records: signal([]),
+    dropped: signal(0),
+    endedAt: signal(0),
+  };
+}
+
+/** @param {unknown} error @returns {Problem} */
+function problemOf(error) {
+  if (error instanceof ApiError) {
+    return { message: error.message, code: error.code, status: error.status, retryAfter: error.retryAfter };
+  }
+  return { message: CUT_OFF, code: "cut_off", status: 0, retryAfter: 0 };
+}
+
+/** Reads the events of a run into a turn. Text and records are written once a frame, since each write draws the page. */
+class RunReader {
+  /** Whether the run has said that it is over. */
+  hasEnded = false;
+  #text = "";
+  /** @type {import("../types.js").WireRecord[]} */
+  #records = [];
+  #rawLength = 0;
+  #dropped = 0;
+  #isWaiting = false;
+  /** @type {Map<string, AgentRun>} by the ids of their messages and of their runs. */
+  #agents = new Map();
+
+  /** @param {Turn} turn @param {Exchange} exchange */
+  constructor(turn, exchange) {
+    this.turn = turn;
+    this.exchange = exchange;
+  }
+
+  #now() {
+    return Math.round(performance.now() - this.exchange.startedAt);
+  }
+
+  /** @param {import("./sse.js").ServerSentEvent} event */
+  read({ raw, data }) {
+    this.#record(raw);
+    let event;
+    try {
+      event = JSON.parse(data);
+    } catch {
+      return; // shown by the wire inspector; clients of AG-UI skip it too
+    }
+    this.#take(event);
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    if (document.hidden) setTimeout(() => this.#write(), 250); // no frames are drawn
+    else requestAnimationFrame(() => this.#write());
+  }
+
+  /**
+   * Write what is left, and how it ended.
+   * @param {Problem | "stopped" | null} how null: as the run has said.
+   */
+  end(how) {
+    batch(() => {
+      this.#write();
+      const { turn, exchange } = this;
+      exchange.endedAt.value = this.#now();
+      if (how === "stopped") turn.status.value = "stopped";
+      else if (how) this.#fail(how);
+      for (const agent of turn.agents.value) if (agent.state.value === "working") agent.state.value = "failed";
+    });
+  }
+
+  #write() {
+    batch(() => {
+      this.#isWaiting = false;
+      if (this.#text) this.turn.text.value += this.#text;
+      this.#text = "";
+      if (this.#records.length !== this.exchange.records.value.length) this.exchange.records.value = [...this.#records];
+      this.exchange.dropped.value = this.#dropped;
+    });
+  }
+
+  /** @param {string} raw */
+  #record(raw) {
+    this.#rawLength += raw.length;
+    if (this.#records.length < MOST_RECORDS && this.#rawLength < MOST_RAW) this.#records.push({ at: this.#now(), raw });
+    else this.#dropped += 1;
+  }
+
+  /** @param {any} event */
+  #take(event) {
+    const { turn } = this;
+    const agent = this.#agents.get(event.subagentRunId);
+    switch (event.type) {
+      case "TEXT_MESSAGE_START":
+        turn.status.value = "streaming";
+        if (agent) agent.messageId = event.messageId;
+        break;
+      case "TEXT_MESSAGE_CONTENT":
+        if (agent) agent.text.value += event.delta;
+        else this.#text += event.delta;
+        break;
+      case "SUBAGENT_STARTED":
+        this.#startAgent(event);
+        break;
+      case "SUBAGENT_FINISHED":
+      case "SUBAGENT_ERROR":
+        if (agent) this.#endAgent(agent, event);
+        break;
+      case "CUSTOM":
+        this.#takeCustom(event.name, event.value, agent);
+        break;
+      case "RUN_FINISHED":
+        this.hasEnded = true;
+        batch(() => {
+          turn.usage.value = event.usage ?? [];
+          turn.finishReason.value = event.result?.finish_reason ?? "";
+          turn.status.value = "done";
+        });
+        break;
+      case "RUN_ERROR":
+        this.hasEnded = true;
+        this.#fail({ message: event.message, code: event.code ?? "", status: 0, retryAfter: 0 });
+        break;
+    }
+  }
+
+  /** @param {string} name @param {any} value @param {AgentRun | undefined} agent */
+  #takeCustom(name, value, agent) {
+    const to = agent ?? this.turn;
+    if (name === "sources") to.sources.value = value.sources;
+    else if (name === "thoughts") to.thoughts.value = value.thoughts;
+    else if (name === "followup_questions") this.turn.followups.value = value;
+    else if (name === "progress") this.turn.progress.value = [...this.turn.progress.value, { ...value, at: this.#now() }];
+  }
+
+  /** @param {any} event */
+  #startAgent(event) {
+    /** @type {AgentRun} */
+    const agent = {
+      name: event.name,
+      messageId: "",
+      text: signal(""),
+      state: signal("working"),
+      sources: signal([]),
+      thoughts: signal([]),
+      error: signal(null),
+      startedAt: this.#now(),
+      endedAt: signal(0),
+    };
+    this.#agents.set(event.subagentRunId, agent);
+    this.turn.status.value = "streaming";
+    this.turn.agents.value = [...this.turn.agents.value, agent];
+  }
+
+  /** @param {AgentRun} agent @param {any} event */
+  #endAgent(agent, event) {
+    const failed = event.type === "SUBAGENT_ERROR";
+    agent.endedAt.value = this.#now();
+    agent.state.value = failed ? "failed" : "done";
+    if (failed) agent.error.value = { message: event.message, code: event.code ?? "", status: 0, retryAfter: 0 };
+  }
+
+  /** @param {Problem} problem */
+  #fail(problem) {
+    this.turn.error.value = problem;
+    this.turn.status.value = "failed";
+  }
+}
