@@ -1,4 +1,4 @@
-"""Check the types of the playground's scripts with TypeScript, which reads them from JSDoc: `python tools/page_types.py`.
+"""Check the types of the playground's scripts with TypeScript, which takes them from JSDoc: `tools/page_types.py`.
 
 The compiler and the libraries' types are npm packages, pinned by `tools/typescript/package-lock.json`.
 """

@@ -1,0 +1,81 @@
+"""A browser for the playground. Its windows fail a test by what a person would not see: errors, and calls elsewhere."""
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
+
+from tests.browser import chromium
+
+PATIENCE = 60_000
+"""Milliseconds; a page appears in far less on an idle machine."""
+WIDE = ViewportSize(width=1280, height=900)
+NARROW = ViewportSize(width=390, height=844)
+_OWN_HOSTS = {"127.0.0.1", "localhost", ""}
+"""The last is that of `data:` and `blob:`."""
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def browser() -> AsyncGenerator[Browser]:
+    expect.set_options(timeout=PATIENCE)
+    async with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def expected_errors() -> list[str]:
+    """Patterns of console errors that a test expects: a browser logs each answer of 400 and above, for example."""
+    return []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser: Browser, expected_errors: list[str]) -> AsyncGenerator[Page]:
+    """A new window of 1280 by 900 pixels."""
+    async with window(browser, expected_errors) as page:
+        yield page
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def narrow_page(browser: Browser, expected_errors: list[str]) -> AsyncGenerator[Page]:
+    """The same on a phone, of 390 by 844 pixels."""
+    async with window(browser, expected_errors, NARROW) as page:
+        yield page
+
+
+@asynccontextmanager
+async def window(browser: Browser, expected_errors: list[str], size: ViewportSize = WIDE) -> AsyncGenerator[Page]:
+    """A window that remembers nothing.
+
+    Fails at its end if a script logged an error or raised one, as it does where the security policy forbids something,
+    if it opened a dialog, or if anything asked for an address elsewhere.
+    """
+    context = await browser.new_context(viewport=size, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    faults = watch(context)
+    yield await context.new_page()
+    await context.close()
+    unexpected = [fault for fault in faults if not any(re.search(pattern, fault) for pattern in expected_errors)]
+    assert unexpected == []
+
+
+def watch(context: BrowserContext) -> list[str]:
+    """Return the list to which the faults of all pages of this context are added."""
+    faults: list[str] = []
+
+    async def close(dialog: Dialog) -> None:
+        faults.append(f"opened a dialog: {dialog.message}")
+        await dialog.dismiss()
+
+    context.on("weberror", lambda error: faults.append(f"raised: {error.error}"))
+    context.on("console", lambda message: faults.append(f"logged: {message.text}") if message.type == "error" else None)
+    context.on("dialog", close)
+    context.on("request", lambda asked: None if _is_own(asked.url) else faults.append(f"asked for {asked.url}"))
+    return faults
+
+
+def _is_own(url: str) -> bool:
+    return (urlsplit(url).hostname or "") in _OWN_HOSTS
