@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import batched, chain
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from shared.chat_types import Passage
 from shared.documents import DocumentStore, Rights, StoredDocument
@@ -18,8 +19,8 @@ from shared.ingestion.page_images import PageImages
 from shared.ingestion.passages import MAX_PASSAGES, passages_of
 from shared.reading import UnreadableError
 from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, check_size, read_document, readable_suffixes
-from shared.reading.sandbox import Sandbox, sandbox_for_documents
-from shared.retrieval import Embedder, PassageIndex
+from shared.reading.sandbox import PLAIN_TEXT, Sandbox, sandbox_for_documents
+from shared.retrieval import Embedder, PassageIndex, PassageTerms
 
 _MAX_TRIES = 3
 """How often a document is indexed when it changes again during the work."""
@@ -131,20 +132,36 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
     raise Unavailable("The document is changed again and again while it is indexed.")
 
 
-async def read_passages(document: LoadedDocument, target: Target) -> list[Passage]:
+class ReadPassages(NamedTuple):
+    """The passages of a document."""
+
+    passages: list[Passage]
+    """All of them, in order."""
+    terms: list[PassageTerms] | None
+    """The terms of each, if the index stores terms and they have been made already."""
+
+
+async def read_passages(document: LoadedDocument, target: Target) -> ReadPassages:
     """Read a document and split it into passages.
 
     Raises:
         UnreadableError: the document is damaged, protected, too large, or holds no text or too much.
         SwitchboardError: it cannot be read now.
     """
-    pages = await read_document(document.data, _suffix(document.name), target.recognition, target.sandbox)
-    chunks = await target.sandbox.split([page.text for page in pages], MAX_PASSAGES)
-    return passages_of(document.name, pages, chunks, document.rights)
+    suffix, sandbox, wants = _suffix(document.name), target.sandbox, target.index.stores_terms
+    if suffix in PLAIN_TEXT and sandbox.keeps_readers:
+        check_size(len(document.data))
+        numbers: list[int | None] = [None]
+        split = await sandbox.split_file(document.data, suffix, MAX_PASSAGES, terms=wants)
+    else:
+        pages = await read_document(document.data, suffix, target.recognition, sandbox)
+        numbers = [page.number for page in pages]
+        split = await sandbox.split([page.text for page in pages], MAX_PASSAGES, terms=wants)
+    return ReadPassages(passages_of(document.name, numbers, split.chunks, document.rights), split.terms)
 
 
 async def index_document(
-    document: LoadedDocument, passages: Sequence[Passage], known: str, target: Target, *, keep: bool
+    document: LoadedDocument, read: ReadPassages, known: str, target: Target, *, keep: bool
 ) -> FileReport:
     """Replace a document's passages in the index.
 
@@ -152,7 +169,7 @@ async def index_document(
 
     Args:
         document: The document.
-        passages: Its passages.
+        read: Its passages.
         known: Its fingerprint.
         target: Where it goes.
         keep: Whether a copy goes into the store of documents.
@@ -161,13 +178,13 @@ async def index_document(
         UnreadableError: its pages cannot be rendered. Nothing of it is kept.
         SwitchboardError: it cannot be indexed now.
     """
-    name = document.name
+    name, (passages, terms) = document.name, read
     vectors = await _embed(target.embedder, passages) if target.embedder else None
     pictured = target.pages if _suffix(name) == ".pdf" else None
     image_vectors = await pictured.replace(document.data, passages, target.sandbox) if pictured else None
     if keep:
         await target.documents.keep(name, document.data)
-    await target.index.replace(name, known, passages, vectors, image_vectors)
+    await target.index.replace(name, known, passages, vectors, image_vectors, terms)
     number = len(passages)
     return FileReport(name, Outcome.INDEXED, f"{number} passage{'s' if number > 1 else ''}", number)
 

@@ -14,11 +14,10 @@ from itertools import islice
 from typing import Any
 from unicodedata import normalize
 
-from shared.chat_types import Passage
 from shared.documents import Rights, md5_of
 from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
-from shared.ingestion.document import LoadedDocument, Target, index_document, ingest_stored, read_passages
+from shared.ingestion.document import LoadedDocument, ReadPassages, Target, index_document, ingest_stored, read_passages
 from shared.ingestion.fingerprints import Origin, has_same_content, is_from
 from shared.ingestion.folder import FoundFile, Listing, not_indexed, read_file
 from shared.reading import UnreadableError
@@ -40,7 +39,7 @@ class _ReadFile:
     """Its name and bytes, and the rights of its copy."""
     fingerprint: str
     """The fingerprint of its entry."""
-    passages: list[Passage] | None
+    read: ReadPassages | None
     """Its passages; None if its entry in the index is up to date."""
     has_copy: bool
     """Whether the store has a copy of this version; known only if the entry is up to date."""
@@ -179,21 +178,25 @@ async def _read_file(found: FoundFile, known: str | None, target: Target, *, is_
     """
     name = found.sourcefile
     copy = await target.documents.find(name) if is_stored else None
-    data = await asyncio.to_thread(read_file, found.path)
-    version = await asyncio.to_thread(md5_of, data)
-    document = LoadedDocument(name, data, Origin.FOLDER, version, copy.rights if copy else Rights())
-    new = await asyncio.to_thread(target.fingerprint_of, document)
+    document, new = await asyncio.to_thread(_load, found, copy.rights if copy else Rights(), target)
     if has_same_content(known, new):
-        return _ReadFile(document, new, None, has_copy=copy is not None and copy.md5 in (None, version))
+        return _ReadFile(document, new, None, has_copy=copy is not None and copy.md5 in (None, document.version))
     return _ReadFile(document, new, await read_passages(document, target), has_copy=False)
+
+
+def _load(found: FoundFile, rights: Rights, target: Target) -> tuple[LoadedDocument, str]:
+    """Load a file of a folder, and compute the fingerprint of its entry."""
+    data = read_file(found.path)
+    document = LoadedDocument(found.sourcefile, data, Origin.FOLDER, md5_of(data), rights)
+    return document, target.fingerprint_of(document)
 
 
 async def _ingest_file(name: str, reading: asyncio.Task[_ReadFile], known: str | None, target: Target) -> FileReport:
     """Index a file of a folder if it is new or changed. Whatever goes wrong is reported as the file's failure."""
     try:
         read = await reading
-        if read.passages is not None:
-            return await index_document(read.document, read.passages, read.fingerprint, target, keep=True)
+        if read.read:
+            return await index_document(read.document, read.read, read.fingerprint, target, keep=True)
         if not read.has_copy:
             await target.documents.keep(name, read.document.data)
         return FileReport(name, Outcome.UNCHANGED)

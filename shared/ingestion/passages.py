@@ -2,12 +2,11 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from shared.chat_types import Passage
 from shared.documents import Rights
-from shared.reading import Page
 
 MAX_PASSAGES = 10_000
 """Passages of a document, some 8,000 printed pages. They are in memory together, with their vectors."""
@@ -20,17 +19,17 @@ _HASH_DIGITS = 16
 
 
 def passages_of(
-    sourcefile: str, pages: Sequence[Page], chunks: Sequence[Sequence[str]], rights: Rights
+    sourcefile: str, pages: Iterable[int | None], chunks: Iterable[Sequence[str]], rights: Rights
 ) -> list[Passage]:
     """Make the passages of a document, in order. None crosses pages.
 
     Args:
         sourcefile: The name of the document.
-        pages: Its pages with text.
+        pages: The numbers of its pages with text; None in a format without pages.
         chunks: The chunks of each page's text.
         rights: Who may see it.
     """
-    cited = [sourcepage(sourcefile, page.number) for page in pages]
+    cited = [sourcepage(sourcefile, page) for page in pages]
     texts = [(page, text) for page, of_page in zip(cited, chunks, strict=True) for text in of_page]
     return [
         Passage(

@@ -106,16 +106,37 @@ class Sandbox:
         reply = await self._run(ReadTask(suffix, charset, self._limits), data, caller, kept)
         return reply.pages if isinstance(reply, PagesRead) else []
 
-    async def split(self, texts: Sequence[str], limit: int) -> list[list[str]]:
-        """Split texts into chunks: arguments and result of `chunks_of`, errors of `read`.
+    @property
+    def keeps_readers(self) -> bool:
+        """Whether texts are split by kept readers."""
+        return self._kept is not None
+
+    async def split(self, texts: Sequence[str], limit: int, *, terms: bool = False) -> TextsSplit:
+        """Split texts into chunks.
 
         Without kept readers this happens in a thread: for one document, a process would take longer to load the
         vocabulary of tokens than to split.
+
+        Args:
+            texts: As for `chunks_of`.
+            limit: As for `chunks_of`.
+            terms: Whether kept readers make the terms of the chunks as well.
+
+        Raises:
+            UnreadableError: there are more chunks.
+            ReadLimitError, Unavailable: as in `read`.
         """
         if not self._kept:
-            return await asyncio.to_thread(_split_here, texts, limit)
-        reply = await self._run(SplitTask(limit), msgspec.msgpack.encode(texts), "", self._kept)
-        return reply.chunks if isinstance(reply, TextsSplit) else []
+            return TextsSplit(await asyncio.to_thread(_split_here, texts, limit), None)
+        return await self._split(SplitTask(limit, terms), msgspec.msgpack.encode(texts))
+
+    async def split_file(self, data: bytes, suffix: str, limit: int, *, terms: bool = False) -> TextsSplit:
+        """Have a kept reader read a file of plain text, and split it. Errors are those of `read` and `split`."""
+        return await self._split(SplitTask(limit, terms, ReadTask(suffix, None, self._limits)), data)
+
+    async def _split(self, task: SplitTask, data: bytes) -> TextsSplit:
+        reply = await self._run(task, data, "", self._kept)
+        return reply if isinstance(reply, TextsSplit) else TextsSplit([], None)
 
     async def render(self, data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Render pages of a PDF as JPEG: arguments and result of `pdf.render_pages`, errors of `read`."""

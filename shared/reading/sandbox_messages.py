@@ -6,6 +6,7 @@ import msgspec
 
 from shared.reading import Page
 from shared.reading.limits import ReadLimits
+from shared.retrieval import PassageTerms
 
 
 class ReadTask(msgspec.Struct, tag=True, frozen=True):
@@ -27,10 +28,14 @@ class RenderTask(msgspec.Struct, tag=True, frozen=True):
 
 
 class SplitTask(msgspec.Struct, tag=True, frozen=True):
-    """Split texts into chunks. The bytes are the texts as MessagePack."""
+    """Split texts into chunks. The bytes are the texts as MessagePack, or a file of plain text."""
 
     limit: int
     """Chunks that there may be."""
+    terms: bool
+    """Whether the terms of the chunks are made as well."""
+    file: ReadTask | None = None
+    """How to read the file; None: the bytes are no file."""
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -54,9 +59,12 @@ class PagesRead(msgspec.Struct, tag=True, frozen=True):
 
 
 class TextsSplit(msgspec.Struct, tag=True, frozen=True):
-    """The chunks of each text."""
+    """The chunks of texts."""
 
     chunks: list[list[str]]
+    """Of each text."""
+    terms: list[PassageTerms] | None
+    """Of each chunk, of all texts in order; None: they were not asked for."""
 
 
 class PagesRendered(msgspec.Struct, tag=True, frozen=True):

@@ -18,6 +18,8 @@ from shared.reading.limits import ReadLimitError
 from shared.reading.sandbox_messages import Job, PagesRead, PagesRendered, Refused, Reply, TextsSplit
 
 _CHUNK_BYTES = 1024 * 1024
+_SHORT_BYTES = 64 * 1024
+"""Bytes that are sent or received with the length that comes before them."""
 _START_TRIES = 2
 """How often a reader is started when the server ends meanwhile."""
 _MAX_KEPT_BYTES = 32 * 1024 * 1024
@@ -122,29 +124,31 @@ async def serve(connection: socket.socket, job: Job, data: bytes) -> Reply:
     """
     loop = asyncio.get_running_loop()
     try:
-        header = msgspec.msgpack.encode(job)
-        await loop.sock_sendall(connection, len(header).to_bytes(8) + header)
-        view = memoryview(data)
-        for start in range(0, len(data), _CHUNK_BYTES):
+        header, view = msgspec.msgpack.encode(job), memoryview(data)
+        # What is short goes in one piece, and so does its reply: most documents are, and each piece wakes a process.
+        await loop.sock_sendall(connection, b"".join((len(header).to_bytes(8), header, view[:_SHORT_BYTES])))
+        for start in range(_SHORT_BYTES, len(data), _CHUNK_BYTES):
             await loop.sock_sendall(connection, view[start : start + _CHUNK_BYTES])
-        size = int.from_bytes(await _receive(connection, 8))
+        received = await _receive(connection, 8, _SHORT_BYTES)
+        size = int.from_bytes(received[:8])
         if size > job.memory:
             raise ReadLimitError("holds too much text to be read; split it.")
-        return _decoder.decode(await _receive(connection, size))
+        return _decoder.decode(received[8:] + await _receive(connection, size + 8 - len(received)))
     except (ConnectionError, EOFError, msgspec.DecodeError):
         # A parser that gets no memory ends its process, and so does one that a damaged file has led astray.
         raise ReadLimitError("takes too much memory to read, or is damaged.") from None
 
 
-async def _receive(connection: socket.socket, size: int) -> bytes:
-    """Receive so many bytes.
+async def _receive(connection: socket.socket, least: int, most: int = 0) -> bytes:
+    """Receive at least so many bytes, and up to `most` if they are there.
 
     Raises:
         EOFError: the other end is closed before.
     """
     received = bytearray()
-    while len(received) < size:
-        piece = await asyncio.get_running_loop().sock_recv(connection, min(size - len(received), _CHUNK_BYTES))
+    while len(received) < least:
+        wanted = max(least, most) - len(received)
+        piece = await asyncio.get_running_loop().sock_recv(connection, min(wanted, _CHUNK_BYTES))
         if not piece:
             raise EOFError
         received += piece

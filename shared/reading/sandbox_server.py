@@ -10,17 +10,19 @@ import sys
 import time
 from contextlib import suppress
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
 import msgspec
 
-from shared.reading import UnreadableError
+from shared.reading import Page, UnreadableError
 from shared.reading.limits import ReadLimitError
 from shared.reading.sandbox_messages import (
     Job,
     PagesRead,
     PagesRendered,
+    ReadTask,
     Refused,
     RenderTask,
     Reply,
@@ -37,6 +39,7 @@ _LATE_IMPORTS = (
     "shared.reading.readers",
     "shared.reading.slides",
     "shared.reading.workbooks",
+    "shared.retrieval.sqlite.passage_terms",
     "striprtf.striprtf",
     "xml.dom.expatbuilder",
 )
@@ -112,22 +115,39 @@ def _restrict(job: Job) -> None:
 
 
 def _run(job: Job, data: bytes) -> Reply:
-    from shared.reading.chunks import chunks_of
     from shared.reading.pdf import render_pages
-    from shared.reading.readers import read_all_pages
 
     try:
         if isinstance(job.task, RenderTask):
             return PagesRendered(render_pages(data, job.task.numbers))
         if isinstance(job.task, SplitTask):
-            return TextsSplit(chunks_of(msgspec.msgpack.decode(data, type=list[str]), job.task.limit))
-        return PagesRead(read_all_pages(data, job.task.suffix, job.task.charset, job.task.limits))
+            return _split(job.task, data)
+        return PagesRead(_pages(job.task, data))
     except ReadLimitError as error:
         return Refused(str(error), "limit")
     except UnreadableError as error:
         return Refused(str(error), "unreadable")
     except MemoryError:
         return Refused("takes too much memory to read; split it.", "limit")
+
+
+def _pages(task: ReadTask, data: bytes) -> list[Page]:
+    from shared.reading.readers import read_all_pages
+
+    return read_all_pages(data, task.suffix, task.charset, task.limits)
+
+
+def _split(task: SplitTask, data: bytes) -> TextsSplit:
+    from shared.reading.chunks import chunks_of
+    from shared.reading.readers import with_text
+    from shared.retrieval.sqlite.passage_terms import terms_of_file
+
+    if task.file:
+        texts = [page.text for page in with_text(_pages(task.file, data))]
+    else:
+        texts = msgspec.msgpack.decode(data, type=list[str])
+    chunks = chunks_of(texts, task.limit)
+    return TextsSplit(chunks, terms_of_file([*chain.from_iterable(chunks)]) if task.terms else None)
 
 
 def _receive(connection: int, size: int) -> bytearray:

@@ -137,8 +137,25 @@ class Retriever(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PassageTerms:
+    """The terms of a passage, as the built-in index stores them."""
+
+    language: str
+    """The language by whose rules the words were stemmed."""
+    compact: bytes
+    """The terms in the form that ranking reads."""
+    searched: str
+    """The terms in the form that FTS5 reads."""
+
+
 class PassageIndex(Protocol):
     """Stores the passages of documents; ingestion writes it."""
+
+    @property
+    def stores_terms(self) -> bool:
+        """Whether `replace` needs the terms of passages. Making them is most of the work of writing."""
+        ...
 
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
         """Get the fingerprint of each indexed source file, or of `sourcefile` only, if it is indexed."""
@@ -151,6 +168,7 @@ class PassageIndex(Protocol):
         passages: Sequence[Passage],
         vectors: Sequence[Sequence[float]] | None,
         image_vectors: Sequence[Sequence[float] | None] | None = None,
+        terms: Sequence[PassageTerms] | None = None,
     ) -> None:
         """Replace a file's passages.
 
@@ -160,6 +178,8 @@ class PassageIndex(Protocol):
             passages: All passages of the file in order, at least one.
             vectors: One vector for each passage; None: there is no embedder.
             image_vectors: For each passage the vector of its page's image, or None if it has none; None: no images.
+            terms: The terms of each passage, as `sqlite.passage_terms.terms_of_file` makes them; None: an index that
+                stores terms makes them itself.
 
         Raises:
             Unavailable, RateLimited, TooSlow: the service failed; the file has to be written again.

@@ -14,6 +14,7 @@ from shared.ingestion.ingest import ingest_folder
 from shared.ingestion.page_images import PageImages
 from shared.reading.readers import TextRecognition
 from shared.reading.sandbox import sandbox_for_documents
+from shared.retrieval import PassageTerms
 
 
 class MemoryIndex:
@@ -21,8 +22,10 @@ class MemoryIndex:
         self.files: dict[str, tuple[str, tuple[Passage, ...]]] = {}
         self.vectors: dict[str, Sequence[Sequence[float]] | None] = {}
         self.image_vectors: dict[str, Sequence[Sequence[float] | None] | None] = {}
+        self.terms: dict[str, Sequence[PassageTerms] | None] = {}
         self.writes: list[str] = []
         self.fault: SwitchboardError | None = None
+        self.stores_terms = False
 
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
         return {name: mark for name, (mark, _) in self.files.items() if sourcefile in (None, name)}
@@ -34,6 +37,7 @@ class MemoryIndex:
         passages: Sequence[Passage],
         vectors: Sequence[Sequence[float]] | None,
         image_vectors: Sequence[Sequence[float] | None] | None = None,
+        terms: Sequence[PassageTerms] | None = None,
     ) -> None:
         if self.fault:
             raise self.fault
@@ -41,6 +45,7 @@ class MemoryIndex:
         self.files[sourcefile] = (fingerprint, tuple(passages))
         self.vectors[sourcefile] = vectors
         self.image_vectors[sourcefile] = image_vectors
+        self.terms[sourcefile] = terms
 
     async def remove(self, sourcefile: str) -> None:
         self.writes.append(sourcefile)

@@ -11,4 +11,6 @@ from shared.reading.chunks import chunks_of
 
 def split(sourcefile: str, pages: Sequence[Page], limit: int = MAX_PASSAGES) -> list[Passage]:
     """The passages of a document with these pages."""
-    return passages_of(sourcefile, pages, chunks_of([page.text for page in pages], limit), Rights())
+    return passages_of(
+        sourcefile, (page.number for page in pages), chunks_of([page.text for page in pages], limit), Rights()
+    )

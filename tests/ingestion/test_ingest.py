@@ -7,22 +7,25 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
+import apsw
 import pytest
 
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.ingestion import Outcome
+from shared.ingestion.document import Target
 from shared.ingestion.folder import list_folder
 from shared.ingestion.ingest import ingest_folder
 from shared.reading import Page
 from shared.reading.sandbox import sandbox_for_documents
+from shared.retrieval.sqlite.index import SqliteIndex
 from tests.documents.test_serving import found
-from tests.ingestion.memory_index import LengthEmbedder, Workplace, outcomes, reason
+from tests.ingestion.memory_index import LengthEmbedder, Lines, Workplace, ingest, outcomes, reason
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests" / "reading" / "files"
@@ -61,6 +64,41 @@ async def test_kept_readers_make_the_same_index(place: Workplace, tmp_path: Path
     assert await other.ingest() == report
     await other.sandbox.aclose()
     assert list(other.index.files.items()) == list(place.index.files.items())
+
+
+async def test_the_built_in_index_has_the_same_rows_from_kept_readers_as_from_one_process(
+    place: Workplace, tmp_path: Path
+) -> None:
+    for folder in (FILES, ROOT / "samples" / "documents", ROOT / "docs"):
+        shutil.copytree(folder, place.docs / folder.name)
+    for number in range(100):  # notes of one passage each, in languages that are told apart by the whole file
+        place.write(f"notes/{number}.md", f"# Notiz {number}\n\nDie Brille wird nicht bezahlt. 4711; 12\n")
+    place.write("de/mixed.md", "Die Brille, die wir haben.\n\n" + "# Table\n\n| Brillen | 4711 |\n" * 400)
+    rows: list[dict[str, Sequence[object]]] = []
+    for keeps in (True, False):
+        path = tmp_path / f"index-{keeps}.sqlite"
+        sandbox = sandbox_for_documents(keeps_readers=keeps)
+        target = Target(SqliteIndex(path), None, FileStore(tmp_path / f"content-{keeps}"), sandbox=sandbox)
+        report = await ingest(place.docs, target, Lines())
+        await target.aclose()
+        assert report.counts()[Outcome.INDEXED] > 130
+        rows.append(rows_of(path))
+    assert rows[0] == rows[1]
+    assert len(rows[0]["passages"]) > 300
+
+
+def rows_of(path: Path) -> dict[str, Sequence[object]]:
+    """All that is in an index, by table."""
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("CREATE VIRTUAL TABLE temp.holders USING fts5vocab (main, passage_terms, instance)")
+        queries = {
+            "files": "SELECT * FROM files ORDER BY sourcefile",
+            "passages": "SELECT * FROM passages ORDER BY rowid",
+            "stemmed": "SELECT * FROM stemmed ORDER BY rowid",
+            "languages": "SELECT * FROM languages ORDER BY language",
+            "holders": "SELECT term, doc FROM holders ORDER BY term, doc",
+        }
+        return {table: db.execute(query).fetchall() for table, query in queries.items()}
 
 
 async def test_a_second_run_touches_nothing(place: Workplace) -> None:

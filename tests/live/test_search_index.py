@@ -6,7 +6,7 @@ import pytest
 
 from shared.chat_types import Passage, RequestContext, RetrievalMode
 from shared.parts import open_index
-from shared.retrieval import PassageIndex, SearchQuery
+from shared.retrieval import PassageIndex, PassageTerms, SearchQuery
 from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 from shared.settings import Settings
 from tests.live.search import index_of_its_own, settle
@@ -21,6 +21,10 @@ class SettledIndex:
     def __init__(self, index: PassageIndex) -> None:
         self._index = index
 
+    @property
+    def stores_terms(self) -> bool:
+        return self._index.stores_terms
+
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
         await settle()
         return await self._index.fingerprints(sourcefile)
@@ -32,8 +36,9 @@ class SettledIndex:
         passages: Sequence[Passage],
         vectors: Sequence[Sequence[float]] | None,
         image_vectors: Sequence[Sequence[float] | None] | None = None,
+        terms: Sequence[PassageTerms] | None = None,
     ) -> None:
-        await self._index.replace(sourcefile, fingerprint, passages, vectors, image_vectors)
+        await self._index.replace(sourcefile, fingerprint, passages, vectors, image_vectors, terms)
 
     async def remove(self, sourcefile: str) -> None:
         await self._index.remove(sourcefile)

@@ -52,7 +52,7 @@ async def test_files_read_and_split_as_they_do_in_the_app(kept: Sandbox) -> None
         assert pages == await read_here(data, file.suffix)
         if isinstance(pages, list):
             texts = [page.text for page in pages]
-            assert await kept.split(texts, 100) == chunks_of(texts, 100)
+            assert (await kept.split(texts, 100)).chunks == chunks_of(texts, 100)
 
 
 async def test_one_process_reads_and_splits_one_text_after_another(kept: Sandbox) -> None:
@@ -61,7 +61,7 @@ async def test_one_process_reads_and_splits_one_text_after_another(kept: Sandbox
     assert await asyncio.gather(*(kept.read(text.encode(), ".md") for text in texts)) == [
         [Page(text)] for text in texts
     ]
-    assert await kept.split([TEXT, "text"], 100) == chunks_of([TEXT, "text"], 100)
+    assert (await kept.split([TEXT, "text"], 100)).chunks == chunks_of([TEXT, "text"], 100)
     assert await reader(kept) == process
     await kept.aclose()
     await asyncio.to_thread(wait_for_readers, some=False)
@@ -86,7 +86,7 @@ async def test_the_job_of_a_process_that_is_killed_is_done_by_the_next_one(kept:
     splitting = asyncio.create_task(kept.split([TEXT], 100))
     await asyncio.sleep(0)  # the task takes the process
     os.kill(process, signal.SIGKILL)
-    assert await splitting == chunks_of([TEXT], 100)
+    assert (await splitting).chunks == chunks_of([TEXT], 100)
 
 
 async def test_a_text_that_takes_too_much_fails_alone(kept: Sandbox) -> None:

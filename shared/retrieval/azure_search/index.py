@@ -22,6 +22,7 @@ from azure.search.documents.indexes.models import SearchIndex
 
 from shared.chat_types import Json, Passage
 from shared.errors import NotConfigured
+from shared.retrieval import PassageTerms
 from shared.retrieval.azure_search.connection import MANAGE, WRITE, SearchConnection
 from shared.retrieval.azure_search.fields import file_filter, literal
 from shared.retrieval.azure_search.schema import ExistingIndex, IndexPlan
@@ -63,6 +64,11 @@ class AzureSearchIndex:
         self._visible_at: dict[str, float] = {}
         """For each file written lately: when searches will show it, in seconds on the event loop's clock."""
 
+    @property
+    def stores_terms(self) -> bool:
+        """False: the service makes them."""
+        return False
+
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
         """Get the fingerprint of each indexed source file, or of `sourcefile` only. Empty if there is no index yet.
 
@@ -96,6 +102,7 @@ class AzureSearchIndex:
         passages: Sequence[Passage],
         vectors: Sequence[Sequence[float]] | None,
         image_vectors: Sequence[Sequence[float] | None] | None = None,
+        terms: Sequence[PassageTerms] | None = None,  # noqa: ARG002 (of the boundary)
     ) -> None:
         """Replace a file's passages. Until it is done, searches may find old and new ones.
 

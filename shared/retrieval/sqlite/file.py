@@ -3,12 +3,9 @@
 import asyncio
 import logging
 import math
-import re
 import time
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +15,8 @@ import sqlite_vec
 
 from shared.errors import Unavailable
 from shared.outbound.sqlite_file import SqliteFile
-from shared.retrieval.sqlite.ranking import compact, terms_of
-from shared.words.stop_words import languages_of
+from shared.retrieval import PassageTerms
+from shared.retrieval.sqlite.passage_terms import terms_of_file
 
 _log = logging.getLogger("switchboard.retrieval")
 
@@ -71,8 +68,6 @@ PRAGMA user_version = 3;
 """
 """The tables of terms, which are made from the passages."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…؟।;])\s+|(?<=[。！？])|\n")
-"""Where a sentence ends, as far as ranking needs to know."""
 _BUSY_MILLISECONDS = 10_000
 """Time to wait for another process that writes; the transaction of one file is much shorter."""
 _WAL_RETRY_SECONDS = 0.01
@@ -156,7 +151,9 @@ def _upgrade(db: apsw.Connection) -> None:
     files = [row[0] for row in db.execute("SELECT sourcefile FROM files")]
     for sourcefile in files:
         rows = db.execute("SELECT rowid, content FROM passages WHERE sourcefile = ?", (sourcefile,)).fetchall()
-        add_terms(db, msgspec.convert(rows, list[tuple[int, str]]))
+        found = msgspec.convert(rows, list[tuple[int, str]])
+        made = terms_of_file([content for _, content in found])
+        add_terms(db, zip((rowid for rowid, _ in found), made, strict=True))
     _log.warning("An older version of this app wrote the search index. It was renewed: documents: %d.", len(files))
 
 
@@ -164,28 +161,11 @@ def _old_tokenizer(_db: apsw.Connection, _args: list[str]) -> Callable[[bytes, i
     return lambda _utf8, _flags, _locale: ()
 
 
-def add_terms(db: apsw.Connection, passages: Iterable[tuple[int, str]]) -> None:
-    """Add the terms of a file's passages.
-
-    A passage whose language is not clear, such as a table, is taken to be in that of most passages of the file, or else
-    in English.
-
-    Args:
-        db: The index.
-        passages: The row ids of all passages of one file, with their text.
-    """
-    found = [(rowid, content, languages_of(content)) for rowid, content in passages]
-    known = Counter(languages[0] for _, _, languages in found if languages)
-    usual = max(known, key=known.__getitem__, default="en")
-    for rowid, content, languages in found:
-        language = usual if usual in languages or not languages else languages[0]
-        sentences = terms_of(_SENTENCE_END.split(content), language)
-        db.execute(
-            "INSERT INTO stemmed (rowid, language, terms) VALUES (?, ?, ?)", (rowid, language, compact(sentences))
-        )
-        db.execute(
-            "INSERT INTO passage_terms (rowid, terms) VALUES (?, ?)", (rowid, " ".join(chain.from_iterable(sentences)))
-        )
+def add_terms(db: apsw.Connection, passages: Iterable[tuple[int, PassageTerms]]) -> None:
+    """Add the terms of passages, each with its row id."""
+    rows = [(rowid, made.language, made.compact, made.searched) for rowid, made in passages]
+    db.executemany("INSERT INTO stemmed (rowid, language, terms) VALUES (?, ?, ?)", (row[:3] for row in rows))
+    db.executemany("INSERT INTO passage_terms (rowid, terms) VALUES (?, ?)", ((row[0], row[3]) for row in rows))
 
 
 def embedding_info(db: apsw.Connection) -> EmbeddingInfo | None:

@@ -9,6 +9,7 @@ import apsw
 import msgspec
 
 from shared.chat_types import Passage
+from shared.retrieval import PassageTerms
 from shared.retrieval.sqlite.file import (
     EmbeddingInfo,
     add_terms,
@@ -18,6 +19,7 @@ from shared.retrieval.sqlite.file import (
     translated,
     vector_blob,
 )
+from shared.retrieval.sqlite.passage_terms import terms_of_file
 
 
 class SqliteIndex:
@@ -35,6 +37,11 @@ class SqliteIndex:
         self._db: apsw.Connection | None = None
         self._changed = False
 
+    @property
+    def stores_terms(self) -> bool:
+        """True: it ranks by them."""
+        return True
+
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
         """Get the fingerprint of each indexed source file, or of `sourcefile` only.
 
@@ -50,6 +57,7 @@ class SqliteIndex:
         passages: Sequence[Passage],
         vectors: Sequence[Sequence[float]] | None,
         image_vectors: Sequence[Sequence[float] | None] | None = None,  # noqa: ARG002 (of the boundary)
+        terms: Sequence[PassageTerms] | None = None,
     ) -> None:
         """Replace a file's passages. Vectors of images are not stored, since this index does not search them.
 
@@ -57,17 +65,20 @@ class SqliteIndex:
         delete all earlier ones, and the files that had them have to be written again.
 
         Raises:
-            ValueError: there are vectors but no model's name, or not one vector for each passage.
+            ValueError: there are vectors but no model's name, or not one vector or not the terms of each passage.
             Unavailable: the file cannot be used.
         """
         if vectors is not None and (self._embedding_model is None or len(vectors) != len(passages)):
             raise ValueError("vectors need the name of their model, and there must be one a passage")
+        if terms is not None and len(terms) != len(passages):
+            raise ValueError("there must be the terms of each passage")
 
         def work(db: apsw.Connection) -> None:
             _remove(db, sourcefile)
             db.execute("INSERT INTO files (sourcefile, fingerprint) VALUES (?, ?)", (sourcefile, fingerprint))
-            rowids = [_add(db, sourcefile, passage) for passage in passages]
-            add_terms(db, zip(rowids, (passage.content for passage in passages), strict=True))
+            rowids = _add(db, sourcefile, passages)
+            made = terms_of_file([passage.content for passage in passages]) if terms is None else terms
+            add_terms(db, zip(rowids, made, strict=True))
             if vectors and self._embedding_model is not None:
                 _create_vector_table(db, EmbeddingInfo(self._embedding_model, len(vectors[0])))
                 _add_vectors(db, rowids, vectors)
@@ -131,10 +142,9 @@ def _remove(db: apsw.Connection, sourcefile: str) -> None:
     db.execute("DELETE FROM files WHERE sourcefile = ?", (sourcefile,))
 
 
-def _add(db: apsw.Connection, sourcefile: str, passage: Passage) -> int:
-    db.execute(
-        "INSERT INTO passages (id, content, sourcepage, sourcefile, category, oids, groups) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+def _add(db: apsw.Connection, sourcefile: str, passages: Sequence[Passage]) -> list[int]:
+    """Add passages, and return their row ids."""
+    rows = (
         (
             passage.id,
             passage.content,
@@ -143,9 +153,15 @@ def _add(db: apsw.Connection, sourcefile: str, passage: Passage) -> int:
             passage.category,
             msgspec.json.encode(passage.oids).decode(),
             msgspec.json.encode(passage.groups).decode(),
-        ),
+        )
+        for passage in passages
     )
-    return db.last_insert_rowid()
+    added = db.executemany(
+        "INSERT INTO passages (id, content, sourcepage, sourcefile, category, oids, groups) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING rowid",
+        rows,
+    )
+    return [row[0] for row in added]
 
 
 def _create_vector_table(db: apsw.Connection, wanted: EmbeddingInfo) -> None:
