@@ -1,6 +1,7 @@
 """A local HTTP server that stands in for the directory: it publishes signing keys, and signs tokens with them.
 
-Clients can also find out how to sign a user in, and get a token for the code that `allow` returns.
+Clients can also find out how to sign a user in, and get a token for the code that `allow` returns; a browser that is
+sent to sign in comes back with the code at once, or refused after `deny`.
 
     async with EntraStandIn() as entra:
         token = entra.token(oid="…", groups=["…"])       # any claim can be given, or left out with None
@@ -13,6 +14,7 @@ Source: RFC 7517; RFC 7636; OpenID Connect Discovery 1.0; Microsoft identity pla
 
 import asyncio
 import json
+import ssl
 import time
 from base64 import urlsafe_b64encode
 from collections import deque
@@ -36,7 +38,9 @@ BEN = "bbbbbbbb-0000-4000-8000-000000000002"
 STAFF = "11111111-0000-4000-8000-00000000000a"
 _KEYS = f"/{TENANT}/discovery/v2.0/keys"
 _CONFIGURATION = f"/{TENANT}/v2.0/.well-known/openid-configuration"
+_AUTHORIZE = f"/{TENANT}/oauth2/v2.0/authorize"
 _TOKEN = f"/{TENANT}/oauth2/v2.0/token"
+_FOR_PAGES = {"Access-Control-Allow-Origin": "*"}
 
 
 @cache
@@ -47,10 +51,14 @@ def rsa_key(number: int) -> RSAPrivateKey:
 
 
 class EntraStandIn(LocalServer):
-    """The server, as an async context manager; every method may be called at any time."""
+    """The server, as an async context manager; every method may be called at any time.
 
-    def __init__(self) -> None:
-        super().__init__()
+    Args:
+        tls: For https, without which browsers are not sent to sign in.
+    """
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(tls)
         self.requests = 0
         """How often the keys were asked for."""
         self.gate: asyncio.Event | None = None
@@ -62,6 +70,7 @@ class EntraStandIn(LocalServer):
         self._number = 0
         self._failures: deque[tuple[int, bytes, dict[str, str]]] = deque()
         self._down = False
+        self._denies = False
         self._asked: dict[str, dict[str, str]] = {}
 
     @property
@@ -139,19 +148,25 @@ class EntraStandIn(LocalServer):
         """Answer nothing but 503 from now on."""
         self._down = True
 
+    def deny(self) -> None:
+        """Let no user sign in from now on."""
+        self._denies = True
+
     def allow(self, url: str) -> tuple[str, str]:
         """Let the user that a client sends to this URL sign in; return the code and the state for the client."""
         asked = URL(url)
-        assert asked.path == f"/{TENANT}/oauth2/v2.0/authorize"
+        assert asked.path == _AUTHORIZE
         code = f"code-{len(self._asked)}"
         self._asked[code] = dict(asked.query)
         return code, asked.query["state"]
 
     async def _serve(self, request: web.Request) -> web.Response:
         if request.path == _CONFIGURATION:
-            return web.json_response(self._configuration())
+            return web.json_response(self._configuration(), headers=_FOR_PAGES)
         if request.path == _TOKEN:
             return self._issue(dict((await request.post()).items()))
+        if request.path == _AUTHORIZE:
+            return self._send_back(request)
         if request.path != _KEYS:
             return web.Response(status=404)
         self.requests += 1
@@ -170,7 +185,7 @@ class EntraStandIn(LocalServer):
         """What clients learn of the directory. Source: OpenID Connect Discovery 1.0; Entra ID has no registration."""
         return {
             "issuer": f"{self.authority}/{TENANT}/v2.0",
-            "authorization_endpoint": f"{self.authority}/{TENANT}/oauth2/v2.0/authorize",
+            "authorization_endpoint": self.authority + _AUTHORIZE,
             "token_endpoint": self.authority + _TOKEN,
             "jwks_uri": self.keys_url,
             "response_types_supported": ["code"],
@@ -185,9 +200,26 @@ class EntraStandIn(LocalServer):
         challenge = urlsafe_b64encode(digest).rstrip(b"=").decode()
         scopes = asked.get("scope", "").split()
         if asked.get("code_challenge") != challenge or f"{CLIENT}/.default" not in scopes:
-            return web.json_response({"error": "invalid_grant"}, status=400)
-        token = self.token(azp=asked["client_id"])
-        return web.json_response({"access_token": token, "token_type": "Bearer", "expires_in": 3600})
+            return web.json_response({"error": "invalid_grant"}, status=400, headers=_FOR_PAGES)
+        issued = {
+            "access_token": self.token(azp=asked["client_id"]),
+            "id_token": self.token(aud=asked["client_id"], nonce=asked.get("nonce"), name="Ada Lovelace"),
+            "scope": asked["scope"],
+            "token_type": "Bearer",
+            "expires_in": 3600,
+        }
+        return web.json_response(issued, headers=_FOR_PAGES)
+
+    def _send_back(self, request: web.Request) -> web.Response:
+        """Send a browser back with a code, or an error (OAuth 2.0, 4.1.2; Multiple Response Types, 2.1)."""
+        back = URL(request.query["redirect_uri"])
+        if self._denies:
+            told = {"error": "access_denied", "error_description": "The user has cancelled."}
+            told["state"] = request.query["state"]
+        else:
+            code, state = self.allow(str(request.url))
+            told = {"code": code, "state": state}
+        return web.Response(status=302, headers={"Location": f"{back}#{URL.build(query=told).raw_query_string}"})
 
     def _published(self) -> dict[str, Any]:
         """The key as Entra ID publishes it: without `alg`."""
