@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Literal, Protocol
 
 type Json = bool | int | float | str | list[Json] | dict[str, Json] | None
 """Any JSON value, as parsed."""
@@ -209,6 +209,10 @@ class Overrides:
     """Replaces the system prompt, or is appended to it when it starts with `>>>`."""
     language: str | None = None
     """The language to answer in, a BCP 47 tag; None: the question's own."""
+    show_progress: bool = False
+    """Tell of the work while it goes on, in protocols that have a place for it."""
+    team_pattern: Literal["concurrent", "sequential", "group_chat", "handoff"] | None = None
+    """The pattern of the team for this request, for a try in the playground; None: the file's."""
 
 
 @dataclass(frozen=True, slots=True)

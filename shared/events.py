@@ -2,7 +2,8 @@
 
 The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s with `FilterAnnotation`s and `ThoughtsAdded`
 among them, then one `Finished`. A team's turn is one `CompletionStarted`, one `AgentMessage` when an agent is done,
-then one `Finished`. A turn that fails raises an exception, which `RunningTurn` turns into one last `Failed`.
+then one `Finished`. A turn that fails raises an exception, which `RunningTurn` turns into one last `Failed`. `Progress`
+comes anywhere before the last event, and only if the request asks for it.
 """
 
 from dataclasses import dataclass
@@ -194,6 +195,79 @@ class Failed:
     """Invocation id, to find the log entry."""
 
 
+@dataclass(frozen=True, slots=True)
+class StepEnded:
+    """A step of a chat turn has ended."""
+
+    step: Literal["rewrite", "search", "prompt", "first_token", "answer"]
+    """`rewrite`: a model wrote the search query. `search`: the sources are found. `prompt`: it is put together, with
+    the images of sources. `first_token`: the model begins to write. `answer`: its text is complete."""
+    milliseconds: float
+    """Since the step before it, or the start of the turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentWork:
+    """What an agent does now."""
+
+    agent: str
+    """Name of the agent."""
+    state: Literal["waiting", "thinking", "searching", "writing", "handed_over", "done", "failed"]
+    """`waiting`: for its turn, or for a free model call. `thinking`: its model is asked, and writes no text yet."""
+    query: str | None = None
+    """With `searching`: what it searches for; None if that is not cleared."""
+    to: str | None = None
+    """With `handed_over`: the agent that goes on."""
+    usage: Usage | None = None
+    """When the message is complete: the tokens of all its model calls."""
+    milliseconds: float | None = None
+    """When the message is complete: how long it took."""
+    error: str | None = None
+    """With `failed`: the error's code."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardState:
+    """How much of an answer the guard holds back now, and what the safety service has found; never the text itself."""
+
+    mode: Literal["annotate", "enforce"]
+    """`RAI_MODE`."""
+    question: Literal["waiting", "cleared", "refused", "unchecked"]
+    """What has become of the question. With `annotate`, one that is refused is answered all the same."""
+    answer_refused: bool
+    """Whether something in the answer is forbidden."""
+    held: int
+    """Characters that wait to be cleared."""
+    held_milliseconds: float
+    """How long the first of them has waited."""
+    released: int
+    """Characters that went out."""
+    sources_withheld: int
+    """Sources that are not shown."""
+    messages_withheld: int
+    """Messages of a team that are not shown."""
+    prompt_filter_results: Json
+    """Findings in the question by category, in the shape of Azure OpenAI's content filter."""
+    content_filter_results: Json
+    """The same in the answer and its sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """News of the work, for a page that draws it (the override `show_progress`). Nothing else may depend on it."""
+
+    news: StepEnded | AgentWork | GuardState
+    """What has changed."""
+
+
 type ChatEvent = (
-    Retrieved | CompletionStarted | TextDelta | FilterAnnotation | ThoughtsAdded | AgentMessage | Finished | Failed
+    Retrieved
+    | CompletionStarted
+    | TextDelta
+    | FilterAnnotation
+    | ThoughtsAdded
+    | AgentMessage
+    | Progress
+    | Finished
+    | Failed
 )

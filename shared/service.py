@@ -114,6 +114,8 @@ class Service:
         base = links.rstrip("/") if links and protocol.links_citations else None
         if base:
             request = without_links(request, base)
+        if request.overrides.show_progress and not protocol.shows_progress:
+            request = replace(request, overrides=replace(request.overrides, show_progress=False))
         events = self.team_turn(request, context) if team else self.turn(request, context)
         return linked(events, base) if base else events
 

@@ -23,6 +23,7 @@ from opentelemetry import metrics
 
 from shared.agents.definitions import AgentDefinition
 from shared.agents.instructions import BREVITY_INSTRUCTIONS
+from shared.agents.lane import Lane
 from shared.agents.searches import Searches
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, Tool
 from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
@@ -95,6 +96,8 @@ class Calls:
     """The agent's searches in this turn."""
     slots: asyncio.Semaphore
     """Limits how many model calls of the turn run at the same time."""
+    lane: Lane
+    """Told what the agent does."""
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     """Names of the other agents, by the names that the framework uses for them."""
 
@@ -153,8 +156,11 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         )
         output = self.output
         output.is_waiting = True
+        if self._calls.slots.locked():
+            await self._calls.lane.tell("waiting")
         async with self._calls.slots:
             output.is_waiting = False
+            await self._calls.lane.tell("thinking")
             text, calls = await self._call(request)
         contents = [af.Content.from_text(text)] if text else []
         # A model that was offered no tools may call some all the same. Such calls are left out: nothing would answer
@@ -172,6 +178,8 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
             async for event in events:
                 match event:
                     case ModelText():
+                        if not output.pieces:
+                            await self._calls.lane.tell("writing")
                         output.pieces.append(event.text)
                     case ToolCall():
                         calls.append(event)

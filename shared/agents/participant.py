@@ -10,6 +10,7 @@ import msgspec
 from agent_framework import AgentContext, AgentMiddleware
 
 from shared.agents.chat_client import HANDOFF, AgentChatClient, AgentOutput
+from shared.agents.lane import Lane
 from shared.agents.searches import Searches, cause_of
 from shared.agents.transcript import Outcome, TeamTranscript
 from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, Unavailable, log_fault
@@ -31,6 +32,7 @@ class Participant(AgentMiddleware):
         searches: Searches,
         transcript: TeamTranscript,
         put: Callable[[AgentMessage], Awaitable[None]],
+        lane: Lane,
         watch: Watch,
     ) -> None:
         self._name = name
@@ -39,6 +41,7 @@ class Participant(AgentMiddleware):
         self._searches = searches
         self._transcript = transcript
         self._put = put
+        self._lane = lane
         self._watch = watch
         self._unheard: list[af.Message] = []
         """Messages that the agent was given when it failed. The framework does not give them to it again."""
@@ -46,6 +49,7 @@ class Participant(AgentMiddleware):
     async def process(self, context: AgentContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Let the agent make one message, and hand the message over."""
         self._searches.begin()
+        self._lane.begin()
         self._client.output = output = AgentOutput()
         self._client.may_hand_over = self._transcript.begin()
         self._client.most_words = self._transcript.most_words()
@@ -60,6 +64,7 @@ class Participant(AgentMiddleware):
         if error is None and handed_to is None and not output.text:
             error = self._silence(output)
         message = self._transcript.take(Outcome(self._name, output, self._searches, error, handed_to))
+        await self._lane.end(output.usage, error, handed_to=handed_to)
         if message:
             await self._put(message)
         if handed_to is None:

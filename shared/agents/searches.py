@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import agent_framework as af
 from agent_framework import MiddlewareFailure
 
+from shared.agents.lane import Lane
 from shared.chat_models import Tool
 from shared.chat_types import ChatRequest, Passage, RequestContext
 from shared.core.searching import search_query, search_thoughts
@@ -37,10 +38,11 @@ class _Search:
 class Searches:
     """The searches of one agent in one turn, and what they found."""
 
-    def __init__(self, request: ChatRequest, context: RequestContext, retriever: Retriever) -> None:
+    def __init__(self, request: ChatRequest, context: RequestContext, retriever: Retriever, lane: Lane) -> None:
         self._request = request
         self._context = context
         self._retriever = retriever
+        self._lane = lane
         self._found: dict[str, Passage] = {}
         self._rarities: dict[str, float] = {}
         self._searches: list[_Search] = []
@@ -90,6 +92,7 @@ class Searches:
             return "Error: too many searches. Answer with what was found."
         search = _Search(search_query(self._request, self._context, query))
         self._searches.append(search)
+        await self._lane.tell("searching", query=query)
         search.found = await self._retriever.search(search.query, self._context)
         self._rarities |= search.found.rarities
         self._found.update({passage.id: passage for passage in search.found.passages})

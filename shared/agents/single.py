@@ -14,6 +14,7 @@ from shared.agents import AgentParts, run_as_task
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition
 from shared.agents.instructions import single_instructions
+from shared.agents.lane import Lane
 from shared.agents.searches import Searches, cause_of, search_tool
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import ChatRequest, RequestContext, ToolCall
@@ -21,9 +22,9 @@ from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
 from shared.core.prompts import version_of
-from shared.events import ChatEvent, CompletionStarted, DataPoint, FilterAnnotation, Retrieved, Thought
+from shared.events import ChatEvent, CompletionStarted, DataPoint, FilterAnnotation, Progress, Retrieved, Thought
 
-type _Put = Callable[[ModelEvent | Retrieved], Awaitable[None]]
+type _Put = Callable[[ModelEvent | Retrieved | Progress], Awaitable[None]]
 
 
 async def run_agent(
@@ -61,7 +62,8 @@ class _Turn:
         self._agent = agent
         self._model = parts.model
         self._watch = parts.watch
-        self._searches = Searches(request, context, parts.retriever)
+        self._lane = Lane(agent.name, None)
+        self._searches = Searches(request, context, parts.retriever, self._lane)
         attached = any(message.files or message.images for message in self._conversation)
         self._instructions = single_instructions(agent, request, attached=attached)
         self._prompt_version = version_of(self._instructions)
@@ -82,6 +84,9 @@ class _Turn:
         Raises:
             SwitchboardError: the error of the model or the retriever.
         """
+        if self._request.overrides.show_progress:
+            self._lane.put = put
+        self._lane.begin()
         client = AgentChatClient(
             Calls(
                 model=self._model,
@@ -94,6 +99,7 @@ class _Turn:
                 ),
                 searches=self._searches,
                 slots=asyncio.Semaphore(),
+                lane=self._lane,
             ),
             hear=partial(self._hear, put),
         )
@@ -109,6 +115,7 @@ class _Turn:
             except MiddlewareFailure as error:
                 raise cause_of(error) from error
             tell(client.output.usage, None)
+        await self._lane.end(client.output.usage)
         await self._open(put)
         if finished := client.output.finished:
             await put(replace(finished, usage=client.output.usage))

@@ -21,12 +21,13 @@ from shared.agents import AgentParts, run_as_task
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
 from shared.agents.instructions import team_instructions
+from shared.agents.lane import Lane
 from shared.agents.participant import Participant
 from shared.agents.searches import Searches, search_tool
 from shared.agents.transcript import TeamTranscript
 from shared.chat_types import ChatRequest, RequestContext
 from shared.core.context_window import fit_history
-from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished
+from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished, Progress
 
 _MARGIN_SECONDS = 1.0
 _MARGIN_SHARE = 0.1
@@ -38,7 +39,8 @@ async def run_team(request: ChatRequest, context: RequestContext, parts: AgentPa
     """Answer the request with all agents, by the pattern of their team.
 
     Yields:
-        `CompletionStarted`, an `AgentMessage` as soon as an agent is done, `Finished`.
+        `CompletionStarted`, an `AgentMessage` as soon as an agent is done, `Finished`; and a `Progress` whenever an
+        agent begins something else, if the request asks for it.
 
     Raises:
         SwitchboardError: every agent failed; this is the first one's error.
@@ -48,14 +50,19 @@ async def run_team(request: ChatRequest, context: RequestContext, parts: AgentPa
     said: list[AgentMessage] = []
     async with aclosing(run_as_task(turn.run)) as messages:
         async for message in messages:
-            said.append(message)
             yield message
+            if isinstance(message, Progress):
+                continue
+            said.append(message)
             if turn.transcript.is_over and len(said) == len(turn.transcript.said):
                 break
     errors = [message.error for message in said if message.error]
     if errors and len(errors) == len(said):
         raise errors[0]
     yield Finished("stop", turn.transcript.usage)
+
+
+type _Put = Callable[[AgentMessage | Progress], Awaitable[None]]
 
 
 class _Turn:
@@ -68,7 +75,7 @@ class _Turn:
         self._request = request
         self._context = replace(context, deadline=context.deadline - margin)
         self._parts = parts
-        self._agents = _as_team(parts.agents)
+        self._agents = _as_team(parts.agents, request.overrides.team_pattern)
         self._names = _framework_names(self._agents.team.pattern, [agent.name for agent in self._agents.agents])
         self._conversation = (*history, request.messages[-1])
         self._slots = asyncio.Semaphore(parts.concurrent_calls)
@@ -76,20 +83,24 @@ class _Turn:
         self.transcript = TeamTranscript(self._agents, self._context.deadline, files, context.invocation_id)
         """The messages of the turn so far."""
 
-    async def run(self, put: Callable[[AgentMessage], Awaitable[None]]) -> None:
+    async def run(self, put: _Put) -> None:
         """Let the agents answer, and hand over their messages.
 
         Raises:
             RuntimeError: the framework ended its workflow before the team was done.
         """
-        members = [self._member(agent, put) for agent in self._agents.agents]
+        told = put if self._request.overrides.show_progress else None
+        lanes = [Lane(agent.name, told) for agent in self._agents.agents]
+        for lane in lanes:
+            await lane.tell("waiting")
+        members = [self._member(agent, lane, put) for agent, lane in zip(self._agents.agents, lanes, strict=True)]
         workflow = _workflow_of(self._agents.team.pattern, members, lambda: self.transcript.is_over)
         await workflow.run(af.Message("user", [self._request.question]))
         if not self.transcript.is_over:
             raise RuntimeError("the workflow ended, and the team's turn did not")
 
-    def _member(self, agent: AgentDefinition, put: Callable[[AgentMessage], Awaitable[None]]) -> af.Agent[Any]:
-        searches = Searches(self._request, self._context, self._parts.retriever)
+    def _member(self, agent: AgentDefinition, lane: Lane, put: _Put) -> af.Agent[Any]:
+        searches = Searches(self._request, self._context, self._parts.retriever, lane)
         pattern = self._agents.team.pattern
         client = AgentChatClient(
             Calls(
@@ -98,6 +109,7 @@ class _Turn:
                 request=model_request(agent, self._request, self._conversation),
                 searches=searches,
                 slots=self._slots,
+                lane=lane,
                 names={called: name for name, called in self._names.items() if name != agent.name},
             )
         )
@@ -110,17 +122,19 @@ class _Turn:
             description=_description(agent),
             tools=[search_tool(searches)] if agent.tools else None,
             middleware=[
-                Participant(agent.name, invocation_id, client, searches, self.transcript, put, self._parts.watch)
+                Participant(agent.name, invocation_id, client, searches, self.transcript, put, lane, self._parts.watch)
             ],
             require_per_service_call_history_persistence=pattern is Pattern.HANDOFF,
         )
 
 
-def _as_team(agents: Agents) -> Agents:
-    """The team with a pattern that fits its size: a single agent cannot take turns or hand over."""
-    if len(agents.agents) > 1:
+def _as_team(agents: Agents, pattern: str | None) -> Agents:
+    """The team with the pattern that is asked for and fits its size: one agent cannot take turns or hand over."""
+    if len(agents.agents) == 1:
+        return agents.model_copy(update={"team": Team(pattern=Pattern.SEQUENTIAL)})
+    if pattern is None:
         return agents
-    return agents.model_copy(update={"team": Team(pattern=Pattern.SEQUENTIAL)})
+    return agents.model_copy(update={"team": agents.team.model_copy(update={"pattern": Pattern(pattern)})})
 
 
 def _description(agent: AgentDefinition) -> str:

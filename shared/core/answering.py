@@ -16,6 +16,7 @@ from shared.events import (
     CompletionStarted,
     FilterAnnotation,
     Finished,
+    Progress,
     Retrieved,
     TextDelta,
     Thought,
@@ -43,13 +44,13 @@ class Answering:
         self._answer: list[str] = []
         self._finished: ModelFinished | None = None
 
-    def take(self, event: ModelEvent | Retrieved) -> ChatEvent | None:
-        """Return the event that is shown for one of the model's, if any; `Retrieved` is shown as it is."""
+    def take(self, event: ModelEvent | Retrieved | Progress) -> ChatEvent | None:
+        """Return the event that is shown for one of the model's, if any; what the turn adds is shown as it is."""
         match event:
             case ModelText():
                 text = self._parser.feed(event.text) if self._parser else event.text
                 return self._shown(text) if text else None
-            case CompletionStarted() | FilterAnnotation() | Retrieved():
+            case CompletionStarted() | FilterAnnotation() | Retrieved() | Progress():
                 return event
             case ModelFinished():
                 self._finished = event

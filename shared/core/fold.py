@@ -13,6 +13,7 @@ from shared.events import (
     Failed,
     FilterAnnotation,
     Finished,
+    Progress,
     Retrieved,
     SourceImage,
     TextDelta,
@@ -78,6 +79,8 @@ async def fold(events: AsyncIterable[ChatEvent], *, filter_ends: bool = False) -
                 finished = event
             case FilterAnnotation():
                 pass  # `Finished` carries the merged results of the whole answer
+            case Progress():
+                pass  # it is about the way to the answer
             case Failed():
                 failure = event.error
             case _:

@@ -14,7 +14,7 @@ from contextlib import aclosing
 
 from shared.chat_types import RequestContext
 from shared.errors import InternalError, SwitchboardError, TooSlow, log_fault, without_frames
-from shared.events import AgentMessage, ChatEvent, Failed, Finished, TextDelta
+from shared.events import AgentMessage, ChatEvent, Failed, Finished, Progress, TextDelta
 from shared.reusable_timeout import ReusableTimeout
 
 _log = logging.getLogger("switchboard.turn")
@@ -28,13 +28,18 @@ def is_first_words(event: object) -> bool:
     return isinstance(event, TextDelta) or (isinstance(event, AgentMessage) and event.error is None)
 
 
+def opens_response(event: object) -> bool:
+    """Whether a response begins with an event: with the answer, or with the news of it that the request asks for."""
+    return isinstance(event, Progress) or is_first_words(event)
+
+
 class RunningTurn[Event = ChatEvent]:
     """Runs the events of one turn, or of other work that a caller waits for, within the deadline of its context.
 
     Args:
         events: The events of the turn.
         context: The context of the request.
-        begins: Whether an event is part of the answer; after it, an error can no longer set the status.
+        begins: Whether the response begins with an event; after it, an error can no longer set the status.
     """
 
     def __init__(
@@ -42,7 +47,7 @@ class RunningTurn[Event = ChatEvent]:
         events: AsyncGenerator[Event],
         context: RequestContext,
         *,
-        begins: Callable[[Event | Failed], bool] = is_first_words,
+        begins: Callable[[Event | Failed], bool] = opens_response,
     ) -> None:
         self._context = context
         self._begins = begins

@@ -1,7 +1,9 @@
 """The turn: answers one question, as a stream of events (DESIGN, 'The turn (RAG)')."""
 
+import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from typing import Literal
 
 from shared.chat_models import ChatModel, ModelRequest
 from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
@@ -11,11 +13,11 @@ from shared.core.context_window import fit_history
 from shared.core.prompts import answer_prompt, task_prompt, version_of
 from shared.core.searching import rewrite_query, search_query, search_thoughts
 from shared.core.source_images import SourceImages
-from shared.events import ChatEvent, DataPoint, Retrieved, Thought
+from shared.events import ChatEvent, DataPoint, Progress, Retrieved, StepEnded, TextDelta, Thought
 from shared.retrieval import Retriever
 
 
-async def run_turn(
+async def run_turn(  # noqa: C901 (the story of a turn, told in one place)
     request: ChatRequest,
     context: RequestContext,
     model: ChatModel,
@@ -32,22 +34,30 @@ async def run_turn(
         images: Loads the images of sources.
 
     Yields:
-        `Retrieved`, `CompletionStarted`, `TextDelta`s, `ThoughtsAdded` if there are further thoughts, `Finished`.
+        `Retrieved`, `CompletionStarted`, `TextDelta`s, `ThoughtsAdded` if there are further thoughts, `Finished`; and a
+        `Progress` after each step, if the request asks for it.
 
     Raises:
         SwitchboardError: the model or the retriever failed.
     """
+    steps = _Steps(asked=request.overrides.show_progress)
     history = () if request.single_turn else fit_history(request.messages[:-1])
     query, rewriting = request.question, None
     if any(message.role is not Role.SYSTEM for message in history):
         query, rewriting = await rewrite_query(model, request, history, context)
+        for news in steps.ended("rewrite"):
+            yield news
     search = search_query(request, context, query)
     found = await retriever.search(search, context)
+    for news in steps.ended("search"):
+        yield news
 
     overrides = request.overrides
     shown = await images.shown(request, found.passages, context)
     data_points = tuple(map(DataPoint.of, found.passages))
     prompt = answer_prompt(request, history, shown.lines(found.passages), [one.image for one in shown.images])
+    for news in steps.ended("prompt"):
+        yield news
     yield Retrieved(
         data_points=data_points,
         thoughts=(
@@ -76,7 +86,12 @@ async def run_turn(
     async with aclosing(model.stream(call, context)) as said:
         async for event in said:
             if shown := answering.take(event):
+                if steps.asked and isinstance(shown, TextDelta):
+                    for news in steps.first_token():
+                        yield news
                 yield shown
+    for news in steps.ended("answer"):
+        yield news
     for event in answering.end(known, spent=rewriting):
         yield event
 
@@ -107,6 +122,33 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
                 yield shown
     for event in answering.end(()):
         yield event
+
+
+class _Steps:
+    """The clock of a turn's steps."""
+
+    def __init__(self, *, asked: bool) -> None:
+        self.asked = asked
+        """Whether the request asks for the times."""
+        self._awaits_first = True
+        self._since = time.monotonic()
+
+    def ended(
+        self, step: Literal["rewrite", "search", "prompt", "first_token", "answer"]
+    ) -> tuple[Progress] | tuple[()]:
+        """Return the news of a step that has just ended, if the request asks for it."""
+        if not self.asked:
+            return ()
+        now = time.monotonic()
+        milliseconds, self._since = (now - self._since) * 1000, now
+        return (Progress(StepEnded(step, milliseconds)),)
+
+    def first_token(self) -> tuple[Progress] | tuple[()]:
+        """Return the news of the first token, once."""
+        if not self._awaits_first:
+            return ()
+        self._awaits_first = False
+        return self.ended("first_token")
 
 
 def _prompt_thought(prompt: Sequence[Message], data_points: tuple[DataPoint, ...]) -> Thought:

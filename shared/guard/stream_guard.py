@@ -13,6 +13,8 @@ The parts, and where events go:
               ├─ sources ───────────────────▶ GuardedSources ──▶ a Check
               └─ message of a team ─────────▶ GuardedMessages ─▶ a Check, and one for its sources
 
+With `show_progress` a `GuardNews` counts what waits; `Progress` of the turn waits for nothing.
+
 Only `events()` decides what goes out. It asks each `Check` (its `Clearance` counts how much of a text is cleared) and
 `Rules` (what mode and faults mean). `_pull` and every `Check` set `_changed` when something is new, and then `events()`
 looks at everything anew. It sets `_taken` when the queue has room, so that `_pull` goes on.
@@ -28,7 +30,7 @@ The states of a turn with `enforce`:
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
@@ -42,6 +44,7 @@ from shared.events import (
     Failed,
     FilterAnnotation,
     Finished,
+    Progress,
     Retrieved,
     TextDelta,
     ThoughtsAdded,
@@ -50,6 +53,7 @@ from shared.guard import Side
 from shared.guard.chat_payloads import ANSWER, MORE, prompt_texts
 from shared.guard.check import Check
 from shared.guard.clearance import ReleaseQueue
+from shared.guard.news import PAUSE_SECONDS, GuardNews, Watched
 from shared.guard.rules import EARLIER_REFUSED, REFUSED, Results, Rules, merged, merged_prompt
 from shared.guard.source_guard import GuardedSources
 from shared.guard.team_guard import GuardedMessages
@@ -118,6 +122,9 @@ class _GuardedTurn:
         self._sources = GuardedSources(rules, new_check)
         self._messages = GuardedMessages(rules, self._main, new_check, context.invocation_id)
         self._prompt_results_shown: Results = {}
+        self._is_over = False
+        """Whether the last event has gone out."""
+        self._news = GuardNews(self._watched()) if request.overrides.show_progress else None
 
     async def events(self, turn: AsyncGenerator[ChatEvent]) -> AsyncGenerator[ChatEvent]:
         """Yield the events that may be shown."""
@@ -132,17 +139,44 @@ class _GuardedTurn:
                 self._changed.clear()
                 for event in self._ready():
                     yield event
+                for news in self._told():
+                    yield news
                 # After yielding: what was cleared before a block goes out first, however quick the block came.
                 self._raise_refusal()
                 if pulling.done() and not self._messages.waiting:
                     pulling.result()  # raises the turn's error
                     if self._queue.empty:
                         return
-                await self._changed.wait()
+                await self._change()
         finally:
             pulling.cancel()
             checks = [*self._checks, *self._sources.checks, *self._messages.checks]
             await asyncio.gather(pulling, *(check.aclose() for check in checks), return_exceptions=True)
+
+    async def _change(self) -> None:
+        """Wait until there is something new, or until numbers that were not told yet are due."""
+        pause = PAUSE_SECONDS if self._news and self._news.pending else None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await self._changed.wait()
+
+    def _watched(self) -> Watched:
+        """The parts that the news are about."""
+        return Watched(
+            self._rules,
+            self._main,
+            self._checks,
+            self._sources,
+            self._messages,
+            lambda: self._queue.held_characters,
+            self._prompt_is_clear,
+        )
+
+    def _told(self) -> list[Progress]:
+        """The news since the last time; all of them if the turn ends now. None after `Finished`."""
+        if self._news is None or self._is_over:
+            return []
+        return self._news.take(now=self._blocking() is not None)
 
     async def _pull(self, turn: AsyncGenerator[ChatEvent]) -> None:
         """Put the turn's events into the queue, and send what a model wrote to the service."""
@@ -162,6 +196,8 @@ class _GuardedTurn:
             case TextDelta():
                 self._queue.hold_text(event.text)
                 self._main.add(ANSWER, event.text)
+                if self._news:
+                    self._news.arrived(event.text)
             case AgentMessage():
                 self._messages.take_in(event)
             case Retrieved():
@@ -176,6 +212,9 @@ class _GuardedTurn:
                 self._queue.hold(_Held(event))
             case CompletionStarted() | FilterAnnotation() | ThoughtsAdded() | Failed():
                 self._queue.hold(_Held(event))
+            case Progress():
+                if self._news:
+                    self._news.pass_on(event)
             case _:
                 assert_never(event)
 
@@ -264,6 +303,9 @@ class _GuardedTurn:
 
     def _end(self, event: Finished) -> Iterator[ChatEvent]:
         """Yield the thought 'Safety' and the last event, with all results."""
+        if self._news:
+            yield from self._news.take(now=True)
+        self._is_over = True
         if failure := self._messages.failure:
             raise failure
         prompt = self._rules.results(Side.PROMPT, self._main)

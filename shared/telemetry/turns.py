@@ -25,6 +25,7 @@ from shared.events import (
     Failed,
     FilterAnnotation,
     Finished,
+    Progress,
     Retrieved,
     TextDelta,
     Thought,
@@ -131,7 +132,7 @@ class _TurnRecorder:
                 self._record_message(event)
             case Finished():
                 self._record_finish(event)
-            case FilterAnnotation() | Failed():
+            case Progress() | FilterAnnotation() | Failed():
                 pass  # `Failed` is made outside of this wrapper, from an exception that `failed` records
             case _:
                 assert_never(event)

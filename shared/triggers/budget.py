@@ -8,7 +8,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 from shared.budgets.ledger import Admission
 from shared.chat_types import Caller, ChatRequest, Role
 from shared.core.context_window import tokens_in
-from shared.errors import NotAllowed, TooLarge
+from shared.errors import BadRequest, NotAllowed, TooLarge
 from shared.service import Service
 from shared.settings import Settings
 
@@ -84,6 +84,7 @@ def check_request(request: ChatRequest, settings: Settings) -> None:
     Raises:
         TooLarge: its question is too long.
         NotAllowed: it brings a system prompt, and callers may bring none here.
+        BadRequest: it chooses a pattern for the team, and there is no playground.
     """
     most = settings.chat_max_question_tokens
     if (count := tokens_in(request.question)) > most:
@@ -95,6 +96,11 @@ def check_request(request: ChatRequest, settings: Settings) -> None:
         raise NotAllowed(
             "Callers may not change the system prompt here (CHAT_CALLER_PROMPTS): leave out prompt_template and "
             "messages with the role 'system'."
+        )
+    if request.overrides.team_pattern and not settings.shows_playground:
+        raise BadRequest(
+            "team_pattern: requests may choose the team's pattern only where PLAYGROUND is on. Leave it out, or change "
+            "the pattern in AGENTS_FILE."
         )
 
 

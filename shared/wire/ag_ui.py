@@ -14,13 +14,17 @@ from shared.chat_types import ChatRequest, Json
 from shared.errors import ContentFiltered, error_text
 from shared.events import (
     AgentMessage,
+    AgentWork,
     ChatEvent,
     CompletionStarted,
     DataPoint,
     Failed,
     FilterAnnotation,
     Finished,
+    GuardState,
+    Progress,
     Retrieved,
+    StepEnded,
     TextDelta,
     Thought,
     ThoughtsAdded,
@@ -39,7 +43,8 @@ class _Encoder:
     """Events to events: the sources, the message, the follow-up questions, and how the run ended.
 
     `CUSTOM` events come before or after a message, not inside it: assistant-ui would begin a new text after each. It
-    adds them to the message before, if the run has one: so a team's come after the message that they are of.
+    adds them to the message before, if the run has one: so a team's come after the message that they are of. Only
+    `progress`, which a request has to ask for, comes whenever there is news.
     """
 
     def __init__(self, request: ChatRequest) -> None:
@@ -82,6 +87,8 @@ class _Encoder:
                 self._has_more_thoughts = True
             case FilterAnnotation():
                 pass  # AG-UI has no place for it, and `Finished` tells what it led to
+            case Progress():
+                return (_custom("progress", _news_json(event.news)),)
             case Finished():
                 return (*self._end_message(), *self._finished(event))
             case Failed():
@@ -159,6 +166,43 @@ def _custom(name: str, value: Json) -> Record:
     return {"type": "CUSTOM", "name": name, "value": value}
 
 
+def _news_json(news: StepEnded | AgentWork | GuardState) -> Json:
+    match news:
+        case StepEnded():
+            return {"kind": "step", "step": news.step, "milliseconds": round(news.milliseconds, 1)}
+        case AgentWork():
+            return _work_json(news)
+        case GuardState():
+            return {
+                "kind": "guard",
+                "mode": news.mode,
+                "question": news.question,
+                "answer_refused": news.answer_refused,
+                "held": news.held,
+                "held_milliseconds": round(news.held_milliseconds, 1),
+                "released": news.released,
+                "sources_withheld": news.sources_withheld,
+                "messages_withheld": news.messages_withheld,
+                "prompt_filter_results": news.prompt_filter_results,
+                "content_filter_results": news.content_filter_results,
+            }
+
+
+def _work_json(work: AgentWork) -> Json:
+    told: dict[str, Json] = {"kind": "agent", "agent": work.agent, "state": work.state}
+    if work.query is not None:
+        told["query"] = work.query
+    if work.to is not None:
+        told["to"] = work.to
+    if work.error is not None:
+        told["error"] = work.error
+    if work.usage:
+        told["usage"] = input_output_tokens(work.usage)
+    if work.milliseconds is not None:
+        told["milliseconds"] = round(work.milliseconds, 1)
+    return told
+
+
 def _content(message: Record, text: str) -> Record:
     return {"type": "TEXT_MESSAGE_CONTENT", **message, "delta": text}
 
@@ -187,6 +231,7 @@ AG_UI = Protocol(
     encoder=_Encoder,
     error=coded_error_record,
     framing=SSE,
+    shows_progress=True,
     shape=Shape(
         answer=None,
         record=AgUiEvent,

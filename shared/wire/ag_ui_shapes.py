@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
-from shared.wire.context import ErrorCode, Thought
+from shared.wire.context import ErrorCode, FilterResults, Thought
 
 type _Subagent = Annotated[str, Field(description="In a team's answer: the agent whose event this is.")]
 
@@ -69,6 +69,59 @@ class AgUiFollowupsEvent(TypedDict):
     value: list[str]
 
 
+class AgUiStepNews(TypedDict):
+    """A step of the answer has ended."""
+
+    kind: Literal["step"]
+    step: Literal["rewrite", "search", "prompt", "first_token", "answer"]
+    milliseconds: Annotated[float, Field(description="Since the step before it.")]
+
+
+class AgUiTokens(TypedDict):
+    """Tokens of model calls."""
+
+    inputTokens: int
+    outputTokens: int
+    totalTokens: int
+
+
+class AgUiAgentNews(TypedDict):
+    """What an agent does now."""
+
+    kind: Literal["agent"]
+    agent: Annotated[str, Field(description="The agent's name.")]
+    state: Literal["waiting", "thinking", "searching", "writing", "handed_over", "done", "failed"]
+    query: NotRequired[Annotated[str, Field(description="What it searches for, unless a safety check comes first.")]]
+    to: NotRequired[Annotated[str, Field(description="The agent that it handed over to.")]]
+    error: NotRequired[ErrorCode]
+    usage: NotRequired[AgUiTokens]
+    milliseconds: NotRequired[Annotated[float, Field(description="How long its message took.")]]
+
+
+class AgUiGuardNews(TypedDict):
+    """How much of the answer the safety check holds back now, and what it has found."""
+
+    kind: Literal["guard"]
+    mode: Literal["annotate", "enforce"]
+    question: Literal["waiting", "cleared", "refused", "unchecked"]
+    answer_refused: Annotated[bool, Field(description="Whether something in the answer is forbidden.")]
+    held: Annotated[int, Field(description="Characters that wait.")]
+    held_milliseconds: Annotated[float, Field(description="How long the first of them has waited.")]
+    released: Annotated[int, Field(description="Characters that went out.")]
+    sources_withheld: int
+    messages_withheld: Annotated[int, Field(description="Messages of a team that are not shown.")]
+    prompt_filter_results: FilterResults
+    content_filter_results: FilterResults
+
+
+class AgUiProgressEvent(TypedDict):
+    """News of the work, if the override show_progress asks for them. They come inside a message too."""
+
+    type: Literal["CUSTOM"]
+    name: Literal["progress"]
+    value: AgUiStepNews | AgUiAgentNews | AgUiGuardNews
+
+
 class AgUiTextStart(TypedDict):
     """A message begins."""
 
@@ -127,13 +180,10 @@ class AgUiSubagentError(TypedDict):
     code: ErrorCode
 
 
-class AgUiUsage(TypedDict):
+class AgUiUsage(AgUiTokens):
     """The tokens of a model."""
 
     model: str
-    inputTokens: int
-    outputTokens: int
-    totalTokens: int
 
 
 class AgUiResult(TypedDict):
@@ -167,6 +217,7 @@ type AgUiEvent = (
     | AgUiSourcesEvent
     | AgUiThoughtsEvent
     | AgUiFollowupsEvent
+    | AgUiProgressEvent
     | AgUiTextStart
     | AgUiTextContent
     | AgUiTextEnd

@@ -23,6 +23,7 @@ from shared.events import (
     Failed,
     FilterAnnotation,
     Finished,
+    Progress,
     Retrieved,
     TextDelta,
     Thought,
@@ -215,6 +216,8 @@ class _Encoder:
                 return (self._chunk({"delta": {}, **_annotation(event)}),)
             case Failed():
                 return self._failed(event)
+            case Progress():
+                return ()  # only AG-UI has a place for it
             case _:
                 assert_never(event)
 

@@ -19,6 +19,7 @@ from shared.events import (
     Failed,
     FilterAnnotation,
     Finished,
+    Progress,
     Retrieved,
     TextDelta,
     Thought,
@@ -106,6 +107,8 @@ class DeltaEncoder:
                 return ({"delta": {}, "context": found},)
             case Failed():
                 return self._failed(event)
+            case Progress():
+                return ()  # only AG-UI has a place for it
             case _:
                 assert_never(event)
 

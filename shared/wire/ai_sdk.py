@@ -17,6 +17,7 @@ from shared.events import (
     Failed,
     FilterAnnotation,
     Finished,
+    Progress,
     Retrieved,
     TextDelta,
     Thought,
@@ -74,7 +75,7 @@ class _Encoder:
                 yield from self._more_thoughts(event.thoughts)
             case AgentMessage():
                 yield from self._message(event)
-            case FilterAnnotation():
+            case FilterAnnotation() | Progress():
                 pass  # the results of the whole text are in the metadata at the end
             case Finished():
                 yield from self._end(event)

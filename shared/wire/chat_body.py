@@ -98,6 +98,10 @@ class OverridesBody(BodyModel):
     use_groups_security_filter: bool | None = None
     prompt_template: str | None = Field(default=None, max_length=20_000)
     language: str | None = Field(default=None, pattern=r"^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8}){0,4}$")
+    show_progress: bool | None = Field(default=None, description="Tell of the work while it goes on; AG-UI only.")
+    team_pattern: Literal["concurrent", "sequential", "group_chat", "handoff"] | None = Field(
+        default=None, description="How the team works together, for a try; only where PLAYGROUND is on."
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -18,6 +18,7 @@ from shared.events import (
     Failed,
     FilterAnnotation,
     Finished,
+    Progress,
     Retrieved,
     TextDelta,
     Thought,
@@ -96,6 +97,8 @@ class KernelEncoder(ABC):
                 return (self._annotation(event),)
             case Failed():
                 return self._failed(event)
+            case Progress():
+                return ()  # only AG-UI has a place for it
             case _:
                 assert_never(event)
 

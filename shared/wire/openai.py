@@ -19,6 +19,7 @@ from shared.events import (
     Failed,
     FilterAnnotation,
     Finished,
+    Progress,
     Retrieved,
     TextDelta,
     Thought,
@@ -115,6 +116,8 @@ class _Encoder:
                 return self._end(event)
             case Failed():
                 return self._failed(event)
+            case Progress():
+                pass  # only AG-UI has a place for it
             case _:
                 assert_never(event)
         return ()

@@ -20,6 +20,7 @@ from shared.events import (
     Failed,
     FilterAnnotation,
     Finished,
+    Progress,
     Retrieved,
     TextDelta,
     Thought,
@@ -99,7 +100,7 @@ class _Encoder:
                 yield from self._done(points, ended)
             case ThoughtsAdded():
                 self._thoughts += event.thoughts
-            case FilterAnnotation():
+            case FilterAnnotation() | Progress():
                 pass  # the last event has what the filters found in the whole answer
             case Finished():
                 yield from self._ended(event)

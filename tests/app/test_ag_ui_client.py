@@ -329,3 +329,16 @@ async def test_a_page_elsewhere_may_call_with_the_headers_that_its_client_sends(
         assert "accept" in allowed
         async with http.post(agent(host), json=body(), headers={"Origin": origin}) as response:
             assert response.headers["access-control-allow-origin"] == origin
+
+
+@EACH_VERSION
+async def test_a_client_that_asks_for_progress_is_told_of_each_step_and_reads_the_whole_answer(
+    app: RunningHost, openai: OpenAIStandIn, version: str
+) -> None:
+    openai.reply("80 % ", "[plan.pdf#page=3].")
+    seen = await one(version, agent(app), forwardedProps={"overrides": {"show_progress": True}})
+    news = seen.custom("progress")
+    assert [told["step"] for told in news] == ["search", "prompt", "first_token", "answer"]
+    assert "progress" in seen.types[seen.types.index("TEXT_MESSAGE_START") :], "inside the message"
+    assert seen.text == "80 % [plan.pdf#page=3]."
+    assert seen.types[-1] == "RUN_FINISHED"

@@ -1,5 +1,6 @@
 """Which turns begin again after a refusal, and without which messages."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -9,7 +10,7 @@ import pytest
 from shared.chat_types import ChatRequest, Json, Message, Role
 from shared.core.refusals import begin_turn, without_errors
 from shared.errors import ContentFiltered, Unavailable, error_text, is_error_text
-from shared.events import ChatEvent, CompletionStarted, Finished, TextDelta, ThoughtsAdded
+from shared.events import ChatEvent, CompletionStarted, Finished, Progress, StepEnded, TextDelta, ThoughtsAdded
 
 STARTED = CompletionStarted("id", 1, "model")
 
@@ -140,3 +141,23 @@ def test_what_only_looks_like_an_error_stays() -> None:
     assert without_errors(ChatRequest(messages)).messages == messages
     assert is_error_text(error)
     assert not is_error_text("(invocation " + "x" * 100_000 + ")")
+
+
+async def test_news_of_the_work_do_not_wait_for_the_first_words_and_do_not_keep_a_turn_from_beginning_again() -> None:
+    news = Progress(StepEnded("search", 1))
+    first_words = asyncio.Event()
+    turns = Turns("bomb")
+
+    async def begin(request: ChatRequest) -> AsyncGenerator[ChatEvent]:
+        yield news
+        if len(turns.given) == 1:
+            await first_words.wait()
+        async for event in turns.begin(request):
+            yield event
+
+    async with aclosing(begin_turn(begin, asked("bomb", "days?"))) as events:
+        assert await anext(events) == news
+        assert await anext(events) == news, "the first turn was refused"
+        first_words.set()
+        rest = [type(event) async for event in events]
+    assert rest == [CompletionStarted, TextDelta, ThoughtsAdded, Finished]

@@ -6,14 +6,18 @@ from shared.chat_types import ImagePart, Json
 from shared.errors import ContentFiltered, RateLimited, TooSlow
 from shared.events import (
     AgentMessage,
+    AgentWork,
     ChatEvent,
     CompletionStarted,
     DataPoint,
     Failed,
     FilterAnnotation,
     Finished,
+    GuardState,
+    Progress,
     Retrieved,
     SourceImage,
+    StepEnded,
     TextDelta,
     Thought,
     ThoughtsAdded,
@@ -82,6 +86,25 @@ SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
     ),
 }
 
+WORK = (
+    Progress(StepEnded("search", 12.34)),
+    Progress(
+        GuardState(
+            mode="enforce",
+            question="cleared",
+            answer_refused=False,
+            held=9,
+            held_milliseconds=120.04,
+            released=8,
+            sources_withheld=1,
+            messages_withheld=0,
+            prompt_filter_results={"hate": SAFE},
+            content_filter_results={},
+        )
+    ),
+)
+SCENARIOS["with_progress"] = (WORK[0], RETRIEVED, STARTED, TEXT[0], WORK[1], TEXT[1], Finished("stop"))
+
 TEAM = CompletionStarted("team-1", 1_700_000_000, "gpt-4o-mini")
 CRITIC = AgentMessage(
     "Critic",
@@ -107,6 +130,15 @@ TEAM_SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
         TEAM,
         CRITIC,
         replace(RESEARCHER, total_usage=Usage(120, 9)),
+        Finished("stop", Usage(120, 9)),
+    ),
+    "team_with_progress": (
+        TEAM,
+        Progress(AgentWork("Researcher", "searching", query="what the plan pays")),
+        Progress(AgentWork("Critic", "handed_over", to="Researcher", usage=Usage(20, 2), milliseconds=1)),
+        Progress(AgentWork("Writer", "failed", milliseconds=9.96, error=TooSlow.code)),
+        Progress(AgentWork("Researcher", "done", usage=Usage(100, 7), milliseconds=1234.56)),
+        RESEARCHER,
         Finished("stop", Usage(120, 9)),
     ),
     "team_late": (TEAM, RESEARCHER, LATE, Finished("stop", Usage(100, 7))),

@@ -106,6 +106,8 @@ WRONG_OVERRIDES: list[tuple[str, list[Any]]] = [
     ("use_groups_security_filter", ["false", 0]),
     ("prompt_template", [1, ["x"], "x" * 20_001]),
     ("language", [1, "not a language", "de; drop"]),
+    ("show_progress", ["true", 1]),
+    ("team_pattern", ["round_robin", True, 1, []]),
 ]
 
 

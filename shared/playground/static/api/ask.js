@@ -68,7 +68,7 @@ function bodyOf(turn, before, threadId) {
     state: {},
     tools: [],
     context: [],
-    forwardedProps: { overrides: { suggest_followup_questions: true, ...overrides.value } },
+    forwardedProps: { overrides: { suggest_followup_questions: true, show_progress: true, ...overrides.value } },
   };
 }
 
