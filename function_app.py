@@ -283,6 +283,15 @@ async def swagger(req: Request) -> Response:
     return await triggers.swagger(req)
 
 
+@app.route("playground/team", methods=["GET"])
+async def playground_agents(req: Request) -> Response:
+    """The team of agents as it is defined, for the playground.
+
+    The Functions host tries the routes in the order of the functions' names: this one comes before `playground_file`.
+    """
+    return await triggers.playground_agents(req)
+
+
 @app.route("playground/{digest}/{*path}", methods=["GET"])
 async def playground_file(req: Request) -> Response:
     """A file that the playground's page loads."""

@@ -135,6 +135,21 @@ def load_agents(path: Path) -> Agents:
     return agents
 
 
+def as_yaml(agents: Agents) -> str:
+    """Write a team as a file that `load_agents` reads."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Writes texts of several lines as blocks, as people do."""
+
+    def text(dumper: yaml.SafeDumper, value: str) -> "yaml.ScalarNode":
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)  # pyright: ignore[reportUnknownMemberType] (no types)
+
+    Dumper.add_representer(str, text)
+    values = agents.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    return yaml.dump(values, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
 class _DefinitionFile:
     """Reads a YAML file into plain values, and records the line of each value."""
 

@@ -11,6 +11,7 @@ from shared.errors import (
     KeyReused,
     NotAllowed,
     NotConfigured,
+    NotFound,
     NotSignedIn,
     Overloaded,
     RateLimited,
@@ -171,7 +172,15 @@ _HEALTH = record(
         "error": described(STRING, "What is wrong with the settings."),
     },
 )
-OWN_SCHEMAS: dict[str, Schema] = {"Part": _PART, "Health": _HEALTH}
+_PLAYGROUND_TEAM = record(
+    {
+        "team": {"type": "object", "description": "Its pattern, and max_rounds."},
+        "agents": list_of({"type": "object", "description": "Name, instructions, tools, temperature and model."}),
+        "patterns": described(list_of(STRING), "What the override team_pattern can be."),
+        "yaml": described(STRING, "The team as AGENTS_FILE has it."),
+    }
+)
+OWN_SCHEMAS: dict[str, Schema] = {"Part": _PART, "Health": _HEALTH, "PlaygroundTeam": _PLAYGROUND_TEAM}
 """Schemas of the routes without a protocol, by name."""
 
 _CHAT_ID: Schema = {
@@ -275,6 +284,17 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
             200: Answer("Every part that answers need can be used.", schema=ref("Health")),
             503: Answer("A part cannot be used, or a setting is missing or wrong.", schema=ref("Health")),
         },
+    ),
+    PlainRoute(
+        "playground/team",
+        "get",
+        "get_playground_team",
+        "chat",
+        "Get the team of agents as it is defined",
+        "For the playground: the agents with their instructions, the pattern, and the same as YAML.",
+        (NotSignedIn, NotFound, RateLimited, InternalError, Unavailable, NotConfigured),
+        visible=False,
+        answers={200: Answer("The team.", schema=ref("PlaygroundTeam"))},
     ),
     _document("openapi.json", "get_openapi", "OpenAPI 3.1", "openapi", "3.1.0"),
     _document("swagger.json", "get_swagger", "Swagger 2.0", "swagger", "2.0"),

@@ -26,7 +26,7 @@ from shared.triggers.demo_page import (
 )
 from shared.triggers.mcp import mcp, mcp_sign_in
 from shared.triggers.other_paths import other_path
-from shared.triggers.playground import playground_file
+from shared.triggers.playground import playground_agents, playground_file
 from shared.triggers.warm_up import warm_up
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "nothing_to_resume",
     "openapi",
     "other_path",
+    "playground_agents",
     "playground_file",
     "rai_analyze",
     "rai_analyze_stream",

@@ -6,11 +6,12 @@ from urllib.parse import urlsplit
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
+from shared.agents.definitions import Pattern, as_yaml
 from shared.errors import NotFound
 from shared.playground import static_files
 from shared.playground.static_files import StaticFile
 from shared.settings import Settings
-from shared.triggers.errors import answering
+from shared.triggers.errors import answering, json_response
 
 _OFF = "The playground is off here: PLAYGROUND=on turns it on."
 _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "vary": "Accept-Encoding"}
@@ -51,6 +52,24 @@ async def playground_file(request: Request) -> Response:
         raise NotFound("The playground has no such file. Reload the page: it may be of an earlier version.")
     response = _response(request, found)
     response.headers["cache-control"] = "public, max-age=31536000, immutable"
+    return response
+
+
+@answering
+async def playground_agents(request: Request) -> Response:
+    """`GET /playground/team`: the team as it is defined, with its instructions, for callers who may ask it."""
+    _require_on()
+    service = await app.get_service()
+    await service.identity.caller(request.headers)
+    team = service.agents
+    response = json_response(
+        {
+            **team.model_dump(mode="json"),
+            "patterns": [pattern.value for pattern in Pattern],
+            "yaml": await asyncio.to_thread(as_yaml, team),
+        }
+    )
+    response.headers["cache-control"] = "no-store"
     return response
 
 

@@ -197,7 +197,13 @@ def test_designers_do_not_offer_what_they_cannot_read() -> None:
     streams = {path for path, _ in indexed() if path.endswith("/stream")}
     page = {path for path, _ in indexed() if path.startswith("/{protocol}/")}
     mcp = {"/mcp", "/mcp/oauth-protected-resource"}
-    assert hidden == streams | page | mcp | {"/ag-ui", "/content/{path}", "/openapi.json", "/swagger.json"}
+    assert hidden == streams | page | mcp | {
+        "/playground/team",
+        "/ag-ui",
+        "/content/{path}",
+        "/openapi.json",
+        "/swagger.json",
+    }
     assert "x-ms-visibility" not in SWAGGER["paths"]["/content/{path}"]["get"]
 
 

@@ -53,6 +53,7 @@ PROTECTED = [
     ("POST", "/rai/analyze"),
     ("POST", "/rai/analyze/stream"),
     ("POST", "/mcp"),
+    ("GET", "/playground/team"),
 ]
 OPEN = ["/health", "/openapi.json", "/swagger.json", "/ai-chat/config", "/ai-chat/auth_setup"]
 
