@@ -46,6 +46,7 @@ _MESSAGE = record(
         "toolCall": {},
         "toolCallId": STRING,
         "finishReason": described(STRING, "Why the answer is incomplete; missing if it ended with 'stop'."),
+        "context": described({}, "As its writer sent it, such as an answer's sources and thoughts."),
     },
     description="A stored message.",
 )
@@ -130,8 +131,9 @@ HISTORY_ROUTES: tuple[PlainRoute, ...] = (
         "put",
         "update_chat",
         "history",
-        "Add messages to a chat, or update them",
-        "A message replaces the one with the same id, or is added at the end. Other messages stay.",
+        "Add messages to a chat, update them, or rename it",
+        "A message replaces the one with the same id, or is added at the end. Other messages stay, and so does the "
+        "title unless there is a new one.",
         _BODY_ERRORS,
         answers={200: Answer("The chat as it is now.", schema=ref("Chat"))},
         parameters=(ID_PARAMETER,),

@@ -104,7 +104,7 @@ class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     finish_reason: str | None = None
     """Why the model's answer ended, unless it was `stop`; such an answer is incomplete."""
     context: msgspec.Raw = NO_CONTEXT
-    """On an answer: its sources and thoughts as its client sent them, never parsed either."""
+    """What its client sent with it, such as an answer's sources and thoughts; never parsed either."""
 
 
 class HistoryStore(Protocol):
@@ -140,10 +140,12 @@ class HistoryStore(Protocol):
         """
         ...
 
-    async def write(self, owner: str, conversation_id: str, messages: Sequence[StoredMessage]) -> Conversation:
+    async def write(
+        self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], title: str = ""
+    ) -> Conversation:
         """Replace the message with the same id, or add at the end, for each message: all of them, or none.
 
-        The first messages of a conversation that is `UNTITLED` give it its title.
+        Without a title it stays as it is; the first messages of a conversation that is `UNTITLED` give it one.
 
         Raises:
             NotFound: the owner has no such conversation.
@@ -189,9 +191,11 @@ class NoHistory:
         del owner, conversation_id
         _refuse()
 
-    async def write(self, owner: str, conversation_id: str, messages: Sequence[StoredMessage]) -> Conversation:
+    async def write(
+        self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], title: str = ""
+    ) -> Conversation:
         """Raise NotFound."""
-        del owner, conversation_id, messages
+        del owner, conversation_id, messages, title
         _refuse()
 
     async def delete(self, owner: str, conversation_id: str) -> None:

@@ -131,13 +131,15 @@ class AzureTableHistory:
                 await _pause(attempt)
         raise _too_busy()
 
-    async def write(self, owner: str, conversation_id: str, messages: Sequence[StoredMessage]) -> Conversation:
+    async def write(
+        self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], title: str = ""
+    ) -> Conversation:
         """Replace the message with the same id, or add at the end, for each message."""
         async with self._table.ready() as table:
             for attempt in range(_TRIES):
                 head = await _find(table, owner, conversation_id)
                 kept = await _read(table, head)
-                if kept is not None and (new := await _replace(table, head, merged(kept, messages))):
+                if kept is not None and (new := await _replace(table, head, merged(kept, messages), title)):
                     leftovers = _remove_leftovers(table, head, new, datetime.now(UTC) - self._leftover_age)
                     await asyncio.gather(_remove(table, head), leftovers)
                     return new.conversation
@@ -213,7 +215,7 @@ async def _read(table: TableClient, head: _Head) -> tuple[StoredMessage, ...] | 
     return decode_messages(b"".join(row[name] for row in rows for name in sorted(row) if name.startswith("part")))
 
 
-async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMessage]) -> _Head | None:
+async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMessage], title: str) -> _Head | None:
     """Write the messages as a new generation and return its head; None if the head has changed since it was read.
 
     Raises:
@@ -225,7 +227,7 @@ async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMes
     pieces = [body[start : start + _ROW_BYTES] for start in range(0, len(body), _ROW_BYTES)]
     conversation = replace(
         head.conversation,
-        title=title_after(head.conversation, messages),
+        title=title or title_after(head.conversation, messages),
         last_message=preview(messages[-1].content) if messages else "",
         last_updated=datetime.now(UTC),
         message_count=len(messages),

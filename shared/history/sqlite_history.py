@@ -122,11 +122,13 @@ class SqliteHistory:
 
         return await self._run(work)
 
-    async def write(self, owner: str, conversation_id: str, messages: Sequence[StoredMessage]) -> Conversation:
+    async def write(
+        self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], title: str = ""
+    ) -> Conversation:
         """Replace the message with the same id, or add at the end, for each message."""
 
         def work(db: apsw.Connection) -> Conversation:
-            title = title_after(_find(db, owner, conversation_id), messages)
+            new_title = title or title_after(_find(db, owner, conversation_id), messages)
             db.executemany(
                 "INSERT INTO messages (conversation, id, message) VALUES (?, ?, ?) "
                 "ON CONFLICT (conversation, id) DO UPDATE SET message = excluded.message",
@@ -136,7 +138,7 @@ class SqliteHistory:
             db.execute(
                 "UPDATE conversations SET title = ?, last_message = ?, last_updated = ?, message_count = ? "
                 "WHERE id = ?",
-                (title, last, _time(datetime.now(UTC)), count, conversation_id),
+                (new_title, last, _time(datetime.now(UTC)), count, conversation_id),
             )
             return _find(db, owner, conversation_id)
 

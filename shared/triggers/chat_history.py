@@ -57,13 +57,13 @@ async def chat_messages(request: Request) -> Response:
 
 @answering
 async def update_chat(request: Request) -> Response:
-    """`PUT /chat-history/{id}`: add or update messages; the response is the chat's entry in the list."""
+    """`PUT /chat-history/{id}`: add or update messages, or the title; the response is the chat's entry in the list."""
     history, owner = await _history(request)
     with ExitStack() as held:
         reader = partial(JsonReader, HISTORY_BODY_LIMIT, MESSAGES_EXAMPLE)
         body = await read_body(request, reader, _deadline(request), held)
-        messages = parse_messages(body.json, datetime.now(UTC))
-        chat = await history.write(owner, request.path_params["id"], messages)
+        messages, title = parse_messages(body.json, datetime.now(UTC))
+        chat = await history.write(owner, request.path_params["id"], messages, title)
     return json_response(conversation_json(chat))
 
 

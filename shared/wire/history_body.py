@@ -15,7 +15,16 @@ from pydantic import FailFast, Field
 
 from shared.chat_types import Json, Role
 from shared.errors import BadRequest, is_error_text
-from shared.history import MAX_LISTED, NO_TOOL_CALL, UNTITLED, Conversation, ListPosition, Mode, StoredMessage
+from shared.history import (
+    MAX_LISTED,
+    NO_CONTEXT,
+    NO_TOOL_CALL,
+    UNTITLED,
+    Conversation,
+    ListPosition,
+    Mode,
+    StoredMessage,
+)
 from shared.wire.framing import encode_json
 from shared.wire.request_body import BodyModel
 
@@ -49,14 +58,16 @@ class HistoryMessageBody(BodyModel):
     tool_call: Any = Field(default=None, alias="toolCall", description="Any JSON.")
     tool_call_id: str | None = Field(default=None, alias="toolCallId", max_length=200)
     finish_reason: str | None = Field(default=None, alias="finishReason", max_length=100)
+    context: Any = Field(default=None, description="Any JSON, such as an answer's sources and thoughts.")
 
 
 class MessagesBody(BodyModel):
     """`PUT /chat-history/{id}`."""
 
     messages: Annotated[list[HistoryMessageBody], FailFast()] = Field(
-        max_length=MAX_HISTORY_MESSAGES, description="The messages to add, or to update by their ids."
+        default=[], max_length=MAX_HISTORY_MESSAGES, description="The messages to add, or to update by their ids."
     )
+    title: str | None = Field(default=None, max_length=200, description="A new title in lists of chats.")
 
 
 def read_mode(value: str | None) -> Mode | None:
@@ -127,13 +138,19 @@ def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str]:
     return Mode(chat.mode), (chat.title or "").strip() or UNTITLED
 
 
-def parse_messages(body: Mapping[str, Json], now: datetime) -> list[StoredMessage]:
-    """Read the messages to add or to update. One without a timestamp gets `now`.
+def parse_messages(body: Mapping[str, Json], now: datetime) -> tuple[list[StoredMessage], str]:
+    """Read the messages to add or to update, and the new title; empty: the title stays.
+
+    A message without a timestamp gets `now`.
 
     Raises:
-        BadRequest: a key is wrong; names each wrong key and its accepted values.
+        BadRequest: a key is wrong, or there is neither; names each wrong key and its accepted values.
     """
-    return [_message(message, now) for message in MessagesBody.read(body).messages]
+    update = MessagesBody.read(body)
+    title = (update.title or "").strip()
+    if not title and body.get("messages") is None:
+        raise BadRequest("messages: is missing. Send messages, a title, or both.")
+    return [_message(message, now) for message in update.messages], title
 
 
 def conversation_json(chat: Conversation) -> dict[str, Json]:
@@ -149,13 +166,14 @@ def conversation_json(chat: Conversation) -> dict[str, Json]:
 
 
 def message_json(message: StoredMessage) -> dict[str, Any]:
-    """The JSON of a message, without the keys that have no value; its tool call is already encoded."""
+    """The JSON of a message, without the keys that have no value; its tool call and context are already encoded."""
     optional = {
         "agentName": message.agent_name,
         "agentIdentifier": message.agent_identifier,
         "toolCall": message.tool_call if message.tool_call != NO_TOOL_CALL else None,
         "toolCallId": message.tool_call_id,
         "finishReason": message.finish_reason,
+        "context": message.context if message.context != NO_CONTEXT else None,
     }
     return {
         "id": message.id,
@@ -177,6 +195,7 @@ def _message(message: HistoryMessageBody, now: datetime) -> StoredMessage:
         tool_call=NO_TOOL_CALL if message.tool_call is None else msgspec.Raw(encode_json(message.tool_call)),
         tool_call_id=message.tool_call_id,
         finish_reason=message.finish_reason or _error_shown(message),
+        context=NO_CONTEXT if message.context is None else msgspec.Raw(encode_json(message.context)),
     )
 
 

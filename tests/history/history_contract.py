@@ -136,6 +136,14 @@ class HistoryContract:
         owner, chat = await self.started(history)
         assert (await history.write(owner, chat, [])).last_message == ""
 
+    async def test_a_title_replaces_the_one_before(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, said(0))
+        renamed = await history.write(owner, chat, [], "Dental care")
+        assert (renamed.title, renamed.message_count) == ("Dental care", 1)
+        written = await history.write(owner, chat, [said(1)])
+        assert written.title == "Dental care"
+        assert list(await history.conversations(owner)) == [written]
+
     async def test_lists_are_newest_first_and_of_one_mode(self, history: HistoryStore) -> None:
         owner = new_owner()
         made = [await history.create(owner, mode, "t") for mode in (*Mode, *Mode)]

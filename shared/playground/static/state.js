@@ -31,7 +31,7 @@ export const selected = computed(
 export const openSource = signal(null);
 
 /** Who answers the next question. @type {Signal<Mode>} */
-export const mode = signal(kept("mode") === "team" ? "team" : "chat");
+export const mode = signal(/** @type {Mode} */ (kept("mode") === "team" ? "team" : "chat"));
 effect(() => keep("mode", mode.value));
 
 /** What requests send in `forwardedProps.overrides`. @type {Signal<Record<string, unknown>>} */
@@ -73,7 +73,7 @@ export function newTurn({ question, parent = "", mode: who = mode.peek(), attach
     mode: who,
     question,
     attachments,
-    status: signal("asking"),
+    status: signal(/** @type {import("./types.js").Status} */ ("asking")),
     text: signal(""),
     sources: signal([]),
     thoughts: signal([]),

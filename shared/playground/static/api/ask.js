@@ -37,7 +37,7 @@ export async function ask(turn, before, threadId, stop) {
       for (const event of events) reader.read(event);
       if (reader.hasEnded) break;
     }
-    reader.end(reader.hasEnded ? null : { message: CUT_OFF, code: "cut_off", status: 0, retryAfter: 0 });
+    reader.end(reader.hasEnded ? null : problem(CUT_OFF, "cut_off"));
   } catch (error) {
     if (error instanceof ApiError) exchange.status.value = error.status;
     reader.end(stop.aborted ? "stopped" : problemOf(error));
@@ -112,8 +112,11 @@ function problemOf(error) {
   if (error instanceof ApiError) {
     return { message: error.message, code: error.code, status: error.status, retryAfter: error.retryAfter };
   }
-  return { message: CUT_OFF, code: "cut_off", status: 0, retryAfter: 0 };
+  return problem(CUT_OFF, "cut_off");
 }
+
+/** @param {string} message @param {string} [code] @returns {Problem} */
+const problem = (message, code = "") => ({ message, code, status: 0, retryAfter: 0 });
 
 /** Reads the events of a run into a turn. Text and records are written once a frame, since each write draws the page. */
 class RunReader {
@@ -163,8 +166,8 @@ class RunReader {
       this.#write();
       const { turn, exchange } = this;
       exchange.endedAt.value = this.#now();
-      if (how === "stopped") turn.status.value = "stopped";
-      else if (how) this.#fail(how);
+      if (how && how !== "stopped") turn.error.value = how;
+      turn.status.value = turn.error.value ? "failed" : how === "stopped" ? "stopped" : "done";
       for (const agent of turn.agents.value) if (agent.state.value === "working") agent.state.value = "failed";
     });
   }
@@ -211,15 +214,12 @@ class RunReader {
         break;
       case "RUN_FINISHED":
         this.hasEnded = true;
-        batch(() => {
-          turn.usage.value = event.usage ?? [];
-          turn.finishReason.value = event.result?.finish_reason ?? "";
-          turn.status.value = "done";
-        });
+        turn.usage.value = event.usage ?? [];
+        turn.finishReason.value = event.result?.finish_reason ?? "";
         break;
       case "RUN_ERROR":
         this.hasEnded = true;
-        this.#fail({ message: event.message, code: event.code ?? "", status: 0, retryAfter: 0 });
+        turn.error.value = problem(event.message, event.code);
         break;
     }
   }
@@ -240,7 +240,7 @@ class RunReader {
       name: event.name,
       messageId: "",
       text: signal(""),
-      state: signal("working"),
+      state: signal(/** @type {"working" | "done" | "failed"} */ ("working")),
       sources: signal([]),
       thoughts: signal([]),
       error: signal(null),
@@ -257,12 +257,6 @@ class RunReader {
     const failed = event.type === "SUBAGENT_ERROR";
     agent.endedAt.value = this.#now();
     agent.state.value = failed ? "failed" : "done";
-    if (failed) agent.error.value = { message: event.message, code: event.code ?? "", status: 0, retryAfter: 0 };
-  }
-
-  /** @param {Problem} problem */
-  #fail(problem) {
-    this.turn.error.value = problem;
-    this.turn.status.value = "failed";
+    if (failed) agent.error.value = problem(event.message, event.code);
   }
 }

@@ -1,0 +1,67 @@
+/** Files beside a question, within the bounds of the app: they travel in the JSON of the request. */
+
+/** @typedef {import("../types.js").Attachment} Attachment */
+
+export const MOST_FILES = 10;
+/** Bytes of the whole request; the rest is for the question and the conversation. */
+export const MOST_BODY = 1_048_576;
+const MOST_TOGETHER = 700_000;
+const LONGEST_SIDE = 1600;
+const IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+
+/**
+ * Read files; large images are made smaller.
+ * @param {Iterable<File>} files
+ * @param {Attachment[]} already
+ * @returns {Promise<{ read: Attachment[], refused: string[] }>} the files, and a sentence for each that cannot be sent.
+ */
+export async function readFiles(files, already) {
+  const read = [];
+  const refused = [];
+  let total = already.reduce((sum, file) => sum + file.size, 0);
+  for (const file of files) {
+    const name = file.name || "image.png";
+    if (already.length + read.length >= MOST_FILES) {
+      refused.push(`${name} was not attached: a question takes at most ${MOST_FILES} files.`);
+      continue;
+    }
+    try {
+      const small = await madeSmaller(file);
+      if (!small.size) refused.push(`${name} was not attached: it is empty.`);
+      else if (total + small.size > MOST_TOGETHER) {
+        refused.push(`${name} was not attached: the files of a question may have ${inKilobytes(MOST_TOGETHER)} together, and it has ${inKilobytes(small.size)}.`);
+      } else {
+        total += small.size;
+        read.push({ name, type: small.type || "application/octet-stream", size: small.size, data: await inBase64(small) });
+      }
+    } catch {
+      refused.push(`${name} was not attached: it cannot be read.`);
+    }
+  }
+  return { read, refused };
+}
+
+/** @param {number} bytes */
+export const inKilobytes = (bytes) => `${Math.max(1, Math.round(bytes / 1000)).toLocaleString("en")} kB`;
+
+/** An image that is too large, with fewer pixels; anything else as it is.
+ * @param {Blob} file */
+async function madeSmaller(file) {
+  if (!IMAGES.includes(file.type) || file.size <= MOST_TOGETHER / 2) return file;
+  const image = await createImageBitmap(file);
+  const scale = Math.min(1, LONGEST_SIDE / Math.max(image.width, image.height));
+  const canvas = new OffscreenCanvas(Math.round(image.width * scale), Math.round(image.height * scale));
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  image.close();
+  return canvas.convertToBlob({ type: "image/jpeg", quality: 0.85 });
+}
+
+/** @param {Blob} file @returns {Promise<string>} */
+function inBase64(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,/, ""));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+}

@@ -1,0 +1,138 @@
+/** The chat: the open conversation, and where the next question is written. */
+import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js";
+import { place, rooms } from "../shell.js";
+import { turns } from "../state.js";
+import { isOpening, isRunning, newChat, openProblem, reopen, retry, send, stop } from "./asking.js";
+import { attach, Composer } from "./composer.js";
+import { Conversations } from "./conversations.js";
+import { Spoken } from "./spoken.js";
+import { TurnView } from "./turn.js";
+
+const QUESTIONS = [
+  "How many vacation days do I get after five years?",
+  "What does the Standard plan pay for dental care?",
+  "Wie viele Urlaubstage bekomme ich?",
+];
+const NEAR_THE_END = 60;
+
+rooms.places.push({ path: "/", title: "Chat", view: ChatPage });
+rooms.side.push(Conversations);
+
+const SHORTCUTS = [
+  ["Enter", "Send the question"],
+  ["Shift + Enter", "Begin a new line"],
+  ["/", "Go to the question"],
+  ["Escape", "Stop the answer"],
+  ["Alt + N", "Begin a new chat"],
+  ["Alt + R", "Ask the last question again"],
+  ["?", "Show these shortcuts"],
+];
+
+function ChatPage() {
+  const isOver = useSignal(0);
+  const help = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  useEffect(() => {
+    const onKey = (/** @type {KeyboardEvent} */ event) => shortcut(event, help.current);
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  /** @param {DragEvent} event */
+  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+  return html`
+    <div
+      class=${`chat${isOver.value > 0 ? " dropping" : ""}`}
+      onDragEnter=${(/** @type {DragEvent} */ event) => hasFiles(event) && (isOver.value += 1)}
+      onDragLeave=${(/** @type {DragEvent} */ event) => hasFiles(event) && (isOver.value -= 1)}
+      onDragOver=${(/** @type {DragEvent} */ event) => hasFiles(event) && event.preventDefault()}
+      onDrop=${(/** @type {DragEvent} */ event) => {
+        if (!hasFiles(event)) return;
+        event.preventDefault();
+        isOver.value = 0;
+        attach(event.dataTransfer?.files ?? []);
+      }}
+    >
+      <h1 class="visually-hidden">Chat</h1>
+      <${Conversation} />
+      <${Spoken} />
+      <div class="foot">
+        <${Composer} />
+        <p class="hint quiet">Answers can be wrong: open their sources. <button class="plain" onClick=${() => help.current?.showModal()}>Shortcuts</button></p>
+      </div>
+      <dialog ref=${help} aria-label="Keyboard shortcuts">
+        <h2>Keyboard shortcuts</h2>
+        <table><tbody>${SHORTCUTS.map(([keys, what]) => html`<tr><th scope="row"><kbd>${keys}</kbd></th><td>${what}</td></tr>`)}</tbody></table>
+        <form method="dialog"><button class="primary">Close</button></form>
+      </dialog>
+    </div>
+  `;
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {HTMLDialogElement | null} help
+ */
+function shortcut(event, help) {
+  const last = turns.peek().at(-1);
+  const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+  if (event.key === "Escape" && last && isRunning(last) && !help?.open) stop(last);
+  else if (event.altKey && event.code === "KeyN") newChat();
+  else if (event.altKey && event.code === "KeyR" && last && !isRunning(last)) retry(last);
+  else if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  else if (event.key === "/") document.getElementById("question")?.focus();
+  else if (event.key === "?") help?.showModal();
+  else return;
+  if (event.key !== "Escape") event.preventDefault();
+}
+
+/** The turns. It stays at its end while text comes, unless the reader has scrolled up. */
+function Conversation() {
+  const element = useRef(/** @type {HTMLElement | null} */ (null));
+  const isAtEnd = useRef(true);
+  const hasNews = useSignal(false);
+  const toEnd = () => {
+    if (element.current) element.current.scrollTop = element.current.scrollHeight;
+    isAtEnd.current = true;
+    hasNews.value = false;
+  };
+  const onScroll = () => {
+    const box = element.current;
+    if (!box) return;
+    isAtEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_THE_END;
+    if (isAtEnd.current) hasNews.value = false;
+  };
+  useEffect(() => {
+    const inner = element.current?.firstElementChild;
+    if (!inner) return undefined;
+    // Whatever makes the text longer: tokens, late highlighting, images.
+    const watched = new ResizeObserver(() => {
+      if (isAtEnd.current) toEnd();
+      else hasNews.value = turns.peek().some(isRunning) || hasNews.peek();
+    });
+    watched.observe(inner);
+    return () => watched.disconnect();
+  }, []);
+  const last = turns.value.at(-1);
+  useLayoutEffect(toEnd, [last?.id, place.value]);
+  return html`
+    <div class="conversation" ref=${element} onScroll=${onScroll} tabindex="0" role="region" aria-label="Conversation">
+      <div class="turns">
+        ${openProblem.value
+          ? html`<div class="problem" role="alert"><p>${openProblem.value}</p><button onClick=${reopen}>Try again</button> <button onClick=${newChat}>New chat</button></div>`
+          : isOpening.value
+            ? html`<p class="empty">Opening the chat …</p>`
+            : !last
+              ? html`<${Empty} />`
+              : turns.value.map((turn) => html`<${TurnView} key=${turn.id} turn=${turn} />`)}
+      </div>
+    </div>
+    ${hasNews.value && html`<button class="news" onClick=${toEnd}>New text below ↓</button>`}
+  `;
+}
+
+function Empty() {
+  return html`<div class="welcome">
+    <h2>Ask about the documents</h2>
+    <p class="quiet">Answers name their sources; a number opens the document beside the answer.</p>
+    <div class="followups" role="group" aria-label="Questions to begin with">${QUESTIONS.map((text) => html`<button onClick=${() => send(text)}>${text}</button>`)}</div>
+  </div>`;
+}

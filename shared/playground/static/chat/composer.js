@@ -1,0 +1,149 @@
+/** Where the question is written: it grows, keeps what was typed, and takes files. */
+import { effect, html, signal, useEffect, useLayoutEffect, useRef } from "../html.js";
+import { keep, kept } from "../storage.js";
+import { mode, turns } from "../state.js";
+import { chatId, isRunning, send, stop } from "./asking.js";
+import { inKilobytes, MOST_BODY, readFiles } from "./attachments.js";
+
+/** @typedef {import("../types.js").Attachment} Attachment */
+
+/** What is typed in the open chat. */
+export const draft = signal("");
+/** @type {import("../types.js").Signal<Attachment[]>} */
+export const files = signal([]);
+/** Why something was not taken, a sentence each. @type {import("../types.js").Signal<string[]>} */
+export const refusals = signal([]);
+
+const draftKey = () => `draft.${chatId.peek() || "new"}`;
+effect(() => {
+  chatId.value; // each chat has its own
+  draft.value = kept(draftKey(), sessionStorage) ?? "";
+});
+let timer = 0;
+
+/** @param {string} text */
+export function type(text) {
+  draft.value = text;
+  clearTimeout(timer);
+  timer = setTimeout(keepDraft, 300);
+}
+
+const keepDraft = () => keep(draftKey(), draft.peek() || null, sessionStorage);
+addEventListener("pagehide", keepDraft);
+
+/** @param {Iterable<File>} chosen */
+export async function attach(chosen) {
+  const { read, refused } = await readFiles(chosen, files.peek());
+  files.value = [...files.peek(), ...read];
+  refusals.value = refused;
+}
+
+/** Send what is typed, unless it is too long; then it stays, beside a sentence. */
+function submit() {
+  const question = draft.peek().trim();
+  const last = turns.peek().at(-1);
+  if (!question || (last && isRunning(last))) return;
+  const size = new TextEncoder().encode(JSON.stringify(question)).length + files.peek().reduce((sum, file) => sum + file.data.length, 0);
+  if (size > MOST_BODY - 2_000) {
+    refusals.value = [`The question has ${inKilobytes(size)}, and a request takes ${inKilobytes(MOST_BODY)}. Shorten it; it is kept here.`];
+    return;
+  }
+  const attached = files.peek();
+  keep(draftKey(), null, sessionStorage);
+  clearTimeout(timer);
+  draft.value = "";
+  files.value = [];
+  refusals.value = [];
+  send(question, attached);
+}
+
+export function Composer() {
+  const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const last = turns.value.at(-1);
+  const running = last && isRunning(last) ? last : null;
+  useLayoutEffect(() => grow(box.current), [draft.value]);
+  useEffect(() => {
+    if (matchMedia("(hover: hover)").matches) box.current?.focus(); // a phone would open its keyboard
+  }, [chatId.value]);
+  /** @param {KeyboardEvent} event */
+  const onKey = (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    submit();
+  };
+  /** @param {ClipboardEvent} event */
+  const onPaste = (event) => {
+    const pasted = event.clipboardData?.files;
+    if (!pasted?.length) return;
+    event.preventDefault();
+    attach(pasted);
+  };
+  return html`
+    <form class="composer" aria-label="Ask" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), submit())}>
+      ${refusals.value.length > 0 && html`<div class="problem" role="alert">${refusals.value.map((text) => html`<p>${text}</p>`)}</div>`}
+      ${files.value.length > 0 && html`<ul class="files" aria-label="Attached files">${files.value.map((file) => html`<${FileChip} file=${file} />`)}</ul>`}
+      <div class="box">
+        <textarea
+          ref=${box}
+          id="question"
+          rows="1"
+          aria-label="Your question"
+          placeholder=${mode.value === "team" ? "Ask the team" : "Ask about the documents"}
+          value=${draft.value}
+          onInput=${(/** @type {InputEvent} */ event) => type(/** @type {HTMLTextAreaElement} */ (event.target).value)}
+          onKeyDown=${onKey}
+          onPaste=${onPaste}
+        ></textarea>
+        <div class="tools">
+          <button type="button" class="icon" aria-label="Attach files" title="Attach files" onClick=${() => picker.current?.click()}>+</button>
+          <input
+            ref=${picker}
+            type="file"
+            multiple
+            hidden
+            aria-label="Files"
+            onChange=${() => {
+              if (!picker.current) return;
+              attach([...(picker.current.files ?? [])]);
+              picker.current.value = "";
+            }}
+          />
+          <div class="switch" role="radiogroup" aria-label="Who answers">
+            <${Choice} value="chat" label="Chat" />
+            <${Choice} value="team" label="Team" />
+          </div>
+          <span class="space"></span>
+          ${running
+            ? html`<button type="button" class="primary" onClick=${() => stop(running)}>Stop</button>`
+            : html`<button type="submit" class="primary" disabled=${!draft.value.trim()}>Send</button>`}
+        </div>
+      </div>
+    </form>
+  `;
+}
+
+/** @param {{ value: import("../types.js").Mode, label: string }} props */
+function Choice({ value, label }) {
+  return html`<label class=${mode.value === value ? "chosen" : ""}>
+    <input type="radio" name="mode" value=${value} checked=${mode.value === value} onChange=${() => (mode.value = value)} />${label}
+  </label>`;
+}
+
+/** @param {{ file: Attachment }} props */
+function FileChip({ file }) {
+  const remove = () => (files.value = files.peek().filter((other) => other !== file));
+  return html`<li>
+    ${file.type.startsWith("image/") && html`<img src=${`data:${file.type};base64,${file.data}`} alt="" />`}
+    <span>${file.name}</span> <span class="quiet">${inKilobytes(file.size)}</span>
+    <button type="button" class="plain" aria-label=${`Remove ${file.name}`} onClick=${remove}>×</button>
+  </li>`;
+}
+
+/** Give a box the height of its text, up to a part of the window.
+ * @param {HTMLTextAreaElement | null} box */
+export function grow(box) {
+  if (!box) return;
+  box.style.height = "auto";
+  box.style.height = `${Math.min(box.scrollHeight + 2, innerHeight * 0.4)}px`;
+}

@@ -1,0 +1,207 @@
+/** The chats in the app's history: each turn is written when it is asked and when it is answered. */
+import { signal } from "../html.js";
+import { apiUrl, request } from "../api/http.js";
+import { newTurn } from "../state.js";
+
+/** @typedef {import("../types.js").Turn} Turn */
+/** @typedef {import("../types.js").Source} Source */
+/** @typedef {{ id: string, title: string, lastMessage: string, lastUpdated: string, mode: string }} Chat */
+
+/** The caller's chats, newest first; null: not read yet. @type {import("../types.js").Signal<Chat[] | null>} */
+export const chats = signal(null);
+/** Why chats are not kept or not listed. */
+export const keepProblem = signal("");
+/** Where the next page of chats is; empty: there is none. */
+export const more = signal("");
+
+const UNANSWERED = "This question has no answer yet.";
+
+/** The thread of a chat on the wire. A session id tells the app that this page keeps the chat itself.
+ * @param {string} id a UUID. */
+export const sessionOf = (id) => `${id.slice(0, 14)}8${id.slice(15)}`;
+
+/** Read the list of chats, or its next page.
+ * @param {string} [query] */
+export async function listChats(query = "?limit=100") {
+  await told(async () => {
+    const response = await request(`/chat-history${query}`);
+    const found = await response.json();
+    const next = /<(\?[^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "");
+    chats.value = query.includes("cursor") ? [...(chats.value ?? []), ...found] : found;
+    more.value = next?.[1] ?? "";
+  });
+}
+
+/** @param {import("../types.js").Mode} mode
+ * @returns {Promise<string>} the id; empty: it could not be started, and `keepProblem` says why. */
+export async function startChat(mode) {
+  const made = await told(() => sent("/chat-history", "POST", { mode: mode === "team" ? "multiAgent" : "standard" }));
+  return made?.id ?? "";
+}
+
+/** @param {string} chat @param {Turn} turn */
+export const keepQuestion = (chat, turn) => keepMessages(chat, [questionOf(turn)]);
+
+/** @param {string} chat @param {Turn} turn */
+export const keepAnswer = (chat, turn) => keepMessages(chat, answersOf(turn));
+
+/** @param {string} id @param {string} title */
+export const renameChat = (id, title) => told(async () => listed(await sent(`/chat-history/${id}`, "PUT", { title })));
+
+/** @param {string} id @returns {Promise<boolean>} whether it is gone. */
+export async function deleteChat(id) {
+  const response = await told(() => request(`/chat-history/${encodeURIComponent(id)}`, { method: "DELETE" }));
+  if (response) chats.value = (chats.value ?? []).filter((chat) => chat.id !== id);
+  return Boolean(response);
+}
+
+/** Read the turns of a chat, also of one that another client has written.
+ * @param {string} id
+ * @returns {Promise<Turn[]>} */
+export async function readChat(id) {
+  const response = await request(`/chat-history/${encodeURIComponent(id)}/messages`);
+  /** @type {Turn[]} */
+  const turns = [];
+  for (const message of await response.json()) {
+    if (message.role === "user") turns.push(questionRead(message, turns.at(-1)));
+    else if (message.role === "assistant") {
+      const own = message.context?.playground?.turn;
+      const turn = turns.find((one) => one.id === own) ?? turns.at(-1);
+      if (turn) answerRead(message, turn);
+    }
+  }
+  return turns;
+}
+
+/** @param {string} chat @param {object[]} messages */
+async function keepMessages(chat, messages) {
+  if (chat && messages.length) await told(async () => listed(await sent(`/chat-history/${chat}`, "PUT", { messages })));
+}
+
+/** @template T @param {() => Promise<T>} work @returns {Promise<T | null>} null: it failed, and `keepProblem` says why. */
+async function told(work) {
+  try {
+    const result = await work();
+    keepProblem.value = "";
+    return result;
+  } catch (error) {
+    keepProblem.value = error instanceof Error ? error.message : String(error);
+    return null;
+  }
+}
+
+/** @param {string} path @param {string} method @param {object} body */
+async function sent(path, method, body) {
+  const headers = { "content-type": "application/json" };
+  return (await request(path, { method, headers, body: JSON.stringify(body) })).json();
+}
+
+/** @param {Chat} chat */
+function listed(chat) {
+  chats.value = [chat, ...(chats.value ?? []).filter((other) => other.id !== chat.id)];
+}
+
+/** @param {Turn} turn */
+function questionOf({ id, parent, mode, question, attachments }) {
+  const files = attachments.map(({ name, type, size }) => ({ name, type, size }));
+  const timestamp = new Date().toISOString();
+  return { id: `${id}-q`, role: "user", content: question, timestamp, context: { playground: { turn: id, parent, mode, files } } };
+}
+
+/** The messages of an answer; none: nothing came.
+ * @param {Turn} turn */
+function answersOf(turn) {
+  const timestamp = new Date().toISOString();
+  const status = turn.status.value;
+  const finishReason = status === "stopped" ? status : status === "failed" ? turn.error.value?.code || "error" : turn.finishReason.value;
+  const messages = turn.agents.value.length
+    ? turn.agents.value.map((agent, index) => ({
+        id: `${turn.id}-${index}`,
+        content: agent.text.value,
+        agentName: agent.name,
+        agentIdentifier: agent.name,
+        finishReason: agent.error.value?.code,
+        context: contextOf(turn, agent.sources.value, agent.thoughts.value),
+      }))
+    : [{ id: `${turn.id}-a`, content: turn.text.value, finishReason, context: contextOf(turn, turn.sources.value, turn.thoughts.value) }];
+  return messages
+    .filter((message) => message.content)
+    .map((message) => ({ role: "assistant", timestamp, ...message, finishReason: message.finishReason === "stop" ? undefined : message.finishReason }));
+}
+
+/** The context of an answer in the shape of azure-search-openai-demo, whose page may open the chat as well.
+ * @param {Turn} turn @param {Source[]} sources @param {import("../types.js").Thought[]} thoughts */
+function contextOf(turn, sources, thoughts) {
+  return {
+    data_points: {
+      text: sources.map((source) => `${source.id}: ${source.text}`),
+      images: [],
+      citations: sources.map((source) => source.id),
+    },
+    thoughts,
+    followup_questions: turn.followups.value,
+    playground: { turn: turn.id },
+  };
+}
+
+/** @param {any} message @param {Turn | undefined} before @returns {Turn} */
+function questionRead(message, before) {
+  const own = message.context?.playground ?? {};
+  const turn = newTurn({
+    id: own.turn ?? message.id,
+    parent: own.parent ?? before?.id ?? "",
+    mode: own.mode === "team" ? "team" : "chat",
+    question: message.content,
+    attachments: (own.files ?? []).map((/** @type {any} */ file) => ({ ...file, data: "" })),
+  });
+  turn.status.value = "failed";
+  turn.error.value = { message: UNANSWERED, code: "unanswered", status: 0, retryAfter: 0 };
+  return turn;
+}
+
+/** @param {any} message @param {Turn} turn */
+function answerRead(message, turn) {
+  turn.status.value = message.finishReason === "stopped" ? "stopped" : "done";
+  turn.error.value = null;
+  turn.followups.value = message.context?.followup_questions ?? [];
+  const sources = sourcesOf(message.context?.data_points);
+  const thoughts = Array.isArray(message.context?.thoughts) ? message.context.thoughts : [];
+  if (!message.agentName) {
+    turn.text.value = message.content;
+    turn.finishReason.value = message.finishReason ?? "stop";
+    turn.sources.value = sources;
+    turn.thoughts.value = thoughts;
+    return;
+  }
+  turn.mode = "team";
+  turn.agents.value = [
+    ...turn.agents.value,
+    {
+      name: message.agentName,
+      messageId: message.id,
+      text: signal(message.content),
+      state: signal(/** @type {"working" | "done" | "failed"} */ (message.finishReason ? "failed" : "done")),
+      sources: signal(sources),
+      thoughts: signal(thoughts),
+      error: signal(null),
+      startedAt: 0,
+      endedAt: signal(0),
+    },
+  ];
+}
+
+/** @param {any} points @returns {Source[]} */
+function sourcesOf(points) {
+  const texts = Array.isArray(points?.text) ? points.text : [];
+  const names = Array.isArray(points?.citations) ? points.citations : [];
+  return names.filter((/** @type {any} */ name) => typeof name === "string").map((/** @type {string} */ id) => {
+    const text = texts.find((/** @type {any} */ one) => typeof one === "string" && one.startsWith(`${id}: `)) ?? "";
+    return { id, title: id, url: linkTo(id), text: text.slice(id.length + 2) };
+  });
+}
+
+/** @param {string} id */
+function linkTo(id) {
+  const [path = "", page] = id.split(/(#page=\d+)$/);
+  return apiUrl(`/content/${path.split("/").map(encodeURIComponent).join("/")}${page ?? ""}`);
+}

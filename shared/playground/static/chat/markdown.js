@@ -1,0 +1,171 @@
+/**
+ * Markdown to blocks of safe HTML, with citations as chips.
+ *
+ * A text that grows is read again only from its last block on. Raw HTML is shown as text, images as links, and what is
+ * left goes through DOMPurify: an answer may quote anything.
+ */
+import { Marked } from "../vendor/marked.js";
+import DOMPurify from "../vendor/purify.js";
+
+/** @typedef {import("../types.js").Source} Source */
+/** @typedef {{ raw: string, unsafe: string, html: ReturnType<typeof purified> }} Block */
+
+const CITATION = /^\[([^[\]\n]{1,300})\](?!\()/;
+const LOOKS_LIKE_A_SOURCE = /^\S.*\.[A-Za-z0-9]{1,8}(#page=\d+)?$/;
+const SAFE_LINK = /^(https?:|mailto:)/i;
+const TAGS = (
+  "p br h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del hr a table thead tbody tr th td span button div"
+).split(" ");
+const ATTRIBUTES = ["href", "title", "class", "type", "data-cite", "aria-label", "start", "align", "tabindex"];
+
+/** @param {string} text */
+const escaped = (text) =>
+  text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+/** Make HTML safe for an element. The only way for text of others into the page.
+ * @param {string} html */
+export const purified = (html) =>
+  DOMPurify.sanitize(html, {
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ATTRIBUTES,
+    ALLOW_DATA_ATTR: false,
+    ADD_ATTR: ["target"],
+    RETURN_TRUSTED_TYPE: true,
+  });
+
+/** Renders one answer while it grows. Sources have the number of their first citation. */
+export class AnswerRenderer {
+  #text = "";
+  #isWhole = false;
+  /** @type {Block[]} */
+  #blocks = [];
+  /** @type {Map<string, Source>} */
+  #sources = new Map();
+  /** @type {Source[] | null} */
+  #given = null;
+  /** The sources that the text cites, in the order of their numbers. @type {string[]} */
+  cited = [];
+  #marked = this.#newMarked();
+
+  /**
+   * @param {string} text
+   * @param {Source[]} sources
+   * @param {boolean} isWhole whether nothing follows.
+   * @returns {Block[]} those that have not changed are the same objects.
+   */
+  render(text, sources, isWhole) {
+    text = text.replace(/\r\n?/g, "\n"); // as the lexer does: the lengths of its blocks are places in the text
+    if (sources !== this.#given) {
+      this.#given = sources;
+      this.#sources = new Map(sources.map((source) => [source.id, source]));
+      this.#forget();
+    }
+    if (!text.startsWith(this.#text)) this.#forget();
+    if (text === this.#text && isWhole === this.#isWhole) return this.#blocks;
+    // What comes later may change the meaning of what came before (a link's definition): once, at the end, read it all.
+    const kept = isWhole ? 0 : this.#stable();
+    const start = this.#blocks.slice(0, kept).reduce((length, block) => length + block.raw.length, 0);
+    const old = this.#blocks;
+    this.#blocks = old.slice(0, kept);
+    const tail = isWhole ? text.slice(start) : withoutHalf(text.slice(start));
+    if (isWhole) this.cited = [];
+    for (const token of this.#marked.lexer(tail)) {
+      const same = old[this.#blocks.length];
+      const unsafe = this.#marked.parser([token]);
+      this.#blocks.push(same?.unsafe === unsafe ? same : { raw: token.raw, unsafe, html: purified(unsafe) });
+    }
+    this.#text = text.slice(0, start + tail.length);
+    this.#isWhole = isWhole;
+    return this.#blocks;
+  }
+
+  #forget() {
+    this.#blocks = [];
+    this.#text = "";
+    this.cited = [];
+  }
+
+  /** How many blocks no longer change. A list may go on after an empty line, so the last one with text stays open. */
+  #stable() {
+    let last = this.#blocks.length - 1;
+    while (last > 0 && !this.#blocks[last]?.raw.trim()) last -= 1;
+    return Math.max(last, 0);
+  }
+
+  /** @param {string} name */
+  #chip(name) {
+    if (!this.#sources.has(name)) {
+      return `<span class="unverified" title="No source of this answer has this name.">[${escaped(name)}] <span class="doubt">unverified</span></span>`;
+    }
+    if (!this.cited.includes(name)) this.cited.push(name);
+    const number = this.cited.indexOf(name) + 1;
+    return `<button type="button" class="cite" data-cite="${escaped(name)}" title="${escaped(name)}" aria-label="Source ${number}: ${escaped(name)}">${number}</button>`;
+  }
+
+  #newMarked() {
+    const marked = new Marked({ gfm: true });
+    const renderer = this;
+    marked.use({
+      extensions: [
+        {
+          name: "citation",
+          level: "inline",
+          start: (text) => {
+            const index = text.indexOf("[");
+            return index < 0 ? undefined : index;
+          },
+          tokenizer(text) {
+            const found = CITATION.exec(text);
+            const name = found?.[1] ?? "";
+            if (!found || !(renderer.#sources.has(name) || LOOKS_LIKE_A_SOURCE.test(name))) return undefined;
+            return { type: "citation", raw: found[0], name };
+          },
+          renderer: (token) => renderer.#chip(token.name),
+        },
+      ],
+      renderer: {
+        html: ({ text }) => (/^<br\s*\/?>$/i.test(text.trim()) ? "<br>" : escaped(text)),
+        checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
+        heading({ depth, tokens }) {
+          const level = Math.min(depth + 2, 6); // the page has its own headings above
+          return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
+        },
+        image: ({ href, text }) => linked(href, escaped(text || href)),
+        link({ href, tokens }) {
+          return linked(href, this.parser.parseInline(tokens));
+        },
+        code: ({ text, lang }) => {
+          const language = /^[\w+#.-]{1,30}/.exec(lang ?? "")?.[0] ?? "";
+          return (
+            `<div class="code"><div class="code-head"><span>${escaped(language || "text")}</span>` +
+            `<button type="button" class="plain copy-code">Copy</button></div>` +
+            `<pre tabindex="0"><code class="language-${escaped(language)}">${escaped(text)}\n</code></pre></div>`
+          );
+        },
+        table(token) {
+          const cells = (/** @type {import("../vendor/marked.js").Tokens.TableCell[]} */ row) =>
+            row.map((cell) => this.tablecell(cell)).join("");
+          const body = token.rows.map((row) => this.tablerow({ text: cells(row) })).join("");
+          return `<div class="scroll-x" tabindex="0"><table><thead>${this.tablerow({ text: cells(token.header) })}</thead><tbody>${body}</tbody></table></div>`;
+        },
+      },
+    });
+    return marked;
+  }
+}
+
+/** @param {string} href @param {string} html */
+function linked(href, html) {
+  return SAFE_LINK.test(href) ? `<a href="${escaped(href)}" target="_blank">${html}</a>` : html;
+}
+
+DOMPurify.addHook("afterSanitizeAttributes", (node) => {
+  if (node.tagName === "A") node.setAttribute("rel", "noopener noreferrer nofollow");
+});
+
+/** Leave out a citation, or a link, whose end has not come: it would be shown and changed again.
+ * @param {string} text */
+function withoutHalf(text) {
+  const open = text.lastIndexOf("[");
+  return open >= 0 && text.length - open < 300 && !/[\]\n]/.test(text.slice(open)) ? text.slice(0, open) : text;
+}

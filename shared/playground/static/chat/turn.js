@@ -1,0 +1,135 @@
+/** A question and its answer, with what can be done with them. */
+import { html, useLayoutEffect, useRef, useSignal } from "../html.js";
+import { showTab } from "../shell.js";
+import { childrenOf, selected, selectedId, turns } from "../state.js";
+import { Answer } from "./answer.js";
+import { isRunning, retry, send, show } from "./asking.js";
+import { inKilobytes } from "./attachments.js";
+import { grow } from "./composer.js";
+import { copy } from "./copy.js";
+import { ProblemCard } from "./problem.js";
+
+/** @typedef {import("../types.js").Turn} Turn */
+/** @typedef {import("../types.js").AgentRun} AgentRun */
+
+/** @param {{ turn: Turn }} props */
+export function TurnView({ turn }) {
+  const running = isRunning(turn);
+  const isLast = turns.value.at(-1) === turn;
+  const followups = isLast && !running ? turn.followups.value : [];
+  return html`
+    <article class=${`turn${selected.value === turn && !isLast ? " selected" : ""}`} aria-label=${`Question: ${turn.question.slice(0, 80)}`}>
+      <${Question} turn=${turn} />
+      <section class="reply" aria-label="Answer" aria-busy=${running}>
+        ${turn.agents.value.map((agent) => html`<${AgentReply} key=${agent.messageId || agent.name} turn=${turn} agent=${agent} />`)}
+        ${turn.text.value && html`<${Answer} turn=${turn} text=${turn.text} sources=${turn.sources.value} isWhole=${!running} />`}
+        ${running && html`<p class="working"><span class="dot" aria-hidden="true"></span>${doing(turn)}</p>`}
+        ${turn.status.value === "stopped" && html`<p class="quiet">You stopped this answer.</p>`}
+        ${turn.status.value === "done" && turn.finishReason.value === "length" && html`<p class="quiet">The answer reached the longest length that the app allows.</p>`}
+        <${ProblemCard} turn=${turn} />
+        ${!running && html`<${Actions} turn=${turn} />`}
+      </section>
+      ${followups.length > 0 &&
+      html`<div class="followups" role="group" aria-label="Follow-up questions">
+        ${followups.map((text) => html`<button onClick=${() => send(text)}>${text}</button>`)}
+      </div>`}
+    </article>
+  `;
+}
+
+/** @param {Turn} turn */
+function doing(turn) {
+  if (turn.status.value === "streaming") return turn.mode === "team" ? "The team is working" : "Writing";
+  return turn.sources.value.length ? "Reading what was found" : "Searching";
+}
+
+/** @param {{ turn: Turn }} props */
+function Question({ turn }) {
+  const isEdited = useSignal(false);
+  if (isEdited.value) return html`<${Editor} turn=${turn} close=${() => (isEdited.value = false)} />`;
+  const branches = childrenOf(turn.parent);
+  const at = branches.indexOf(turn);
+  return html`
+    <div class="question">
+      ${turn.attachments.length > 0 &&
+      html`<ul class="files" aria-label="Attached files">
+        ${turn.attachments.map((file) => html`<li>
+          ${file.data && file.type.startsWith("image/") && html`<img src=${`data:${file.type};base64,${file.data}`} alt="" />`}
+          <span>${file.name}</span> <span class="quiet">${inKilobytes(file.size)}</span>
+        </li>`)}
+      </ul>`}
+      <p>${turn.question}</p>
+      <div class="actions">
+        ${branches.length > 1 &&
+        html`<span class="branches" role="group" aria-label="Branches">
+          <button class="plain" aria-label="Previous branch" disabled=${at === 0} onClick=${() => show(/** @type {Turn} */ (branches[at - 1]))}>‹</button>
+          <span>${at + 1}/${branches.length}</span>
+          <button class="plain" aria-label="Next branch" disabled=${at === branches.length - 1} onClick=${() => show(/** @type {Turn} */ (branches[at + 1]))}>›</button>
+        </span>`}
+        <button class="plain" disabled=${isRunning(turn)} onClick=${() => (isEdited.value = true)}>Edit</button>
+      </div>
+    </div>
+  `;
+}
+
+/** @param {{ turn: Turn, close: () => void }} props */
+function Editor({ turn, close }) {
+  const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const text = useSignal(turn.question);
+  useLayoutEffect(() => {
+    grow(box.current);
+    box.current?.focus();
+  }, []);
+  const submit = () => {
+    if (!text.value.trim()) return;
+    close();
+    send(text.value.trim(), turn.attachments, turn.parent);
+  };
+  /** @param {KeyboardEvent} event */
+  const onKey = (event) => {
+    if (event.key === "Escape") close();
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      submit();
+    }
+  };
+  return html`<form class="question editor" aria-label="Edit the question" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), submit())}>
+    <textarea
+      ref=${box}
+      aria-label="Edited question"
+      value=${text.value}
+      onInput=${(/** @type {InputEvent} */ event) => {
+        text.value = /** @type {HTMLTextAreaElement} */ (event.target).value;
+        grow(box.current);
+      }}
+      onKeyDown=${onKey}
+    ></textarea>
+    <div class="actions">
+      <button type="button" onClick=${close}>Cancel</button>
+      <button type="submit" class="primary" disabled=${!text.value.trim()}>Ask in a new branch</button>
+    </div>
+  </form>`;
+}
+
+/** @param {{ turn: Turn, agent: AgentRun }} props */
+function AgentReply({ turn, agent }) {
+  return html`<section class="agent" aria-label=${agent.name}>
+    <h3>${agent.name}${agent.state.value === "failed" && html` <span class="bad">failed</span>`}</h3>
+    <${Answer} turn=${turn} text=${agent.text} sources=${agent.sources.value} isWhole=${agent.state.value !== "working"} />
+  </section>`;
+}
+
+/** @param {{ turn: Turn }} props */
+function Actions({ turn }) {
+  const said = () =>
+    turn.agents.value.length ? turn.agents.value.map((agent) => `**${agent.name}**\n\n${agent.text.value}`).join("\n\n") : turn.text.value;
+  const behind = () => {
+    selectedId.value = turn.id;
+    showTab("sources");
+  };
+  return html`<div class="actions">
+    ${said() && html`<button class="plain" onClick=${(/** @type {MouseEvent} */ event) => copy(said(), /** @type {HTMLElement} */ (event.currentTarget))}>Copy answer</button>`}
+    ${!turn.error.value && html`<button class="plain" onClick=${() => retry(turn)}>Try again</button>`}
+    <button class="plain" onClick=${behind}>Behind the answer</button>
+  </div>`;
+}
