@@ -2,6 +2,7 @@
 import { html, render } from "./html.js";
 import { Shell } from "./shell.js";
 import "./chat/chat.js";
+import "./settings/room.js";
 import "./sign_in.js";
 
 const root = document.getElementById("app");

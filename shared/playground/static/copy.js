@@ -1,0 +1,37 @@
+/** A button that copies a text, and says that it has. */
+import { html, useSignal } from "./html.js";
+
+const SECONDS = 2;
+
+/** @param {{ text: () => string, label: string, children?: any }} props `label` says what is copied. */
+export function CopyButton({ text, label, children = "Copy" }) {
+  const said = useSignal("");
+  const copy = async () => {
+    said.value = (await copied(text())) ? "Copied" : "Not copied: the browser forbids it.";
+    setTimeout(() => (said.value = ""), SECONDS * 1000);
+  };
+  return html`<span class="copy">
+    <button type="button" aria-label=${label} title=${label} onClick=${copy}>${children}</button>
+    <span role="status" class="quiet">${said.value}</span>
+  </span>`;
+}
+
+/** @param {string} text */
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copiedFromArea(text); // a page that is not served over TLS has no clipboard
+  }
+}
+
+/** @param {string} text */
+function copiedFromArea(text) {
+  const area = Object.assign(document.createElement("textarea"), { value: text });
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}
