@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
-from shared.errors import ContentFiltered, error_text
+from shared.errors import ContentFiltered, Overloaded, RateLimited, error_text
 from shared.events import (
     AgentMessage,
     AgentWork,
@@ -93,7 +93,10 @@ class _Encoder:
                 return (*self._end_message(), *self._finished(event))
             case Failed():
                 error = event.error
-                return (*self._end_message(), _run_error(error_text(error, event.invocation_id), error.code))
+                wait = (
+                    [_custom("retry_after", error.retry_after)] if isinstance(error, RateLimited | Overloaded) else []
+                )
+                return (*self._end_message(), *wait, _run_error(error_text(error, event.invocation_id), error.code))
             case _:
                 assert_never(event)
         return ()

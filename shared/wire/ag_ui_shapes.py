@@ -204,6 +204,14 @@ class AgUiRunFinished(TypedDict):
     usage: NotRequired[Annotated[list[AgUiUsage], Field(description="For clients since 1.0.")]]
 
 
+class AgUiRetryAfterEvent(TypedDict):
+    """How many seconds to wait before the next try, before the error of a run that was begun."""
+
+    type: Literal["CUSTOM"]
+    name: Literal["retry_after"]
+    value: int
+
+
 class AgUiRunError(TypedDict):
     """The answer failed, or a content filter ended it."""
 
@@ -218,6 +226,7 @@ type AgUiEvent = (
     | AgUiThoughtsEvent
     | AgUiFollowupsEvent
     | AgUiProgressEvent
+    | AgUiRetryAfterEvent
     | AgUiTextStart
     | AgUiTextContent
     | AgUiTextEnd

@@ -1,4 +1,4 @@
-"""A real browser for the tests of web pages: an installed Chromium, or else one from npm."""
+"""A real browser for the tests of web pages: an installed Chromium, or else one from npm; and axe-core."""
 
 import asyncio
 import os
@@ -28,7 +28,8 @@ async def chromium() -> AsyncGenerator[Browser]:
     found = os.environ.get("CHROMIUM") or next((path for name in INSTALLED if (path := shutil.which(name))), None)
     environment: dict[str, str | float | bool] = dict(os.environ)
     if not found:
-        found = await asyncio.to_thread(_install)
+        await asyncio.to_thread(_install)
+        found = str(UNPACKED / "chromium")
         environment |= await _unpack()
     async with async_playwright() as playwright:
         # Containers, in which continuous integration runs, allow no sandbox to root.
@@ -42,13 +43,18 @@ async def chromium() -> AsyncGenerator[Browser]:
             await browser.close()
 
 
-def _install() -> str:
-    """Install what `package-lock.json` names, unless it is there; return where the browser will be."""
+async def axe() -> str:
+    """Return the script of axe-core, which finds what keeps people with disabilities from using a page."""
+    await asyncio.to_thread(_install)
+    return (FOLDER / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
+def _install() -> None:
+    """Install what `package-lock.json` names, unless it is there."""
     installed, wanted = FOLDER / "node_modules" / ".package-lock.json", FOLDER / "package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < wanted.stat().st_mtime:
         code = npm(["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], cwd=FOLDER)
-        assert code == 0, "npm could not install Chromium"
-    return str(UNPACKED / "chromium")
+        assert code == 0, "npm could not install what package-lock.json names"
 
 
 async def _unpack() -> dict[str, str]:

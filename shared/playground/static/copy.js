@@ -16,6 +16,17 @@ export function CopyButton({ text, label, children = "Copy" }) {
   </span>`;
 }
 
+/**
+ * The same for a button that is no component: its own words say what happened.
+ * @param {string} text
+ * @param {HTMLElement} button
+ */
+export async function copyFrom(text, button) {
+  const before = button.textContent;
+  button.textContent = (await copied(text)) ? "Copied" : "Not copied";
+  setTimeout(() => (button.textContent = before), SECONDS * 1000);
+}
+
 /** @param {string} text */
 async function copied(text) {
   try {

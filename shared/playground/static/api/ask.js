@@ -115,8 +115,8 @@ function problemOf(error) {
   return problem(CUT_OFF, "cut_off");
 }
 
-/** @param {string} message @param {string} [code] @returns {Problem} */
-const problem = (message, code = "") => ({ message, code, status: 0, retryAfter: 0 });
+/** @param {string} message @param {string} [code] @param {number} [retryAfter] @returns {Problem} */
+const problem = (message, code = "", retryAfter = 0) => ({ message, code, status: 0, retryAfter });
 
 /** Reads the events of a run into a turn. Text and records are written once a frame, since each write draws the page. */
 class RunReader {
@@ -127,6 +127,7 @@ class RunReader {
   #records = [];
   #rawLength = 0;
   #dropped = 0;
+  #retryAfter = 0;
   #isWaiting = false;
   /** @type {Map<string, AgentRun>} by the ids of their messages and of their runs. */
   #agents = new Map();
@@ -219,7 +220,7 @@ class RunReader {
         break;
       case "RUN_ERROR":
         this.hasEnded = true;
-        turn.error.value = problem(event.message, event.code);
+        turn.error.value = problem(event.message, event.code, this.#retryAfter);
         break;
     }
   }
@@ -229,6 +230,7 @@ class RunReader {
     const to = agent ?? this.turn;
     if (name === "sources") to.sources.value = value.sources;
     else if (name === "thoughts") to.thoughts.value = value.thoughts;
+    else if (name === "retry_after") this.#retryAfter = value;
     else if (name === "followup_questions") this.turn.followups.value = value;
     else if (name === "progress") this.turn.progress.value = [...this.turn.progress.value, { ...value, at: this.#now() }];
   }

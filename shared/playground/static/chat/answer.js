@@ -1,9 +1,9 @@
 /** The text of an answer: its Markdown, with chips that open sources and code that can be copied. */
+import { copyFrom } from "../copy.js";
 import { html, useEffect, useMemo, useRef } from "../html.js";
 import { showTab } from "../shell.js";
 import { openSource, selectedId } from "../state.js";
 import { AnswerRenderer, purified } from "./markdown.js";
-import { copy } from "./copy.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").Source} Source */
@@ -25,7 +25,7 @@ export function Answer({ turn, text, sources, isWhole }) {
       openSource.value = { source, turn };
       showTab("sources");
     } else if (button?.classList.contains("copy-code")) {
-      copy(button.closest(".code")?.querySelector("code")?.textContent ?? "", button);
+      copyFrom(button.closest(".code")?.querySelector("code")?.textContent ?? "", button);
     }
   };
   return html`<div class="answer" onClick=${act}>

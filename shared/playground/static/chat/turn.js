@@ -1,4 +1,5 @@
 /** A question and its answer, with what can be done with them. */
+import { copyFrom } from "../copy.js";
 import { html, useLayoutEffect, useRef, useSignal } from "../html.js";
 import { showTab } from "../shell.js";
 import { childrenOf, selected, selectedId, turns } from "../state.js";
@@ -6,7 +7,6 @@ import { Answer } from "./answer.js";
 import { isRunning, retry, send, show } from "./asking.js";
 import { inKilobytes } from "./attachments.js";
 import { grow } from "./composer.js";
-import { copy } from "./copy.js";
 import { ProblemCard } from "./problem.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
@@ -128,7 +128,7 @@ function Actions({ turn }) {
     showTab("sources");
   };
   return html`<div class="actions">
-    ${said() && html`<button class="plain" onClick=${(/** @type {MouseEvent} */ event) => copy(said(), /** @type {HTMLElement} */ (event.currentTarget))}>Copy answer</button>`}
+    ${said() && html`<button class="plain" onClick=${(/** @type {MouseEvent} */ event) => copyFrom(said(), /** @type {HTMLElement} */ (event.currentTarget))}>Copy answer</button>`}
     ${!turn.error.value && html`<button class="plain" onClick=${() => retry(turn)}>Try again</button>`}
     <button class="plain" onClick=${behind}>Behind the answer</button>
   </div>`;
