@@ -292,9 +292,15 @@ async def playground_agents(req: Request) -> Response:
     return await triggers.playground_agents(req)
 
 
-@app.route("playground/{digest}/{*path}", methods=["GET"])
+@app.route("docs", methods=["GET", "HEAD"])
+async def api_page(req: Request) -> Response:
+    """The OpenAPI document as a page."""
+    return await triggers.api_page(req)
+
+
+@app.route("playground/{digest}/{*path}", methods=["GET", "HEAD"])
 async def playground_file(req: Request) -> Response:
-    """A file that the playground's page loads."""
+    """A file that this page or the playground's loads."""
     return await triggers.playground_file(req)
 
 

@@ -45,6 +45,10 @@ param accessControl string = 'on-request'
 @description('With enforced access control: whether documents that name nobody, or `all`, are for all who are signed in.')
 param accessControlOpenDocuments bool = false
 
+@allowed(['on', 'off'])
+@description('Whether the app serves the playground, a page to ask from, at /api. Callers sign in there as everywhere.')
+param playground string = 'off'
+
 @description('Origins of web pages that may call, with commas: https://chat.contoso.com,https://localhost:5173')
 param corsOrigins string = ''
 
@@ -477,6 +481,7 @@ module app 'modules/function-app.bicep' = {
         RAI_BACKEND: safetyChecks ? 'content-safety' : 'rai'
         CONTENT_SAFETY_ENDPOINT: safetyChecks ? contentSafety!.outputs.endpoint : ''
         CHAT_CALLER_PROMPTS: string(signIn)
+        PLAYGROUND: playground
         AUTH_MODE: authMode
         API_KEYS: callerKeys
         AUTH_TENANT_ID: byToken ? tenantId : ''

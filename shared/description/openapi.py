@@ -8,6 +8,7 @@ from shared.description.demo_routes import DEMO_ROUTES, DEMO_SCHEMAS
 from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
 from shared.description.mcp_routes import MCP_ROUTES, MCP_SCHEMAS
 from shared.description.openai_routes import OPENAI_ROUTES, OPENAI_SCHEMAS
+from shared.description.playground_routes import PLAYGROUND_ROUTES
 from shared.description.rai_routes import RAI_ROUTES, RAI_SCHEMAS
 from shared.description.routes import (
     ABOUT_THE_APP,
@@ -44,7 +45,7 @@ TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
 ALL_ROUTES = (
     *(*ROUTES, *BATCH_ROUTES, *CONTENT_ROUTES, *OPENAI_ROUTES),
-    *(*MCP_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES),
+    *(*MCP_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES, *PLAYGROUND_ROUTES),
 )
 """Every route of the app, in the document's order."""
 

@@ -23,7 +23,7 @@ _TYPES = {
 }
 """The kinds of files that are served. Licences, types and the page itself are not."""
 _IMPORT = re.compile(r"""^(?:import|export)\b[^"'();]*["'](\.[^"']+)["'];?$""", re.MULTILINE)
-_FIRST = "app.js"
+_MODULE = re.compile(r'<script type="module" src="{files}/([^"]+)">')
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,43 +36,52 @@ class StaticFile:
     """As it is on disk."""
     gzipped: bytes
     """Compressed (RFC 1952)."""
+    digest: str
+    """Digest of `data`."""
+
+    @classmethod
+    def of(cls, media_type: str, data: bytes) -> "StaticFile":
+        """Compress a file's bytes."""
+        return cls(media_type, data, gzip.compress(data, 9, mtime=0), sha256(data).hexdigest()[:16])
 
 
 @cache
 def digest() -> str:
     """Return the digest of all files that are served. This reads them all: call it in a thread."""
     hashed = sha256()
-    for name, path in sorted(_files().items()):
+    for name, path in sorted(_paths().items()):
         hashed.update(f"{name}\0{path.stat().st_size}\0".encode())
         hashed.update(path.read_bytes())
     return hashed.hexdigest()[:16]
 
 
-@cache
 def find(name: str) -> StaticFile | None:
     """Return a file by its path below the digest; None: there is none. This reads and compresses: call it in a thread.
 
     The names come from the folder, so that no path of a caller ever reaches the file system.
     """
-    path = _files().get(name)
-    if path is None:
-        return None
-    data = path.read_bytes()
-    return StaticFile(_TYPES[path.suffix], data, gzip.compress(data, 9, mtime=0))
+    path = _paths().get(name)
+    return _read(path) if path else None
 
 
 @cache
-def page(about: str) -> StaticFile:
-    """Return the page.
+def _read(path: Path) -> StaticFile:
+    return StaticFile.of(_TYPES[path.suffix], path.read_bytes())
+
+
+@cache
+def page(name: str, about: str) -> StaticFile:
+    """Return a page.
 
     Args:
-        about: What the page has to know of the app, as `about_json` writes it.
+        name: Its file.
+        about: What it has to know of the app, as `about_json` writes it.
     """
-    html = (_FOLDER / "index.html").read_text(encoding="utf-8")
-    loads = "\n".join(f'<link rel="modulepreload" href="{{files}}/{name}">' for name in _imports(_FIRST))
+    html = (_FOLDER / name).read_text(encoding="utf-8")
+    modules = (module for first in _MODULE.findall(html) for module in _imports(first))
+    loads = "\n".join(f'<link rel="modulepreload" href="{{files}}/{module}">' for module in modules)
     html = html.replace("{preloads}", loads).replace("{files}", f"playground/{digest()}").replace("{about}", about)
-    data = html.encode()
-    return StaticFile("text/html; charset=utf-8", data, gzip.compress(data, 9, mtime=0))
+    return StaticFile.of("text/html; charset=utf-8", html.encode())
 
 
 def about_json(about: dict[str, Json]) -> str:
@@ -81,7 +90,7 @@ def about_json(about: dict[str, Json]) -> str:
 
 
 @cache
-def _files() -> dict[str, Path]:
+def _paths() -> dict[str, Path]:
     found = (path for path in _FOLDER.rglob("*") if path.suffix in _TYPES)
     return {path.relative_to(_FOLDER).as_posix(): path for path in found}
 
@@ -95,6 +104,6 @@ def _imports(first: str) -> Iterator[str]:
             continue
         seen.add(name)
         yield name
-        path = _files()[name]
+        path = _paths()[name]
         found = (path.parent / relative for relative in _IMPORT.findall(path.read_text(encoding="utf-8")))
         waiting += (file.resolve().relative_to(_FOLDER.resolve()).as_posix() for file in found)

@@ -26,11 +26,12 @@ from shared.triggers.demo_page import (
 )
 from shared.triggers.mcp import mcp, mcp_sign_in
 from shared.triggers.other_paths import other_path
-from shared.triggers.playground import playground_agents, playground_file
+from shared.triggers.playground import api_page, playground_agents, playground_file
 from shared.triggers.warm_up import warm_up
 
 __all__ = [
     "ag_ui",
+    "api_page",
     "ask",
     "batch",
     "batch_stream",

@@ -1,13 +1,15 @@
-"""The playground: its page, and the files that the page loads."""
+"""The playground: its page, the page of the API, and the files that both load."""
 
 import asyncio
+import os
+import re
 from urllib.parse import urlsplit
 
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
 from shared.agents.definitions import Pattern, as_yaml
-from shared.errors import NotFound
+from shared.errors import NotConfigured, NotFound
 from shared.playground import static_files
 from shared.playground.static_files import StaticFile
 from shared.settings import Settings
@@ -15,6 +17,9 @@ from shared.triggers.errors import answering, json_response
 
 _OFF = "The playground is off here: PLAYGROUND=on turns it on."
 _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "vary": "Accept-Encoding"}
+_STRICT = "; require-trusted-types-for 'script'; trusted-types dompurify playground"
+_GZIP = re.compile(r"(^|,)\s*(gzip|x-gzip|\*)\s*(;(?!\s*q=0(\.0*)?\s*($|,))|$|,)", re.IGNORECASE)
+"""An `Accept-Encoding` that takes gzip (RFC 9110, 12.5.3)."""
 
 
 async def playground_page(request: Request) -> Response:
@@ -23,27 +28,48 @@ async def playground_page(request: Request) -> Response:
     Raises:
         NotFound: the playground is off.
     """
+    return await _page(request, "index.html", _STRICT)
+
+
+@answering
+async def api_page(request: Request) -> Response:
+    """`GET /docs`: the OpenAPI document as a page.
+
+    Swagger UI writes HTML without Trusted Types. It is given nothing but this app's own document.
+    """
+    return await _page(request, "docs.html")
+
+
+async def _page(request: Request, name: str, more_policy: str = "") -> Response:
+    """Answer with a page.
+
+    Args:
+        request: For its path, its `If-None-Match` and what it accepts.
+        name: The page's file.
+        more_policy: What its security policy says beside what both pages' say.
+    """
     settings = _require_on()
     path = request.url.path
-    if not path.endswith("/"):
-        return Response(status_code=307, headers={"location": f"{path.rpartition('/')[2]}/"})
+    if path.endswith("/") == (name != "index.html"):
+        last = path.rstrip("/").rpartition("/")[2]
+        return Response(status_code=307, headers={"location": f"../{last}" if path.endswith("/") else f"{last}/"})
     about = static_files.about_json(
         {
             "auth_mode": settings.auth_mode,
             "client_id": settings.auth_client_id,
-            "authority": f"{settings.auth_authority}/{settings.auth_tenant_id}",
+            "authority": f"{settings.auth_authority.rstrip('/')}/{settings.auth_tenant_id}",
         }
     )
-    page = await asyncio.to_thread(static_files.page, about)
+    page = await asyncio.to_thread(static_files.page, name, about)
     response = _response(request, page)
-    response.headers["content-security-policy"] = _policy(settings)
+    response.headers["content-security-policy"] = _policy(settings) + more_policy
     response.headers["cache-control"] = "no-cache"
     return response
 
 
 @answering
 async def playground_file(request: Request) -> Response:
-    """`GET /playground/{digest}/{path}`: a file that the page loads."""
+    """`GET /playground/{digest}/{path}`: a file that a page loads."""
     _require_on()
     found = None
     if request.path_params["digest"] == await asyncio.to_thread(static_files.digest):
@@ -74,24 +100,34 @@ async def playground_agents(request: Request) -> Response:
 
 
 def _require_on() -> Settings:
-    settings = app.get_settings()
+    try:
+        settings = app.get_settings()
+    except NotConfigured:
+        # The page then says what is wrong; only whether it is on still has to be known.
+        decisive = ("PLAYGROUND", "WEBSITE_SITE_NAME")
+        settings = Settings.read({name: os.environ[name] for name in decisive if name in os.environ})
     if not settings.shows_playground:
         raise NotFound(_OFF)
     return settings
 
 
 def _response(request: Request, file: StaticFile) -> Response:
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(file.gzipped, headers={**_SAFE, "content-encoding": "gzip"}, media_type=file.media_type)
-    return Response(file.data, headers=_SAFE, media_type=file.media_type)
+    is_gzipped = _GZIP.search(request.headers.get("accept-encoding", "")) is not None
+    tag = f'"{file.digest}{"-gzip" if is_gzipped else ""}"'
+    headers = {**_SAFE, "etag": tag}
+    known = request.headers.get("if-none-match", "")
+    if tag in re.findall(r'"[^"]*"', known) or known.strip() == "*":
+        return Response(status_code=304, headers=headers)
+    if is_gzipped:
+        headers["content-encoding"] = "gzip"
+    return Response(file.gzipped if is_gzipped else file.data, headers=headers, media_type=file.media_type)
 
 
 def _policy(settings: Settings) -> str:
-    """What the page may load and do (Content Security Policy, level 3; Trusted Types): nothing from elsewhere."""
+    """What a page may load and do (Content Security Policy, level 3; Trusted Types): nothing from elsewhere."""
     authority = urlsplit(settings.auth_authority)
     sign_in = f" {authority.scheme}://{authority.netloc}" if settings.auth_mode == "bearer" else ""
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; "
-        f"connect-src 'self'{sign_in}; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-        "require-trusted-types-for 'script'; trusted-types dompurify playground"
+        f"connect-src 'self'{sign_in}; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )

@@ -140,6 +140,7 @@ def in_route(path: str) -> str:
 def test_no_route_is_left_out() -> None:
     pinned = {"{protocol}", *PROTOCOLS}
     bare = {(path, method) for path, method in indexed() if path.split("/")[1] not in pinned and method != "head"}
+    bare.remove(("/playground/{digest}/{path}", "get"))  # the page alone knows these addresses
     assert bare <= {(in_route(one.path), one.method.lower()) for one in REQUESTS}
 
 

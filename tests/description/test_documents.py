@@ -38,6 +38,8 @@ OPEN = {
     "/openapi.json",
     "/swagger.json",
     "/mcp/oauth-protected-resource",
+    "/docs",
+    "/playground/{digest}/{path}",
     *(f"/{{protocol}}/{name}" for name in OPEN_DEMO),
 }
 """Routes that need no sign-in: they tell about the app."""
@@ -64,7 +66,7 @@ def walk(value: Json) -> Iterator[dict[str, Any]]:
 def indexed() -> set[tuple[str, str]]:
     """Path and method of every route that the worker indexes, a pinned chat route once a protocol.
 
-    Without that of all other paths: it has the front page and errors.
+    Without that of all other paths: it has the playground's page and errors.
     """
     found: set[tuple[str, str]] = set()
     for function in runpy.run_path(str(ROOT / "function_app.py"))["app"].get_functions():
@@ -197,13 +199,9 @@ def test_designers_do_not_offer_what_they_cannot_read() -> None:
     streams = {path for path, _ in indexed() if path.endswith("/stream")}
     page = {path for path, _ in indexed() if path.startswith("/{protocol}/")}
     mcp = {"/mcp", "/mcp/oauth-protected-resource"}
-    assert hidden == streams | page | mcp | {
-        "/playground/team",
-        "/ag-ui",
-        "/content/{path}",
-        "/openapi.json",
-        "/swagger.json",
-    }
+    playground = {"/docs", "/playground/{digest}/{path}", "/playground/team"}
+    documents = {"/openapi.json", "/swagger.json"}
+    assert hidden == streams | page | mcp | playground | documents | {"/ag-ui", "/content/{path}"}
     assert "x-ms-visibility" not in SWAGGER["paths"]["/content/{path}"]["get"]
 
 

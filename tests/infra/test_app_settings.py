@@ -91,7 +91,7 @@ def test_what_can_be_chosen_is_what_the_app_takes() -> None:
             choices = set(re.findall(r"'([^']*)'", allowed[0])) - {""}
             assert choices == set(re.findall(r"'([^']*)'", str(field.annotation))), parameter.name
             compared.add(parameter.name)
-    assert compared == {"authMode", "accessControl", "chatReasoningEffort", "safetyMode"}
+    assert compared == {"authMode", "accessControl", "chatReasoningEffort", "playground", "safetyMode"}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 /** The page's frame: conversations to the left, what is open in the middle, what is behind an answer to the right. */
 import { Fragment, html, signal, useEffect } from "./html.js";
-import { nextTheme, theme } from "./theme.js";
+import { ThemeButton } from "./theme.js";
 
 /**
  * A page of its own: `#/settings`.
@@ -38,8 +38,6 @@ export function showTab(id) {
   if (matchMedia("(max-width: 1100px)").matches) drawer.value = "panel";
 }
 
-const THEMES = { system: "Colours: the system's", light: "Colours: light", dark: "Colours: dark" };
-
 export function Shell() {
   const open = drawer.value;
   useEffect(() => {
@@ -66,9 +64,7 @@ export function Shell() {
           .map((one) => html`<a href=${`#${one.path}`} aria-current=${one === current ? "page" : undefined}>${one.title}</a>`)}
         <a href="docs">API</a>
       </nav>
-      <button class="icon" aria-label=${THEMES[theme.value]} title=${THEMES[theme.value]} onClick=${nextTheme}>
-        ${theme.value === "light" ? "☀" : theme.value === "dark" ? "☾" : "◐"}
-      </button>
+      <${ThemeButton} />
       ${isChat && html`<button class="icon panel-button" aria-label="Behind the answer" aria-expanded=${open === "panel"} onClick=${() => toggle("panel")}>▤</button>`}
     </header>
     <div class=${`columns${isChat ? "" : " one"}`}>

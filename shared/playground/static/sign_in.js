@@ -3,12 +3,8 @@ import { about } from "./about.js";
 import { mustSignIn } from "./api/http.js";
 import { account, failure, give, isSignedIn, sendsCredential, signInWithMicrosoft, signOut, tryAgain } from "./api/sign_in.js";
 import { html, useEffect, useSignal } from "./html.js";
-import { rooms } from "./shell.js";
 
-rooms.notices.push(SignIn);
-rooms.top.push(SignOut);
-
-function SignIn() {
+export function SignIn() {
   if (!mustSignIn.value) return null;
   return html`
     <section class="sign-in card" aria-labelledby="sign-in">
@@ -82,7 +78,7 @@ function Credential({ label, button }) {
   `;
 }
 
-function SignOut() {
+export function SignOut() {
   if (!sendsCredential || !isSignedIn()) return null;
   return html`<button class="plain" title=${account.value || undefined} onClick=${signOut}>Sign out</button>`;
 }

@@ -1,5 +1,5 @@
 /** The colours: those of the system, unless the reader has chosen. */
-import { effect, signal } from "./html.js";
+import { computed, effect, html, signal } from "./html.js";
 import { kept, keep } from "./storage.js";
 
 /** @typedef {"system" | "light" | "dark"} Theme */
@@ -20,7 +20,21 @@ function readTheme() {
   return chosen === "light" || chosen === "dark" ? chosen : "system";
 }
 
-/** Change to the next: system, light, dark. */
-export function nextTheme() {
-  theme.value = theme.value === "system" ? "light" : theme.value === "light" ? "dark" : "system";
+const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
+const system = signal(systemIsDark.matches);
+systemIsDark.addEventListener("change", () => (system.value = systemIsDark.matches));
+
+/** Whether the page is dark now. */
+export const isDark = computed(() => (theme.value === "system" ? system.value : theme.value === "dark"));
+
+/** @type {Record<Theme, { label: string, sign: string, next: Theme }>} */
+const THEMES = {
+  system: { label: "Colours: the system's", sign: "◐", next: "light" },
+  light: { label: "Colours: light", sign: "☀", next: "dark" },
+  dark: { label: "Colours: dark", sign: "☾", next: "system" },
+};
+
+export function ThemeButton() {
+  const { label, sign, next } = THEMES[theme.value];
+  return html`<button class="icon" aria-label=${label} title=${label} onClick=${() => (theme.value = next)}>${sign}</button>`;
 }

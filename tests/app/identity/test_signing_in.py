@@ -55,7 +55,7 @@ PROTECTED = [
     ("POST", "/mcp"),
     ("GET", "/playground/team"),
 ]
-OPEN = ["/health", "/openapi.json", "/swagger.json", "/ai-chat/config", "/ai-chat/auth_setup"]
+OPEN = ["/health", "/openapi.json", "/swagger.json", "/ai-chat/config", "/ai-chat/auth_setup", "/", "/docs"]
 
 
 @pytest.fixture(params=["with_tokens", "behind_easy_auth", "with_keys"])

@@ -1,5 +1,6 @@
 /** Signs in with Microsoft Entra ID, by its own library (authorization code with PKCE). Import it late: it is large. */
 import { about } from "../about.js";
+import { baseUrl } from "./http.js";
 import msal from "../vendor/msal.js";
 
 /** An application gets a token for itself only by its bare id (AADSTS90009). */
@@ -10,7 +11,7 @@ const client = await msal.createStandardPublicClientApplication({
     clientId: about.client_id ?? "",
     authority: about.authority,
     knownAuthorities: [new URL(about.authority).host], // asks nobody else whether it is one
-    redirectUri: location.origin + location.pathname,
+    redirectUri: `${baseUrl}/`,
   },
   cache: { cacheLocation: "sessionStorage" },
 });

@@ -2,7 +2,7 @@
 import { signal } from "../html.js";
 
 /** The URL of the app's routes, without a slash at its end. */
-export const baseUrl = (location.origin + location.pathname).replace(/\/+$/, "");
+export const baseUrl = new URL(".", location.href).href.replace(/\/+$/, "");
 
 /**
  * What gives the value of `Authorization`; null: none. `api/sign_in.js` sets it.
