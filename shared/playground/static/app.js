@@ -3,6 +3,9 @@ import { html, render } from "./html.js";
 import { rooms, Shell } from "./shell.js";
 import { SignIn, SignOut } from "./sign_in.js";
 import "./chat/chat.js";
+import "./sources/room.js";
+import "./team/room.js";
+import "./safety/room.js";
 import "./settings/room.js";
 
 rooms.notices.push(SignIn);

@@ -1,0 +1,110 @@
+/** Fetches the document of a source, as what can be shown of it. */
+import { request } from "../api/http.js";
+import { cleanHtml, cleanMarkdown } from "./clean.js";
+
+const LARGEST_TEXT = 2_000_000;
+const LARGEST_PDF = 60_000_000;
+const TEXTS = new Set(["txt", "csv", "tsv", "json", "log", "yaml", "yml", "xml", "svg", "eml"]);
+
+/**
+ * @typedef {{ kind: "pdf", data: Uint8Array, page: number }} PdfDocument
+ * @typedef {{ kind: "elements", content: DocumentFragment }} ElementsDocument
+ * @typedef {{ kind: "text", text: string, isCut: boolean }} TextDocument
+ * @typedef {{ kind: "image", url: string }} ImageDocument
+ * @typedef {{ kind: "passage", why: string }} PassageOnly
+ * @typedef {PdfDocument | ElementsDocument | TextDocument | ImageDocument | PassageOnly} Shown
+ */
+
+/**
+ * The name of the file and the page of a source.
+ * @param {string} id the source's name.
+ */
+export function placeOf(id) {
+  const found = /^(.*)#page=(\d{1,6})$/su.exec(id);
+  return found ? { name: found[1] ?? "", page: Number(found[2]) } : { name: id, page: 0 };
+}
+
+/**
+ * The route of a document. It is made from the name and never from a URL that came with the answer.
+ * @param {string} name
+ */
+export function pathOf(name) {
+  return `/content/${name.split("/").map(encodeURIComponent).join("/")}`;
+}
+
+/**
+ * @param {import("../types.js").Source} source
+ * @param {AbortSignal} signal
+ * @returns {Promise<Shown>}
+ * @throws {import("../api/http.js").ApiError} it is not there, or cannot be fetched.
+ */
+export async function load(source, signal) {
+  const { name, page } = placeOf(source.id);
+  const suffix = /\.([a-z0-9]{1,8})$/iu.exec(name)?.[1]?.toLowerCase() ?? "";
+  const kind = kindOf(suffix);
+  if (kind === "passage") return { kind, why: "This kind of file is shown as the text that was found in it." };
+  const response = await request(pathOf(name), { signal });
+  const size = Number(response.headers.get("content-length"));
+  if (kind === "pdf") {
+    if (size > LARGEST_PDF) return await tooLarge(response);
+    return { kind, data: new Uint8Array(await response.arrayBuffer()), page: page || 1 };
+  }
+  if (kind === "image") {
+    const type = response.headers.get("content-type") ?? "";
+    return { kind, url: URL.createObjectURL(new Blob([await response.arrayBuffer()], { type })) };
+  }
+  if (kind !== "text" && size > LARGEST_TEXT) return await tooLarge(response);
+  const { text, isCut } = await textOf(response);
+  if (kind === "text") return { kind, text, isCut };
+  return { kind: "elements", content: kind === "html" ? cleanHtml(text) : await cleanMarkdown(text) };
+}
+
+/**
+ * @param {string} suffix
+ * @returns {"pdf" | "image" | "html" | "markdown" | "text" | "passage"}
+ */
+function kindOf(suffix) {
+  if (suffix === "pdf") return "pdf";
+  if (["png", "jpg", "jpeg", "gif", "webp"].includes(suffix)) return "image";
+  if (["html", "htm", "xhtml"].includes(suffix)) return "html";
+  if (["md", "markdown"].includes(suffix)) return "markdown";
+  return TEXTS.has(suffix) ? "text" : "passage";
+}
+
+/** @param {Response} response @returns {Promise<PassageOnly>} */
+async function tooLarge(response) {
+  await response.body?.cancel();
+  return { kind: "passage", why: "The file is too large to be shown here: below is the text that was found in it." };
+}
+
+/**
+ * The text of a response, or its beginning, in the charset that it says; UTF-8 for one that says none.
+ * @param {Response} response
+ */
+async function textOf(response) {
+  const charset = /charset="?([\w-]+)/iu.exec(response.headers.get("content-type") ?? "")?.[1] ?? "utf-8";
+  const data = await response.arrayBuffer();
+  const isCut = data.byteLength > LARGEST_TEXT;
+  let decoder;
+  try {
+    decoder = new TextDecoder(charset);
+  } catch {
+    decoder = new TextDecoder(); // a charset that browsers do not know
+  }
+  return { text: decoder.decode(isCut ? data.slice(0, LARGEST_TEXT) : data), isCut };
+}
+
+/**
+ * Save the file of a source. A link would not send the caller's key.
+ * @param {string} id
+ */
+export async function download(id) {
+  const { name } = placeOf(id);
+  const response = await request(pathOf(name));
+  const url = URL.createObjectURL(await response.blob());
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name.split("/").at(-1) ?? "document";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

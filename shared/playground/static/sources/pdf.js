@@ -1,0 +1,178 @@
+/** Shows pages of a PDF file: each as an image with its text above it, so that it can be marked, searched and copied. */
+import { html, useEffect, useRef, useSignal } from "../html.js";
+import { markIn, rangesOf, unmark } from "./passages.js";
+
+/** @typedef {import("../vendor/pdf.js").DocumentProxy} DocumentProxy */
+
+const MOST_PIXELS = 8_000_000;
+
+/** pdf.js, with its worker, once. @type {Promise<typeof import("../vendor/pdf.js")> | null} */
+let library = null;
+
+async function pdfjs() {
+  library ??= import("../vendor/pdf.js").then((loaded) => {
+    const script = new URL("../vendor/pdf.worker.js", import.meta.url).href;
+    loaded.GlobalWorkerOptions.workerPort = new Worker(/** @type {string} */ (trusted(script)), { type: "module" });
+    return loaded;
+  });
+  return library;
+}
+
+/** The address of our own worker, as the policy of the page wants it (Trusted Types). @param {string} own */
+function trusted(own) {
+  const { trustedTypes } = /** @type {any} */ (globalThis);
+  if (!trustedTypes) return own;
+  return trustedTypes.createPolicy("playground", { createScriptURL: () => own }).createScriptURL(own);
+}
+
+/**
+ * @param {{ data: Uint8Array, page: number, passage: string }} props
+ */
+export function PdfView({ data, page: first, passage }) {
+  const file = useSignal(/** @type {DocumentProxy | null} */ (null));
+  const problem = useSignal("");
+  const page = useSignal(first);
+  const words = useSignal("");
+  const note = useSignal("");
+  useEffect(() => {
+    /** @type {import("../vendor/pdf.js").LoadingTask | null} */
+    let task = null;
+    let isGone = false;
+    (async () => {
+      try {
+        const { getDocument } = await pdfjs();
+        if (isGone) return;
+        task = getDocument({ data: data.slice(), isEvalSupported: false, enableXfa: false, stopAtErrors: false });
+        file.value = await task.promise;
+        page.value = Math.min(Math.max(first, 1), file.value.numPages);
+      } catch (error) {
+        if (!isGone) problem.value = problemOf(error);
+      }
+    })();
+    return () => {
+      isGone = true;
+      task?.destroy();
+    };
+  }, [data]);
+  if (problem.value) return html`<p class="notice bad" role="alert">${problem.value}</p>`;
+  const pages = file.value?.numPages ?? 0;
+  /** @param {number} number */
+  const turn = (number) => (page.value = Math.min(Math.max(number, 1), pages || 1));
+  /** @param {Event} event */
+  const search = async (event) => {
+    event.preventDefault();
+    if (!file.value || !words.value.trim()) return;
+    const found = await pageWith(file.value, words.value, page.value);
+    note.value = found ? `Found on page ${found}.` : "The document does not have these words.";
+    if (found) turn(found);
+  };
+  return html`
+    <div class="pdf-bar">
+      <button class="icon" aria-label="Page before" disabled=${page.value <= 1} onClick=${() => turn(page.value - 1)}>‹</button>
+      <label>Page <input class="page-number" inputmode="numeric" aria-label="Page" value=${page.value}
+        onChange=${(/** @type {any} */ event) => turn(Number(event.currentTarget.value) || page.value)} /></label>
+      <span class="quiet">of ${pages || "…"}</span>
+      <button class="icon" aria-label="Next page" disabled=${page.value >= pages} onClick=${() => turn(page.value + 1)}>›</button>
+      <form class="search" role="search" onSubmit=${search}>
+        <input type="search" placeholder="Find in the document" aria-label="Find in the document"
+          onInput=${(/** @type {any} */ event) => (words.value = event.currentTarget.value)} />
+      </form>
+    </div>
+    <p class="quiet small" role="status">${note.value}</p>
+    ${file.value && html`<${Page} file=${file.value} number=${page.value} passage=${page.value === first ? passage : ""} words=${words.value} />`}
+    ${!file.value && html`<p class="quiet">Opening the document…</p>`}
+  `;
+}
+
+/** @param {{ file: DocumentProxy, number: number, passage: string, words: string }} props */
+function Page({ file, number, passage, words }) {
+  const place = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const note = useSignal("");
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    let isGone = false;
+    /** @type {{ cancel(): void }[]} */
+    const running = [];
+    draw(file, number, element, running, () => isGone)
+      .then((layer) => {
+        if (isGone || !layer) return;
+        const mark = passage ? markIn(layer, passage) : null;
+        note.value = passage && !mark ? "The passage could not be found in the text of this page: it may be an image." : "";
+        if (words.trim()) markIn(layer, words, "found");
+        (mark ?? layer.querySelector("mark"))?.scrollIntoView({ block: "center" });
+      })
+      .catch((error) => {
+        if (!isGone) note.value = problemOf(error);
+      });
+    return () => {
+      isGone = true;
+      for (const one of running) one.cancel();
+    };
+  }, [file, number, passage]);
+  useEffect(() => {
+    const layer = /** @type {HTMLElement | null} */ (place.current?.querySelector(".text-layer") ?? null);
+    if (!layer) return;
+    unmark(layer, "found");
+    if (words.trim().length > 1) markIn(layer, words, "found")?.scrollIntoView({ block: "nearest" });
+  }, [words]);
+  return html`
+    <div class="pdf-page" role="region" aria-label=${`Page ${number}`} ref=${place}></div>
+    <p class="quiet small" role="status">${note.value}</p>
+  `;
+}
+
+/**
+ * Draw a page into an element, and return its text layer; null if nobody waits any more.
+ * @param {DocumentProxy} file
+ * @param {number} number
+ * @param {HTMLElement} element
+ * @param {{ cancel(): void }[]} running
+ * @param {() => boolean} isGone
+ */
+async function draw(file, number, element, running, isGone) {
+  const { TextLayer } = await pdfjs();
+  const page = await file.getPage(number);
+  const plain = page.getViewport({ scale: 1 });
+  const viewport = page.getViewport({ scale: Math.max(element.clientWidth, 200) / plain.width });
+  const sharp = Math.min(devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (viewport.width * viewport.height)));
+  const large = page.getViewport({ scale: viewport.scale * sharp });
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.ceil(large.width);
+  canvas.height = Math.ceil(large.height);
+  canvas.setAttribute("aria-hidden", "true");
+  const layer = document.createElement("div");
+  layer.className = "text-layer";
+  element.style.setProperty("--total-scale-factor", String(viewport.scale));
+  element.style.height = `${viewport.height}px`;
+  element.replaceChildren(canvas, layer);
+  const rendering = page.render({ canvas, viewport: large });
+  const text = new TextLayer({ textContentSource: await page.getTextContent(), container: layer, viewport });
+  running.push(rendering, text);
+  await text.render();
+  await rendering.promise;
+  return isGone() ? null : layer;
+}
+
+/**
+ * The next page that has some words, from a page on and round; 0: none has.
+ * @param {DocumentProxy} file
+ * @param {string} words
+ * @param {number} from
+ */
+async function pageWith(file, words, from) {
+  for (let step = 1; step <= file.numPages; step += 1) {
+    const number = ((from - 1 + step) % file.numPages) + 1;
+    const content = await (await file.getPage(number)).getTextContent();
+    if (rangesOf(content.items.map((item) => item.str ?? "").join(" "), words).length) return number;
+  }
+  return 0;
+}
+
+/** @param {unknown} error */
+function problemOf(error) {
+  const name = error instanceof Error ? error.name : "";
+  if (name === "PasswordException") return "The document needs a password. Download it to read it.";
+  if (name === "RenderingCancelledException" || name === "AbortException") return "";
+  return "The document cannot be shown: it is no PDF file, or it is broken. Download it to look at it.";
+}

@@ -1,0 +1,148 @@
+/** The tab 'Thoughts': the steps of an answer, how long each took, and all that is known of it. */
+import { html, useSignal } from "../html.js";
+import { selected } from "../state.js";
+import { duration } from "./duration.js";
+
+/** @typedef {import("../types.js").Thought} Thought */
+/** @typedef {{ step: string, name: string, milliseconds: number, start: number }} Step */
+
+/** @type {Record<string, string>} */
+const STEPS = { rewrite: "Write the query", search: "Search", prompt: "Make the prompt", first_token: "First word", answer: "Answer" };
+/** Which thought tells what a step has made. @type {Record<string, string>} */
+const TOLD_BY = { "Generated search query": "rewrite", Results: "search", Prompt: "prompt" };
+
+export function View() {
+  const turn = selected.value;
+  if (!turn) return html`<p class="empty">Ask a question: the steps on the way to its answer are shown here.</p>`;
+  const steps = stepsOf(turn);
+  const groups = [
+    { name: "", thoughts: turn.thoughts.value },
+    ...turn.agents.value.map((agent) => ({ name: agent.name, thoughts: agent.thoughts.value })),
+  ].filter((group) => group.thoughts.length);
+  if (!steps.length && !groups.length) return html`<p class="empty">No step has been told of this answer.</p>`;
+  const took = new Map(steps.map((step) => [step.step, step.milliseconds]));
+  return html`
+    <${Timeline} steps=${steps} />
+    ${groups.map(
+      ({ name, thoughts }) => html`
+        ${name && html`<h2 class="kind">${name}</h2>`}
+        <ol class="thoughts">
+          ${thoughts.map((thought) => html`<${Card} thought=${thought} milliseconds=${took.get(TOLD_BY[thought.title] ?? "") ?? null} />`)}
+        </ol>
+      `,
+    )}
+  `;
+}
+
+/** @param {import("../types.js").Turn} turn @returns {Step[]} */
+function stepsOf(turn) {
+  let start = 0;
+  return turn.progress.value.filter(({ kind }) => kind === "step").map((news) => {
+    const milliseconds = Number(news.milliseconds) || 0;
+    const step = String(news.step);
+    start += milliseconds;
+    return { step, name: STEPS[step] ?? step, milliseconds, start: start - milliseconds };
+  });
+}
+
+/** @param {{ steps: Step[] }} props */
+function Timeline({ steps }) {
+  if (!steps.length) return null;
+  const total = Math.max(steps.reduce((sum, step) => sum + step.milliseconds, 0), 1);
+  return html`
+    <section class="timeline" aria-label="How long each step took">
+      ${steps.map(
+        (step) => html`
+          <div class="step">
+            <span>${step.name}</span>
+            <svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+              <rect class="track" width="100" height="6" />
+              <rect class=${`part ${step.step}`} x=${(100 * step.start) / total} width=${Math.max((100 * step.milliseconds) / total, 0.8)} height="6" />
+            </svg>
+            <span class="time">${duration(step.milliseconds)}</span>
+          </div>
+        `,
+      )}
+      <div class="step total"><span>Together</span><span></span><span class="time">${duration(total)}</span></div>
+    </section>
+  `;
+}
+
+/** @param {{ thought: Thought, milliseconds: number | null }} props */
+function Card({ thought, milliseconds }) {
+  const copied = useSignal(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(JSON.stringify(thought, null, 2));
+    copied.value = true;
+    setTimeout(() => (copied.value = false), 2_000);
+  };
+  const props = Object.entries(thought.props ?? {});
+  return html`
+    <li class="card thought">
+      <header>
+        <h3>${thought.title}</h3>
+        ${milliseconds !== null && html`<span class="time">${duration(milliseconds)}</span>`}
+        <button class="plain small" aria-label=${`Copy '${thought.title}' as JSON`} onClick=${copy}>${copied.value ? "Copied" : "Copy JSON"}</button>
+      </header>
+      <${Description} thought=${thought} />
+      ${props.length > 0 &&
+      html`<dl class="props">${props.map(([name, value]) => html`<dt>${name}</dt><dd>${typeof value === "object" ? html`<${Json} value=${value} />` : String(value)}</dd>`)}</dl>`}
+    </li>
+  `;
+}
+
+/** @param {{ thought: Thought }} props */
+function Description({ thought }) {
+  const { title, description } = thought;
+  if (typeof description === "string") return html`<p class="said">${description}</p>`;
+  if (Array.isArray(description) && description.every((one) => typeof one === "string")) {
+    return html`<ul>${description.map((one) => html`<li>${one}</li>`)}</ul>`;
+  }
+  if (title === "Results" && Array.isArray(description)) return html`<${Results} results=${description} />`;
+  if (title === "Prompt" && Array.isArray(description)) return html`<${Prompt} messages=${description} />`;
+  return html`<${Json} value=${description} />`;
+}
+
+/** @param {{ results: any[] }} props */
+function Results({ results }) {
+  if (!results.length) return html`<p class="quiet">Nothing was found.</p>`;
+  const reranked = results.some((one) => typeof one?.reranker_score === "number");
+  return html`
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Results">
+      <table>
+        <thead><tr><th>#</th><th>Source</th><th>Score</th>${reranked && html`<th>Ranker</th>`}</tr></thead>
+        <tbody>
+          ${results.map(
+            (one, index) => html`<tr><td>${index + 1}</td><td>${String(one?.sourcepage ?? "")}</td><td>${score(one?.score)}</td>${reranked && html`<td>${score(one?.reranker_score)}</td>`}</tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  `;
+}
+
+/** @param {unknown} value */
+const score = (value) => (typeof value === "number" ? value.toPrecision(4) : "–");
+
+/** @param {{ messages: any[] }} props */
+function Prompt({ messages }) {
+  return html`${messages.map(
+    (message) => html`
+      <details class="message">
+        <summary><span class="role">${String(message?.role ?? "")}</span> <span class="quiet">${beginning(message?.content)}</span></summary>
+        <pre tabindex="0">${textOf(message?.content)}</pre>
+      </details>
+    `,
+  )}`;
+}
+
+/** @param {unknown} content */
+const textOf = (content) => (typeof content === "string" ? content : JSON.stringify(content, null, 2));
+
+/** @param {unknown} content */
+const beginning = (content) => textOf(content)?.replace(/\s+/gu, " ").slice(0, 80) ?? "";
+
+/** @param {{ value: unknown }} props */
+function Json({ value }) {
+  return html`<pre class="json" tabindex="0">${JSON.stringify(value, null, 2)}</pre>`;
+}

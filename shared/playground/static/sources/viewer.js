@@ -1,0 +1,89 @@
+/** The document of a source, beside the answer, with the passage marked. */
+import { html, useEffect, useRef, useSignal } from "../html.js";
+import { openSource } from "../state.js";
+import { download, load, placeOf } from "./documents.js";
+import { markIn } from "./passages.js";
+import { PdfView } from "./pdf.js";
+import { Reason } from "./list.js";
+
+/** @param {{ why: import("./why.js").Why }} props */
+export function Viewer({ why }) {
+  const { source } = why;
+  const shown = useSignal(/** @type {import("./documents.js").Shown | null} */ (null));
+  const problem = useSignal("");
+  const { name, page } = placeOf(source.id);
+  useEffect(() => {
+    const stop = new AbortController();
+    /** @type {string} */
+    let url = "";
+    shown.value = null;
+    problem.value = "";
+    load(source, stop.signal).then(
+      (loaded) => {
+        if (loaded.kind === "image") url = loaded.url;
+        if (!stop.signal.aborted) shown.value = loaded;
+      },
+      (error) => {
+        if (!stop.signal.aborted) problem.value = error.message;
+      },
+    );
+    return () => {
+      stop.abort();
+      if (url) URL.revokeObjectURL(url);
+    };
+  }, [source.id]);
+  const save = () => download(source.id).catch((error) => (problem.value = error.message));
+  return html`
+    <section class="viewer" aria-label="Document">
+      <div class="viewer-bar">
+        <button class="plain" onClick=${() => (openSource.value = null)}>‹ All sources</button>
+        <button onClick=${save}>Download</button>
+      </div>
+      <h2>${why.number ? html`<span class="number">${why.number}</span> ` : null}${name}${page ? html` <span class="quiet">page ${page}</span>` : null}</h2>
+      <details class="why"><summary>Why this source</summary><${Reason} why=${why} /></details>
+      ${problem.value && html`<p class="notice bad" role="alert">${problem.value}</p>`}
+      ${!shown.value && !problem.value && html`<p class="quiet">Opening the document…</p>`}
+      ${shown.value && html`<${Document} shown=${shown.value} source=${source} />`}
+      ${problem.value && html`<${Passage} source=${source} />`}
+    </section>
+  `;
+}
+
+/** @param {{ shown: import("./documents.js").Shown, source: import("../types.js").Source }} props */
+function Document({ shown, source }) {
+  switch (shown.kind) {
+    case "pdf":
+      return html`<${PdfView} key=${source.id} data=${shown.data} page=${shown.page} passage=${source.text} />`;
+    case "image":
+      return html`<img class="document-image" src=${shown.url} alt=${source.id} /><${Passage} source=${source} />`;
+    case "passage":
+      return html`<p class="quiet">${shown.why}</p><${Passage} source=${source} />`;
+    default:
+      return html`<${Elements} key=${source.id} shown=${shown} passage=${source.text} />`;
+  }
+}
+
+/** @param {{ shown: import("./documents.js").ElementsDocument | import("./documents.js").TextDocument, passage: string }} props */
+function Elements({ shown, passage }) {
+  const place = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const note = useSignal("");
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    // Put there by hand: Preact must not take elements for its own that it has not made.
+    element.replaceChildren(shown.kind === "text" ? shown.text : shown.content.cloneNode(true));
+    const mark = markIn(element, passage);
+    mark?.scrollIntoView({ block: "center" });
+    const cut = shown.kind === "text" && shown.isCut ? "Only the beginning of the file is shown. " : "";
+    note.value = cut + (mark ? "" : "The passage could not be found again in the document; it is in the list of sources.");
+  }, [shown, passage]);
+  return html`
+    <p class="quiet small" role="status">${note.value}</p>
+    <div class=${shown.kind === "text" ? "document plain-text" : "document"} ref=${place}></div>
+  `;
+}
+
+/** @param {{ source: import("../types.js").Source }} props */
+function Passage({ source }) {
+  return html`<blockquote class="document plain-text"><mark class="passage">${source.text}</mark></blockquote>`;
+}

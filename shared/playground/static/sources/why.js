@@ -1,0 +1,124 @@
+/** Why an answer has its sources: which are cited and where, what they scored, and which words of the question they hold. */
+
+/** @typedef {import("../types.js").Turn} Turn */
+/** @typedef {import("../types.js").Source} Source */
+/** @typedef {import("../types.js").Thought} Thought */
+
+/**
+ * @typedef {{
+ *   source: Source, rank: number, number: number, score: number | null, rerankerScore: number | null,
+ *   words: string[], sentences: string[],
+ * }} Why `number` is that of the citation in the text, from 1; 0: it is not cited.
+ */
+
+const CITATION = /\[([^\[\]\n]{1,300})\](?!\()/gu;
+const WORD = /[\p{L}\p{N}]{3,}/gu;
+const EVERYWHERE = new Set(
+  ("the and for are was were with what which who whom whose how does did can could will would should have has had not this " +
+    "that there from into about its our your you they them der die das und ist sind wie was wer wem wen welche wird werden " +
+    "ein eine einer eines den dem des mit von für auf aus bei nicht les des est une que qui dans pour avec sur")
+    .split(" "),
+);
+
+/** All texts of an answer: one, or those of the agents. @param {Turn} turn */
+export function textsOf(turn) {
+  return turn.agents.value.length ? turn.agents.value.map((agent) => agent.text.value) : [turn.text.value];
+}
+
+/** The sources of an answer, each once, best first. @param {Turn} turn */
+export function sourcesOf(turn) {
+  const found = [turn.sources.value, ...turn.agents.value.map((agent) => agent.sources.value)].flat();
+  return [...new Map(found.map((source) => [source.id, source])).values()];
+}
+
+/** All steps of an answer, in order. @param {Turn} turn @returns {Thought[]} */
+export function thoughtsOf(turn) {
+  return [turn.thoughts.value, ...turn.agents.value.map((agent) => agent.thoughts.value)].flat();
+}
+
+/**
+ * The sources that a text cites, in the order of their first citations: the place is the number.
+ * @param {Turn} turn
+ */
+export function citedIn(turn) {
+  const known = new Set(sourcesOf(turn).map((source) => source.id));
+  const cited = [...textsOf(turn).join("\n").matchAll(CITATION)].map((match) => match[1] ?? "");
+  return [...new Set(cited.filter((name) => known.has(name)))];
+}
+
+/** The citations that name nothing that was found. @param {Turn} turn */
+export function unverifiedIn(turn) {
+  const named = thoughtsOf(turn)
+    .filter((thought) => thought.title === "Unverified citations")
+    .flatMap((thought) => (Array.isArray(thought.description) ? thought.description.map(String) : []));
+  return [...new Set(named)];
+}
+
+/** Why each source is there, the cited ones first, by their numbers. @param {Turn} turn @returns {Why[]} */
+export function reasonsOf(turn) {
+  const cited = citedIn(turn);
+  const scores = scoresIn(thoughtsOf(turn));
+  const words = wordsOf(turn.question);
+  const sentences = textsOf(turn).flatMap(sentencesOf);
+  const reasons = sourcesOf(turn).map((source, index) => {
+    const has = new Set(wordsOf(source.text).map(stemOf));
+    return {
+      source,
+      rank: index + 1,
+      number: cited.indexOf(source.id) + 1,
+      score: scores.get(source.id)?.score ?? null,
+      rerankerScore: scores.get(source.id)?.reranker ?? null,
+      words: words.filter((word) => has.has(stemOf(word))),
+      sentences: sentences.filter((sentence) => sentence.includes(`[${source.id}]`)).map(withoutCitations),
+    };
+  });
+  return reasons.sort((one, other) => (one.number || Infinity) - (other.number || Infinity) || one.rank - other.rank);
+}
+
+/**
+ * The best scores of each source, by the records of the steps 'Results'.
+ * @param {Thought[]} thoughts
+ */
+function scoresIn(thoughts) {
+  /** @type {Map<string, { score: number | null, reranker: number | null }>} */
+  const scores = new Map();
+  for (const { title, description } of thoughts) {
+    if (title !== "Results" || !Array.isArray(description)) continue;
+    for (const result of description) {
+      const before = scores.get(result?.sourcepage);
+      scores.set(String(result?.sourcepage), {
+        score: better(before?.score, result?.score),
+        reranker: better(before?.reranker, result?.reranker_score),
+      });
+    }
+  }
+  return scores;
+}
+
+/** @param {number | null | undefined} one @param {unknown} other */
+function better(one, other) {
+  if (typeof other !== "number") return one ?? null;
+  return one === null || one === undefined ? other : Math.max(one, other);
+}
+
+/** The words of a text that say something, each once. @param {string} text */
+export function wordsOf(text) {
+  const words = [...text.matchAll(WORD)].map(([word]) => word.toLowerCase());
+  return [...new Set(words)].filter((word) => !EVERYWHERE.has(word));
+}
+
+/** What is the same in most forms of a word. @param {string} word */
+function stemOf(word) {
+  return word.length > 5 ? word.slice(0, Math.max(5, word.length - 2)) : word.replace(/s$/u, "");
+}
+
+/** @param {string} text */
+function sentencesOf(text) {
+  // A citation after the full stop belongs to the sentence before it.
+  return text.split(/(?<=[.!?。！？](?:\s*\[[^\[\]\n]{1,300}\])*)\s+(?!\[)|\n+/u).filter((sentence) => sentence.trim());
+}
+
+/** @param {string} sentence */
+function withoutCitations(sentence) {
+  return sentence.replace(CITATION, "").replace(/\*\*|^[#>\-*\s]+/gu, "").trim();
+}

@@ -1,0 +1,95 @@
+/** Runs a question of the team in the background: asked once, polled until it has ended (`Prefer: respond-async`). */
+import { ApiError, request } from "../api/http.js";
+import { html, signal, useSignal } from "../html.js";
+import { overrides, selected } from "../state.js";
+
+/** @typedef {{ name: string, text: string, problem: string }} Said */
+
+const SLOWEST_MS = 10_000;
+/** The batch that runs or ran last; it goes on while other tabs are open.
+ * @type {import("../types.js").Signal<{ question: string, said: Said[], state: "running" | "done" | "failed" | "stopped", problem: string, path: string } | null>} */
+const batch = signal(null);
+
+export function Background() {
+  const question = useSignal("");
+  const current = batch.value;
+  const asked = question.value || selected.value?.question || "";
+  /** @param {Event} event */
+  const start = (event) => {
+    event.preventDefault();
+    if (asked.trim()) run(asked);
+  };
+  return html`
+    <section class="background" aria-label="Run in the background">
+      <h2 class="kind">Run in the background</h2>
+      <form onSubmit=${start}>
+        <label>Question for the team
+          <textarea rows="2" value=${asked} onInput=${(/** @type {any} */ event) => (question.value = event.currentTarget.value)}></textarea>
+        </label>
+        <button class="primary" disabled=${!asked.trim() || current?.state === "running"}>Run</button>
+        ${current?.state === "running" && html`<button type="button" onClick=${stop}>Stop</button>`}
+      </form>
+      ${current && html`<${Result} current=${current} />`}
+    </section>
+  `;
+}
+
+/** @param {{ current: NonNullable<typeof batch.value> }} props */
+function Result({ current }) {
+  const words = { running: "Running: you may ask other questions meanwhile.", done: "Done.", failed: "Failed.", stopped: "Stopped." };
+  return html`
+    <p role="status">${words[current.state]} ${current.said.length} ${current.said.length === 1 ? "message" : "messages"} so far for “${current.question}”.</p>
+    ${current.state === "running" && html`<progress aria-label="The batch is running"></progress>`}
+    ${current.problem && html`<p class="notice bad" role="alert">${current.problem}</p>`}
+    ${current.said.map((said) => html`<article class="card said-by"><h3>${said.name}</h3><p class=${said.problem ? "bad" : "said"}>${said.text}</p></article>`)}
+  `;
+}
+
+/** @param {string} question */
+async function run(question) {
+  const mine = { question, said: /** @type {Said[]} */ ([]), state: /** @type {const} */ ("running"), problem: "", path: "" };
+  batch.value = mine;
+  /** @param {Partial<NonNullable<typeof batch.value>>} more */
+  const tell = (more) => {
+    if (batch.value?.state === "running" && batch.value.question === question) batch.value = { ...batch.value, ...more };
+  };
+  try {
+    const { show_progress: _, ...asked } = overrides.value;
+    let response = await request("/ai-chat/multi-agent-chat/batch", {
+      method: "POST",
+      headers: { "content-type": "application/json", prefer: "respond-async" },
+      body: JSON.stringify({ messages: [{ role: "user", content: question }], context: { overrides: asked } }),
+    });
+    const id = /\/batches\/([\w-]+)$/u.exec(response.headers.get("location") ?? "")?.[1];
+    const path = `/multi-agent-chat/batches/${id}`;
+    if (id) tell({ path });
+    while (response.status === 202) {
+      await new Promise((resolve) => setTimeout(resolve, pauseOf(response)));
+      if (batch.value?.state !== "running") return;
+      response = await request(path);
+      if (response.status === 202) tell({ said: saidIn((await response.clone().json()).messages) });
+    }
+    tell({ said: saidIn(await response.json()), state: "done" });
+  } catch (error) {
+    tell({ state: "failed", problem: error instanceof ApiError ? error.message : "The answer could not be read. Try again." });
+  }
+}
+
+async function stop() {
+  const path = batch.value?.path;
+  if (batch.value) batch.value = { ...batch.value, state: "stopped" };
+  if (path) await request(path, { method: "DELETE" }).catch(() => {}); // it has ended meanwhile
+}
+
+/** @param {Response} response */
+const pauseOf = (response) => Math.min((Number(response.headers.get("retry-after")) || 1) * 1000, SLOWEST_MS);
+
+/** @param {any} messages @returns {Said[]} */
+function saidIn(messages) {
+  if (!Array.isArray(messages)) return [];
+  return messages.map((one) => ({
+    name: String(one?.context?.agent ?? "Agent"),
+    text: String(one?.message?.content ?? ""),
+    problem: String(one?.context?.error ?? ""),
+  }));
+}
