@@ -89,6 +89,7 @@ function Conversation() {
   const element = useRef(/** @type {HTMLElement | null} */ (null));
   const isAtEnd = useRef(true);
   const hasNews = useSignal(false);
+  const shown = useRef(0);
   const toEnd = () => {
     if (element.current) element.current.scrollTop = element.current.scrollHeight;
     isAtEnd.current = true;
@@ -105,8 +106,10 @@ function Conversation() {
     if (!inner) return undefined;
     // Whatever makes the text longer: tokens, late highlighting, images.
     const watched = new ResizeObserver(() => {
+      const length = lengthOf(turns.peek().at(-1));
       if (isAtEnd.current) toEnd();
-      else hasNews.value = turns.peek().some(isRunning) || hasNews.peek();
+      else if (length > shown.current) hasNews.value = true;
+      shown.current = length;
     });
     watched.observe(inner);
     return () => watched.disconnect();
@@ -128,6 +131,10 @@ function Conversation() {
     ${hasNews.value && html`<button class="news" onClick=${toEnd}>New text below ↓</button>`}
   `;
 }
+
+/** The length of an answer's text. @param {import("../types.js").Turn} [turn] */
+const lengthOf = (turn) =>
+  turn ? turn.agents.peek().reduce((sum, agent) => sum + agent.text.peek().length, turn.text.peek().length) : 0;
 
 function Empty() {
   return html`<div class="welcome">

@@ -85,11 +85,12 @@ export class AnswerRenderer {
     this.cited = [];
   }
 
-  /** How many blocks no longer change. A list may go on after an empty line, so the last one with text stays open. */
+  /** How many blocks no longer change. A list may go on after an empty line, and what follows it may become its next
+   * item when its end is there: so the last two with text stay open. */
   #stable() {
-    let last = this.#blocks.length - 1;
-    while (last > 0 && !this.#blocks[last]?.raw.trim()) last -= 1;
-    return Math.max(last, 0);
+    let last = this.#blocks.length;
+    for (let open = 2; open && last; ) if (this.#blocks[(last -= 1)]?.raw.trim()) open -= 1;
+    return last;
   }
 
   /** @param {string} name */
