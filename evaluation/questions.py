@@ -1,6 +1,7 @@
 """The questions: JSON Lines, read line by line, so that a file of any length takes little memory."""
 
 import hashlib
+import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ MOST_PROBLEMS = 20
 """Wrong lines that are named; a file with more is the wrong file."""
 _LONGEST_ID = 200
 _UTF8_BOM = b"\xef\xbb\xbf"
-_OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+"""Of the files that Windows PowerShell's `>` and `Out-File` write."""
 
 
 class Question(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -102,19 +104,22 @@ def read(path: Path) -> Iterator[Question]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield each line with its number; of one that is too long, as much as shows that."""
+    """Yield each line in UTF-8 with its number; of one that is too long, as much as shows that."""
     try:
         with path.open("rb") as file:
-            number = 0
-            while raw := file.readline(LONGEST_LINE + 1):
-                number += 1
-                if number == 1:
-                    if encoding := _OTHER_BOMS.get(raw[:2]):
-                        raise EvaluationError(f"{path} is {encoding}; save it as UTF-8.")
-                    raw = raw.removeprefix(_UTF8_BOM)
-                yield number, raw
-                while len(raw) > LONGEST_LINE and not raw.endswith(b"\n"):  # the rest of the line
-                    raw = file.readline(LONGEST_LINE + 1)
+            if file.peek(2)[:2] in _UTF16_BOMS:
+                text = io.TextIOWrapper(file, "utf-16", newline="\n")
+                pieces = iter(lambda: text.readline(LONGEST_LINE + 1).encode("utf-8"), b"")
+            else:
+                file.seek(len(_UTF8_BOM) if file.peek(3).startswith(_UTF8_BOM) else 0)
+                pieces = iter(lambda: file.readline(LONGEST_LINE + 1), b"")
+            for number, line in enumerate(pieces, 1):
+                yield number, line
+                rest = line
+                while len(rest) > LONGEST_LINE and not rest.endswith(b"\n"):
+                    rest = next(pieces, b"")
+    except UnicodeDecodeError as fault:
+        raise EvaluationError(f"{path} begins as UTF-16 and is not: {fault.reason}.") from fault
     except OSError as fault:
         raise EvaluationError(f"{path} cannot be read: {fault.strerror}.") from fault
 

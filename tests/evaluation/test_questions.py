@@ -59,10 +59,18 @@ def test_a_wrong_line_is_named_with_its_number(tmp_path: Path, line: str, said: 
     assert said in problems(tmp_path, f"{GOOD}\n{line}\n")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_file_of_windows_powershell_is_read_by_its_byte_order_mark(tmp_path: Path, encoding: str) -> None:
+    bom = "" if encoding == "utf-16" else "\ufeff"
+    path = written(tmp_path, f'{bom}{GOOD}\r\n{{"id": "Ċ", "question": "ダイビング？"}}\r\n'.encode(encoding))
+    assert check(path).count == 2
+    assert [one.question for one in read(path)] == ["How many?", "ダイビング？"]
+
+
 def test_other_encodings_are_named(tmp_path: Path) -> None:
-    assert "is UTF-16; save it as UTF-8" in problems(tmp_path, GOOD.encode("utf-16"))
     latin = GOOD.replace("How", "Für").encode("latin-1")
     assert "line 1: it is not UTF-8; save the file as UTF-8" in problems(tmp_path, latin)
+    assert "begins as UTF-16 and is not: truncated data" in problems(tmp_path, f"{GOOD}\n".encode("utf-16")[:-1])
 
 
 def test_an_empty_file_and_a_missing_one_are_named(tmp_path: Path) -> None:
@@ -79,9 +87,10 @@ def test_of_many_wrong_lines_the_first_twenty_are_named(tmp_path: Path) -> None:
     assert "line 21: " not in said
 
 
-def test_a_line_of_ten_megabytes_is_wrong_and_the_next_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_line_of_ten_megabytes_is_wrong_and_the_next_is_read(tmp_path: Path, encoding: str) -> None:
     huge = json.dumps({"id": "b", "question": "x" * 10_000_000})
-    path = written(tmp_path, f"{GOOD}\n{huge}\n{{}}\n")
+    path = written(tmp_path, f"{GOOD}\n{huge}\n{{}}\n".encode(encoding))
     tracemalloc.start()
     try:
         with pytest.raises(EvaluationError) as wrong:
@@ -90,7 +99,7 @@ def test_a_line_of_ten_megabytes_is_wrong_and_the_next_is_read(tmp_path: Path) -
     finally:
         tracemalloc.stop()
     said = str(wrong.value)
-    assert most < 5_000_000
+    assert most < 10_000_000
     assert f"line 2: it has more than {LONGEST_LINE:,} bytes" in said
     assert "line 3: it lacks" in said
 
