@@ -12,7 +12,7 @@ help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
-run: setup ## serve the app on http://127.0.0.1:7071/api; PORT=7072 moves it, CORS=http://localhost:3000 lets its pages call, HOST=func uses Core Tools
+run: setup ## serve the app on http://127.0.0.1:7071/api; OPEN=1 opens its page, PORT=7072 moves it, CORS=http://localhost:3000 lets its pages call, HOST=func uses Core Tools
 	@$(PYTHON) -m local.index_command --first samples/documents
 ifneq ($(and $(filter func,$(HOST)),$(shell command -v func)),)
 	@. .venv/bin/activate && func start --port $(or $(PORT),7071) $(if $(CORS),--cors "$(CORS)")
@@ -20,7 +20,7 @@ else
 ifeq ($(HOST),func)
 	@echo "Azure Functions Core Tools (func) are not installed: the local host runs the app instead."
 endif
-	@$(PYTHON) -m local --try "$(QUESTION)"
+	@$(PYTHON) -m local --try "$(QUESTION)" $(if $(OPEN),--open)
 endif
 
 index: setup ## index a folder of documents: make index DOCS=folder

@@ -50,6 +50,7 @@ def read_arguments() -> argparse.Namespace:
         "--port", type=int, help="where to listen, 0 for any free port; over PORT and Host.LocalHttpPort"
     )
     parser.add_argument("--try", dest="question", default="", help="a question for the curl line that is shown")
+    parser.add_argument("--open", action="store_true", dest="opens", help="open the app's page in a browser")
     return parser.parse_args()
 
 
@@ -60,7 +61,7 @@ def main() -> None:
     # Only now: the imports take long enough for a Ctrl-C.
     from local.host import Options, run
 
-    options = Options(arguments.app.resolve(), arguments.port, arguments.question)
+    options = Options(arguments.app.resolve(), arguments.port, arguments.question, arguments.opens)
     try:
         all_ended = run(options, signals.when_asked)
     except HostError as exc:

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import shlex
+import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from local.invocation import Function
-from local.routing import Route
+from local.routing import Matched, Route, find
 
 HEALTH_SECONDS = 60
 
@@ -55,6 +56,28 @@ async def find_problems(base: str, routes: Sequence[Route], prefix: str) -> Sequ
         parsed = None
     # An app that can answer is a 200 even if a part of it cannot be used.
     return tuple(_sentences(parsed)) or (() if status < 400 else (f"GET health answers {status}.",))
+
+
+async def find_page(base: str, routes: Sequence[Route], prefix: str) -> str | None:
+    """Return the address of the app's page, if it answers `GET /` with one. The arguments are those of the above."""
+    if not isinstance(find(routes, "GET", f"/{prefix}/"), Matched):
+        return None
+    try:
+        async with (
+            ClientSession(timeout=ClientTimeout(HEALTH_SECONDS)) as session,
+            session.get(f"{base}/") as got,
+        ):
+            return f"{base}/" if got.status == 200 and got.content_type == "text/html" else None
+    except (ClientError, TimeoutError, asyncio.IncompleteReadError):
+        return None
+
+
+def open_page(page: str | None) -> None:
+    """Open the app's page in this machine's browser, which `BROWSER` names if it is set; else say why not. Blocks."""
+    if page is None:
+        print("There is no page to open: the app does not answer with one here.", flush=True)
+    elif not webbrowser.open(page):
+        print(f"No browser was found here: open {page} in one.", flush=True)
 
 
 def try_line(base: str, routes: Sequence[Route], prefix: str, question: str) -> str | None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ class Options:
     """Port to listen on; None: `PORT` or `Host.LocalHttpPort` decides; 0: any free port."""
     question: str
     """For the `curl` line; empty for none."""
+    opens: bool = False
+    """Whether the app's page is opened in a browser, if it has one."""
 
 
 def run(options: Options, when_asked: WhenAsked) -> bool:
@@ -170,6 +173,12 @@ async def _greet(options: Options, app: App, routes: list[Route], origin: str, p
     if problems:
         print("Not everything works yet:", *problems, sep="\n  ", flush=True)
     print(f"Switchboard is ready: {base}", flush=True)
+    page = await greeting.find_page(base, routes, prefix)
+    if page:
+        print(f"In a browser: {page}", flush=True)
     command = greeting.try_line(base, routes, prefix, options.question)
     if command:
         print(f"Try: {command}", flush=True)
+    if options.opens:
+        # A daemon, since some browsers run until their user leaves them.
+        threading.Thread(target=greeting.open_page, args=(page,), daemon=True).start()

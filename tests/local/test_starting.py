@@ -105,6 +105,41 @@ def test_the_ready_line_is_followed_by_a_request_that_can_be_pasted(tmp_path: Pa
     assert json.dumps("What's covered?").replace("'", "'\"'\"'") in line
 
 
+PAGE = """
+    from fastapi.responses import HTMLResponse
+
+    @app.route(route="{*path}", methods=["GET"])
+    async def page(req: Request) -> HTMLResponse:
+        return HTMLResponse("<title>A page</title>")
+"""
+
+
+def browser_at(folder: Path) -> dict[str, str]:
+    """A browser that prints what it is asked to open: the environment that names it."""
+    script = folder / "browser"
+    script.write_text('#!/bin/sh\necho "opened $1"\n')
+    script.chmod(0o755)
+    return {"BROWSER": f"{script} %s"}
+
+
+def test_the_page_is_named_and_opened_if_asked(tmp_path: Path) -> None:
+    with running_host(write_app(tmp_path, PAGE), browser_at(tmp_path), "--open") as host:
+        host.wait_for(rf"(?m)^opened {host.url}/$")
+        assert f"\nIn a browser: {host.url}/\n" in host.log()
+
+
+def test_a_browser_that_is_not_there_is_told_of_in_a_sentence(tmp_path: Path) -> None:
+    with running_host(write_app(tmp_path, PAGE), {"BROWSER": "/no/such/browser", "PATH": "/nowhere"}, "--open") as host:
+        host.wait_for(rf"(?m)^No browser was found here: open {host.url}/ in one\.$")
+
+
+def test_an_app_without_a_page_has_none_to_open(tmp_path: Path) -> None:
+    with running_host(write_app(tmp_path, CHAT), browser_at(tmp_path), "--open") as host:
+        host.wait_for("There is no page to open")
+    assert "opened" not in host.log()
+    assert "In a browser" not in host.log()
+
+
 def test_without_a_question_there_is_no_request_to_try(tmp_path: Path) -> None:
     with running_host(write_app(tmp_path, CHAT)) as host:
         pass

@@ -29,7 +29,11 @@ export function type(text) {
 }
 
 const keepDraft = () => keep(draftKey(), draft.peek() || null, sessionStorage);
-addEventListener("pagehide", keepDraft);
+addEventListener("pagehide", () => {
+  const last = turns.peek().at(-1); // what waits for a sign-in that leads elsewhere is typed again
+  if (last?.error.peek()?.status === 401 && !draft.peek()) draft.value = last.question;
+  keepDraft();
+});
 
 /** @param {Iterable<File>} chosen */
 export async function attach(chosen) {
