@@ -10,6 +10,8 @@ import "./settings/room.js";
 
 rooms.notices.push(SignIn);
 rooms.top.push(SignOut);
+import "./sign_in.js";
+import "./wire/room.js";
 
 const root = document.getElementById("app");
 if (root) render(html`<${Shell} />`, root);
