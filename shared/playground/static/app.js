@@ -6,12 +6,11 @@ import "./chat/chat.js";
 import "./sources/room.js";
 import "./team/room.js";
 import "./safety/room.js";
+import "./wire/room.js";
 import "./settings/room.js";
 
 rooms.notices.push(SignIn);
 rooms.top.push(SignOut);
-import "./sign_in.js";
-import "./wire/room.js";
 
 const root = document.getElementById("app");
 if (root) render(html`<${Shell} />`, root);
