@@ -5,6 +5,8 @@ QUESTION := Does the Standard plan cover eye exams?
 # The unit tests: neither the hosted app nor what generates requests for it is even read. tests/kinds.py finds them.
 UNIT := -m unit -n 2 --dist loadfile --ignore tests/app -p no:schemathesis
 export PORT CORS
+# The tests read scans: they take the packages that a user gets with OCR=local.
+test unit coverage check live bench soak: export SETUP_OCR := 1
 
 .PHONY: help run index sync api-key test unit coverage live bench eval soak check format requirements docs goldens proto setup
 
@@ -87,5 +89,5 @@ goldens: setup ## write the expected bytes of every protocol and the docs' table
 proto: setup ## generate the gRPC messages of rai.proto
 	@$(PYTHON) tools/proto.py
 
-setup: ## install everything that uv.lock names
+setup: ## install everything that uv.lock names; OCR=local: what reads scans too
 	@cd / && python3 "$(CURDIR)/tools/setup.py" # from elsewhere: pyenv would insist on .python-version for any python3

@@ -150,7 +150,7 @@ def _index(folder: Path, listing: Listing, settings: Settings) -> int:
 
 
 def _list(folder: Path, settings: Settings) -> Listing:
-    recognized = settings.document_intelligence_endpoint is not None
+    recognized = settings.document_intelligence_endpoint is not None or settings.ocr == "local"
     return list_folder(folder, kept_folders(settings), readable_suffixes(recognized=recognized))
 
 

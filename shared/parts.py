@@ -186,6 +186,10 @@ def _embedder(openai: OpenAIService | None) -> Embedder | None:
 
 
 def _text_recognition(settings: Settings) -> "TextRecognition | None":
+    if settings.ocr == "local":
+        from shared.reading.local_recognition import LocalRecognition
+
+        return LocalRecognition()
     if not settings.document_intelligence_endpoint:
         return None
     from shared.reading.document_intelligence import DocumentIntelligence

@@ -270,6 +270,11 @@ class SettingsFields(BaseModel):
     document_intelligence_api_key: SecretStr | None = Field(
         default=None, description="Key of that resource. Absent: managed identity, or the local sign-in."
     )
+    ocr: Literal["off", "local"] = Field(
+        default="off",
+        description="`local`: scanned pages are read on this machine, without Azure, by the packages that `make setup "
+        "OCR=local` installs. `off`: only by Document Intelligence, where there is one.",
+    )
     page_images: bool = Field(
         default=False,
         description="Whether ingestion stores an image of each page of a PDF, for models that read images "

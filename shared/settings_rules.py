@@ -5,6 +5,7 @@ So a service that is configured only in part is never silently left out.
 
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -19,7 +20,19 @@ INDEX_FIELDS = (
 
 def half_configured(settings: SettingsFields) -> list[str]:
     """A sentence for each setting that is missing, or that has no effect beside the others."""
-    rules = (_model, _history, _batches, _safety, _azure_services, _search, _content, _identity, _limits, _telemetry)
+    rules = (
+        _model,
+        _history,
+        _batches,
+        _safety,
+        _azure_services,
+        _recognition,
+        _search,
+        _content,
+        _identity,
+        _limits,
+        _telemetry,
+    )
     return [problem for rule in rules for problem in rule(settings)]
 
 
@@ -103,6 +116,14 @@ def _azure_services(settings: SettingsFields) -> Iterator[str]:
             yield from unencrypted
         elif endpoint.startswith("http://") and not key:
             yield f"{name}_ENDPOINT: without {name}_API_KEY it has to be https://…."
+
+
+def _recognition(settings: SettingsFields) -> Iterator[str]:
+    if settings.ocr == "local":
+        if settings.document_intelligence_endpoint:
+            yield "OCR is local and DOCUMENT_INTELLIGENCE_ENDPOINT is set: unset one of them."
+        if not find_spec("rapidocr") or not find_spec("onnxruntime"):
+            yield "OCR=local takes packages that are not installed: run 'make setup OCR=local'."
 
 
 def _search(settings: SettingsFields) -> Iterator[str]:

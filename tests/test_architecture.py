@@ -49,6 +49,7 @@ PLUG_INS = {
     "shared.retrieval.azure_search.knowledge_base",
     "shared.retrieval.azure_search.retriever",
     "shared.reading.document_intelligence",
+    "shared.reading.local_recognition",
     "shared.retrieval.azure_search.index",
     "shared.retrieval.embedders.openai_compatible",
     "shared.retrieval.sqlite.index",

@@ -29,16 +29,20 @@ def main() -> None:
         # One process at a time: a second one waits and finds the work done. The lock is released with the process.
         fcntl.flock(os.open(str(ROOT), os.O_RDONLY), fcntl.LOCK_EX)
     stamp = ROOT / ".venv" / ".synced"
+    ocr = "SETUP_OCR" in os.environ or os.environ.get("OCR") == "local"
+    ocr_is_there = stamp.exists() and "ocr" in stamp.read_text()
     inputs = [ROOT / "uv.lock", ROOT / "pyproject.toml", Path(__file__)]
-    if stamp.exists() and all(stamp.stat().st_mtime > file.stat().st_mtime for file in inputs):
+    if stamp.exists() and ocr <= ocr_is_there and all(stamp.stat().st_mtime > file.stat().st_mtime for file in inputs):
         return
     uv = find_uv()
     python = find_python(uv) or install_python(uv)
     say("Installing the packages of uv.lock")
     command = [uv, "sync", "--locked", "--python", python]
+    if ocr or ocr_is_there:  # once installed, it stays
+        command += ["--group", "ocr"]
     if subprocess.call(command) != 0:
         sys.exit("Setting up failed; the lines above say why.")
-    stamp.touch()
+    stamp.write_text("ocr" if ocr or ocr_is_there else "")
 
 
 def find_uv() -> str:

@@ -62,6 +62,14 @@ MAX_DOCUMENT_MEMORY_BYTES = 1536 * 1024 * 1024
 """Address space of the process that reads a document to be indexed."""
 MAX_DOCUMENT_READ_SECONDS = 300.0
 """Time to read one document to be indexed, or to render some of its pages."""
+MAX_SCANNED_PAGES = 500
+"""Scanned pages of a document that are recognized here, without Document Intelligence."""
+MAX_SCAN_PIXELS = 60_000_000
+"""Pixels of an image to be recognized: an A3 page at 500 dots an inch."""
+MAX_SCAN_MEMORY_BYTES = 3 * 1024 * 1024 * 1024
+"""Address space of the process that recognizes pages; libraries and models alone take half of it."""
+MAX_SCAN_READ_SECONDS = 300.0
+"""Time to recognize one page. It takes 2 to 6 seconds on a free core."""
 
 
 class ReadLimitError(UnreadableError):

@@ -26,7 +26,7 @@ _SUFFIXES_WITH_PAGES = frozenset({".tif", ".tiff"})
 """Scans with numbered pages. For other images the citation is the image itself."""
 _MAX_CHARACTER_BYTES = 4
 """Bytes of a character of text, at most, in UTF-8 as in other encodings."""
-_SETTING = "set DOCUMENT_INTELLIGENCE_ENDPOINT."
+_SETTING = "set OCR=local or DOCUMENT_INTELLIGENCE_ENDPOINT."
 
 
 class TextRecognition(Protocol):

@@ -40,10 +40,12 @@ from shared.reading.sandbox_messages import (
     PagesRead,
     PagesRendered,
     ReadTask,
+    RecognizeTask,
     Refused,
     RenderTask,
     Reply,
     SplitTask,
+    Task,
     TextsSplit,
 )
 from shared.reading.sandbox_processes import KeptReaders, serve_once
@@ -143,14 +145,17 @@ class Sandbox:
         reply = await self._run(RenderTask([*numbers]), data, "")
         return reply.images if isinstance(reply, PagesRendered) else []
 
+    async def recognize(self, data: bytes, numbers: Sequence[int]) -> list[Page]:
+        """Recognize the text of an image, or of pages of a PDF: as `recognition.recognize`, errors of `read`."""
+        reply = await self._run(RecognizeTask([*numbers]), data, "")
+        return reply.pages if isinstance(reply, PagesRead) else []
+
     async def aclose(self) -> None:
         """End the readers that are kept."""
         if self._kept:
             await self._kept.aclose()
 
-    async def _run(
-        self, task: ReadTask | RenderTask | SplitTask, data: bytes, caller: str, kept: KeptReaders | None = None
-    ) -> Reply:
+    async def _run(self, task: Task, data: bytes, caller: str, kept: KeptReaders | None = None) -> Reply:
         job = Job(task, len(data), self._memory, int(self._seconds) + 1, keep=kept is not None)
         async with self._free_reader(caller):
             try:

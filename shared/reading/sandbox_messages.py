@@ -27,6 +27,13 @@ class RenderTask(msgspec.Struct, tag=True, frozen=True):
     """Page numbers, from 1."""
 
 
+class RecognizeTask(msgspec.Struct, tag=True, frozen=True):
+    """Recognize the text in a scan."""
+
+    numbers: list[int]
+    """Page numbers of a PDF, from 1; empty: the file is an image."""
+
+
 class SplitTask(msgspec.Struct, tag=True, frozen=True):
     """Split texts into chunks. The bytes are the texts as MessagePack, or a file of plain text."""
 
@@ -38,10 +45,13 @@ class SplitTask(msgspec.Struct, tag=True, frozen=True):
     """How to read the file; None: the bytes are no file."""
 
 
+type Task = ReadTask | RenderTask | RecognizeTask | SplitTask
+
+
 class Job(msgspec.Struct, frozen=True):
     """What the app sends to a reader; the bytes of the file follow."""
 
-    task: ReadTask | RenderTask | SplitTask
+    task: Task
     size: int
     """Bytes of the file."""
     memory: int

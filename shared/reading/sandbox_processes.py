@@ -15,7 +15,7 @@ import msgspec
 
 from shared.errors import Unavailable
 from shared.reading.limits import ReadLimitError
-from shared.reading.sandbox_messages import Job, PagesRead, PagesRendered, Refused, Reply, TextsSplit
+from shared.reading.sandbox_messages import Job, PagesRead, PagesRendered, RecognizeTask, Refused, Reply, TextsSplit
 
 _CHUNK_BYTES = 1024 * 1024
 _SHORT_BYTES = 64 * 1024
@@ -24,15 +24,20 @@ _START_TRIES = 2
 """How often a reader is started when the server ends meanwhile."""
 _MAX_KEPT_BYTES = 32 * 1024 * 1024
 """Bytes that a kept reader is sent before another takes its place: a process rarely gives back the memory it has."""
-_SERVER_CODE = "from shared.reading.sandbox_server import main; main()"
+_SERVER_CODE = "from shared.reading.sandbox_server import main; main(recognizes={})"
 
 _decoder = msgspec.msgpack.Decoder[Reply](PagesRead | TextsSplit | PagesRendered | Refused)
 
 
 class _Server:
-    """The process whose forks are the readers: one for the app, started when it is needed."""
+    """The process whose forks are the readers: one for the app, started when it is needed.
 
-    def __init__(self) -> None:
+    Args:
+        recognizes: Whether its forks recognize the text of scans.
+    """
+
+    def __init__(self, *, recognizes: bool) -> None:
+        self._code = _SERVER_CODE.format(recognizes)
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -64,7 +69,7 @@ class _Server:
         with theirs:
             # Its own session: Ctrl-C in a terminal is the app's to handle. It ends when its connection to the app does.
             self._process = subprocess.Popen(  # noqa: S603
-                [sys.executable, "-c", _SERVER_CODE],
+                [sys.executable, "-c", self._code],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 env={"PYTHONPATH": paths},
@@ -81,13 +86,19 @@ class _Server:
         self._control = self._process = None
 
 
-_SERVER = _Server()
+_SERVER = _Server(recognizes=False)
+_RECOGNIZING_SERVER = _Server(recognizes=True)
+"""Apart, since the libraries and models of recognition take more memory than a reader of other files may have."""
 atexit.register(_SERVER.end)
+atexit.register(_RECOGNIZING_SERVER.end)
 
 
 @asynccontextmanager
-async def reader() -> AsyncGenerator[socket.socket]:
+async def reader(server: _Server = _SERVER) -> AsyncGenerator[socket.socket]:
     """Start a reader, which has ended when the block is left, and yield the connection to it.
+
+    Args:
+        server: Starts it.
 
     Raises:
         Unavailable: no process can be started now.
@@ -100,7 +111,7 @@ async def reader() -> AsyncGenerator[socket.socket]:
         with closing(ours):
             ours.setblocking(False)
             try:
-                await asyncio.to_thread(_SERVER.start_reader, theirs)
+                await asyncio.to_thread(server.start_reader, theirs)
                 process = int.from_bytes(await _receive(ours, 8))
             except (OSError, EOFError):  # the server has ended before it could start the reader
                 continue
@@ -112,7 +123,8 @@ async def reader() -> AsyncGenerator[socket.socket]:
 
 async def serve_once(job: Job, data: bytes) -> Reply:
     """Have a reader of its own do a job. Errors are those of `reader` and `serve`."""
-    async with reader() as connection:
+    server = _RECOGNIZING_SERVER if isinstance(job.task, RecognizeTask) else _SERVER
+    async with reader(server) as connection:
         return await serve(connection, job, data)
 
 

@@ -23,6 +23,7 @@ from shared.reading.sandbox_messages import (
     PagesRead,
     PagesRendered,
     ReadTask,
+    RecognizeTask,
     Refused,
     RenderTask,
     Reply,
@@ -45,8 +46,12 @@ _LATE_IMPORTS = (
 )
 
 
-def main() -> None:
-    """Serve the app at the other end of standard input until it goes."""
+def main(*, recognizes: bool) -> None:
+    """Serve the app at the other end of standard input until it goes.
+
+    Args:
+        recognizes: Whether the text of scans is recognized, which takes models of some 30 MB.
+    """
     control = socket.socket(fileno=os.dup(0))
     devnull = os.open(os.devnull, os.O_RDWR)
     os.dup2(devnull, 0)
@@ -54,6 +59,10 @@ def main() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets readers that have ended
     _preload()
+    if recognizes:
+        from shared.reading.recognition import load
+
+        load()
     while True:
         request, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not request:
@@ -122,6 +131,10 @@ def _run(job: Job, data: bytes) -> Reply:
             return PagesRendered(render_pages(data, job.task.numbers))
         if isinstance(job.task, SplitTask):
             return _split(job.task, data)
+        if isinstance(job.task, RecognizeTask):
+            from shared.reading.recognition import recognize
+
+            return PagesRead(recognize(data, job.task.numbers))
         return PagesRead(_pages(job.task, data))
     except ReadLimitError as error:
         return Refused(str(error), "limit")

@@ -21,6 +21,7 @@ DEFAULT_IS_RIGHT = {
     "AZURE_SEARCH_API_KEY": "no keys",
     "AZURE_VISION_API_KEY": "no keys",
     "DOCUMENT_INTELLIGENCE_API_KEY": "no keys",
+    "OCR": "Document Intelligence is deployed where scans are read",
     "CONTENT_SAFETY_API_KEY": "no keys",
     "CONTENT_STORAGE": "a connection string has a key",
     "AzureWebJobsStorage": "a connection string has a key",

@@ -34,9 +34,10 @@ MEBIBYTE = 1024 * 1024
 SANDBOX = Sandbox(readers=2, memory=512 * MEBIBYTE, seconds=60)
 
 
-def server() -> int:
-    """The process id of the server that this process has started."""
-    (found,) = [child for child in children(os.getpid()) if is_server(child)]
+def server(*, recognizes: bool = False) -> int:
+    """The process id of the server that this process has started, or of the one for scans."""
+    kind = f"recognizes={recognizes}"
+    (found,) = [child for child in children(os.getpid()) if is_server(child) and kind in command_line(child)]
     return found
 
 
@@ -67,10 +68,11 @@ def kill_server() -> None:
             time.sleep(0.01)
 
 
-def wait_for_readers(*, some: bool) -> None:
-    """Wait until the server has readers, or has none."""
-    while bool(children(server())) != some:
+def wait_for_readers(*, some: bool, recognizes: bool = False) -> list[int]:
+    """Wait until the server has readers, or has none; return them."""
+    while bool(readers := children(server(recognizes=recognizes))) != some:
         time.sleep(0.01)
+    return readers
 
 
 async def read_here(data: bytes, suffix: str) -> list[Page] | str:
@@ -294,7 +296,7 @@ IN_READERS = {
 }
 """Modules that parse files of others."""
 PARSERS = {
-    *("markup.py", "pdf.py", "pdf_drawing.py", "plain_text.py", "sandbox_server.py"),
+    *("markup.py", "pdf.py", "pdf_drawing.py", "recognition.py", "plain_text.py", "sandbox_server.py"),
     *("epub.py", "mail.py", "packages.py", "slides.py", "workbooks.py"),
 }
 ENTRANCES = {

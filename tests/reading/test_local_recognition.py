@@ -1,0 +1,131 @@
+"""Scans are read on this machine: text, tables, columns, whichever way up, within limits, and without a network."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from io import BytesIO
+from typing import Any
+
+import pypdfium2
+import pytest
+from PIL import Image
+
+from shared.reading import UnreadableError
+from shared.reading.limits import MAX_SCAN_MEMORY_BYTES, ReadLimitError
+from shared.reading.local_recognition import LocalRecognition
+from shared.reading.readers import read_document
+from shared.reading.sandbox import Sandbox, sandbox_for_documents
+from tests.reading.pdf_tables import BIRDS, GRID, pdf, table, text
+from tests.reading.test_sandbox import wait_for_readers
+
+
+def picture(turn: int = 0) -> Image.Image:
+    """A page with a paragraph and a table, as a scanner sees it."""
+    page = pypdfium2.PdfDocument(pdf(text(12), table(BIRDS, [GRID], 12)))[0]
+    return page.render(scale=1.5).to_pil().convert("L").rotate(turn, expand=True)
+
+
+def saved(image: Image.Image, kind: str, **options: Any) -> bytes:
+    file = BytesIO()
+    image.save(file, kind, **options)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(("kind", "turn"), [("PDF", 0), ("PDF", 90), ("JPEG", 180), ("PNG", 270)])
+@pytest.mark.timeout(300)
+async def test_a_scan_is_read_with_its_table_whichever_way_up(kind: str, turn: int) -> None:
+    suffix = f".{kind.lower()}"
+    (page,) = await read_document(saved(picture(turn), kind), suffix, LocalRecognition(), sandbox_for_documents())
+    assert page.number == (1 if kind == "PDF" else None)
+    assert "Who books early may choose the day, and who comes late has to take what is left." in page.text
+    assert "| Kranich | Grus grus | 8.20 EUR | Friday |" in page.text
+
+
+async def test_a_blank_page_has_no_text_and_the_pages_of_a_tiff_are_numbered() -> None:
+    blank = Image.new("L", (600, 800), 255)
+    both = saved(blank, "TIFF", save_all=True, append_images=[picture()])
+    first, second = await LocalRecognition().read(both)
+    assert (first.text, first.number, second.number) == ("", 1, 2)
+    assert "children under twelve" in second.text
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"\x89PNG\r\n\x1a\n broken", "is damaged, or no image"),
+        (saved(Image.new("1", (9000, 9000)), "PNG"), "60,000,000 pixels on a page"),
+        (saved(Image.new("1", (20_000, 20_000)), "PNG"), "damaged|pixels"),
+    ],
+    ids=["damaged", "large", "bomb"],
+)
+async def test_an_image_that_is_damaged_or_unpacks_to_too_much_is_refused(data: bytes, says: str) -> None:
+    with pytest.raises(UnreadableError, match=says):
+        await LocalRecognition().read(data)
+
+
+async def test_a_document_of_too_many_scanned_pages_is_refused_before_any_is_read() -> None:
+    with pytest.raises(ReadLimitError, match="500 scanned pages"):
+        await LocalRecognition().read(b"", range(1, 502))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+async def test_a_process_killed_in_mid_page_is_that_files_fault_and_the_next_is_read() -> None:
+    recognition = LocalRecognition()
+    assert (await recognition.read(saved(Image.new("L", (60, 80), 255), "PNG")))[0].text == ""  # the server runs
+    await asyncio.to_thread(wait_for_readers, some=False, recognizes=True)
+    reading = asyncio.create_task(recognition.read(saved(picture(), "PNG")))
+    readers = await asyncio.to_thread(wait_for_readers, some=True, recognizes=True)
+    os.kill(readers[0], signal.SIGKILL)
+    with pytest.raises(ReadLimitError, match="takes too much memory to read, or is damaged"):
+        await reading
+    (page,) = await recognition.read(saved(picture(), "PNG"))
+    assert "Kranich" in page.text
+
+
+async def test_a_page_that_takes_too_long_is_given_up_and_its_process_ended() -> None:
+    sandbox = Sandbox(readers=1, memory=MAX_SCAN_MEMORY_BYTES, seconds=0.001)
+    with pytest.raises(ReadLimitError, match="takes too long to read"):
+        await sandbox.recognize(saved(picture(), "PNG"), ())
+    await asyncio.to_thread(wait_for_readers, some=False, recognizes=True)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        Image.new("L", (1, 1)),
+        Image.new("L", (7000, 1)),
+        Image.new("RGBA", (300, 2), (0, 0, 0, 0)),
+        Image.new("P", (40, 40)),
+    ],
+    ids=["1x1", "7000x1", "transparent", "palette"],
+)
+async def test_an_image_of_an_odd_size_or_kind_has_no_text(image: Image.Image) -> None:
+    (page,) = await LocalRecognition().read(saved(image, "PNG"))
+    assert page.text == ""
+
+
+async def test_a_scan_that_is_cut_off_is_refused_or_read_as_far_as_it_goes() -> None:
+    data = saved(picture(), "JPEG")
+    with pytest.raises(UnreadableError, match="is damaged, or no image"):
+        await LocalRecognition().read(data[: len(data) // 2])
+
+
+_WITHOUT_NETWORK = """
+import socket, sys
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo"):
+        raise SystemExit(f"a network is asked for: {arguments}")
+sys.addaudithook(refuse)
+from shared.reading.recognition import load, recognize
+load()
+print(recognize(sys.stdin.buffer.read(), ())[0].text)
+"""
+
+
+def test_the_models_come_with_the_packages_and_no_network_is_asked() -> None:
+    read = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_NETWORK], input=saved(picture(), "PNG"), capture_output=True, check=True
+    )
+    assert b"Eisvogel" in read.stdout
