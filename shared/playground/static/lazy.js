@@ -2,20 +2,31 @@
 import { html, useEffect, useSignal } from "./html.js";
 
 /**
- * @param {() => Promise<{ View: () => any }>} load
- * @param {string} style the room's style sheet, below this folder.
- * @returns {() => any}
+ * @template {object} [Props={}]
+ * @typedef {{ View: (props: Props) => any }} Module
+ */
+
+/**
+ * @template {object} [Props={}]
+ * @param {() => Promise<Module<Props>>} load
+ * @param {string} [style] the room's style sheet, below this folder.
+ * @returns {(props: Props) => any}
  */
 export function lazy(load, style) {
-  /** @type {Promise<[{ View: () => any }, void]> | null} */
+  /** @type {Promise<void> | null} */
   let loading = null;
-  return () => {
-    const view = useSignal(/** @type {{ View: () => any } | null} */ (null));
+  /** @type {Module<Props> | null} */
+  let loaded = null;
+  const start = async () => {
+    [loaded] = await Promise.all([load(), style && useStyle(style)]);
+  };
+  return (props) => {
+    const view = useSignal(loaded);
     const failed = useSignal(false);
     useEffect(() => {
-      loading ??= Promise.all([load(), useStyle(style)]);
+      loading ??= start();
       loading.then(
-        ([module]) => (view.value = module),
+        () => (view.value = loaded),
         () => {
           loading = null;
           failed.value = true;
@@ -23,7 +34,7 @@ export function lazy(load, style) {
       );
     }, []);
     if (failed.value) return html`<p class="empty">This part did not load. Reload the page.</p>`;
-    return view.value && html`<${view.value.View} />`;
+    return view.value && html`<${view.value.View} ...${props} />`;
   };
 }
 

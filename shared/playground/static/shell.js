@@ -4,11 +4,11 @@ import { ThemeButton } from "./theme.js";
 
 /**
  * A page of its own: `#/settings`.
- * @typedef {{ path: string, title: string, view: () => any }} Place
+ * @typedef {{ path: string, title: string, view: (props: {}) => any }} Place
  */
 /**
  * A tab of the panel to the right.
- * @typedef {{ id: string, title: string, view: () => any, count?: () => number }} Tab
+ * @typedef {{ id: string, title: string, view: (props: {}) => any, count?: () => number }} Tab
  */
 
 /** Rooms add themselves here when they are imported: `app.js` decides in which order.

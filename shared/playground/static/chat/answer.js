@@ -12,7 +12,7 @@ import { AnswerRenderer, purified } from "./markdown.js";
 /**
  * @param {{ turn: Turn, text: Text, sources: Source[], isWhole: boolean }} props
  */
-export function Answer({ turn, text, sources, isWhole }) {
+export function View({ turn, text, sources, isWhole }) {
   const renderer = useMemo(() => new AnswerRenderer(), [turn]);
   const blocks = renderer.render(text.value, sources, isWhole);
   /** @param {MouseEvent} event */

@@ -1,13 +1,16 @@
 /** A question and its answer, with what can be done with them. */
 import { copyFrom } from "../copy.js";
 import { html, useLayoutEffect, useRef, useSignal } from "../html.js";
+import { lazy } from "../lazy.js";
 import { showTab } from "../shell.js";
 import { childrenOf, selected, selectedId, turns } from "../state.js";
-import { Answer } from "./answer.js";
 import { isRunning, retry, send, show } from "./asking.js";
 import { inKilobytes } from "./attachments.js";
 import { grow } from "./composer.js";
 import { ProblemCard } from "./problem.js";
+
+/** Late, since it brings the libraries that read Markdown and make it safe. */
+const Answer = lazy(() => import("./answer.js"));
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").AgentRun} AgentRun */

@@ -9,7 +9,7 @@ import { reasonsOf, unverifiedIn } from "./why.js";
 
 export function View() {
   const turn = selected.value;
-  if (!turn) return html`<p class="empty">Ask a question: what the answer is made from is shown here.</p>`;
+  if (!turn) return null;
   const reasons = reasonsOf(turn);
   const open = openSource.value?.turn === turn ? openSource.value.source : null;
   const opened = open && reasons.find((why) => why.source.id === open.id);

@@ -1,14 +1,18 @@
 /** Adds the tabs 'Sources' and 'Thoughts'. */
+import { html } from "../html.js";
 import { lazy } from "../lazy.js";
 import { rooms } from "../shell.js";
 import { selected } from "../state.js";
 import { sourcesOf, thoughtsOf } from "./why.js";
 
+const NOTHING_YET = "Ask a question: what the answer is made from is shown here.";
+const List = lazy(() => import("./list.js"), "panel.css");
+
 rooms.tabs.push(
   {
     id: "sources",
     title: "Sources",
-    view: lazy(() => import("./list.js"), "panel.css"),
+    view: () => (selected.value ? html`<${List} />` : html`<p class="empty">${NOTHING_YET}</p>`),
     count: () => (selected.value ? sourcesOf(selected.value).length : 0),
   },
   {
