@@ -11,7 +11,9 @@ from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.app.conftest import hosted
 from tests.app.identity.conftest import REPORT, taking
+from tests.app.playground.asking import answer, ask, box
 from tests.app.playground.conftest import PATIENCE, WIDE, watch
+from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 from tests.stand_ins.certificates import server_side
 from tests.stand_ins.easy_auth import IN_FRONT, principal
@@ -153,6 +155,19 @@ async def test_microsofts_library_signs_in_and_the_page_comes_back_to_its_place(
     await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     await page.get_by_role("button", name="Sign out").click()
     await expect(form(page)).to_be_visible()
+
+
+async def test_what_was_asked_before_the_sign_in_is_typed_again_after_it(
+    trusting_page: Page, with_tokens: RunningHost
+) -> None:
+    page = trusting_page
+    await ask(page, with_tokens)
+    await expect(answer(page)).to_contain_text("Sign in first.")
+    await form(page).get_by_role("button", name="Sign in with Microsoft").click()
+    await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    await expect(box(page)).to_have_value(QUESTION)
+    await page.keyboard.press("Enter")
+    await expect(answer(page)).to_contain_text("80 % of dental care")
 
 
 async def test_a_pasted_token_is_taken_and_one_that_has_expired_is_refused_in_a_sentence(
