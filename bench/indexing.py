@@ -22,6 +22,7 @@ from shared.reading import Page
 from shared.reading.chunks import chunks_of
 from shared.reading.limits import DOCUMENT_LIMITS
 from shared.reading.readers import read_all_pages
+from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 
 _PASSAGES = 4_000
@@ -80,7 +81,7 @@ async def _index_in_one_process(files: Sequence[Path]) -> None:
     for file in files:
         pages: list[Page] = read_all_pages(file.read_bytes(), ".md", None, DOCUMENT_LIMITS)
         chunks = chunks_of([page.text for page in pages], 10_000)
-        await index.replace(file.name, "1", passages_of(file.name, [None], chunks, Rights()), None)
+        await index.replace(FileEntry(file.name, "1", passages_of(file.name, [None], chunks, Rights())))
     await index.aclose()
 
 

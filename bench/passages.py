@@ -9,7 +9,7 @@ from itertools import accumulate, product
 from random import Random
 
 from shared.chat_types import Passage
-from shared.retrieval import PassageIndex
+from shared.retrieval import FileEntry, PassageIndex
 
 _SEED = 7
 _VOCABULARY = 6_000
@@ -38,7 +38,7 @@ async def fill(index: PassageIndex, count: int) -> None:
         name = f"document-{first // _PASSAGES}.pdf"
         numbers = range(first, min(first + _PASSAGES, count))
         passages = [Passage(f"p{n}", _text(random), f"{name}#page={n - first + 1}", name) for n in numbers]
-        await index.replace(name, "1", passages, None)
+        await index.replace(FileEntry(name, "1", passages))
 
 
 def questions() -> Iterator[str]:

@@ -11,6 +11,7 @@ from uuid import uuid4
 from bench.caller import Answer, Connection
 from bench.processes import OTHER_CORE, SERVER_CORE, Child, running
 from shared.chat_types import Passage
+from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.wire.protocol import QUESTION
 from shared.wire.table import PROTOCOLS as PROTOCOL_TABLE
@@ -136,5 +137,5 @@ async def make_index(path: Path) -> None:
     """Write the two passages that are searched."""
     index = SqliteIndex(path)
     for passage in _PASSAGES:
-        await index.replace(passage.sourcefile, "1", [passage], None)
+        await index.replace(FileEntry(passage.sourcefile, "1", [passage]))
     await index.aclose()

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from shared.chat_types import Passage
+from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 
@@ -19,7 +20,7 @@ async def write_index(folder: Path, passages: Iterable[Passage]) -> None:
     """Make the app's index below its `DATA_DIR`, of passages that are a file each."""
     index = SqliteIndex(folder / "index.sqlite")
     for passage in passages:
-        await index.replace(passage.sourcefile, "1", [passage], None)
+        await index.replace(FileEntry(passage.sourcefile, "1", [passage]))
     await index.aclose()
 
 

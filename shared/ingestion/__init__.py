@@ -1,8 +1,8 @@
 """Ingestion: fills a `PassageIndex` from a folder of documents, and from documents that others put into the store.
 
-`ingest` goes through a folder or through the store, document by document; `folder` lists and reads files; `document`
-indexes one document: chunks of text from `shared.reading`, made into `passages`, and `page_images`. `fingerprints` tell
-which documents are indexed already. The command is `local/index_command.py`.
+`ingest` goes through a folder or through the store; `folder` lists and reads files, and `bundles` reads them ahead;
+`document` indexes one document: chunks of text from `shared.reading`, made into `passages`, and `page_images`.
+`fingerprints` tell which documents are indexed already. The command is `local/index_command.py`.
 """
 
 from collections import Counter

@@ -19,8 +19,9 @@ from shared.ingestion.page_images import PageImages
 from shared.ingestion.passages import MAX_PASSAGES, passages_of
 from shared.reading import UnreadableError
 from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, check_size, read_document, readable_suffixes
-from shared.reading.sandbox import PLAIN_TEXT, Sandbox, sandbox_for_documents
-from shared.retrieval import Embedder, PassageIndex, PassageTerms
+from shared.reading.sandbox import Sandbox, sandbox_for_documents
+from shared.reading.sandbox_messages import TextsSplit
+from shared.retrieval import Embedder, FileEntry, PassageIndex, PassageTerms
 
 _MAX_TRIES = 3
 """How often a document is indexed when it changes again during the work."""
@@ -148,22 +149,37 @@ async def read_passages(document: LoadedDocument, target: Target) -> ReadPassage
         UnreadableError: the document is damaged, protected, too large, or holds no text or too much.
         SwitchboardError: it cannot be read now.
     """
-    suffix, sandbox, wants = _suffix(document.name), target.sandbox, target.index.stores_terms
-    if suffix in PLAIN_TEXT and sandbox.keeps_readers:
-        check_size(len(document.data))
-        numbers: list[int | None] = [None]
-        split = await sandbox.split_file(document.data, suffix, MAX_PASSAGES, terms=wants)
-    else:
-        pages = await read_document(document.data, suffix, target.recognition, sandbox)
-        numbers = [page.number for page in pages]
-        split = await sandbox.split([page.text for page in pages], MAX_PASSAGES, terms=wants)
+    pages = await read_document(document.data, _suffix(document.name), target.recognition, target.sandbox)
+    texts = [page.text for page in pages]
+    split = await target.sandbox.split(texts, MAX_PASSAGES, terms=target.index.stores_terms)
+    return _passages(document, [page.number for page in pages], split)
+
+
+async def read_plain_texts(documents: Sequence[LoadedDocument], target: Target) -> list[ReadPassages | UnreadableError]:
+    """Read documents of plain text together, and split each into passages. The sandbox has to keep its readers.
+
+    Returns:
+        For each document its passages, or why it cannot be read.
+
+    Raises:
+        SwitchboardError: they cannot be read now.
+    """
+    files = [document.data for document in documents]
+    found = await target.sandbox.split_files(files, MAX_PASSAGES, terms=target.index.stores_terms)
+    return [
+        one if isinstance(one, UnreadableError) else _passages(document, [None], one)
+        for document, one in zip(documents, found, strict=True)
+    ]
+
+
+def _passages(document: LoadedDocument, numbers: Sequence[int | None], split: TextsSplit) -> ReadPassages:
     return ReadPassages(passages_of(document.name, numbers, split.chunks, document.rights), split.terms)
 
 
-async def index_document(
+async def entry_of(
     document: LoadedDocument, read: ReadPassages, known: str, target: Target, *, keep: bool
-) -> FileReport:
-    """Replace a document's passages in the index.
+) -> FileEntry:
+    """Do all that comes before a document's passages are written: vectors, images of pages, and a copy.
 
     The index is written last: after an interruption its fingerprint is the old one, and the document is done again.
 
@@ -184,9 +200,13 @@ async def index_document(
     image_vectors = await pictured.replace(document.data, passages, target.sandbox) if pictured else None
     if keep:
         await target.documents.keep(name, document.data)
-    await target.index.replace(name, known, passages, vectors, image_vectors, terms)
-    number = len(passages)
-    return FileReport(name, Outcome.INDEXED, f"{number} passage{'s' if number > 1 else ''}", number)
+    return FileEntry(name, known, passages, vectors, image_vectors, terms)
+
+
+def indexed(entry: FileEntry) -> FileReport:
+    """Report on a document that has been written to the index."""
+    number = len(entry.passages)
+    return FileReport(entry.sourcefile, Outcome.INDEXED, f"{number} passage{'s' if number > 1 else ''}", number)
 
 
 async def _follow(name: str, document: StoredDocument | None, target: Target) -> FileReport:
@@ -201,7 +221,9 @@ async def _follow(name: str, document: StoredDocument | None, target: Target) ->
         known = (await target.index.fingerprints(name)).get(name, "")
         if has_same_content(known, new) and is_from(loaded.origin, known):
             return FileReport(name, Outcome.UNCHANGED)
-        return await index_document(loaded, await read_passages(loaded, target), new, target, keep=False)
+        entry = await entry_of(loaded, await read_passages(loaded, target), new, target, keep=False)
+        await target.index.replace(entry)
+        return indexed(entry)
     except UnreadableError as unreadable:
         await target.forget(name)
         return FileReport(name, Outcome.FAILED, str(unreadable))

@@ -26,6 +26,8 @@ class FoundFile:
     path: Path
     sourcefile: str
     """Its path below the folder, see `sourcefile_of`."""
+    size: int
+    """Its bytes when it was listed."""
 
 
 @dataclass(slots=True)
@@ -137,7 +139,14 @@ def _add(path: Path, root: Path, listing: Listing, names: set[str], formats: Col
         listing.others.append(FileReport(name, Outcome.FAILED, reason))
     else:
         names.add(name)
-        listing.files.append(FoundFile(path, name))
+        listing.files.append(FoundFile(path, name, _size(path)))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # reading the file will report the error
+        return 0
 
 
 def _why_skipped(path: Path, root: Path) -> str | None:

@@ -1,48 +1,26 @@
 """The ingestion of many documents: of a folder, and of the store that others put documents into.
 
-Documents that are new or changed are indexed, documents that are gone are removed, and the others are left alone. Each
-document is read, embedded and written on its own, so that an interruption loses nothing that was finished.
+Documents that are new or changed are indexed, documents that are gone are removed, and the others are left alone. What
+is reported as indexed has been written, so that an interruption loses nothing that was finished.
 """
 
-import asyncio
-import os
-from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any
 from unicodedata import normalize
 
-from shared.documents import Rights, md5_of
 from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
-from shared.ingestion.document import LoadedDocument, ReadPassages, Target, index_document, ingest_stored, read_passages
-from shared.ingestion.fingerprints import Origin, has_same_content, is_from
-from shared.ingestion.folder import FoundFile, Listing, not_indexed, read_file
+from shared.ingestion.bundles import ReadFile, Reading, bundles_of, read_ahead
+from shared.ingestion.document import Target, entry_of, indexed, ingest_stored
+from shared.ingestion.fingerprints import Origin, is_from
+from shared.ingestion.folder import Listing, not_indexed
 from shared.reading import UnreadableError
-
-_MAX_FILES_AHEAD = max(2, min(os.process_cpu_count() or 1, 4))
-"""Files of a folder that are read at the same time, two to four by the cores: each is in memory with its text."""
+from shared.retrieval import FileEntry
 
 _EMPTY_CONTAINER = (
     "There are no documents in the container, but the index has some that came from there. Check CONTENT_CONTAINER and "
     "the storage account. If they are right, delete the index, or its documents."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _ReadFile:
-    """A file of a folder that has been read."""
-
-    document: LoadedDocument
-    """Its name and bytes, and the rights of its copy."""
-    fingerprint: str
-    """The fingerprint of its entry."""
-    read: ReadPassages | None
-    """Its passages; None if its entry in the index is up to date."""
-    has_copy: bool
-    """Whether the store has a copy of this version; known only if the entry is up to date."""
 
 
 async def ingest_folder(listing: Listing, target: Target, reporter: Reporter) -> IngestReport:
@@ -79,14 +57,13 @@ async def ingest_folder(listing: Listing, target: Target, reporter: Reporter) ->
     for other in listing.others:
         report(other)
 
-    async def read(found: FoundFile) -> _ReadFile:
-        name = found.sourcefile
-        return await _read_file(found, known.get(name), target, is_stored=name in stored)
-
-    async with aclosing(_read_ahead(listing.files, read)) as files:
-        async for found, reading in files:
-            reporter.reading(found.sourcefile)
-            report(await _ingest_file(found.sourcefile, reading, known.get(found.sourcefile), target))
+    async with aclosing(read_ahead(bundles_of(listing.files, target), known, stored, target)) as bundles:
+        async for bundle, reading in bundles:
+            names = [found.sourcefile for found in bundle]
+            for name in names:
+                reporter.reading(name)
+            for file in await _ingest_bundle(dict(zip(names, await reading, strict=True)), known, target):
+                report(file)
     return IngestReport(tuple(reports))
 
 
@@ -147,69 +124,39 @@ def _gone(listing: Listing, known: Mapping[str, str]) -> list[str]:
     )
 
 
-async def _read_ahead(
-    files: Sequence[FoundFile], read: Callable[[FoundFile], Coroutine[Any, Any, _ReadFile]]
-) -> AsyncGenerator[tuple[FoundFile, asyncio.Task[_ReadFile]]]:
-    """Yield each file with the task that reads it, in order, while the next ones are read already.
+async def _ingest_bundle(readings: Mapping[str, Reading], known: Mapping[str, str], target: Target) -> list[FileReport]:
+    """Index the files of a bundle that are new or changed. Whatever goes wrong is reported as the failure of a file."""
+    done = [await _prepared(name, reading, known.get(name), target) for name, reading in readings.items()]
+    written = iter(await _write([one for one in done if isinstance(one, FileEntry)], target))
+    return [next(written) if isinstance(one, FileEntry) else one for one in done]
 
-    Only reading goes ahead: entries get into the index in the order of the files, whatever takes longer.
-    """
-    waiting = iter(files)
-    tasks: deque[tuple[FoundFile, asyncio.Task[_ReadFile]]] = deque()
+
+async def _prepared(name: str, reading: Reading, known: str | None, target: Target) -> FileEntry | FileReport:
+    """Do all for a file but to write its entry, if it has one."""
+    fault = reading
+    if isinstance(reading, ReadFile):
+        try:
+            if reading.passages:
+                return await entry_of(reading.document, reading.passages, reading.fingerprint, target, keep=True)
+            if not reading.has_copy:
+                await target.documents.keep(name, reading.document.data)
+            return FileReport(name, Outcome.UNCHANGED)
+        except Exception as raised:  # noqa: BLE001 (odd content can make any library raise anything)
+            fault = raised
+    if isinstance(fault, UnreadableError) and known is not None and is_from(Origin.FOLDER, known):
+        await _remove(name, target)
+    return _failed(name, fault)
+
+
+async def _write(entries: Sequence[FileEntry], target: Target) -> list[FileReport]:
+    """Write entries together, or each by itself if that fails, so that none fails for another."""
     try:
-        while True:
-            for found in islice(waiting, _MAX_FILES_AHEAD - len(tasks)):
-                tasks.append((found, asyncio.create_task(read(found))))
-            if not tasks:
-                return
-            yield tasks.popleft()
-    finally:
-        for _, task in tasks:
-            task.cancel()
-        await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
-
-
-async def _read_file(found: FoundFile, known: str | None, target: Target, *, is_stored: bool) -> _ReadFile:
-    """Read a file of a folder, and its passages if it is new or changed.
-
-    Raises:
-        UnreadableError: it has no text that can be read.
-        OSError, SwitchboardError: it cannot be read now.
-    """
-    name = found.sourcefile
-    copy = await target.documents.find(name) if is_stored else None
-    document, new = await asyncio.to_thread(_load, found, copy.rights if copy else Rights(), target)
-    if has_same_content(known, new):
-        return _ReadFile(document, new, None, has_copy=copy is not None and copy.md5 in (None, document.version))
-    return _ReadFile(document, new, await read_passages(document, target), has_copy=False)
-
-
-def _load(found: FoundFile, rights: Rights, target: Target) -> tuple[LoadedDocument, str]:
-    """Load a file of a folder, and compute the fingerprint of its entry."""
-    data = read_file(found.path)
-    document = LoadedDocument(found.sourcefile, data, Origin.FOLDER, md5_of(data), rights)
-    return document, target.fingerprint_of(document)
-
-
-async def _ingest_file(name: str, reading: asyncio.Task[_ReadFile], known: str | None, target: Target) -> FileReport:
-    """Index a file of a folder if it is new or changed. Whatever goes wrong is reported as the file's failure."""
-    try:
-        read = await reading
-        if read.read:
-            return await index_document(read.document, read.read, read.fingerprint, target, keep=True)
-        if not read.has_copy:
-            await target.documents.keep(name, read.document.data)
-        return FileReport(name, Outcome.UNCHANGED)
-    except UnreadableError as unreadable:
-        if known is not None and is_from(Origin.FOLDER, known):
-            await _remove(name, target)
-        return FileReport(name, Outcome.FAILED, str(unreadable))
-    except OSError as fault:
-        return FileReport(name, Outcome.FAILED, f"cannot be indexed now: {fault.strerror}.")
-    except SwitchboardError as fault:
-        return FileReport(name, Outcome.FAILED, f"cannot be indexed now: {fault.message}")
+        await target.index.replace(*entries)
     except Exception as fault:  # noqa: BLE001 (odd content can make any library raise anything)
-        return FileReport(name, Outcome.FAILED, _defect(fault))
+        if len(entries) == 1:
+            return [_failed(entries[0].sourcefile, fault)]
+        return [report for entry in entries for report in await _write([entry], target)]
+    return [indexed(entry) for entry in entries]
 
 
 async def _remove(name: str, target: Target) -> FileReport:
@@ -228,11 +175,18 @@ async def _follow_store(name: str, target: Target) -> FileReport:
             await target.forget(name)
             return FileReport(name, Outcome.REMOVED)
         return await ingest_stored(name, target)
-    except SwitchboardError as fault:
-        return FileReport(name, Outcome.FAILED, f"cannot be indexed now: {fault.message}")
     except Exception as fault:  # noqa: BLE001 (odd content can make any library raise anything)
-        return FileReport(name, Outcome.FAILED, _defect(fault))
+        return _failed(name, fault)
 
 
-def _defect(fault: Exception) -> str:
-    return f"cannot be indexed because of a defect of the app or a library ({type(fault).__name__})."
+def _failed(name: str, fault: object) -> FileReport:
+    match fault:
+        case UnreadableError():
+            reason = str(fault)
+        case OSError():
+            reason = f"cannot be indexed now: {fault.strerror}."
+        case SwitchboardError():
+            reason = f"cannot be indexed now: {fault.message}"
+        case _:
+            reason = f"cannot be indexed because of a defect of the app or a library ({type(fault).__name__})."
+    return FileReport(name, Outcome.FAILED, reason)

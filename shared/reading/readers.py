@@ -104,13 +104,15 @@ async def read_document(
         raise UnreadableError(f"holds no text; a scan needs text recognition (OCR): {_SETTING}") from None
 
 
-def read_pages(data: bytes, suffix: str, charset: str | None = None) -> list[Page]:
+def read_pages(
+    data: bytes, suffix: str, charset: str | None = None, limits: ReadLimits = DOCUMENT_LIMITS
+) -> list[Page]:
     """Read the pages of a file that have text. Arguments and errors are those of `read_all_pages`.
 
     Raises:
         NoTextError: no page has text.
     """
-    return with_text(read_all_pages(data, suffix, charset))
+    return with_text(read_all_pages(data, suffix, charset, limits))
 
 
 def read_all_pages(

@@ -36,6 +36,7 @@ from shared.reading.limits import (
     ReadLimits,
 )
 from shared.reading.sandbox_messages import (
+    FilesSplit,
     Job,
     PagesRead,
     PagesRendered,
@@ -44,6 +45,7 @@ from shared.reading.sandbox_messages import (
     Refused,
     RenderTask,
     Reply,
+    SplitFilesTask,
     SplitTask,
     Task,
     TextsSplit,
@@ -130,15 +132,35 @@ class Sandbox:
         """
         if not self._kept:
             return TextsSplit(await asyncio.to_thread(_split_here, texts, limit), None)
-        return await self._split(SplitTask(limit, terms), msgspec.msgpack.encode(texts))
-
-    async def split_file(self, data: bytes, suffix: str, limit: int, *, terms: bool = False) -> TextsSplit:
-        """Have a kept reader read a file of plain text, and split it. Errors are those of `read` and `split`."""
-        return await self._split(SplitTask(limit, terms, ReadTask(suffix, None, self._limits)), data)
-
-    async def _split(self, task: SplitTask, data: bytes) -> TextsSplit:
-        reply = await self._run(task, data, "", self._kept)
+        reply = await self._run(SplitTask(limit, terms), msgspec.msgpack.encode(texts), "", self._kept)
         return reply if isinstance(reply, TextsSplit) else TextsSplit([], None)
+
+    async def split_files(
+        self, files: Sequence[bytes], limit: int, *, terms: bool = False
+    ) -> list[TextsSplit | UnreadableError]:
+        """Have a kept reader read files of plain text, and split each.
+
+        Args:
+            files: Their bytes. Small files take a fraction of the time together.
+            limit: As for `chunks_of`, for each file.
+            terms: As in `split`.
+
+        Returns:
+            For each file its chunks, or why it cannot be read.
+
+        Raises:
+            Unavailable: as in `read`.
+        """
+        task = SplitFilesTask(SplitTask(limit, terms), self._limits)
+        try:
+            reply = await self._run(task, msgspec.msgpack.encode(files), "", self._kept)
+        except ReadLimitError as error:
+            if len(files) == 1:
+                return [error]
+            # One of them takes too much: the others must not fail for it.
+            return [(await self.split_files([file], limit, terms=terms))[0] for file in files]
+        found = reply.files if isinstance(reply, FilesSplit) else []
+        return [_ERRORS[one.kind](one.reason) if isinstance(one, Refused) else one for one in found]
 
     async def render(self, data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Render pages of a PDF as JPEG: arguments and result of `pdf.render_pages`, errors of `read`."""

@@ -35,17 +35,24 @@ class RecognizeTask(msgspec.Struct, tag=True, frozen=True):
 
 
 class SplitTask(msgspec.Struct, tag=True, frozen=True):
-    """Split texts into chunks. The bytes are the texts as MessagePack, or a file of plain text."""
+    """Split texts into chunks. The bytes are the texts as MessagePack."""
 
     limit: int
     """Chunks that there may be."""
     terms: bool
     """Whether the terms of the chunks are made as well."""
-    file: ReadTask | None = None
-    """How to read the file; None: the bytes are no file."""
 
 
-type Task = ReadTask | RenderTask | RecognizeTask | SplitTask
+class SplitFilesTask(msgspec.Struct, tag=True, frozen=True):
+    """Read files of plain text, and split each. The bytes are a list of the files as MessagePack."""
+
+    split: SplitTask
+    """How to split a file."""
+    limits: ReadLimits
+    """What a file may hold."""
+
+
+type Task = ReadTask | RenderTask | RecognizeTask | SplitTask | SplitFilesTask
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -91,4 +98,10 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
     """Names the error that the app raises."""
 
 
-type Reply = PagesRead | TextsSplit | PagesRendered | Refused
+class FilesSplit(msgspec.Struct, tag=True, frozen=True):
+    """What became of each file."""
+
+    files: list[TextsSplit | Refused]
+
+
+type Reply = PagesRead | TextsSplit | FilesSplit | PagesRendered | Refused

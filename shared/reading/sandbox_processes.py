@@ -15,7 +15,16 @@ import msgspec
 
 from shared.errors import Unavailable
 from shared.reading.limits import ReadLimitError
-from shared.reading.sandbox_messages import Job, PagesRead, PagesRendered, RecognizeTask, Refused, Reply, TextsSplit
+from shared.reading.sandbox_messages import (
+    FilesSplit,
+    Job,
+    PagesRead,
+    PagesRendered,
+    RecognizeTask,
+    Refused,
+    Reply,
+    TextsSplit,
+)
 
 _CHUNK_BYTES = 1024 * 1024
 _SHORT_BYTES = 64 * 1024
@@ -26,7 +35,7 @@ _MAX_KEPT_BYTES = 32 * 1024 * 1024
 """Bytes that a kept reader is sent before another takes its place: a process rarely gives back the memory it has."""
 _SERVER_CODE = "from shared.reading.sandbox_server import main; main(recognizes={})"
 
-_decoder = msgspec.msgpack.Decoder[Reply](PagesRead | TextsSplit | PagesRendered | Refused)
+_decoder = msgspec.msgpack.Decoder[Reply](PagesRead | TextsSplit | FilesSplit | PagesRendered | Refused)
 
 
 class _Server:

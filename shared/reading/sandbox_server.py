@@ -8,7 +8,9 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -16,9 +18,10 @@ from typing import NoReturn
 
 import msgspec
 
-from shared.reading import Page, UnreadableError
+from shared.reading import UnreadableError
 from shared.reading.limits import ReadLimitError
 from shared.reading.sandbox_messages import (
+    FilesSplit,
     Job,
     PagesRead,
     PagesRendered,
@@ -27,6 +30,7 @@ from shared.reading.sandbox_messages import (
     Refused,
     RenderTask,
     Reply,
+    SplitFilesTask,
     SplitTask,
     TextsSplit,
 )
@@ -124,18 +128,16 @@ def _restrict(job: Job) -> None:
 
 
 def _run(job: Job, data: bytes) -> Reply:
-    from shared.reading.pdf import render_pages
+    task = job.task
+    if isinstance(task, SplitFilesTask):
+        files = msgspec.msgpack.decode(data, type=list[bytes])
+        return FilesSplit([_refusing(partial(_split_file, task, file)) for file in files])
+    return _refusing(partial(_done, task, data))
 
+
+def _refusing[T](work: Callable[[], T]) -> T | Refused:
     try:
-        if isinstance(job.task, RenderTask):
-            return PagesRendered(render_pages(data, job.task.numbers))
-        if isinstance(job.task, SplitTask):
-            return _split(job.task, data)
-        if isinstance(job.task, RecognizeTask):
-            from shared.reading.recognition import recognize
-
-            return PagesRead(recognize(data, job.task.numbers))
-        return PagesRead(_pages(job.task, data))
+        return work()
     except ReadLimitError as error:
         return Refused(str(error), "limit")
     except UnreadableError as error:
@@ -144,21 +146,35 @@ def _run(job: Job, data: bytes) -> Reply:
         return Refused("takes too much memory to read; split it.", "limit")
 
 
-def _pages(task: ReadTask, data: bytes) -> list[Page]:
+def _done(
+    task: ReadTask | RenderTask | RecognizeTask | SplitTask, data: bytes
+) -> PagesRead | PagesRendered | TextsSplit:
+    from shared.reading.pdf import render_pages
     from shared.reading.readers import read_all_pages
 
-    return read_all_pages(data, task.suffix, task.charset, task.limits)
+    match task:
+        case RenderTask():
+            return PagesRendered(render_pages(data, task.numbers))
+        case RecognizeTask():
+            from shared.reading.recognition import recognize
+
+            return PagesRead(recognize(data, task.numbers))
+        case SplitTask():
+            return _split(task, msgspec.msgpack.decode(data, type=list[str]))
+        case ReadTask():
+            return PagesRead(read_all_pages(data, task.suffix, task.charset, task.limits))
 
 
-def _split(task: SplitTask, data: bytes) -> TextsSplit:
+def _split_file(task: SplitFilesTask, file: bytes) -> TextsSplit:
+    from shared.reading.readers import read_pages
+
+    return _split(task.split, [page.text for page in read_pages(file, ".txt", limits=task.limits)])
+
+
+def _split(task: SplitTask, texts: list[str]) -> TextsSplit:
     from shared.reading.chunks import chunks_of
-    from shared.reading.readers import with_text
     from shared.retrieval.sqlite.passage_terms import terms_of_file
 
-    if task.file:
-        texts = [page.text for page in with_text(_pages(task.file, data))]
-    else:
-        texts = msgspec.msgpack.decode(data, type=list[str])
     chunks = chunks_of(texts, task.limit)
     return TextsSplit(chunks, terms_of_file([*chain.from_iterable(chunks)]) if task.terms else None)
 

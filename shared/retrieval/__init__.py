@@ -149,6 +149,25 @@ class PassageTerms:
     """The terms in the form that FTS5 reads."""
 
 
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """What an index holds of a file."""
+
+    sourcefile: str
+    """The file's name."""
+    fingerprint: str
+    """Identifies the state of the file that is written."""
+    passages: Sequence[Passage]
+    """All passages of the file in order, at least one."""
+    vectors: Sequence[Sequence[float]] | None = None
+    """One vector for each passage; None: there is no embedder."""
+    image_vectors: Sequence[Sequence[float] | None] | None = None
+    """For each passage the vector of its page's image, or None if it has none; None: no images."""
+    terms: Sequence[PassageTerms] | None = None
+    """The terms of each passage, as `sqlite.passage_terms.terms_of_file` makes them; None: an index that stores terms
+    makes them itself."""
+
+
 class PassageIndex(Protocol):
     """Stores the passages of documents; ingestion writes it."""
 
@@ -161,28 +180,11 @@ class PassageIndex(Protocol):
         """Get the fingerprint of each indexed source file, or of `sourcefile` only, if it is indexed."""
         ...
 
-    async def replace(
-        self,
-        sourcefile: str,
-        fingerprint: str,
-        passages: Sequence[Passage],
-        vectors: Sequence[Sequence[float]] | None,
-        image_vectors: Sequence[Sequence[float] | None] | None = None,
-        terms: Sequence[PassageTerms] | None = None,
-    ) -> None:
-        """Replace a file's passages.
-
-        Args:
-            sourcefile: The file's name.
-            fingerprint: Identifies the state of the file that is written.
-            passages: All passages of the file in order, at least one.
-            vectors: One vector for each passage; None: there is no embedder.
-            image_vectors: For each passage the vector of its page's image, or None if it has none; None: no images.
-            terms: The terms of each passage, as `sqlite.passage_terms.terms_of_file` makes them; None: an index that
-                stores terms makes them itself.
+    async def replace(self, *entries: FileEntry) -> None:
+        """Replace the passages of files.
 
         Raises:
-            Unavailable, RateLimited, TooSlow: the service failed; the file has to be written again.
+            Unavailable, RateLimited, TooSlow: the service failed; the files have to be written again.
         """
         ...
 

@@ -15,6 +15,7 @@ from shared.chat_types import ChatRequest, FileText, Json, Message, Passage, Ret
 from shared.core.fold import Answer, fold
 from shared.errors import BadRequest, RateLimited, Unavailable
 from shared.events import ChatEvent, CompletionStarted, DataPoint, Finished, Retrieved, TextDelta, Usage
+from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from tests.agents.teams import QUESTION, Office, agent, agents, asked, context
@@ -183,7 +184,7 @@ async def test_the_built_in_model_knows_through_an_agent_how_rare_words_are_in_t
     for number in range(30):
         name = f"{number}.md"
         text = f"The tower of the town hall number {number} was built of stone."
-        await index.replace(name, "1", [Passage(name, text, name, name)], None)
+        await index.replace(FileEntry(name, "1", [Passage(name, text, name, name)]))
     await index.aclose()
     retriever = SqliteRetriever(tmp_path / "towers.sqlite", None)
     towers = replace(office, model=ExtractiveModel(), retriever=retriever)

@@ -15,6 +15,7 @@ from shared.documents.file_store import FileStore
 from shared.events import TextDelta
 from shared.ingestion.folder import list_folder
 from shared.reading.readers import READERS, read_pages
+from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from tests.chat_models.model_contract import CONTEXT
@@ -59,7 +60,7 @@ async def samples(
     file = tmp_path_factory.mktemp("samples") / "index.sqlite"
     index = SqliteIndex(file)
     for sourcefile, parts in passages.items():
-        await index.replace(sourcefile, "1", parts, None)
+        await index.replace(FileEntry(sourcefile, "1", parts))
     await index.aclose()
     retriever = SqliteRetriever(file, None)
     yield retriever

@@ -16,6 +16,7 @@ from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
 from shared.documents.file_store import FileStore
 from shared.events import TextDelta
+from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from tests.chat_models.model_contract import CONTEXT, answer
@@ -133,7 +134,7 @@ async def museum(tmp_path: Path) -> AsyncGenerator[SqliteRetriever]:
     index = SqliteIndex(file)
     texts = MUSEUM | {f"filler-{n}.md": f"The tower of the town hall number {n} was built of stone." for n in range(30)}
     for name, text in texts.items():
-        await index.replace(name, "1", [Passage(name, text, name, name)], None)
+        await index.replace(FileEntry(name, "1", [Passage(name, text, name, name)]))
     await index.aclose()
     retriever = SqliteRetriever(file, None)
     yield retriever

@@ -14,7 +14,7 @@ from shared.ingestion.ingest import ingest_folder
 from shared.ingestion.page_images import PageImages
 from shared.reading.readers import TextRecognition
 from shared.reading.sandbox import sandbox_for_documents
-from shared.retrieval import PassageTerms
+from shared.retrieval import FileEntry
 
 
 class MemoryIndex:
@@ -22,7 +22,6 @@ class MemoryIndex:
         self.files: dict[str, tuple[str, tuple[Passage, ...]]] = {}
         self.vectors: dict[str, Sequence[Sequence[float]] | None] = {}
         self.image_vectors: dict[str, Sequence[Sequence[float] | None] | None] = {}
-        self.terms: dict[str, Sequence[PassageTerms] | None] = {}
         self.writes: list[str] = []
         self.fault: SwitchboardError | None = None
         self.stores_terms = False
@@ -30,22 +29,15 @@ class MemoryIndex:
     async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
         return {name: mark for name, (mark, _) in self.files.items() if sourcefile in (None, name)}
 
-    async def replace(
-        self,
-        sourcefile: str,
-        fingerprint: str,
-        passages: Sequence[Passage],
-        vectors: Sequence[Sequence[float]] | None,
-        image_vectors: Sequence[Sequence[float] | None] | None = None,
-        terms: Sequence[PassageTerms] | None = None,
-    ) -> None:
+    async def replace(self, *entries: FileEntry) -> None:
         if self.fault:
             raise self.fault
-        self.writes.append(sourcefile)
-        self.files[sourcefile] = (fingerprint, tuple(passages))
-        self.vectors[sourcefile] = vectors
-        self.image_vectors[sourcefile] = image_vectors
-        self.terms[sourcefile] = terms
+        for entry in entries:
+            name = entry.sourcefile
+            self.writes.append(name)
+            self.files[name] = (entry.fingerprint, tuple(entry.passages))
+            self.vectors[name] = entry.vectors
+            self.image_vectors[name] = entry.image_vectors
 
     async def remove(self, sourcefile: str) -> None:
         self.writes.append(sourcefile)

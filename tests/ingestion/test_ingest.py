@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,17 +23,21 @@ from shared.ingestion.folder import list_folder
 from shared.ingestion.ingest import ingest_folder
 from shared.reading import Page
 from shared.reading.sandbox import sandbox_for_documents
+from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from tests.documents.test_serving import found
-from tests.ingestion.memory_index import LengthEmbedder, Lines, Workplace, ingest, outcomes, reason
+from tests.ingestion.memory_index import LengthEmbedder, Lines, MemoryIndex, Workplace, ingest, outcomes, reason
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests" / "reading" / "files"
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Workplace:
-    return Workplace(tmp_path)
+@pytest.fixture(params=["a reader for each file", "kept readers"])
+async def place(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncGenerator[Workplace]:
+    place = Workplace(tmp_path)
+    place.sandbox = sandbox_for_documents(keeps_readers=request.param == "kept readers")
+    yield place
+    await place.sandbox.aclose()
 
 
 async def test_each_file_is_indexed_copied_and_reported(place: Workplace) -> None:
@@ -53,7 +57,8 @@ async def test_each_file_is_indexed_copied_and_reported(place: Workplace) -> Non
     assert reason(report, "leave/three-pages.pdf") == f"{len(pages)} passages"
 
 
-async def test_kept_readers_make_the_same_index(place: Workplace, tmp_path: Path) -> None:
+async def test_kept_readers_make_the_same_index(tmp_path: Path) -> None:
+    place = Workplace(tmp_path)
     for folder in (FILES, ROOT / "samples" / "documents", ROOT / "docs"):
         shutil.copytree(folder, place.docs / folder.name)
     report = await place.ingest()
@@ -67,8 +72,9 @@ async def test_kept_readers_make_the_same_index(place: Workplace, tmp_path: Path
 
 
 async def test_the_built_in_index_has_the_same_rows_from_kept_readers_as_from_one_process(
-    place: Workplace, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
+    place = Workplace(tmp_path)
     for folder in (FILES, ROOT / "samples" / "documents", ROOT / "docs"):
         shutil.copytree(folder, place.docs / folder.name)
     for number in range(100):  # notes of one passage each, in languages that are told apart by the whole file
@@ -99,6 +105,41 @@ def rows_of(path: Path) -> dict[str, Sequence[object]]:
             "holders": "SELECT term, doc FROM holders ORDER BY term, doc",
         }
         return {table: db.execute(query).fetchall() for table, query in queries.items()}
+
+
+async def test_small_files_are_written_together_and_fail_alone(tmp_path: Path) -> None:
+    class Counting(MemoryIndex):
+        def __init__(self) -> None:
+            super().__init__()
+            self.together: list[int] = []
+
+        async def replace(self, *entries: FileEntry) -> None:
+            self.together.append(len(entries))
+            if any(entry.sourcefile == "07.md" for entry in entries):
+                raise Unavailable("This one cannot be written.")
+            await super().replace(*entries)
+
+    place = Workplace(tmp_path)
+    place.index = index = Counting()
+    place.sandbox = sandbox_for_documents(keeps_readers=True)
+    names = [f"{number:02}.md" for number in range(12)]
+    for name in names:
+        place.write(name, f"Text of {name}.")
+    place.write("03.md", b"\x00\x00 ")
+    place.write("05.md", "x")
+    (place.docs / "05.md").chmod(0)
+    place.write("09.md", "")
+    place.write("10.html", "<p>Text.</p>")
+    report = await place.ingest()
+    await place.sandbox.aclose()
+    assert [file.name for file in report.files] == sorted([*names, "10.html"])
+    failed = {"03.md", "07.md", "09.md"}
+    if os.geteuid():
+        failed.add("05.md")
+    assert {file.name for file in report.files if file.outcome is Outcome.FAILED} == failed
+    assert reason(report, "07.md") == "cannot be indexed now: This one cannot be written."
+    assert place.index.writes == [file.name for file in report.files if file.outcome is Outcome.INDEXED]
+    assert max(index.together) > 5
 
 
 async def test_a_second_run_touches_nothing(place: Workplace) -> None:

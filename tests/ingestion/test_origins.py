@@ -13,6 +13,7 @@ from shared.documents.blob_store import BlobStore
 from shared.errors import Unavailable
 from shared.ingestion import IngestReport
 from shared.ingestion.document import Target, ingest_stored
+from shared.retrieval import FileEntry
 from tests.ingestion.memory_index import Lines, MemoryIndex, Workplace, ingest, outcomes, reason
 from tests.stand_ins.azurite import Azurite
 
@@ -70,7 +71,7 @@ async def test_what_others_uploaded_and_what_others_indexed_stays(place: SharedP
     await place.upload("uploaded.md", "Uploaded.")
     await place.container.upload_blob("picture.png", b"Not for the index.")
     for name, mark in (("demo.pdf", ""), ("other.pdf", "0123abcd"), ("third.pdf", "folders: no")):
-        await place.index.replace(name, mark, [Passage("1", "Text.", name, name)], None)
+        await place.index.replace(FileEntry(name, mark, [Passage("1", "Text.", name, name)]))
     place.write("a.md", "Text.")
     assert outcomes(await place.ingest()) == {"a.md": "indexed"}
     (place.docs / "a.md").unlink()
@@ -191,7 +192,7 @@ async def test_without_its_container_nothing_is_done(tmp_path: Path) -> None:
         store = BlobStore.of(service.connection_string, "content")
     place = Workplace(tmp_path)
     place.write("a.md", "Text.")
-    await place.index.replace("b.md", "folder:1", [], None)
+    await place.index.replace(FileEntry("b.md", "folder:1", []))
     with pytest.raises(Unavailable, match="CONTENT_STORAGE"):
         await ingest(place.docs, Target(place.index, None, store), Lines())
     await store.aclose()

@@ -16,6 +16,7 @@ from shared.ingestion import IngestReport
 from shared.ingestion.document import Target, ingest_stored
 from shared.ingestion.ingest import sync_stored
 from shared.ingestion.page_images import PageImages
+from shared.retrieval import FileEntry
 from tests.ingestion.memory_index import LengthEmbedder, Lines, MemoryIndex, ingest, outcomes, reason
 from tests.stand_ins.azurite import Azurite
 
@@ -180,7 +181,7 @@ async def test_what_came_from_a_folder_and_what_others_indexed_stays(place: Plac
     await place.ingest_folder()
     await place.client.delete_blob("lost.md")
     for name, mark in (("demo.pdf", ""), ("other.pdf", "0123abcd"), ("third.pdf", "stores: no")):
-        await place.index.replace(name, mark, [Passage("1", "Text.", name, name)], None)
+        await place.index.replace(FileEntry(name, mark, [Passage("1", "Text.", name, name)]))
     await place.upload("a.md", "Text.")
     assert await place.sync() == {"a.md": "indexed", "brought.md": "unchanged"}
     assert set(place.index.files) == {"a.md", "brought.md", "lost.md", "demo.pdf", "other.pdf", "third.pdf"}
@@ -247,7 +248,7 @@ async def test_what_is_no_document_is_skipped_and_what_could_be_read_once_is_rem
     for name in ("music.mp3", ".hidden.md", "a//b.md", "two\nlines.md", "folder"):
         await place.upload(name, "Text.", **({"hdi_isfolder": "true"} if name == "folder" else {}))
     for name in ("scan.png", "gone.png"):
-        await place.index.replace(name, "stored:1", [Passage("1", "Text.", name, name)], None)
+        await place.index.replace(FileEntry(name, "stored:1", [Passage("1", "Text.", name, name)]))
     await place.upload("scan.png", "Text.")
     report = await place.report()
     assert outcomes(report) == {

@@ -1,12 +1,12 @@
 """The contract of indexes, with the configured Azure AI Search."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 
 import pytest
 
 from shared.chat_types import Passage, RequestContext, RetrievalMode
 from shared.parts import open_index
-from shared.retrieval import PassageIndex, PassageTerms, SearchQuery
+from shared.retrieval import FileEntry, PassageIndex, SearchQuery
 from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 from shared.settings import Settings
 from tests.live.search import index_of_its_own, settle
@@ -29,16 +29,8 @@ class SettledIndex:
         await settle()
         return await self._index.fingerprints(sourcefile)
 
-    async def replace(
-        self,
-        sourcefile: str,
-        fingerprint: str,
-        passages: Sequence[Passage],
-        vectors: Sequence[Sequence[float]] | None,
-        image_vectors: Sequence[Sequence[float] | None] | None = None,
-        terms: Sequence[PassageTerms] | None = None,
-    ) -> None:
-        await self._index.replace(sourcefile, fingerprint, passages, vectors, image_vectors, terms)
+    async def replace(self, *entries: FileEntry) -> None:
+        await self._index.replace(*entries)
 
     async def remove(self, sourcefile: str) -> None:
         await self._index.remove(sourcefile)

@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from shared.chat_types import RetrievalMode
 from shared.parts import open_index
-from shared.retrieval import Retriever
+from shared.retrieval import FileEntry, Retriever
 from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 from shared.settings import Settings
 from tests.live.search import index_of_its_own, settle
@@ -23,7 +23,7 @@ async def filled() -> AsyncGenerator[Settings]:
     async with index_of_its_own() as settings:
         index = open_index(settings)
         for passage in LIBRARY:
-            await index.replace(passage.sourcefile, "1", [passage], [hashed_vector(passage.content)])
+            await index.replace(FileEntry(passage.sourcefile, "1", [passage], [hashed_vector(passage.content)]))
         await index.aclose()
         await settle()
         yield settings

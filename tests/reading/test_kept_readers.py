@@ -97,6 +97,13 @@ async def test_a_text_that_takes_too_much_fails_alone(kept: Sandbox) -> None:
         await small.read(b"word " * 30_000_000, ".txt")
     assert await small.read(b"text", ".txt") == [Page("text")]
     await small.aclose()
+    large, *others = await kept.split_files([b"word " * 20_000_000, b"text", b" ", TEXT.encode()], 3)
+    assert isinstance(large, ReadLimitError)
+    assert [str(one) if isinstance(one, UnreadableError) else one.chunks for one in others] == [
+        [["text"]],
+        "holds no text; scans and pictures need text recognition (OCR) first.",
+        "holds more than 3 passages of text; split it.",
+    ]
 
 
 async def test_a_job_that_takes_too_long_ends_its_process_and_no_other_job(kept: Sandbox) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from shared.chat_types import Passage
 from shared.ingestion.passages import passage_id
-from shared.retrieval import PassageIndex
+from shared.retrieval import FileEntry, PassageIndex
 from tests.stand_ins.hashed_embedder import hashed_vector
 
 WORD = "glasses"
@@ -33,7 +33,7 @@ def vectors_of(passages: list[Passage]) -> list[list[float]]:
 
 class PassageIndexContract:
     async def write(self, index: PassageIndex, sourcefile: str, mark: str, passages: list[Passage]) -> None:
-        await index.replace(sourcefile, mark, passages, vectors_of(passages))
+        await index.replace(FileEntry(sourcefile, mark, passages, vectors_of(passages)))
 
     async def test_a_new_index_knows_no_file(self, index: PassageIndex) -> None:
         assert await index.fingerprints() == {}
@@ -89,7 +89,7 @@ class PassageIndexContract:
     async def test_a_passage_without_its_vector_is_refused(self, index: PassageIndex) -> None:
         passages = passages_of("a.md", 2)
         with pytest.raises(ValueError, match="a passage"):
-            await index.replace("a.md", "1", passages, vectors_of(passages[:1]))
+            await index.replace(FileEntry("a.md", "1", passages, vectors_of(passages[:1])))
         assert await index.fingerprints() == {}
 
     async def test_files_may_be_written_at_the_same_time(self, index: PassageIndex, held: Held) -> None:

@@ -22,7 +22,7 @@ from azure.search.documents.indexes.models import SearchIndex
 
 from shared.chat_types import Json, Passage
 from shared.errors import NotConfigured
-from shared.retrieval import PassageTerms
+from shared.retrieval import FileEntry
 from shared.retrieval.azure_search.connection import MANAGE, WRITE, SearchConnection
 from shared.retrieval.azure_search.fields import file_filter, literal
 from shared.retrieval.azure_search.schema import ExistingIndex, IndexPlan
@@ -95,22 +95,20 @@ class AzureSearchIndex:
             last = literal(str(window[-1][mark]))
             where = f"{mark} ge {last}" if where != f"{mark} ge {last}" else f"{mark} gt {last}"
 
-    async def replace(
-        self,
-        sourcefile: str,
-        fingerprint: str,
-        passages: Sequence[Passage],
-        vectors: Sequence[Sequence[float]] | None,
-        image_vectors: Sequence[Sequence[float] | None] | None = None,
-        terms: Sequence[PassageTerms] | None = None,  # noqa: ARG002 (of the boundary)
-    ) -> None:
-        """Replace a file's passages. Until it is done, searches may find old and new ones.
+    async def replace(self, *entries: FileEntry) -> None:
+        """Replace the passages of files, one after the other. Until it is done, searches may find old and new ones.
 
         Raises:
             ValueError: the number of vectors is not the number of passages.
             NotConfigured: the service refuses the app, or the index lacks a field that the passages need.
-            Unavailable, RateLimited, TooSlow: the service failed; the file has to be written again.
+            Unavailable, RateLimited, TooSlow: the service failed; the files have to be written again.
         """
+        for entry in entries:
+            await self._replace_file(entry)
+
+    async def _replace_file(self, entry: FileEntry) -> None:
+        sourcefile, fingerprint, passages = entry.sourcefile, entry.fingerprint, entry.passages
+        vectors, image_vectors = entry.vectors, entry.image_vectors
         if any(given is not None and len(given) != len(passages) for given in (vectors, image_vectors)):
             raise ValueError("there must be one vector a passage")
         documents = [

@@ -9,7 +9,7 @@ import apsw
 import msgspec
 
 from shared.chat_types import Passage
-from shared.retrieval import PassageTerms
+from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.file import (
     EmbeddingInfo,
     add_terms,
@@ -23,7 +23,7 @@ from shared.retrieval.sqlite.passage_terms import terms_of_file
 
 
 class SqliteIndex:
-    """A `PassageIndex` in one SQLite file. Each change of a source file is one transaction.
+    """A `PassageIndex` in one SQLite file. What is written together is one transaction.
 
     Args:
         path: The SQLite file; it is created with its folder when it is first used.
@@ -50,16 +50,8 @@ class SqliteIndex:
         """
         return await self._run(lambda db: _fingerprints(db, sourcefile))
 
-    async def replace(
-        self,
-        sourcefile: str,
-        fingerprint: str,
-        passages: Sequence[Passage],
-        vectors: Sequence[Sequence[float]] | None,
-        image_vectors: Sequence[Sequence[float] | None] | None = None,  # noqa: ARG002 (of the boundary)
-        terms: Sequence[PassageTerms] | None = None,
-    ) -> None:
-        """Replace a file's passages. Vectors of images are not stored, since this index does not search them.
+    async def replace(self, *entries: FileEntry) -> None:
+        """Replace the passages of files, all or none. Vectors of images are not stored, since it does not search them.
 
         Vectors of different models or lengths cannot be compared. So the first vectors of another model or length
         delete all earlier ones, and the files that had them have to be written again.
@@ -68,22 +60,17 @@ class SqliteIndex:
             ValueError: there are vectors but no model's name, or not one vector or not the terms of each passage.
             Unavailable: the file cannot be used.
         """
-        if vectors is not None and (self._embedding_model is None or len(vectors) != len(passages)):
-            raise ValueError("vectors need the name of their model, and there must be one a passage")
-        if terms is not None and len(terms) != len(passages):
-            raise ValueError("there must be the terms of each passage")
+        for entry in entries:
+            if entry.vectors is not None and (
+                self._embedding_model is None or len(entry.vectors) != len(entry.passages)
+            ):
+                raise ValueError("vectors need the name of their model, and there must be one a passage")
+            if entry.terms is not None and len(entry.terms) != len(entry.passages):
+                raise ValueError("there must be the terms of each passage")
 
         def work(db: apsw.Connection) -> None:
-            _remove(db, sourcefile)
-            db.execute("INSERT INTO files (sourcefile, fingerprint) VALUES (?, ?)", (sourcefile, fingerprint))
-            rowids = _add(db, sourcefile, passages)
-            made = terms_of_file([passage.content for passage in passages]) if terms is None else terms
-            add_terms(db, zip(rowids, made, strict=True))
-            if vectors and self._embedding_model is not None:
-                _create_vector_table(db, EmbeddingInfo(self._embedding_model, len(vectors[0])))
-                _add_vectors(db, rowids, vectors)
-            else:
-                _drop_vectors_if_empty(db)
+            for entry in entries:
+                self._replace(db, entry)
 
         await self._run(work)
         self._changed = True
@@ -103,6 +90,20 @@ class SqliteIndex:
             db, self._db = self._db, None
             if db is not None:
                 await asyncio.to_thread(_close, db, optimize=self._changed)
+
+    def _replace(self, db: apsw.Connection, entry: FileEntry) -> None:
+        _remove(db, entry.sourcefile)
+        db.execute("INSERT INTO files (sourcefile, fingerprint) VALUES (?, ?)", (entry.sourcefile, entry.fingerprint))
+        rowids = _add(db, entry.sourcefile, entry.passages)
+        terms = entry.terms
+        if terms is None:
+            terms = terms_of_file([passage.content for passage in entry.passages])
+        add_terms(db, zip(rowids, terms, strict=True))
+        if entry.vectors and self._embedding_model is not None:
+            _create_vector_table(db, EmbeddingInfo(self._embedding_model, len(entry.vectors[0])))
+            _add_vectors(db, rowids, entry.vectors)
+        else:
+            _drop_vectors_if_empty(db)
 
     async def _run[T](self, work: Callable[[apsw.Connection], T]) -> T:
         async with self._lock:

@@ -6,6 +6,7 @@ import pytest
 
 from shared.errors import SwitchboardError
 from shared.outbound.asking import RetryPolicy
+from shared.retrieval import FileEntry
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.index import AzureSearchIndex
 from shared.retrieval.azure_search.schema import IndexPlan
@@ -33,7 +34,7 @@ def open_index(
 
 async def write(index: AzureSearchIndex, name: str, mark: str, count: int, text: str = "") -> None:
     passages = passages_of(name, count, text)
-    await index.replace(name, mark, passages, vectors_of(passages))
+    await index.replace(FileEntry(name, mark, passages, vectors_of(passages)))
 
 
 async def error_of(work: Awaitable[object], kind: type[SwitchboardError]) -> str:

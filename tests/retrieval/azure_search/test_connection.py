@@ -12,6 +12,7 @@ from azure.search.documents.indexes.aio import SearchIndexClient
 from shared.errors import NotConfigured, TooSlow, Unavailable
 from shared.outbound.asking import RetryPolicy
 from shared.outbound.faults import Fault, Reason
+from shared.retrieval import FileEntry
 from shared.retrieval.azure_search.connection import READ, WRITE, Right, SearchConnection, error_of
 from shared.retrieval.azure_search.index import AzureSearchIndex
 from shared.retrieval.azure_search.schema import IndexPlan
@@ -111,12 +112,12 @@ async def test_to_look_at_an_index_and_to_make_one_other_roles_are_named(
     service.roles = {SERVICE_READER}
     assert await index.fingerprints() == {}
     with pytest.raises(NotConfigured, match="the role 'Search Service Contributor'"):
-        await index.replace("a.md", "1", passages_of("a.md", 1), None)
+        await index.replace(FileEntry("a.md", "1", passages_of("a.md", 1)))
     service.roles = {SERVICE_CONTRIBUTOR}
     with pytest.raises(NotConfigured, match="the role 'Search Index Data Contributor'"):
-        await index.replace("a.md", "1", passages_of("a.md", 1), None)
+        await index.replace(FileEntry("a.md", "1", passages_of("a.md", 1)))
     service.roles = {SERVICE_READER, CONTRIBUTOR}
-    await index.replace("a.md", "1", passages_of("a.md", 1), None)
+    await index.replace(FileEntry("a.md", "1", passages_of("a.md", 1)))
     assert await index.fingerprints() == {"a.md": "1"}
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from shared.chat_types import Json, Passage
 from shared.errors import NotConfigured
+from shared.retrieval import FileEntry
 from shared.retrieval.azure_search.index import AzureSearchIndex
 from shared.retrieval.azure_search.writer import Bounds
 from tests.retrieval.azure_search.azure_indexes import SMALL, error_of, open_index, write
@@ -91,7 +92,7 @@ async def test_the_index_is_made_as_the_demo_makes_it_with_a_fingerprint(
 async def test_an_index_without_an_embedding_model_has_no_vectors(
     service: AISearchStandIn, one: AzureSearchIndex
 ) -> None:
-    await one.replace("a.md", "1", passages_of("a.md", 2), None)
+    await one.replace(FileEntry("a.md", "1", passages_of("a.md", 2)))
     assert service.index.definition.field("embedding") is None
     assert service.index.definition.vector_search is None
     assert await one.fingerprints() == {"a.md": "1"}
@@ -101,7 +102,7 @@ async def test_an_index_with_images_takes_their_vectors(service: AISearchStandIn
     index = open_index(service, more={"AZURE_VISION_ENDPOINT": "https://vision.example.com"})
     passages = passages_of("a.pdf", 3)
     image = hashed_vector("a glass", 1024)
-    await index.replace("a.pdf", "1", passages, vectors_of(passages), [image, None, image])
+    await index.replace(FileEntry("a.pdf", "1", passages, vectors_of(passages), [image, None, image]))
     await index.aclose()
     kept = [document.get("imageEmbedding") for document in service.index.documents.values()]
     assert kept == [image, None, image]
@@ -197,7 +198,7 @@ async def test_a_field_that_the_index_lacks_is_named_if_a_passage_has_it(
     service.add_index(with_fingerprint(demo_index(without=["oids", "groups", "category"])))
     await write(one, "a.md", "1", 1)
     secret = [replace(passages_of("b.md", 1)[0], oids=("anna",), groups=("staff",))]
-    message = await error_of(one.replace("b.md", "1", secret, None), NotConfigured)
+    message = await error_of(one.replace(FileEntry("b.md", "1", secret)), NotConfigured)
     assert "lacks groups and oids" in message
     assert await one.fingerprints() == {"a.md": "1"}
 
@@ -207,13 +208,13 @@ async def test_an_index_that_is_mended_is_written_to_without_a_restart(
 ) -> None:
     service.add_index(with_fingerprint(demo_index(without=["groups"])))
     secret = [replace(passages_of("a.md", 1)[0], groups=("staff",))]
-    await error_of(one.replace("a.md", "1", secret, None), NotConfigured)
+    await error_of(one.replace(FileEntry("a.md", "1", secret)), NotConfigured)
     service.indexes.clear()
     service.add_index(with_fingerprint(demo_index()))
-    await one.replace("a.md", "1", secret, None)
+    await one.replace(FileEntry("a.md", "1", secret))
     service.indexes.clear()
-    await error_of(one.replace("a.md", "2", secret, None), NotConfigured)
-    await one.replace("a.md", "2", secret, None)
+    await error_of(one.replace(FileEntry("a.md", "2", secret)), NotConfigured)
+    await one.replace(FileEntry("a.md", "2", secret))
     assert await one.fingerprints() == {"a.md": "2"}
 
 
@@ -231,7 +232,7 @@ async def test_passages_go_in_batches_of_bounded_number_and_size(service: AISear
         replace(one, content="glasses " * (400 if place > 20 else 1))
         for place, one in enumerate(passages_of("a.md", 30))
     ]
-    await index.replace("a.md", "1", passages, vectors_of(passages))
+    await index.replace(FileEntry("a.md", "1", passages, vectors_of(passages)))
     await index.aclose()
     batches = [body["value"] for body in service.bodies("write")]
     sizes = [len(batch) for batch in batches if isinstance(batch, list)]
@@ -254,5 +255,5 @@ async def test_fingerprints_of_files_with_the_same_content_are_all_told_beyond_w
 
 async def test_a_vector_without_a_direction_is_left_out(service: AISearchStandIn, one: AzureSearchIndex) -> None:
     zero, endless = [0.0] * 64, [float("inf"), *[0.0] * 63]
-    await one.replace("a.md", "1", passages_of("a.md", 3), [zero, hashed_vector("glasses"), endless])
+    await one.replace(FileEntry("a.md", "1", passages_of("a.md", 3), [zero, hashed_vector("glasses"), endless]))
     assert ["embedding" in document for document in service.index.documents.values()] == [False, True, False]

@@ -9,7 +9,7 @@ import pytest
 
 from shared.chat_types import Passage, RetrievalMode
 from shared.errors import Unavailable
-from shared.retrieval import SearchQuery
+from shared.retrieval import FileEntry, SearchQuery
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from tests.retrieval.index_contract import WORD, Held, PassageIndexContract
@@ -56,22 +56,22 @@ async def found(path: Path, text: str, mode: RetrievalMode | None = None) -> lis
 
 
 async def test_each_file_keeps_its_fingerprint(index: SqliteIndex) -> None:
-    await index.replace("a.md", "one", [passage("a1", "Glasses.")], None)
-    await index.replace("b.md", "two", [], None)
-    await index.replace("a.md", "three", [passage("a1", "Glasses.")], None)
+    await index.replace(FileEntry("a.md", "one", [passage("a1", "Glasses.")]))
+    await index.replace(FileEntry("b.md", "two", []))
+    await index.replace(FileEntry("a.md", "three", [passage("a1", "Glasses.")]))
     assert await index.fingerprints() == {"a.md": "three", "b.md": "two"}
 
 
 async def test_what_a_file_held_before_is_no_longer_found(index: SqliteIndex, path: Path) -> None:
-    await index.replace("a.md", "1", [passage("a1", "Glasses."), passage("a2", "Lenses.")], None)
-    await index.replace("a.md", "2", [passage("a1", "Parking.")], None)
+    await index.replace(FileEntry("a.md", "1", [passage("a1", "Glasses."), passage("a2", "Lenses.")]))
+    await index.replace(FileEntry("a.md", "2", [passage("a1", "Parking.")]))
     assert await found(path, "glasses lenses") == []
     assert await found(path, "parking") == ["a1"]
 
 
 async def test_a_removed_file_is_found_no_more_by_text_or_vector(index: SqliteIndex, path: Path) -> None:
-    await index.replace("a.md", "1", [passage("a1", "Glasses.")], [hashed_vector("Glasses.")])
-    await index.replace("b.md", "1", [passage("b1", "Parking.")], [hashed_vector("Parking.")])
+    await index.replace(FileEntry("a.md", "1", [passage("a1", "Glasses.")], [hashed_vector("Glasses.")]))
+    await index.replace(FileEntry("b.md", "1", [passage("b1", "Parking.")], [hashed_vector("Parking.")]))
     await index.remove("a.md")
     assert await found(path, "glasses") == []
     assert await found(path, "glasses", RetrievalMode.VECTORS) == ["b1"]
@@ -79,10 +79,10 @@ async def test_a_removed_file_is_found_no_more_by_text_or_vector(index: SqliteIn
 
 
 async def test_a_file_that_fails_half_way_leaves_the_old_one_in_place(index: SqliteIndex, path: Path) -> None:
-    await index.replace("a.md", "1", [passage("a1", "Glasses.")], None)
-    await index.replace("b.md", "1", [passage("b1", "Parking.")], None)
+    await index.replace(FileEntry("a.md", "1", [passage("a1", "Glasses.")]))
+    await index.replace(FileEntry("b.md", "1", [passage("b1", "Parking.")]))
     with pytest.raises(Unavailable):
-        await index.replace("a.md", "2", [passage("a2", "Lenses."), passage("b1", "An id of another file.")], None)
+        await index.replace(FileEntry("a.md", "2", [passage("a2", "Lenses."), passage("b1", "An id of another file.")]))
     assert await found(path, "glasses lenses") == ["a1"]
     assert (await index.fingerprints())["a.md"] == "1"
 
@@ -90,7 +90,7 @@ async def test_a_file_that_fails_half_way_leaves_the_old_one_in_place(index: Sql
 async def test_vectors_of_a_new_model_replace_those_of_the_old_one(path: Path) -> None:
     for model, dims in (("small", 8), ("hashed", 64)):
         index = SqliteIndex(path, model)
-        await index.replace("a.md", model, [passage("a1", "Glasses.")], [hashed_vector("Glasses.", dims)])
+        await index.replace(FileEntry("a.md", model, [passage("a1", "Glasses.")], [hashed_vector("Glasses.", dims)]))
         await index.aclose()
     assert await found(path, "glasses", RetrievalMode.VECTORS) == ["a1"]
 
@@ -99,7 +99,7 @@ async def test_an_index_that_is_written_again_without_an_embedding_model_has_no_
     for model in ("hashed", None):
         index = SqliteIndex(path, model)
         vectors = [hashed_vector("Glasses.")] if model else None
-        await index.replace("a.md", str(model), [passage("a1", "Glasses.")], vectors)
+        await index.replace(FileEntry("a.md", str(model), [passage("a1", "Glasses.")], vectors))
         await index.aclose()
     retriever = SqliteRetriever(path, HashedEmbedder())
     health = await retriever.check()
@@ -111,11 +111,11 @@ async def test_an_index_that_is_written_again_without_an_embedding_model_has_no_
 async def test_vectors_without_the_name_of_their_model_are_refused(path: Path) -> None:
     index = SqliteIndex(path)
     with pytest.raises(ValueError, match="name of their model"):
-        await index.replace("a.md", "1", [passage("a1", "Glasses.")], [[1.0]])
+        await index.replace(FileEntry("a.md", "1", [passage("a1", "Glasses.")], [[1.0]]))
 
 
 async def test_an_index_of_a_newer_version_is_left_alone(index: SqliteIndex, path: Path) -> None:
-    await index.replace("a.md", "1", [passage("a1", "Glasses.")], None)
+    await index.replace(FileEntry("a.md", "1", [passage("a1", "Glasses.")]))
     await index.aclose()
     db = apsw.Connection(str(path))
     db.pragma("user_version", 99)
@@ -130,7 +130,7 @@ async def test_two_writers_wait_for_each_other(index: SqliteIndex, path: Path) -
 
     async def write(writer: SqliteIndex, name: str) -> None:
         for number in range(10):
-            await writer.replace(f"{name}{number}.md", "1", [passage(f"{name}{number}", "Glasses.")], None)
+            await writer.replace(FileEntry(f"{name}{number}.md", "1", [passage(f"{name}{number}", "Glasses.")]))
 
     await asyncio.gather(write(index, "a"), write(other, "b"))
     await other.aclose()
@@ -142,7 +142,7 @@ async def test_two_that_make_the_index_at_once_both_write_to_it(path: Path) -> N
     other = apsw.Connection(str(path))
     other.execute("BEGIN IMMEDIATE")
     index = SqliteIndex(path)
-    writing = asyncio.create_task(index.replace("a.md", "1", [passage("a1", "Glasses.")], None))
+    writing = asyncio.create_task(index.replace(FileEntry("a.md", "1", [passage("a1", "Glasses.")])))
     await asyncio.wait([writing], timeout=0.2)
     assert not writing.done()
     other.execute("COMMIT")
@@ -168,7 +168,7 @@ class _HeldUp(list[Passage]):
 
 async def test_a_write_that_is_cancelled_half_way_is_whole_before_the_next_one_begins(index: SqliteIndex) -> None:
     passages = _HeldUp([passage("a1", "Glasses.")])
-    writing = asyncio.create_task(index.replace("a.md", "1", passages, None))
+    writing = asyncio.create_task(index.replace(FileEntry("a.md", "1", passages)))
     assert await asyncio.to_thread(passages.reached.wait, 30)
     reading = asyncio.create_task(index.fingerprints())
     for _ in range(2):
@@ -232,7 +232,7 @@ async def test_an_old_index_says_what_to_run_and_is_made_anew_by_the_next_write(
     path: Path, caplog: pytest.LogCaptureFixture, version: int
 ) -> None:
     index = SqliteIndex(path, "hashed")
-    await index.replace("a.md", "1", [passage("a1", "Die Brille wird bezahlt.")], [hashed_vector("Brille")])
+    await index.replace(FileEntry("a.md", "1", [passage("a1", "Die Brille wird bezahlt.")], [hashed_vector("Brille")]))
     await index.aclose()
     make_old(path, version)
     with pytest.raises(Unavailable, match=r"older version of this app.*make index"):
@@ -247,9 +247,9 @@ async def test_an_old_index_says_what_to_run_and_is_made_anew_by_the_next_write(
 
 
 async def test_words_of_removed_passages_no_longer_count_as_frequent(index: SqliteIndex, path: Path) -> None:
-    await index.replace("a.md", "1", [passage(f"a{number}", "Glasses and lenses.") for number in range(9)], None)
+    await index.replace(FileEntry("a.md", "1", [passage(f"a{number}", "Glasses and lenses.") for number in range(9)]))
     await index.remove("a.md")
-    await index.replace("b.md", "1", [passage("b1", "Lenses.")], None)
+    await index.replace(FileEntry("b.md", "1", [passage("b1", "Lenses.")]))
     db = apsw.Connection(str(path))
     counts = db.execute("SELECT term, doc FROM vocabulary").fetchall()
     sizes = db.execute("SELECT language, passages FROM languages WHERE passages").fetchall()

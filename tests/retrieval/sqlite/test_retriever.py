@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from shared.chat_types import Access, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, TooLarge, TooSlow, Unavailable
-from shared.retrieval import MOST_READ, Embedder, Retriever, SearchQuery
+from shared.retrieval import MOST_READ, Embedder, FileEntry, Retriever, SearchQuery
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.ranking import Found, Weighed, asked_words, candidates, weighed
 from shared.retrieval.sqlite.retriever import SqliteRetriever
@@ -26,7 +26,7 @@ async def fill(path: Path, passages: Sequence[Passage], embedder: Embedder | Non
     index = SqliteIndex(path, embedder.model if embedder else None)
     for one in passages:
         vectors = await embedder.embed([one.content]) if embedder else None
-        await index.replace(one.sourcefile, "1", [one], vectors)
+        await index.replace(FileEntry(one.sourcefile, "1", [one], vectors))
     await index.aclose()
 
 
@@ -402,7 +402,7 @@ async def test_a_vector_without_direction_does_not_spoil_the_ranking(path: Path)
     embedder = HashedEmbedder()
     await fill(path, LIBRARY, embedder)
     index = SqliteIndex(path, embedder.model)
-    await index.replace("zero.md", "1", [passage("zero", "Zero.")], [[0.0] * 64])
+    await index.replace(FileEntry("zero.md", "1", [passage("zero", "Zero.")], [[0.0] * 64]))
     await index.aclose()
     async with opened(path, embedder) as retriever:
         query = SearchQuery(LIBRARY[0].content, RetrievalMode.VECTORS, top=10)
@@ -438,8 +438,8 @@ async def test_an_index_of_a_newer_version_is_refused_with_what_to_do(path: Path
 
 async def test_a_file_is_read_in_order_and_a_page_of_it_alone(path: Path) -> None:
     index = SqliteIndex(path)
-    await index.replace("book.pdf", "1", HANDBOOK, None)
-    await index.replace("a[b].md", "1", [Passage("x", "Brackets.", "a%5Bb%5D.md", "a[b].md")], None)
+    await index.replace(FileEntry("book.pdf", "1", HANDBOOK))
+    await index.replace(FileEntry("a[b].md", "1", [Passage("x", "Brackets.", "a%5Bb%5D.md", "a[b].md")]))
     await index.aclose()
     async with opened(path) as retriever:
         assert [found.id for found in await retriever.read("book.pdf", CONTEXT)] == [one.id for one in HANDBOOK]
@@ -452,10 +452,10 @@ async def test_a_file_is_read_in_order_and_a_page_of_it_alone(path: Path) -> Non
 async def test_a_file_with_too_many_passages_is_not_read_in_part(path: Path) -> None:
     index = SqliteIndex(path)
     many = [Passage(str(number), "Text.", "long.txt", "long.txt") for number in range(MOST_READ)]
-    await index.replace("long.txt", "1", many[1:], None)
+    await index.replace(FileEntry("long.txt", "1", many[1:]))
     async with opened(path) as retriever:
         assert len(await retriever.read("long.txt", CONTEXT)) == MOST_READ - 1
-        await index.replace("long.txt", "2", many, None)
+        await index.replace(FileEntry("long.txt", "2", many))
         with pytest.raises(TooLarge, match="too many to read at once"):
             await retriever.read("long.txt", CONTEXT)
     await index.aclose()
@@ -493,12 +493,12 @@ async def test_searches_see_whole_files_while_an_index_is_written(path: Path) ->
         return [replace(passage(f"{part}", f"glasses edition{number}"), sourcefile="book.md") for part in range(20)]
 
     writer = SqliteIndex(path)
-    await writer.replace("book.md", "0", version(0), None)
+    await writer.replace(FileEntry("book.md", "0", version(0)))
     seen: list[set[str]] = []
 
     async def write() -> None:
         for number in range(1, 20):
-            await writer.replace("book.md", str(number), version(number), None)
+            await writer.replace(FileEntry("book.md", str(number), version(number)))
 
     async with opened(path) as retriever:
         writing = asyncio.create_task(write())

@@ -1,0 +1,155 @@
+"""The files of a folder, read ahead of the work that writes them, and small ones a bundle at a time.
+
+To ask a process, and to end a transaction, takes longer than to read and to write a note of some paragraphs.
+"""
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import PurePosixPath
+
+from shared.documents import Rights, StoredDocument, md5_of
+from shared.errors import SwitchboardError
+from shared.ingestion.document import LoadedDocument, ReadPassages, Target, read_passages, read_plain_texts
+from shared.ingestion.fingerprints import Origin, has_same_content
+from shared.ingestion.folder import FoundFile, read_file
+from shared.reading import UnreadableError
+from shared.reading.sandbox import PLAIN_TEXT
+
+_MAX_BUNDLES_AHEAD = max(2, min((os.process_cpu_count() or 1) + 1, 4))
+"""Bundles in memory, with their text: one that is written, and one that is read for each core, two to four in all."""
+_MAX_BUNDLE_BYTES = 64 * 1024
+"""Bytes of a bundle of several files."""
+_MAX_BUNDLE_FILES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file of a folder that has been read."""
+
+    document: LoadedDocument
+    """Its name and bytes, and the rights of its copy."""
+    fingerprint: str
+    """The fingerprint of its entry."""
+    passages: ReadPassages | None
+    """Its passages; None if its entry in the index is up to date."""
+    has_copy: bool
+    """Whether the store has a copy of this version; known only if the entry is up to date."""
+
+
+type Reading = ReadFile | Exception
+"""A file of a folder, or why it was not read."""
+
+
+def bundles_of(files: Iterable[FoundFile], target: Target) -> Iterator[list[FoundFile]]:
+    """Divide files into bundles, in order. Only small files of plain text, which need no service, share one."""
+    bundle: list[FoundFile] = []
+    size = 0
+    for found in files:
+        is_small = found.size <= _MAX_BUNDLE_BYTES and _is_plain(found.sourcefile, target) and not target.embedder
+        if bundle and not (is_small and size + found.size <= _MAX_BUNDLE_BYTES and len(bundle) < _MAX_BUNDLE_FILES):
+            yield bundle
+            bundle, size = [], 0
+        bundle.append(found)
+        size += found.size if is_small else _MAX_BUNDLE_BYTES
+    if bundle:
+        yield bundle
+
+
+async def read_ahead(
+    bundles: Iterable[Sequence[FoundFile]], known: Mapping[str, str], stored: Collection[str], target: Target
+) -> AsyncGenerator[tuple[Sequence[FoundFile], asyncio.Task[list[Reading]]]]:
+    """Yield each bundle with the task that reads it, in order, while the next ones are read already.
+
+    Only reading goes ahead: entries get into the index in the order of the files, whatever takes longer.
+
+    Args:
+        bundles: The files.
+        known: The fingerprints of the index.
+        stored: The names of the documents in the store.
+        target: Where the files go.
+    """
+    waiting = iter(bundles)
+    tasks: deque[tuple[Sequence[FoundFile], asyncio.Task[list[Reading]]]] = deque()
+    try:
+        while True:
+            for bundle in islice(waiting, _MAX_BUNDLES_AHEAD - len(tasks)):
+                tasks.append((bundle, asyncio.create_task(_read(bundle, known, stored, target))))
+            if not tasks:
+                return
+            yield tasks.popleft()
+    finally:
+        for _, task in tasks:
+            task.cancel()
+        await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
+
+
+def _is_plain(name: str, target: Target) -> bool:
+    """Whether a kept reader reads a file, together with others."""
+    return target.sandbox.keeps_readers and PurePosixPath(name).suffix.lower() in PLAIN_TEXT
+
+
+async def _read(
+    bundle: Sequence[FoundFile], known: Mapping[str, str], stored: Collection[str], target: Target
+) -> list[Reading]:
+    """Read the files of a bundle, and the passages of those that are new or changed."""
+    copies = [await _copy(found.sourcefile, target) if found.sourcefile in stored else None for found in bundle]
+    loaded = await asyncio.to_thread(lambda: [*map(partial(_load, target), bundle, copies)])
+    new = [
+        file.document
+        for file in loaded
+        if isinstance(file, _Loaded) and not has_same_content(known.get(file.document.name), file.fingerprint)
+    ]
+    passages = dict(zip((document.name for document in new), await _passages(new, target), strict=True))
+    return [file if isinstance(file, Exception) else file.read(passages) for file in loaded]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A file in memory."""
+
+    document: LoadedDocument
+    fingerprint: str
+    copy: StoredDocument | None
+    """Its copy in the store."""
+
+    def read(self, passages: Mapping[str, ReadPassages | Exception]) -> Reading:
+        """The file with its passages, which are there if it is new or changed."""
+        found = passages.get(self.document.name)
+        if isinstance(found, Exception):
+            return found
+        has_copy = self.copy is not None and self.copy.md5 in (None, self.document.version)
+        return ReadFile(self.document, self.fingerprint, found, has_copy)
+
+
+async def _copy(name: str, target: Target) -> StoredDocument | SwitchboardError | None:
+    try:
+        return await target.documents.find(name)
+    except SwitchboardError as fault:
+        return fault
+
+
+def _load(target: Target, found: FoundFile, copy: StoredDocument | SwitchboardError | None) -> _Loaded | Exception:
+    """Load a file, and compute the fingerprint of its entry."""
+    if isinstance(copy, SwitchboardError):
+        return copy
+    try:
+        data = read_file(found.path)
+    except (UnreadableError, OSError) as fault:
+        return fault
+    document = LoadedDocument(found.sourcefile, data, Origin.FOLDER, md5_of(data), copy.rights if copy else Rights())
+    return _Loaded(document, target.fingerprint_of(document), copy)
+
+
+async def _passages(documents: Sequence[LoadedDocument], target: Target) -> Sequence[ReadPassages | Exception]:
+    """The passages of the documents of a bundle, or why they cannot be read."""
+    try:
+        if documents and _is_plain(documents[0].name, target):
+            return await read_plain_texts(documents, target)
+        return [await read_passages(document, target) for document in documents]
+    except Exception as fault:  # noqa: BLE001 (odd content can make any library raise anything)
+        return [fault] * len(documents)
