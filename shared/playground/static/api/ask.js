@@ -9,6 +9,9 @@ import { readEvents } from "./sse.js";
 /** @typedef {import("../types.js").AgentRun} AgentRun */
 /** @typedef {import("../types.js").Problem} Problem */
 
+/** Bytes and messages of a request, as the app takes them. */
+export const MOST_BODY = 1_048_576;
+const MOST_MESSAGES = 1_000;
 const MOST_RECORDS = 20_000;
 const MOST_RAW = 8_000_000;
 const PATHS = { chat: "/ag-ui", team: "/ag-ui/multi-agent-chat/stream" };
@@ -23,7 +26,7 @@ const CUT_OFF = "The connection ended before the answer did. What came is kept a
  */
 export async function ask(turn, before, threadId, stop) {
   const path = PATHS[turn.mode];
-  const body = JSON.stringify(bodyOf(turn, before, threadId));
+  const body = bodyOf(turn, before, threadId);
   const headers = { "content-type": "application/json", accept: "text/event-stream" };
   const exchange = newExchange(path, headers, body);
   turn.exchange.value = exchange;
@@ -45,31 +48,40 @@ export async function ask(turn, before, threadId, stop) {
 }
 
 /**
- * The body of a request: the conversation so far, without what has no answer or was refused.
+ * The body of a request: the question after as much of the conversation as has room, the newest first.
  * @param {Turn} turn
  * @param {Turn[]} before
  * @param {string} threadId
  */
 function bodyOf(turn, before, threadId) {
-  const messages = [];
-  for (const one of before) {
-    const said = one.agents.value.length ? one.agents.value.map((agent) => agent.text.value) : [one.text.value];
-    const answers = said.filter((text) => text.trim());
-    if (!answers.length || one.error.value?.code === "content_filter") continue;
-    messages.push({ id: `${one.id}-q`, role: "user", content: contentOf(one) });
-    answers.forEach((content, index) => messages.push({ id: `${one.id}-${index}`, role: "assistant", content }));
-  }
-  messages.push({ id: `${turn.id}-q`, role: "user", content: contentOf(turn) });
-  return {
+  const asked = {
     threadId,
     runId: crypto.randomUUID(),
     protocolVersion: "1.0",
-    messages,
+    messages: [{ id: `${turn.id}-q`, role: "user", content: contentOf(turn) }],
     state: {},
     tools: [],
     context: [],
     forwardedProps: { overrides: { suggest_followup_questions: true, show_progress: true, ...overrides.value } },
   };
+  let body = JSON.stringify(asked);
+  for (const earlier of before.toReversed()) {
+    asked.messages = [...messagesOf(earlier), ...asked.messages];
+    const longer = JSON.stringify(asked);
+    if (asked.messages.length > MOST_MESSAGES || new TextEncoder().encode(longer).length > MOST_BODY) break;
+    body = longer;
+  }
+  return body;
+}
+
+/** An earlier question with its answer; nothing if it has none, or was refused.
+ * @param {Turn} turn */
+function messagesOf(turn) {
+  const said = turn.agents.value.length ? turn.agents.value.map((agent) => agent.text.value) : [turn.text.value];
+  const answers = said.filter((text) => text.trim());
+  if (!answers.length || turn.error.value?.code === "content_filter") return [];
+  const question = { id: `${turn.id}-q`, role: "user", content: contentOf(turn) };
+  return [question, ...answers.map((content, index) => ({ id: `${turn.id}-${index}`, role: "assistant", content }))];
 }
 
 /** @param {Turn} turn */

@@ -3,8 +3,6 @@
 /** @typedef {import("../types.js").Attachment} Attachment */
 
 export const MOST_FILES = 10;
-/** Bytes of the whole request; the rest is for the question and the conversation. */
-export const MOST_BODY = 1_048_576;
 const MOST_TOGETHER = 700_000;
 const LONGEST_SIDE = 1600;
 const IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];

@@ -1,34 +1,56 @@
 /** Where the question is written: it grows, keeps what was typed, and takes files. */
 import { effect, html, signal, useEffect, useLayoutEffect, useRef } from "../html.js";
+import { MOST_BODY } from "../api/ask.js";
 import { keep, kept } from "../storage.js";
-import { mode, turns } from "../state.js";
+import { allTurns, mode, turns } from "../state.js";
 import { chatId, isRunning, send, stop } from "./asking.js";
-import { inKilobytes, MOST_BODY, readFiles } from "./attachments.js";
+import { inKilobytes, readFiles } from "./attachments.js";
 
 /** @typedef {import("../types.js").Attachment} Attachment */
 
 /** What is typed in the open chat. */
-export const draft = signal("");
+const draft = signal("");
 /** @type {import("../types.js").Signal<Attachment[]>} */
-export const files = signal([]);
+const files = signal([]);
 /** Why something was not taken, a sentence each. @type {import("../types.js").Signal<string[]>} */
-export const refusals = signal([]);
+const refusals = signal([]);
 
-const draftKey = () => `draft.${chatId.peek() || "new"}`;
-effect(() => {
-  chatId.value; // each chat has its own
-  draft.value = kept(draftKey(), sessionStorage) ?? "";
-});
+/** @param {string} id */
+const keyOf = (id) => `draft.${id || "new"}`;
+/** The files of the chats that are not open. @type {Map<string, Attachment[]>} */
+const filesElsewhere = new Map();
+let current = chatId.peek();
 let timer = 0;
 
+/** Each chat has its own draft. A new chat that gets its id takes its draft along. */
+effect(() => {
+  const id = chatId.value;
+  const isNamed = !current && id && allTurns.peek().length > 0;
+  if (id !== current && !isNamed) {
+    keepDraft();
+    filesElsewhere.set(current, files.peek());
+    files.value = filesElsewhere.get(id) ?? [];
+    refusals.value = [];
+  }
+  current = id;
+  if (isNamed) {
+    keep(keyOf(""), null, sessionStorage);
+    keepDraft();
+  } else draft.value = kept(keyOf(id), sessionStorage) ?? "";
+});
+
 /** @param {string} text */
-export function type(text) {
+function type(text) {
   draft.value = text;
   clearTimeout(timer);
   timer = setTimeout(keepDraft, 300);
 }
 
-const keepDraft = () => keep(draftKey(), draft.peek() || null, sessionStorage);
+/** Keep what is typed until the tab is closed. */
+function keepDraft() {
+  clearTimeout(timer);
+  keep(keyOf(current), draft.peek() || null, sessionStorage);
+}
 addEventListener("pagehide", () => {
   const last = turns.peek().at(-1); // what waits for a sign-in that leads elsewhere is typed again
   if (last?.error.peek()?.status === 401 && !draft.peek()) draft.value = last.question;
@@ -53,10 +75,9 @@ function submit() {
     return;
   }
   const attached = files.peek();
-  keep(draftKey(), null, sessionStorage);
-  clearTimeout(timer);
   draft.value = "";
   files.value = [];
+  keepDraft();
   refusals.value = [];
   send(question, attached);
 }

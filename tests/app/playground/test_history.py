@@ -1,0 +1,191 @@
+"""The playground's list of chats, and chats that are opened again."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import aiohttp
+import pytest
+import pytest_asyncio
+from playwright.async_api import Locator, Page, expect
+
+from tests.app.conftest import NO_VECTORS, PASSAGES, TEAM, hosted
+from tests.app.playground.asking import answer, ask, ask_on, box, ended, turn
+from tests.app.test_answers import QUESTION
+from tests.local.running_host import RunningHost
+from tests.small_index import write_index
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
+"""One loop with the browser and the stand-in; the first test may have to install the browser."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def app(openai: OpenAIStandIn, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[RunningHost]:
+    """The app with a history of its own, and a team."""
+    own = tmp_path_factory.mktemp("history")
+    (own / "agents.yaml").write_text(TEAM, encoding="utf-8")
+    await write_index(own, PASSAGES)
+    async with hosted(own, openai.settings | NO_VECTORS | {"AGENTS_FILE": str(own / "agents.yaml")}) as host:
+        yield host
+
+
+def chats(page: Page) -> Locator:
+    return page.get_by_role("complementary", name="Conversations")
+
+
+async def asked(page: Page, app: RunningHost, openai: OpenAIStandIn, question: str, said: str = "80 %.") -> None:
+    """Ask in a new chat, and wait until it is listed."""
+    openai.reply(said)
+    await ask(page, app, question)
+    await ended(page)
+    await expect(chats(page).get_by_role("link", name=question)).to_have_attribute("aria-current", "page")
+
+
+async def test_a_chat_has_an_address_that_survives_a_reload_with_branches_and_sources(
+    page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    await asked(page, app, openai, QUESTION, "80 % [plan.pdf#page=3].\n<<What is paid for glasses?>>")
+    openai.reply("90 %.")
+    await turn(page).get_by_role("button", name="Edit").click()
+    await page.get_by_label("Edited question").fill("What does the Plus plan pay?")
+    async with page.expect_response(lambda answered: answered.request.method == "PUT"):
+        await page.keyboard.press("Enter")
+    async with page.expect_response(lambda answered: answered.request.method == "PUT"):
+        await ended(page)
+    address = page.url
+    assert "#/chat/" in address
+    await page.reload()
+    assert page.url == address
+    await expect(turn(page)).to_contain_text("What does the Plus plan pay?")
+    await expect(answer(page)).to_contain_text("90 %.")
+    await turn(page).get_by_role("button", name="Previous branch").click()
+    await expect(answer(page).get_by_role("button", name="Source 1: plan.pdf#page=3")).to_be_visible()
+    await expect(page.get_by_role("button", name="What is paid for glasses?")).to_be_visible()
+
+
+async def test_a_teams_chat_is_opened_with_the_messages_of_each(
+    page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    for name in ("Alpha", "Beta"):
+        with openai.to(f"You are {name}"):
+            openai.reply(f"I am {name}.")
+    await page.goto(f"{app.url}#/")
+    await page.get_by_role("radio", name="Team").check(force=True)
+    await ask_on(page, "Who are you?")
+    await ended(page)
+    async with page.expect_response(lambda answered: answered.request.method == "PUT"):
+        pass
+    await page.reload()
+    for name in ("Alpha", "Beta"):
+        await expect(answer(page).get_by_role("region", name=name)).to_contain_text(f"I am {name}.")
+    await expect(page.get_by_role("radio", name="Team")).to_be_checked()
+
+
+async def test_chats_are_found_renamed_and_deleted(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
+    await asked(page, app, openai, "How long is the notice?")
+    await asked(page, app, openai, "Are implants paid?")
+    await chats(page).get_by_label("Search chats by title").fill("NOTICE")
+    await expect(chats(page).get_by_role("link")).to_have_text(["How long is the notice?"])
+    await chats(page).get_by_label("Search chats by title").fill("")
+    entry = chats(page).get_by_role("listitem").filter(has_text="Are implants paid?")
+    await entry.get_by_role("button", name="Rename").click()
+    await page.get_by_label("New title").fill("Teeth")
+    await page.keyboard.press("Enter")
+    await expect(chats(page).get_by_role("link", name="Teeth")).to_be_visible()
+    await page.reload()
+    await expect(chats(page).get_by_role("link", name="Teeth")).to_be_visible()
+    await chats(page).get_by_role("button", name="Delete Teeth").click()
+    await page.get_by_role("button", name="Keep").click()
+    await expect(chats(page).get_by_role("link", name="Teeth")).to_be_visible()
+    await chats(page).get_by_role("button", name="Delete Teeth").click()
+    await page.get_by_role("button", name="Delete", exact=True).click()
+    await expect(chats(page).get_by_role("link", name="Teeth")).to_have_count(0)
+    await expect(page.get_by_role("article")).to_have_count(0)
+    assert page.url.endswith("#/")
+
+
+async def test_an_answer_goes_on_while_another_chat_is_open(
+    page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    await asked(page, app, openai, "First?", "The first.")
+    more = asyncio.Event()
+    openai.reply("Half", more, " and whole.")
+    await ask(page, app, "Second?")
+    await expect(answer(page)).to_contain_text("Half")
+    await chats(page).get_by_role("link", name="First?").click()
+    await expect(answer(page)).to_contain_text("The first.")
+    await chats(page).get_by_role("link", name="Second?").click()
+    await expect(answer(page)).to_contain_text("Half")
+    await expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    more.set()
+    await expect(answer(page)).to_contain_text("Half and whole.")
+
+
+async def test_what_is_typed_stays_with_its_chat(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
+    await asked(page, app, openai, "Draft one?")
+    await box(page).fill("Half a question")
+    await chats(page).get_by_role("button", name="New chat").click()
+    await expect(box(page)).to_have_value("")
+    await box(page).fill("Another half")
+    await chats(page).get_by_role("link", name="Draft one?").click()
+    await expect(box(page)).to_have_value("Half a question")
+    await page.reload()
+    await expect(box(page)).to_have_value("Half a question")
+    await chats(page).get_by_role("button", name="New chat").click()
+    await expect(box(page)).to_have_value("Another half")
+
+
+async def test_a_question_without_an_answer_can_be_asked_again(
+    page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply("Half", asyncio.Event())
+    async with page.expect_response(lambda answered: answered.request.method == "PUT"):
+        await ask(page, app, "Lost?")
+    await page.reload()
+    await expect(answer(page)).to_contain_text("This question has no answer yet.")
+    openai.reply("Found.")
+    await answer(page).get_by_role("button", name="Try again").click()
+    await expect(answer(page)).to_contain_text("Found.")
+    await expect(page.get_by_role("article")).to_have_count(1)
+
+
+async def test_a_chat_of_another_client_can_be_read(page: Page, app: RunningHost, http: aiohttp.ClientSession) -> None:
+    async with http.post(f"{app.url}/chat-history", json={"title": "From elsewhere"}) as response:
+        made = await response.json()
+    messages = [
+        {"id": "1", "role": "system", "content": "Be brief."},
+        {"id": "2", "role": "user", "content": "One?"},
+        {"id": "3", "role": "assistant", "content": "*First* answer."},
+        {"id": "4", "role": "user", "content": "Two?"},
+        {"id": "5", "role": "assistant", "content": "Second answer."},
+    ]
+    async with http.put(f"{app.url}/chat-history/{made['id']}", json={"messages": messages}) as response:
+        assert response.status == 200
+    await page.goto(f"{app.url}#/chat/{made['id']}")
+    await expect(page.get_by_role("article")).to_have_count(2)
+    await expect(page.get_by_role("article").first.locator("em")).to_have_text("First")
+    await expect(answer(page)).to_contain_text("Second answer.")
+
+
+async def test_a_chat_that_is_not_there_is_said_so(page: Page, app: RunningHost, expected_errors: list[str]) -> None:
+    expected_errors.append("status of 404")
+    await page.goto(f"{app.url}#/chat/00000000-0000-4000-8000-000000000000")
+    problem = page.get_by_role("main").get_by_role("alert")
+    await expect(problem).to_contain_text("There is no such chat.")
+    await problem.get_by_role("button", name="New chat").click()
+    await expect(page.get_by_role("heading", name="Ask about the documents")).to_be_visible()
+
+
+async def test_where_no_chats_are_kept_the_page_says_so_and_answers(
+    page: Page, openai: OpenAIStandIn, data_dir: Path, expected_errors: list[str]
+) -> None:
+    expected_errors += ["status of 404", "ERR_CONNECTION_REFUSED"]  # the list is read while the app ends
+    async with hosted(data_dir, openai.settings | NO_VECTORS | {"HISTORY_BACKEND": "off"}) as host:
+        openai.reply("80 %.")
+        said = await ask(page, host)
+        await expect(said).to_contain_text("80 %.")
+        await expect(chats(page).get_by_role("status")).to_contain_text("HISTORY_BACKEND")
+        openai.call_tool("search_sources", {"search_query": "implants"})
+        openai.reply("Two years.")
+        await expect(await ask_on(page, "And implants?")).to_contain_text("Two years.")
