@@ -147,6 +147,8 @@ class _Run:
         reader.feed(body)
         read = reader.finish()
         request = replace(protocol.parse(read.json), base_url=asked.base_url)
+        files = protocol.files_of(read)
+        del read  # its texts hold the files once more
         context = RequestContext(
             asked.invocation_id,
             asyncio.get_running_loop().time() + left,
@@ -157,7 +159,6 @@ class _Run:
             meter=service.ledger.meter(asked.budget_key) if service.ledger else None,
             batch_id=self._claim.batch_id,
         )
-        files = read.files or protocol.attached(read.json)
         full = await service.attach(request, files, asked.budget_key) if files else request
         if protocol.keeps_chats:
             full = await self._in_chat(full, context)

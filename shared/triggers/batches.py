@@ -142,6 +142,7 @@ async def _accepted(request: Request, batches: "Batches", wanted: Preferences) -
         protocol = replace(selected.of(body.json), error_message=None)
         request.state.protocol = protocol
         asked = protocol.parse(body.json)
+        protocol.files_of(body)
         check_request(asked, settings)
         access_of(caller, settings, asked.overrides)
         kept = Asked(

@@ -129,6 +129,8 @@ async def _start_turn(
         body = await read_body(request, selected.reader, deadline, held)
         request.state.protocol = protocol = _protocol_of(selected, body, settings)
         asked = protocol.parse(body.json)
+        files = protocol.files_of(body)
+        del body  # its texts hold the files once more
         streams = streams or protocol.answer is None
         links_base = base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))
         asked = replace(asked, single_turn=single_turn, stream=asked.stream or streams, base_url=links_base)
@@ -137,7 +139,6 @@ async def _start_turn(
         if asked.team:
             deadline = deadline_of(request, settings.agents_deadline_seconds)
         access = access_of(caller, settings, asked.overrides)
-        files = body.files or protocol.attached(body.json)
         reading = service.attach(asked, files, key_of(request, service, caller)) if files else None
         with_files = await until_disconnected(request, reading) if reading else asked
         context = RequestContext(

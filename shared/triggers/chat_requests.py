@@ -34,7 +34,7 @@ from shared.triggers.budget import check_request
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
-from shared.wire.request_body import BodyModel, JsonReader
+from shared.wire.request_body import Body, BodyModel, JsonReader
 from shared.wire.table import resolve
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ async def _run(asked: _Message, work: _Work, answers: "AnswerQueue") -> Json:
         meter=await _admitted(service, caller, deadline),
         batch_id=work.folder,
     )
-    files = work.protocol.attached(asked.body)
+    files = work.protocol.files_of(Body(asked.body))
     full = await service.attach(request, files, caller.id or "") if files else request
     if work.protocol.keeps_chats and request.conversation_id:  # a message that names no chat begins none
         full = await service.resume(full, context, team=team)

@@ -1,9 +1,9 @@
-"""What the requests of OpenAI's two protocols share: models, the turn they ask for, and images in `data:` URLs."""
+"""What the requests of OpenAI's two protocols share: models, the turn they ask for, and files in base64."""
 
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal, NotRequired, TypedDict
 from uuid import uuid4
 
 from pydantic import Field
@@ -13,7 +13,7 @@ from shared.core.attachments import Attachment
 from shared.errors import BadRequest, NotFound, TooLarge
 from shared.wire.chat_body import parse_chat
 from shared.wire.json_file import JsonFile
-from shared.wire.multipart import MOST_FILES, shown_name
+from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
 from shared.wire.request_body import BodyModel
 
 MODELS = {"switchboard": False, "switchboard-team": True}
@@ -79,7 +79,7 @@ class ModelKeys(BodyModel):
 
 
 def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
-    """Turn a body with `messages` as the other protocols have them into a request, without its images.
+    """Turn a body with `messages` as the other protocols have them into a request, without its files.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
@@ -128,31 +128,40 @@ def _agent_of(model: str) -> str:
     return model.removeprefix(_AGENT)
 
 
+class OpenaiFileKeys(TypedDict):
+    """A file in a message that is no image, or an image with a name."""
+
+    file_data: Annotated[str, Field(description="The file in base64, as a `data:` URL or alone.")]
+    filename: NotRequired[Annotated[str, Field(description="Its name, which tells its kind if nothing else does.")]]
+
+
 @dataclass(frozen=True, slots=True)
-class SentImage:
-    """An image in a message."""
+class SentFile:
+    """An image or another file in a message."""
 
     place: int
     """Index of its message, counted from 0."""
     part: str
     """Its place in the body, for error messages."""
-    url: str
-    """Its URL."""
+    data: str
+    """The file in base64, in a `data:` URL or alone."""
+    filename: str = ""
+    """Its name; empty if not given."""
 
 
-def attached_images(images: Iterable[SentImage]) -> tuple[Attachment, ...]:
-    """Decode images, whose bytes are in their URLs.
+def attached_files(sent: Iterable[SentFile]) -> tuple[Attachment, ...]:
+    """Decode images and other files.
 
     Raises:
-        BadRequest: an image is not in a `data:` URL in base64.
+        BadRequest: a file is not in base64.
         TooLarge: there are too many.
     """
     files: list[Attachment] = []
-    for image in images:
+    for file in sent:
         if len(files) == MOST_FILES:
-            raise TooLarge(f"The messages have more than {MOST_FILES} images. Send fewer.")
-        index = sum(file.message == image.place for file in files)
-        files.append(_decoded(image, index))
+            raise TooLarge(f"The messages have more than {MOST_FILES} images and files. Send fewer.")
+        index = sum(other.message == file.place for other in files)
+        files.append(_decoded(file, index))
     return tuple(files)
 
 
@@ -162,6 +171,36 @@ def check_image_url(part: str, url: str) -> None:
         raise BadRequest(f"{part}: should be a data: URL of an image; nothing is fetched from elsewhere.")
 
 
-def _decoded(image: SentImage, index: int) -> Attachment:
-    found = JsonFile.from_url(image.url, image.part, "the image")
-    return Attachment(image.part, image.place, index, "", shown_name(found.media_type), None, found.content)
+def check_file(part: str, keys: Mapping[str, Json]) -> None:
+    """Raise BadRequest if a part does not hold a file itself.
+
+    Args:
+        part: The place of the keys in the body.
+        keys: `file_data`, `filename`, and the keys of files that are elsewhere.
+    """
+    for key in ("file_id", "file_url"):
+        if keys.get(key):
+            raise BadRequest(
+                f"{part}.{key}: should be left out: no files are kept here, and nothing is fetched from elsewhere. "
+                "Send the file in base64 as 'file_data', with its 'filename'."
+            )
+    if not isinstance(keys.get("file_data"), str):
+        raise BadRequest(f"{part}.file_data: should be the file in base64, as a data: URL.")
+    if not isinstance(keys.get("filename") or "", str):
+        raise BadRequest(f"{part}.filename: should be a string.")
+
+
+def _decoded(file: SentFile, index: int) -> Attachment:
+    if file.data.startswith("data:"):
+        found = JsonFile.from_url(file.data, file.part, "the file")
+    else:
+        found = JsonFile.decode("", file.data, f"{file.part}: should be the file in base64, as a data: URL.")
+    return Attachment(
+        file.part,
+        file.place,
+        index,
+        shown_filename(file.filename),
+        shown_name(found.media_type),
+        found.charset,
+        found.content,
+    )

@@ -1,4 +1,4 @@
-"""The request body of `openai`: OpenAI's keys, content in parts, and images in `data:` URLs.
+"""The request body of `openai`: OpenAI's keys, content in parts, and files in base64.
 
 Source: OpenAI API reference, 'Create chat completion'. Keys that the app cannot honour are ignored, as other unknown
 ones are, but for those whose answer would have another form: they are refused.
@@ -18,9 +18,11 @@ from shared.wire.openai_asked import (
     MOST_PARTS,
     Asked,
     ModelKeys,
-    SentImage,
+    OpenaiFileKeys,
+    SentFile,
     TextFormat,
-    attached_images,
+    attached_files,
+    check_file,
     check_image_url,
     request_of,
 )
@@ -62,15 +64,25 @@ class OpenaiImage(TypedDict):
     image_url: OpenaiImageUrl
 
 
+class OpenaiFile(TypedDict):
+    """A file in a message of the user."""
+
+    type: Literal["file"]
+    file: OpenaiFileKeys
+
+
+type _Parts = Annotated[list[OpenaiText | OpenaiImage | OpenaiFile], Field(max_length=MOST_PARTS)]
+
+
 class OpenaiMessage(TypedDict):
     """A message in OpenAI's shape. `_flat` checks it; this is for the OpenAPI document."""
 
     role: Literal["user", "assistant", "system", "developer", "tool"]
-    content: NotRequired[str | Annotated[list[OpenaiText | OpenaiImage], Field(max_length=MOST_PARTS)] | None]
+    content: NotRequired[str | _Parts | None]
 
 
 def parse(body: Mapping[str, Json]) -> ChatRequest:
-    """Validate a body and turn it into a request, without its images.
+    """Validate a body and turn it into a request, without its files.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
@@ -90,14 +102,14 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
-    """Return the images in the messages of a body that `parse` has accepted.
+    """Return the images and other files in the messages of a body that `parse` has accepted.
 
     Raises:
-        BadRequest: an image is not in a `data:` URL in base64.
+        BadRequest: a file is not in base64.
         TooLarge: there are too many.
     """
     messages = cast("list[Json]", body["messages"])
-    return attached_images(image for place, message in enumerate(messages) for image in _images(place, message))
+    return attached_files(file for place, message in enumerate(messages) for file in _files(place, message))
 
 
 def _explained(body: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -133,7 +145,7 @@ def _flat(place: int, message: Json) -> Json:
 
 
 def _text(path: str, part: Json) -> str | None:
-    """The text of a part; None for an image."""
+    """The text of a part; None for an image or another file."""
     match part:
         case {"type": "text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
             return text
@@ -142,16 +154,26 @@ def _text(path: str, part: Json) -> str | None:
             return None
         case {"type": "image_url"}:
             raise BadRequest(f"{path}.image_url.url: should be a string.")
+        case {"type": "file", "file": dict(keys)}:
+            check_file(f"{path}.file", keys)
+            return None
+        case {"type": "file"}:
+            raise BadRequest(f"{path}.file: should be an object with 'file_data' and 'filename'.")
         case _:
-            raise BadRequest(f"{path}: should be a text or an image: its type is neither 'text' nor 'image_url'.")
+            raise BadRequest(
+                f"{path}: should be a text, an image or a file, of the type 'text', 'image_url' or 'file'."
+            )
 
 
-def _images(place: int, message: Json) -> Iterator[SentImage]:
-    """The images of a message."""
+def _files(place: int, message: Json) -> Iterator[SentFile]:
+    """The images and other files of a message."""
     if isinstance(message, dict) and isinstance(parts := message.get("content"), list):
         for number, part in enumerate(parts):
+            path = f"messages[{place}].content[{number}]"
             match part:
                 case {"type": "image_url", "image_url": {"url": str(url)}}:
-                    yield SentImage(place, f"messages[{place}].content[{number}].image_url.url", url)
+                    yield SentFile(place, f"{path}.image_url.url", url)
+                case {"type": "file", "file": {"file_data": str(data), **keys}}:
+                    yield SentFile(place, f"{path}.file.file_data", data, str(keys.get("filename") or ""))
                 case _:
                     pass

@@ -1,4 +1,4 @@
-"""The request body of `openai-responses`: an `input` of items, their content in parts, and images in `data:` URLs.
+"""The request body of `openai-responses`: an `input` of items, their content in parts, and files in base64.
 
 Source: OpenAI API reference, 'Create a model response'. Nothing is kept between requests, so that what refers to
 something kept is refused by name: an answer without it would look complete. Other keys that the app cannot honour are
@@ -17,9 +17,11 @@ from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
 from shared.wire.openai_asked import (
     MOST_PARTS,
     ModelKeys,
-    SentImage,
+    OpenaiFileKeys,
+    SentFile,
     TextFormat,
-    attached_images,
+    attached_files,
+    check_file,
     check_image_url,
     request_of,
 )
@@ -58,8 +60,14 @@ class OpenaiInputImage(TypedDict):
     image_url: Annotated[str, Field(pattern="^data:image/", description="The image, as a `data:` URL in base64.")]
 
 
+class OpenaiInputFile(OpenaiFileKeys):
+    """A file in a message of the user."""
+
+    type: Literal["input_file"]
+
+
 type _Parts = Annotated[
-    list[OpenaiInputText | OpenaiRefusal | OpenaiInputImage], FailFast(), Field(max_length=MOST_PARTS)
+    list[OpenaiInputText | OpenaiRefusal | OpenaiInputImage | OpenaiInputFile], FailFast(), Field(max_length=MOST_PARTS)
 ]
 
 
@@ -105,7 +113,7 @@ class OpenaiResponsesBody(OpenaiResponsesKeys):
 
 
 def parse(body: Mapping[str, Json]) -> ChatRequest:
-    """Validate a body and turn it into a request, without its images.
+    """Validate a body and turn it into a request, without its files.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
@@ -120,18 +128,18 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
-    """Return the images in the messages of a body that `parse` has accepted.
+    """Return the images and other files in the messages of a body that `parse` has accepted.
 
     Raises:
-        BadRequest: an image is not in a `data:` URL in base64.
+        BadRequest: a file is not in base64.
         TooLarge: there are too many.
     """
     before = 1 if body.get("instructions") else 0
-    return attached_images(
-        SentImage(place, f"{path}.image_url", url)
+    return attached_files(
+        file
         for place, (message, item) in enumerate(_messages(body), before)
         for path, part in _parts(message, item)
-        if isinstance(url := part.get("image_url"), str)
+        for file in _files(place, path, part)
     )
 
 
@@ -208,7 +216,7 @@ def _parts(path: str, message: dict[str, Json]) -> Iterator[tuple[str, dict[str,
 
 
 def _text(path: str, part: dict[str, Json]) -> str | None:
-    """The text of a part; None for an image."""
+    """The text of a part; None for an image or another file."""
     match part:
         case {"type": "input_text" | "output_text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
             return text
@@ -217,9 +225,23 @@ def _text(path: str, part: dict[str, Json]) -> str | None:
             return None
         case {"type": "input_image"}:
             raise BadRequest(f"{path}.image_url: should be a data: URL of an image; no files are kept here.")
+        case {"type": "input_file"}:
+            check_file(path, part)
+            return None
         case _:
-            kinds = _either("input_text", "output_text", "input_image")
-            raise BadRequest(f"{path}: should be a text or an image, of the type {kinds}.")
+            kinds = _either("input_text", "output_text", "input_image", "input_file")
+            raise BadRequest(f"{path}: should be a text, an image or a file, of the type {kinds}.")
+
+
+def _files(place: int, path: str, part: dict[str, Json]) -> Iterator[SentFile]:
+    """The image or other file that a part is, if it is one."""
+    match part:
+        case {"type": "input_image", "image_url": str(url)}:
+            yield SentFile(place, f"{path}.image_url", url)
+        case {"type": "input_file", "file_data": str(data), **keys}:
+            yield SentFile(place, f"{path}.file_data", data, str(keys.get("filename") or ""))
+        case _:
+            pass
 
 
 def _either(*names: str) -> str:

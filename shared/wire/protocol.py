@@ -10,9 +10,10 @@ from pydantic import Field
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
 from shared.core.fold import Answer, agent_answer
-from shared.errors import SwitchboardError, error_text
+from shared.errors import SwitchboardError, TooLarge, error_text
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed
 from shared.wire.framing import Framed, Framing
+from shared.wire.request_body import BODY_LIMIT, Body
 
 type Record = dict[str, Json]
 """One JSON object of a stream."""
@@ -128,8 +129,9 @@ class Protocol:
     """Whether azure-search-openai-demo's web page speaks it, and finds its further routes below the protocol's name."""
     refuses_in_stream: bool = False
     """Whether a stream whose question is refused has status 200 and the error as its only record."""
-    attached: Callable[[Mapping[str, Json]], tuple[Attachment, ...]] = lambda _body: ()
-    """Returns the files inside a JSON body that `parse` has accepted; raises BadRequest or TooLarge."""
+    attached: Callable[[Mapping[str, Json]], tuple[Attachment, ...]] | None = None
+    """Returns the files inside a JSON body that `parse` has accepted; raises BadRequest or TooLarge. None: no body has
+    any."""
     takes_files: bool = False
     """Whether requests can contain files, as a multipart form."""
     keeps_chats: bool = False
@@ -150,6 +152,22 @@ class Protocol:
     """Whether an error before the stream is a plain text: its client shows the body unchanged."""
     user_agent: str | None = None
     """The beginning of its client's name in `User-Agent`, which selects the protocol on a route that names none."""
+
+    def files_of(self, body: Body) -> tuple[Attachment, ...]:
+        """Return the files that came in or beside the JSON of a request that `parse` has accepted.
+
+        Raises:
+            BadRequest: a file cannot be decoded.
+            TooLarge: there are too many, or the JSON without its files is over `BODY_LIMIT`.
+        """
+        if self.attached is None:
+            return body.files
+        files = self.attached(body.json)
+        if body.size - sum((len(file.data) + 2) // 3 * 4 for file in files) > BODY_LIMIT:
+            raise TooLarge(
+                f"The request is over {BODY_LIMIT:,} bytes without its files. Send fewer or shorter messages."
+            )
+        return files
 
     def team_answer(self, request: ChatRequest, answer: Answer) -> Json:
         """A team's whole answer: one array with each agent's document, or with the items of those that are arrays.

@@ -20,7 +20,9 @@ MAX_VALUES = 100_000
 MAX_DIGITS = 400
 """Digits in a row in a number: writing a number takes quadratic time. The largest double has 309 digits."""
 BODY_LIMIT = 1024 * 1024
-"""Maximum size of a JSON body, in bytes."""
+"""Maximum size of a JSON body, in bytes; of one with files, without these."""
+FILES_BODY_LIMIT = 8 * 1024 * 1024
+"""Maximum size of a JSON body with files in base64, in bytes: they are a third larger than the files."""
 EXAMPLE = '{"messages": [{"role": "user", "content": "…"}]}'
 """Example of a chat request, for error messages."""
 _MOST_PROBLEMS = 5
@@ -37,7 +39,9 @@ class Body:
     json: dict[str, Json]
     """The JSON object."""
     files: tuple[Attachment, ...] = ()
-    """The files that came with it."""
+    """The files that came beside it, in a form."""
+    size: int = 0
+    """Bytes of the JSON; 0 where another limit holds."""
 
 
 class BodyReader(Protocol):
@@ -123,7 +127,7 @@ class JsonReader:
         """
         self._read += chunk
         if len(self._read) > self._limit:
-            raise TooLarge(f"The request is over {self._limit:,} bytes. Send fewer or shorter messages.")
+            raise TooLarge(f"The request is over {self._limit:,} bytes. Send fewer or shorter messages or files.")
         self._cost.feed(chunk)
 
     def finish(self) -> Body:
@@ -132,7 +136,7 @@ class JsonReader:
         Raises:
             BadRequest: says what is wrong and where.
         """
-        return Body(_parse(self._read, self._example, self._list_key, self._wrapped))
+        return Body(_parse(self._read, self._example, self._list_key, self._wrapped), size=len(self._read))
 
 
 def read_json_object(body: bytes) -> dict[str, Json]:

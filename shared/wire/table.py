@@ -16,7 +16,7 @@ from shared.wire.ai_chat_2026_04 import AI_CHAT_2026_04
 from shared.wire.framing import encode_json
 from shared.wire.multipart import FormReader, is_form
 from shared.wire.protocol import Protocol
-from shared.wire.request_body import BodyReader, JsonReader
+from shared.wire.request_body import BODY_LIMIT, EXAMPLE, FILES_BODY_LIMIT, BodyReader, JsonReader
 from shared.wire.semantic_kernel import SEMANTIC_KERNEL
 from shared.wire.semantic_kernel_python import SEMANTIC_KERNEL_PYTHON
 
@@ -120,7 +120,8 @@ class Resolved:
         """
         if not is_form(self.content_type):
             shape = self.protocol.shape
-            return JsonReader(example=encode_json(shape.example).decode()) if shape.request else JsonReader()
+            example = encode_json(shape.example).decode() if shape.request else EXAMPLE
+            return JsonReader(FILES_BODY_LIMIT if self.protocol.attached else BODY_LIMIT, example)
         if not self.protocol.takes_files:
             raise BadRequest(
                 f"The protocol '{self.protocol.name}' takes no files: send JSON, or a form to the routes of "

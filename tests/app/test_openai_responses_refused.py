@@ -40,8 +40,23 @@ BAD_REQUESTS: list[tuple[dict[str, Any], str | None, str]] = [
     ({"input": [{"role": "user", "content": [{"type": "text", "text": "a"}]}]}, "input[0].content[0]", "'input_text'"),
     (
         {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]},
+        "input[0].content[0].file_id",
+        "no files are kept here",
+    ),
+    (
+        {"input": [{"role": "user", "content": [{"type": "input_file", "file_url": "https://x/y.pdf"}]}]},
+        "input[0].content[0].file_url",
+        "nothing is fetched from elsewhere",
+    ),
+    (
+        {"input": [{"role": "user", "content": [{"type": "input_file", "filename": "a.pdf"}]}]},
+        "input[0].content[0].file_data",
+        "the file in base64",
+    ),
+    (
+        {"input": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}]},
         "input[0].content[0]",
-        "a text or an image",
+        "a text, an image or a file",
     ),
     (
         {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "https://x/y.png"}]}]},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shared.wire.history_body import HISTORY_BODY_LIMIT
-from shared.wire.request_body import BODY_LIMIT
+from shared.wire.request_body import BODY_LIMIT, FILES_BODY_LIMIT
 
 type Schema = dict[str, Any]
 type Place = tuple[tuple[str, Any], ...]
@@ -17,6 +17,8 @@ _HOLE = "the hole of this body"
 _MAX_STEPS = 12
 _ITEMS = "items as described"
 _MORE_ITEMS = "items as described, more than the list takes"
+_FILES_IN_JSON = ("/v1/", "/openai", "/ag-ui", "/ai-sdk")
+"""How the paths begin whose bodies may have files in base64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,9 @@ class HostileBody:
 
 def limit_of(path: str) -> int:
     """The documented size limit of a route, in bytes: of its body, and of the messages of a chat."""
-    return HISTORY_BODY_LIMIT if path.startswith("/chat-history/{id}") else BODY_LIMIT
+    if path.startswith("/chat-history/{id}"):
+        return HISTORY_BODY_LIMIT
+    return FILES_BODY_LIMIT if path.startswith(_FILES_IN_JSON) else BODY_LIMIT
 
 
 def _list(item: bytes, size: int) -> bytes:
@@ -201,6 +205,20 @@ def _stored(name: str, content: bytes) -> HostileBody:
     return HostileBody(name, "put", _CHAT, b'{"messages":[{"id":"1","role":"user","content":' + content + b"}]}")
 
 
+def _completed(filling: str) -> HostileBody:
+    content = FILLINGS[filling](FILES_BODY_LIMIT - 100)
+    body = b'{"messages":[{"role":"user","content":' + content + b"}]}"
+    return HostileBody(f"a question where files may come: {filling}", "post", "/v1/chat/completions", body)
+
+
+def _file(filling: str) -> HostileBody:
+    data = FILLINGS[filling](FILES_BODY_LIMIT - 200)
+    parts = b'[{"type":"input_text","text":"Hi"},{"type":"input_file","filename":"a.txt","file_data":' + data + b"}]"
+    return HostileBody(
+        f"a file in JSON: {filling}", "post", "/v1/responses", b'{"input":[{"role":"user","content":' + parts + b"}]}"
+    )
+
+
 _CHAT = "/chat-history/{id}"
 _USER = b'{"role":"user","content":"Hi"}'
 _WRONG_CALLS = b'{"role":"user","content":"Hi","tool_calls":' + _list(b"1", 256) + b"}"
@@ -223,5 +241,7 @@ HOSTILE_BODIES = (
     *map(_tool_call, ("a list of empty lists", "a list of numbers", "numbers of 4,000 digits", "many keys")),
     _stored("a text with one emoji", FILLINGS["a text with one emoji"](HISTORY_BODY_LIMIT - 100)),
     _stored("a text of NULs", FILLINGS["a text of NULs"](HISTORY_BODY_LIMIT - 100)),
+    *map(_completed, ("a text of words", "a text with one emoji", "a text of NULs", "a list of texts")),
+    *map(_file, ("a text", "a text with one emoji", "a text of blanks", "a list of texts")),
 )
 """What stopped the app for seconds, or took hundreds of megabytes, before bodies had their limits; and large texts."""
