@@ -74,8 +74,13 @@ class ObjectStore(Protocol):
         """Delete an object if it exists."""
         ...
 
-    def names(self, prefix: str = "") -> AsyncGenerator[str]:
-        """List the names that begin with `prefix`, in any order."""
+    def names(self, prefix: str = "", *, before: float | None = None) -> AsyncGenerator[str]:
+        """List names, in any order.
+
+        Args:
+            prefix: What they begin with.
+            before: Only objects that were last written before this Unix time; None: all.
+        """
         ...
 
 

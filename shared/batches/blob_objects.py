@@ -96,11 +96,16 @@ class BlobObjects:
         with storage_errors(OWN), suppress(ResourceNotFoundError):
             await self._container.delete_blob(name)
 
-    async def names(self, prefix: str = "") -> AsyncGenerator[str]:
-        """List the names that begin with `prefix`."""
+    async def names(self, prefix: str = "", *, before: float | None = None) -> AsyncGenerator[str]:
+        """List the names that begin with `prefix`, of objects that were last written before a Unix time."""
         with storage_errors(OWN), suppress(ResourceNotFoundError):  # no container: no names
-            async for name in self._container.list_blob_names(name_starts_with=prefix):
-                yield name
+            if before is None:
+                async for name in self._container.list_blob_names(name_starts_with=prefix):
+                    yield name
+            else:
+                async for blob in self._container.list_blobs(name_starts_with=prefix):
+                    if blob.last_modified.timestamp() < before:
+                        yield blob.name
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -92,8 +92,11 @@ class Claim:
         return await self.end(failed(InternalError(message), PROTOCOLS[asked.protocol], asked.invocation_id))
 
     async def release(self) -> None:
-        """Let another runner have the batch at once, if the store allows it now."""
-        free = msgspec.structs.replace(self.state, runner="", beat=time.time())
+        """Let another runner have the batch at once, if the store allows it now.
+
+        The run does not count: many short faults of the store must not end a batch, as runs that end their process do.
+        """
+        free = msgspec.structs.replace(self.state, runner="", beat=time.time(), runs=self.state.runs - 1)
         with suppress(Conflict, SwitchboardError):
             await self._store.write(f"{self.batch_id}/state", msgspec.json.encode(free), self._etag)
 

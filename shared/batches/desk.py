@@ -167,7 +167,7 @@ class Batches:
             await fail_batch(batch_id, self._store)
 
     async def tidy(self, *, resume: bool) -> None:
-        """Delete old batches.
+        """Delete old batches, and old objects that belong to none.
 
         Args:
             resume: Whether to start all batches that have not ended, for an engine that forgets them.
@@ -176,6 +176,12 @@ class Batches:
         for name in found:
             with suppress(InternalError):  # one that cannot be read must not keep the others
                 await self._tidy_object(name, resume=resume)
+        # What has no state: a batch whose acceptance was cut off, and what a message of the request queue has kept.
+        standing = {"keys", *(name.removesuffix("/state") for name in found if name.endswith("/state"))}
+        old = [name async for name in self._store.names(before=time.time() - RETENTION_SECONDS)]
+        for name in old:
+            if name.partition("/")[0] not in standing:
+                await self._store.delete(name)
 
     async def _tidy_object(self, name: str, *, resume: bool) -> None:
         batch_id, _, part = name.partition("/")
@@ -240,7 +246,7 @@ _MOST_TRIES = 5
 
 def _print_of(asked: Asked, body: bytes) -> str:
     """Hash what makes two requests the same."""
-    return digest(asked.protocol, asked.content_type, body)
+    return digest(asked.route, asked.protocol, asked.content_type, body)
 
 
 def _not_found() -> NotFound:

@@ -6,6 +6,7 @@ A write holds the folder's lock from the look at the version to the rename, so t
 import asyncio
 import fcntl
 import hashlib
+import math
 import os
 import tempfile
 import time
@@ -47,9 +48,9 @@ class FolderObjects:
         """Delete an object if it exists."""
         await _in_thread(lambda: self._delete(name))
 
-    async def names(self, prefix: str = "") -> AsyncGenerator[str]:
-        """List the names that begin with `prefix`."""
-        for name in await _in_thread(lambda: self._names(prefix)):
+    async def names(self, prefix: str = "", *, before: float | None = None) -> AsyncGenerator[str]:
+        """List the names that begin with `prefix`, of objects that were last written before a Unix time."""
+        for name in await _in_thread(lambda: self._names(prefix, before)):
             yield name
 
     def _read(self, name: str) -> Stored | None:
@@ -86,7 +87,7 @@ class FolderObjects:
                 with suppress(OSError):  # not empty, or not there
                     folder.rmdir()
 
-    def _names(self, prefix: str) -> list[str]:
+    def _names(self, prefix: str, before: float | None) -> list[str]:
         oldest = time.time() - _MAX_WRITE_SECONDS
         for copy in self._folder.glob(f"{_UNFINISHED}*"):
             with suppress(OSError):  # another process has removed it
@@ -98,7 +99,14 @@ class FolderObjects:
             for current, _, found in os.walk(self._folder / within)
             for file in found
         )
-        return [name for name in files if name.startswith(prefix) and not name.startswith(".")]
+        found = [name for name in files if name.startswith(prefix) and not name.startswith(".")]
+        return found if before is None else [name for name in found if self._written(name) < before]
+
+    def _written(self, name: str) -> float:
+        try:
+            return (self._folder / name).stat().st_mtime
+        except FileNotFoundError:  # it has been deleted since
+            return math.inf
 
     @contextmanager
     def _locked(self) -> Generator[None]:

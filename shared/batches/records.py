@@ -39,6 +39,8 @@ class Asked(msgspec.Struct, frozen=True):
     """The platform's id of the request that started the batch; its errors and log entries have it."""
     trace_parent: str = ""
     """The request's `traceparent`."""
+    route: str = ""
+    """The path that was asked."""
 
 
 class State(msgspec.Struct, frozen=True):

@@ -153,6 +153,7 @@ async def _accepted(request: Request, batches: "Batches", wanted: Preferences) -
             key_of(request, service, caller),
             invocation_id(request),
             request.headers.get("traceparent", ""),
+            request.url.path,
         )
         unique = None if key is None else f"{_callers_name(request, service, caller)} {key}"
         batch_id = await batches.accept(kept, bytes(reader[0].read), owner_of(caller), unique)

@@ -185,6 +185,9 @@ async def test_one_key_makes_one_batch_however_often_it_comes_at_once(app: App, 
     async with http.post(app.url, json=body("Twice"), headers=LATER | {"Idempotency-Key": key}) as response:
         assert response.status == 422
         assert "Idempotency-Key" in (await response.json())["error"]
+    other = app.url.replace(BATCH, "/semantic-kernel" + BATCH)
+    async with http.post(other, json=body("Once"), headers=LATER | {"Idempotency-Key": key}) as response:
+        assert response.status == 422
     assert len(app.openai.chats) == 2
 
 

@@ -54,8 +54,8 @@ class CrashingStore:
     async def delete(self, name: str) -> None:
         await self._store.delete(name)
 
-    async def names(self, prefix: str = "") -> AsyncGenerator[str]:
-        async for name in self._store.names(prefix):
+    async def names(self, prefix: str = "", *, before: float | None = None) -> AsyncGenerator[str]:
+        async for name in self._store.names(prefix, before=before):
             yield name
 
 

@@ -1,6 +1,7 @@
 """What every `ObjectStore` does."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -72,3 +73,9 @@ class ObjectStoreContract:
         assert await names(store, "aa/") == {"aa/calls/x-0", "aa/calls/y-0", "aa/state"}
         assert await names(store, "a") == {"aa/calls/x-0", "aa/calls/y-0", "aa/state", "ab/state"}
         assert len(await names(store)) == 5
+
+    async def test_names_are_listed_by_when_they_were_written(self, store: ObjectStore) -> None:
+        await store.write(NAME, b"first", NEW)
+        now = time.time()
+        assert [name async for name in store.names(before=now + 60)] == [NAME]
+        assert [name async for name in store.names(before=now - 60)] == []

@@ -1,0 +1,61 @@
+"""What is kept of batches and goes after a day, and a store that fails for moments."""
+
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+from shared.batches import NEW
+from shared.batches.claim import Claim, claim_batch
+from shared.batches.desk import Batches
+from shared.batches.folder_objects import FolderObjects
+from shared.batches.in_process import InProcess
+from shared.batches.records import MOST_RUNS, State
+from shared.parts import build_service
+from shared.settings import Settings
+from tests.batches.aging import age
+
+OLD, YOUNG, ALIVE = "0" * 32, "1" * 32, "2" * 32
+
+
+async def nobody(batch_id: str) -> None:
+    raise AssertionError(batch_id)
+
+
+def state() -> bytes:
+    return msgspec.json.encode(State("owner", time.time(), time.time()))
+
+
+async def test_what_belongs_to_no_batch_is_deleted_after_a_day(tmp_path: Path) -> None:
+    store = FolderObjects(tmp_path / "batches")
+    names = [f"{OLD}/calls/a-0", f"{OLD}/answer", f"{YOUNG}/request", f"{ALIVE}/request"]
+    for name in names:
+        await store.write(name, b"kept", NEW)
+    await store.write(f"{ALIVE}/state", state(), NEW)
+    yesterday = time.time() - 25 * 60 * 60
+    for name in (names[0], names[1], names[3]):
+        os.utime(tmp_path / "batches" / name, (yesterday, yesterday))
+    service = build_service(Settings.read({"DATA_DIR": str(tmp_path)}))
+    await Batches(store, InProcess(nobody), service).tidy(resume=False)
+    assert {name async for name in store.names()} == {names[2], names[3], f"{ALIVE}/state"}
+    await age(store, 2 * 24 * 60 * 60, created=True)
+    await Batches(store, InProcess(nobody), service).tidy(resume=False)
+    assert {name async for name in store.names()} == {names[2]}
+
+
+async def test_short_faults_of_the_store_do_not_end_a_batch_however_many_there_are(tmp_path: Path) -> None:
+    store = FolderObjects(tmp_path)
+    await store.write(f"{ALIVE}/state", state(), NEW)
+    for _ in range(2 * MOST_RUNS):
+        claim = await claim_batch(ALIVE, store)
+        assert isinstance(claim, Claim)
+        assert claim.state.runs <= MOST_RUNS
+        await claim.release()
+    for _ in range(MOST_RUNS):  # processes that end while they run it are counted
+        claim = await claim_batch(ALIVE, store)
+        assert isinstance(claim, Claim)
+        await age(store)
+    last = await claim_batch(ALIVE, store)
+    assert isinstance(last, Claim)
+    assert last.state.runs > MOST_RUNS
