@@ -8,7 +8,7 @@ export PORT CORS
 # The tests read scans: they take the packages that a user gets with OCR=local.
 test unit coverage check live bench soak: export SETUP_OCR := 1
 
-.PHONY: help run index sync api-key test unit coverage live bench eval soak check format requirements docs goldens proto setup
+.PHONY: help run index sync api-key test unit coverage live bench eval soak check format requirements docs screenshots goldens proto setup
 
 help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ requirements: setup ## write requirements.txt from uv.lock
 
 docs: setup ## write the parts of docs/ that the code decides: settings, tables of protocols
 	@$(PYTHON) tools/derived_docs.py
+
+screenshots: setup ## take the pictures of the playground for docs/images/
+	@$(PYTHON) -m tests.app.playground.screenshots
 
 goldens: setup ## write the expected bytes of every protocol and the docs' tables of protocols; review with git diff
 	@$(PYTHON) -m tests.wire
