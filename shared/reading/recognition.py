@@ -32,6 +32,8 @@ _SHORTEST_SIDE = 8
 """Pixels of the shorter side of what can hold a letter; the models fail on less."""
 _UPRIGHT = 1.5
 """A text box that is so many times as high as wide is a line of a turned page."""
+_LEVEL = 0.3
+"""Degrees that lines may lean."""
 _SAME_FONT = 0.25
 """Heights of lines that differ by at most this share of the usual one are the usual one: boxes are not exact."""
 _MARGIN = 0.2
@@ -61,7 +63,7 @@ def load() -> None:
     Image.init()
     picture = np.full((64, 256, 3), 255, np.uint8)
     cv2.putText(picture, "load", (10, 45), cv2.FONT_HERSHEY_SIMPLEX, 1.5, (0, 0, 0), 3)
-    _engine()(picture, use_det=True, use_cls=True, use_rec=True)
+    _text(Image.fromarray(picture).rotate(10, fillcolor="white"))  # takes every path, with all that it imports
 
 
 def recognize(data: bytes, numbers: Sequence[int]) -> list[Page]:
@@ -106,7 +108,7 @@ def _text(picture: Image.Image) -> str:
     picture.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
     if min(picture.size) < _SHORTEST_SIDE:
         return ""
-    pixels = np.ascontiguousarray(np.asarray(picture.convert("RGB"))[:, :, ::-1])
+    pixels = np.ascontiguousarray(np.asarray(_straight(picture.convert("RGB")))[:, :, ::-1])
     boxes = _detected(pixels)
     if sum(box.top - box.bottom > _UPRIGHT * (box.right - box.left) for box in boxes) * 2 > len(boxes):
         pixels = np.ascontiguousarray(np.rot90(pixels))
@@ -117,6 +119,19 @@ def _text(picture: Image.Image) -> str:
     height = float(pixels.shape[0])
     words = _words(found, height)
     return layout([_lines(words, height)])[0] if words else ""
+
+
+def _straight(picture: Image.Image) -> Image.Image:
+    """The picture, turned so that its lines are level: lines of a skewed page would be taken for each other's."""
+    found = _engine()(np.asarray(picture), use_det=True, use_cls=False, use_rec=False)
+    if found.boxes is None:
+        return picture
+    edges = found.boxes[:, 1] - found.boxes[:, 0]  # of each box, from its upper left corner to the right one
+    slopes = np.degrees(np.arctan2(edges[:, 1], edges[:, 0]))
+    skew = float(np.median((slopes + 45) % 90 - 45))  # a page may also lie on its side
+    if abs(skew) < _LEVEL:
+        return picture
+    return picture.rotate(skew, Image.Resampling.BICUBIC, expand=True, fillcolor="white")
 
 
 def _detected(pixels: Pixels) -> list[Word]:

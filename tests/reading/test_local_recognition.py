@@ -24,7 +24,7 @@ from tests.reading.test_sandbox import wait_for_readers
 def picture(turn: int = 0) -> Image.Image:
     """A page with a paragraph and a table, as a scanner sees it."""
     page = pypdfium2.PdfDocument(pdf(text(12), table(BIRDS, [GRID], 12)))[0]
-    return page.render(scale=1.5).to_pil().convert("L").rotate(turn, expand=True)
+    return page.render(scale=1.5).to_pil().convert("L").rotate(turn, expand=True, fillcolor=255)
 
 
 def saved(image: Image.Image, kind: str, **options: Any) -> bytes:
@@ -33,7 +33,7 @@ def saved(image: Image.Image, kind: str, **options: Any) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize(("kind", "turn"), [("PDF", 0), ("PDF", 90), ("JPEG", 180), ("PNG", 270)])
+@pytest.mark.parametrize(("kind", "turn"), [("PDF", 0), ("PDF", 90), ("JPEG", 180), ("PNG", 270), ("JPEG", 6)])
 @pytest.mark.timeout(300)
 async def test_a_scan_is_read_with_its_table_whichever_way_up(kind: str, turn: int) -> None:
     suffix = f".{kind.lower()}"
