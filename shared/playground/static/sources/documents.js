@@ -78,19 +78,15 @@ async function tooLarge(response) {
 }
 
 /**
- * The text of a response, or its beginning, in the charset that it says; UTF-8 for one that says none.
+ * The text of a response, or its beginning. The app names a charset only where it is UTF-8 or UTF-16; browsers take the
+ * rest for Windows-1252.
  * @param {Response} response
  */
 async function textOf(response) {
-  const charset = /charset="?([\w-]+)/iu.exec(response.headers.get("content-type") ?? "")?.[1] ?? "utf-8";
+  const charset = /charset="?(utf-(?:8|16[bl]e))/iu.exec(response.headers.get("content-type") ?? "")?.[1];
   const data = await response.arrayBuffer();
   const isCut = data.byteLength > LARGEST_TEXT;
-  let decoder;
-  try {
-    decoder = new TextDecoder(charset);
-  } catch {
-    decoder = new TextDecoder(); // a charset that browsers do not know
-  }
+  const decoder = new TextDecoder(charset ?? "windows-1252");
   return { text: decoder.decode(isCut ? data.slice(0, LARGEST_TEXT) : data), isCut };
 }
 

@@ -5,7 +5,7 @@ import { overrides, selected } from "../state.js";
 
 /** @typedef {{ name: string, text: string, problem: string }} Said */
 
-const SLOWEST_MS = 10_000;
+const SLOWEST_MS = 2_000;
 /** The batch that runs or ran last; it goes on while other tabs are open.
  * @type {import("../types.js").Signal<{ question: string, said: Said[], state: "running" | "done" | "failed" | "stopped", problem: string, path: string } | null>} */
 const batch = signal(null);

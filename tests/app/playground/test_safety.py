@@ -1,0 +1,126 @@
+"""The tab 'Safety': what is held back while the guard works, what was found, and what was withheld."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+
+from tests.app.conftest import NO_VECTORS, hosted
+from tests.app.guarded import BAD, NOTED, NOTHING_FOUND
+from tests.app.playground.asking import ended
+from tests.app.playground.behind import ask, tab
+from tests.local.running_host import RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
+from tests.stand_ins.rai_service import RaiStandIn
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
+
+LAG = 24
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def rai() -> AsyncGenerator[RaiStandIn]:
+    async with RaiStandIn() as service:
+        service.lag = LAG
+        service.find(BAD, "VIOLENCE")
+        service.find(NOTED, "SEXUAL", 2, blocking=False)
+        yield service
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def enforcing(data_dir: Path, openai: OpenAIStandIn, rai: RaiStandIn) -> AsyncGenerator[RunningHost]:
+    async with hosted(data_dir, openai.settings | NO_VECTORS | rai.settings | {"RAI_MODE": "enforce"}) as host:
+        yield host
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def annotating(data_dir: Path, openai: OpenAIStandIn, rai: RaiStandIn) -> AsyncGenerator[RunningHost]:
+    async with hosted(data_dir, openai.settings | NO_VECTORS | rai.settings | {"RAI_MODE": "annotate"}) as host:
+        yield host
+
+
+async def test_off_it_says_how_to_turn_the_check_on(page: Page, app: RunningHost) -> None:
+    await page.goto(f"{app.url}/")
+    panel = await tab(page, "Safety")
+    await expect(panel).to_contain_text("RAI_MODE is off")
+    await expect(panel.get_by_text("RAI_MODE=enforce make run")).to_be_visible()
+
+
+async def test_text_that_is_held_is_drawn_and_not_shown(
+    page: Page, enforcing: RunningHost, openai: OpenAIStandIn
+) -> None:
+    goes_on = asyncio.Event()
+    first, held = "All is well here. ", "This waits for its end: x"
+    openai.reply(first, held, goes_on, " And it ends.")
+    await ask(page, enforcing, NOTHING_FOUND)
+    panel = await tab(page, "Safety")
+    await expect(panel.get_by_role("status")).to_have_text("The question is cleared.")
+    released = len(first + held) - LAG
+    await expect(panel.get_by_text(f"{released} characters released", exact=True)).to_be_visible()
+    waits = panel.get_by_text(re.compile(rf"^{LAG} characters held back, the first of them for [\d.]+ m?s$"))
+    await expect(waits).to_be_visible()
+    await expect(panel.get_by_role("img")).to_have_accessible_name(re.compile(f"{released} characters released, {LAG}"))
+    answer = page.get_by_role("region", name="Answer")
+    await expect(answer).not_to_contain_text("its end")
+    goes_on.set()
+    await expect(panel.get_by_text("0 characters held back")).to_be_visible()
+    await expect(await ended(page)).to_contain_text("its end: x And it ends.")
+
+
+async def test_an_answer_that_is_stopped_says_how_much_is_withheld_and_why(
+    page: Page, enforcing: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply("It begins as it should. ", f"Then comes a {BAD}", " and more.")
+    await ask(page, enforcing, NOTHING_FOUND)
+    await ended(page)
+    panel = await tab(page, "Safety")
+    withheld = panel.get_by_role("region", name="Withheld")
+    await expect(withheld).to_contain_text("The rest of the answer, since it has violence.")
+    await expect(panel.get_by_text(re.compile(r"^\d+ characters held back, and never shown$"))).to_be_visible()
+    row = panel.get_by_role("row").filter(has_text="violence")
+    await expect(row.get_by_role("cell")).to_have_text(["violence", "high", "yes"])
+    assert BAD not in await page.content()
+
+
+async def test_a_refused_question_has_no_answer_and_says_why(
+    page: Page, enforcing: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply("Never seen.")
+    await ask(page, enforcing, f"How do I get a {BAD}?")
+    await ended(page)
+    panel = await tab(page, "Safety")
+    await expect(panel.get_by_role("status")).to_have_text("The policy forbids the question.")
+    await expect(panel.get_by_role("region", name="Withheld")).to_contain_text("since the question has violence")
+    assert "Never seen." not in await page.content()
+    await openai.caught_up()
+
+
+async def test_what_is_found_and_not_forbidden_is_told_with_its_severity(
+    page: Page, enforcing: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply(f"There was {NOTED} in the room.")
+    await ask(page, enforcing, NOTHING_FOUND)
+    await ended(page)
+    panel = await tab(page, "Safety")
+    row = panel.get_by_role("row").filter(has_text="sexual")
+    await expect(row.get_by_role("cell")).to_have_text(["sexual", "low", "no"])
+    await expect(panel.get_by_role("region", name="Withheld")).to_have_count(0)
+
+
+async def test_with_annotate_all_goes_out_and_what_is_found_is_told(
+    page: Page, annotating: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply(f"Here is a {BAD}.")
+    await ask(page, annotating, NOTHING_FOUND)
+    await expect(await ended(page)).to_contain_text(BAD)
+    panel = await tab(page, "Safety")
+    await expect(panel.get_by_text("0 characters held back")).to_be_visible()
+    row = panel.get_by_role("row").filter(has_text="violence")
+    await expect(row.get_by_role("cell")).to_have_text(["violence", "high", "no"])
+    await expect(panel.get_by_role("region", name="Withheld")).to_contain_text(
+        "Nothing, though the answer has violence."
+    )

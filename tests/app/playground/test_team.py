@@ -1,0 +1,129 @@
+"""The tab 'Team': lanes while the agents work, what they cost, how the team is defined, and batches."""
+
+import asyncio
+import re
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.app.conftest import TEAM
+from tests.app.playground.asking import ended
+from tests.app.playground.behind import ask, tab
+from tests.local.running_host import RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
+
+ALPHA, BETA = "You are Alpha", "You are Beta"
+
+
+async def test_each_agent_has_a_lane_that_shows_what_it_does_now(
+    page: Page, team: RunningHost, openai: OpenAIStandIn
+) -> None:
+    beta_may = asyncio.Event()
+    with openai.to(ALPHA):
+        openai.reply("It pays 80 %.")
+    with openai.to(BETA):
+        openai.reply("Wait. ", beta_may, "I agree.")
+    await ask(page, team, team=True)
+    panel = await tab(page, "Team")
+    lanes = panel.get_by_role("list", name="Agents").get_by_role("listitem")
+    await expect(lanes).to_have_text([re.compile(r"Alpha\s*done.*12 tokens"), re.compile(r"Beta\s*writes")])
+    beta_may.set()
+    await ended(page)
+    await expect(lanes.nth(1)).to_have_text(re.compile(r"Beta\s*done.*12 tokens.*\d m?s"))
+    await expect(lanes.nth(1).get_by_role("img")).to_have_accessible_name(re.compile("Beta: waits, thinks, writes"))
+    await expect(panel.get_by_text(re.compile("24 tokens together"))).to_be_visible()
+
+
+async def test_an_agent_that_fails_says_why_and_the_others_go_on(
+    page: Page, team: RunningHost, openai: OpenAIStandIn
+) -> None:
+    with openai.to(ALPHA):
+        openai.fail(400)
+    with openai.to(BETA):
+        openai.reply("I can.")
+    await ask(page, team, team=True)
+    await ended(page)
+    panel = await tab(page, "Team")
+    lanes = panel.get_by_role("list", name="Agents").get_by_role("listitem")
+    await expect(lanes.nth(0)).to_contain_text("failed")
+    await expect(lanes.nth(0).locator(".bad")).to_contain_text("model")
+    await expect(lanes.nth(1)).to_contain_text("done")
+
+
+async def test_agents_that_search_show_their_query(page: Page, built_in: RunningHost) -> None:
+    await ask(page, built_in, "What does the Standard plan pay for dental care?", team=True)
+    await ended(page)
+    panel = await tab(page, "Team")
+    lanes = panel.get_by_role("list", name="Agents").get_by_role("listitem")
+    await expect(lanes).to_have_count(3)
+    await expect(lanes.nth(0)).to_contain_text(re.compile("Researcher.*done.*searched for “", re.DOTALL))
+
+
+async def test_the_definition_is_shown_as_yaml(page: Page, team: RunningHost) -> None:
+    await page.goto(f"{team.url}/")
+    panel = await tab(page, "Team")
+    await panel.get_by_text("2 agents as YAML").click()
+    shown = panel.get_by_text("pattern: concurrent")
+    await expect(shown).to_contain_text("- name: Alpha")
+    await expect(shown).to_contain_text("instructions: Say what you think.")
+    assert "Say what you think." in TEAM
+
+
+async def test_another_pattern_is_tried_for_the_next_question(
+    page: Page, team: RunningHost, openai: OpenAIStandIn
+) -> None:
+    await page.goto(f"{team.url}/")
+    panel = await tab(page, "Team")
+    await panel.get_by_label("Pattern for the next question").select_option("sequential")
+    with openai.to(ALPHA):
+        openai.reply("First.")
+    with openai.to(BETA):
+        openai.reply("Second.")
+    asked = len(openai.chats)
+    await ask(page, team, team=True)
+    await ended(page)
+    beta = [chat.body for chat in openai.chats[asked:] if BETA in str(chat.body["messages"])]
+    assert "Alpha: First." in str(beta), "who speaks second sees what the first has said"
+    panel = await tab(page, "Team")
+    await expect(panel.get_by_label("Pattern for the next question")).to_have_value("sequential")
+
+
+async def test_a_question_runs_in_the_background_and_its_messages_come_as_they_are_done(
+    page: Page, team: RunningHost, openai: OpenAIStandIn
+) -> None:
+    beta_may = asyncio.Event()
+    with openai.to(ALPHA):
+        openai.reply("From behind.")
+    with openai.to(BETA):
+        openai.reply(beta_may, "Also from behind.")
+    await page.goto(f"{team.url}/")
+    panel = await tab(page, "Team")
+    behind = panel.get_by_role("region", name="Run in the background")
+    await behind.get_by_label("Question for the team").fill("And behind?")
+    await behind.get_by_role("button", name="Run").click()
+    await expect(behind.get_by_role("article")).to_have_text([re.compile("Alpha.*From behind.")])
+    await expect(behind.get_by_role("status")).to_contain_text("Running")
+    await tab(page, "Safety")
+    panel = await tab(page, "Team")
+    beta_may.set()
+    await expect(behind.get_by_role("status")).to_contain_text("Done.")
+    await expect(behind.get_by_role("article")).to_have_count(2)
+
+
+async def test_what_runs_in_the_background_can_be_stopped(page: Page, team: RunningHost, openai: OpenAIStandIn) -> None:
+    never = asyncio.Event()
+    for words in (ALPHA, BETA):
+        with openai.to(words):
+            openai.reply(never, "Too late.")
+    await page.goto(f"{team.url}/")
+    panel = await tab(page, "Team")
+    behind = panel.get_by_role("region", name="Run in the background")
+    await behind.get_by_label("Question for the team").fill("And behind?")
+    await behind.get_by_role("button", name="Run").click()
+    async with page.expect_response(lambda response: response.request.method == "DELETE") as stopping:
+        await behind.get_by_role("button", name="Stop").click()
+    assert (await stopping.value).status == 204
+    await expect(behind.get_by_role("status")).to_contain_text("Stopped.")
+    never.set()
