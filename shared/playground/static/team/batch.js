@@ -10,6 +10,9 @@ const SLOWEST_MS = 2_000;
  * @type {import("../types.js").Signal<{ question: string, said: Said[], state: "running" | "done" | "failed" | "stopped", problem: string, path: string } | null>} */
 const batch = signal(null);
 
+/** How many have been started here: only the last is shown. */
+let runs = 0;
+
 export function Background() {
   const question = useSignal("");
   const current = batch.value;
@@ -47,11 +50,12 @@ function Result({ current }) {
 
 /** @param {string} question */
 async function run(question) {
-  const mine = { question, said: /** @type {Said[]} */ ([]), state: /** @type {const} */ ("running"), problem: "", path: "" };
-  batch.value = mine;
+  const mine = ++runs;
+  batch.value = { question, said: [], state: "running", problem: "", path: "" };
+  const isRunning = () => runs === mine && batch.value?.state === "running";
   /** @param {Partial<NonNullable<typeof batch.value>>} more */
   const tell = (more) => {
-    if (batch.value?.state === "running" && batch.value.question === question) batch.value = { ...batch.value, ...more };
+    if (batch.value && isRunning()) batch.value = { ...batch.value, ...more };
   };
   try {
     const { show_progress: _, ...asked } = overrides.value;
@@ -62,10 +66,11 @@ async function run(question) {
     });
     const id = /\/batches\/([\w-]+)$/u.exec(response.headers.get("location") ?? "")?.[1];
     const path = `/multi-agent-chat/batches/${id}`;
+    if (id && !isRunning()) await remove(path); // it was stopped before it had an address
     if (id) tell({ path });
     while (response.status === 202) {
       await new Promise((resolve) => setTimeout(resolve, pauseOf(response)));
-      if (batch.value?.state !== "running") return;
+      if (!isRunning()) return;
       response = await request(path);
       if (response.status === 202) tell({ said: saidIn((await response.clone().json()).messages) });
     }
@@ -78,8 +83,11 @@ async function run(question) {
 async function stop() {
   const path = batch.value?.path;
   if (batch.value) batch.value = { ...batch.value, state: "stopped" };
-  if (path) await request(path, { method: "DELETE" }).catch(() => {}); // it has ended meanwhile
+  if (path) await remove(path);
 }
+
+/** @param {string} path */
+const remove = (path) => request(path, { method: "DELETE" }).catch(() => {}); // it may have ended meanwhile
 
 /** @param {Response} response */
 const pauseOf = (response) => Math.min((Number(response.headers.get("retry-after")) || 1) * 1000, SLOWEST_MS);
