@@ -1,0 +1,103 @@
+"""Whether people with a keyboard or a screen reader can use the playground: axe-core, and what is announced."""
+
+import asyncio
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, ViewportSize, expect
+
+from tests.app.playground.asking import answer, ask, box, ended
+from tests.app.playground.conftest import NARROW, WIDE, window
+from tests.app.test_answers import QUESTION
+from tests.browser import axe
+from tests.local.running_host import RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
+"""One loop with the browser and the stand-in; the first test may have to install the browser."""
+
+MARKDOWN = (
+    "## Dental\n\n80 % [plan.pdf#page=3], [no.pdf].\n\n|a|b|\n|-|-|\n|1|2|\n\n```python\nx = 1\n```\n<<And glasses?>>"
+)
+RUN = """async () => {
+  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+  return violations
+    .filter(found => ["serious", "critical"].includes(found.impact))
+    .map(found => [found.id, found.nodes.map(node => node.html + " " + node.failureSummary)]);
+}"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def script() -> str:
+    return await axe()
+
+
+async def findings(page: Page, script: str) -> list[Any]:
+    """What axe-core finds serious or critical on the page as it is."""
+    if not await page.evaluate("() => 'axe' in window"):
+        await page.evaluate(script)
+    return await page.evaluate(RUN)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+async def test_axe_finds_nothing_serious(
+    browser: Browser, app: RunningHost, openai: OpenAIStandIn, script: str, size: ViewportSize, scheme: str
+) -> None:
+    async with window(browser, ["status of 503"], size) as page:
+        await page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        await page.goto(app.url)
+        await expect(page.get_by_role("heading", name="Ask about the documents")).to_be_visible()
+        assert await findings(page, script) == []
+        openai.reply(MARKDOWN)
+        await ask(page, app)
+        await ended(page)
+        assert await findings(page, script) == []
+        openai.fail(401)
+        await box(page).fill("And now?")
+        await page.keyboard.press("Enter")
+        await expect(answer(page).get_by_role("alert")).to_be_visible()
+        assert await findings(page, script) == []
+        if size == NARROW:
+            await page.get_by_role("button", name="Behind the answer").first.click()
+        for tab in await page.get_by_role("tab").all():
+            await tab.click()
+            await expect(tab).to_have_attribute("aria-selected", "true")
+            assert await findings(page, script) == [], await tab.inner_text()
+        for link in await page.get_by_role("navigation", name="Pages").get_by_role("link").all():
+            address = await link.get_attribute("href") or ""
+            if address.startswith("#"):
+                await page.goto(f"{app.url}{address}")
+                await expect(page.get_by_role("main").get_by_role("heading").first).to_be_visible()
+                assert await findings(page, script) == [], address
+
+
+async def test_an_answer_is_announced_by_sentences(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
+    first, rest = asyncio.Event(), asyncio.Event()
+    openai.reply("It **pays** ", first, "80 % [plan.pdf#page=3]. And", rest, " more.")
+    await page.goto(app.url)
+    spoken = page.locator("[aria-live=polite]").filter(has_not=page.get_by_role("status")).first
+    await ask(page, app)
+    await expect(answer(page)).to_contain_text("It pays")
+    await expect(spoken).to_have_text("")
+    first.set()
+    await expect(spoken).to_have_text("It  pays  80 % .", use_inner_text=True)
+    rest.set()
+    await expect(spoken).to_have_text("And more.")
+
+
+async def test_a_chat_can_be_held_with_the_keyboard_alone(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
+    openai.reply("80 % [plan.pdf#page=3].")
+    await page.goto(app.url)
+    await expect(box(page)).to_be_focused()
+    await page.keyboard.type(QUESTION)
+    await page.keyboard.press("Enter")
+    await ended(page)
+    source = answer(page).get_by_role("button", name="Source 1")
+    for _ in range(30):
+        await page.keyboard.press("Shift+Tab")
+        if await source.evaluate("element => element === document.activeElement"):
+            break
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("tabpanel")).to_contain_text("plan.pdf")
