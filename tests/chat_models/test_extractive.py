@@ -135,6 +135,20 @@ async def test_a_table_row_is_said_with_the_names_of_its_columns() -> None:
     assert got.text.startswith("Laser surgery – Basic: not covered; Plus: up to 800 euros. [eyes.md]")
 
 
+async def test_each_cell_of_a_wide_table_can_be_asked_for() -> None:
+    months = ["January", "February", "March", "April", "June", "July", "August", "September", "October", "November"]
+    heads = ["Route", *months, "Remarks"]
+    ferry = ["Ferry", *(str(number) for number in range(101, 111)), "no cars " * 20]
+    tram = ["Tram", *(str(number) for number in range(201, 211)), ""]
+    rows = [heads, ["---"] * len(heads), ferry, tram, ["Cable car", "7"]]
+    source = said("\n".join(f"| {' | '.join(row)} |" for row in rows))
+    for number, month in enumerate(months, 1):
+        assert f"{month}: {100 + number}" in (await ask(f"How many passengers has the ferry in {month}?", source)).text
+        assert f"{month}: {200 + number}" in (await ask(f"Tram in {month}?", source)).text
+    assert "no cars" in (await ask("What are the remarks on the ferry?", source)).text
+    assert (await ask("Cable car in January?", source)).text == "Cable car: January: 7. [page.md]"
+
+
 async def test_a_list_item_is_said_without_its_mark() -> None:
     got = await ask("Where do I send the bill?", EYES)
     assert got.text == "Send the bill to the plan office within 90 days. [eyes.md]"
@@ -192,6 +206,16 @@ async def test_the_heading_counts_for_the_sentences_under_it() -> None:
     assert (await ask("What does parking cost?", source)).text.startswith("It costs 40 euros a month.")
 
 
+async def test_a_title_without_marks_counts_for_the_text_under_it_and_is_no_answer() -> None:
+    source = said("Parking\n\nIt costs 40 euros a month.\n\nLunch\n\nIt costs 5 euros.")
+    assert (await ask("What about parking?", source)).text == "It costs 40 euros a month. [page.md]"
+
+
+async def test_the_sentence_that_introduces_a_list_counts_for_its_items() -> None:
+    source = said("The Basic plan covers:\n\n- eye exams every two years\n- two cleanings\n\nThe garden is open.")
+    assert "eye exams every two years. [page.md]" in (await ask("What does the Basic plan cover?", source)).text
+
+
 async def test_a_question_that_leans_on_the_one_before_is_answered_with_its_subject() -> None:
     source = said("The Basic plan has a hotline. The Basic plan pays nothing for glasses. The Plus plan pays for all.")
     got = await ask("And the Basic plan?", source, earlier=["What does the Plus plan pay for glasses?"])
@@ -245,7 +269,7 @@ async def test_followup_questions_are_about_other_parts_of_the_sources() -> None
     got = await ask("What does the Standard plan pay for glasses?", EYES, want_followups=True)
     assert got.text.endswith(
         " [eyes.md]\n<<What do the documents say about “How to be paid back”?>>"
-        "\n<<What should I know about “Laser surgery”?>>"
+        "\n<<What do the documents say about “Laser surgery”?>>"
     )
 
 

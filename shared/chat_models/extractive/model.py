@@ -13,7 +13,6 @@ from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
 from shared.chat_models.extractive.questions import (
-    OwnLanguage,
     followup_questions,
     is_bare_subject,
     standalone_query,
@@ -35,17 +34,17 @@ from shared.words.stop_words import likely_language
 
 MODEL = "extractive"
 
-_NO_DOCUMENTS: dict[OwnLanguage, str] = {
+_NO_DOCUMENTS: dict[str, str] = {
     "en": "I cannot answer that: I have no documents to look it up in.",
     "de": "Das kann ich nicht beantworten: Ich habe keine Dokumente, in denen ich nachsehen könnte.",
 }
-_ONLY_QUOTES_FILES: dict[OwnLanguage, str] = {
+_ONLY_QUOTES_FILES: dict[str, str] = {
     "en": "No sentence of the attached files has the words of the question: the built-in model only quotes sentences."
     " To have files explained or summed up, set up a language model.",
     "de": "Kein Satz der angehängten Dateien enthält die Wörter der Frage, und das eingebaute Modell zitiert nur Sätze."
     " Um Dateien erklären oder zusammenfassen zu lassen, richten Sie ein Sprachmodell ein.",
 }
-_NOTHING_TO_ADD: dict[OwnLanguage, str] = {
+_NOTHING_TO_ADD: dict[str, str] = {
     "en": "I found nothing to add to that.",
     "de": "Dem habe ich nichts hinzuzufügen.",
 }
@@ -111,7 +110,7 @@ def _answer(request: ModelRequest) -> str:
         return _answer_without_statements(request, said)
     text = " ".join(_cited(one) for one in best)
     if request.want_followups:
-        language = _own_language(request)
+        language = answer_language(request.question, request.language)
         text += "".join(f"\n<<{one}>>" for one in followup_questions(statements, best, asked, language))
     return text
 
@@ -150,7 +149,7 @@ def _answer_without_statements(request: ModelRequest, said: Sequence[Scored]) ->
     return _with_done_marker(request, text) if _has_answered_before(request) or _can_only_summarize(request) else text
 
 
-def _own_language(request: ModelRequest) -> OwnLanguage:
+def _own_language(request: ModelRequest) -> str:
     """Return the language of the sentences that the model has in German and English only."""
     return "de" if answer_language(request.question, request.language) == "de" else "en"
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from itertools import combinations, groupby
 
 from shared.chat_models.extractive.relevance import Scored, subject_words
 from shared.words.stop_words import LIGHT
@@ -55,34 +55,23 @@ _MOST_FOLLOWUPS = 3
 _LONGEST_TOPIC = 80
 """Maximum length of a topic in a follow-up question, in characters."""
 
-type OwnLanguage = Literal["en", "de"]
-"""The languages of the sentences that the model has in two languages only."""
-
-_TEMPLATES: dict[OwnLanguage, tuple[str, ...]] = {
-    "en": (
-        "What do the documents say about “{topic}”?",
-        "What should I know about “{topic}”?",
-        "Can you tell me more about “{topic}”?",
-    ),
-    "de": (
-        "Was steht in den Dokumenten zu „{topic}“?",
-        "Was muss ich über „{topic}“ wissen?",
-        "Was gilt beim Thema „{topic}“?",
-    ),
+_TEMPLATES = {
+    "en": "What do the documents say about “{topic}”?",
+    "de": "Was steht in den Dokumenten zu „{topic}“?",
+    "es": "¿{topic}?",
+    "el": "{topic};",
+    **dict.fromkeys(("ar", "fa"), "{topic}؟"),
+    **dict.fromkeys(("zh", "ja"), "{topic}？"),
 }
-_IS_QUESTION: dict[OwnLanguage, re.Pattern[str]] = {
-    "en": re.compile(r"(who|what|which|why|how|where)\b(?! (to|the|an?|you|your|we|our|it|they)\b)", re.IGNORECASE),
-    "de": re.compile(
-        r"(wer|was|welche[rsmn]?|warum|wie|wo)\b(?! (der|die|das|den|dem|ein|eine|sie|wir|ihr|ich|man|es)\b)",
-        re.IGNORECASE,
-    ),
-}
-"""Headings that are questions without a question mark. `How to be paid back` and `What the plan covers` do not match.
-"""
-_NAME = re.compile(r"(?<=[^\W\d_A-Z] )[^\W\d_a-z][\w-]{5,}")
-"""A word inside a sentence that may begin with a capital letter: a noun in German, a name in other languages."""
+"""How a topic becomes a question, by language. In others it is the topic with a question mark."""
+_QUESTION_MARKS = ("?", "？", "؟")
 _SHORTEST_TOPIC = 6
-"""Characters of a word that is a topic because the sources have it often."""
+"""Characters of a name or a word that can be a topic."""
+_UNSPACED = (
+    (re.compile("[\u3400-\u9fff\uf900-\ufaff]{2,}"), range(2, 7)),
+    (re.compile("[\uac00-\ud7a3]{3,}"), range(3, 7)),
+)
+"""Han and Hangul, with the numbers of characters of topics: parts of words, which have no spaces or have endings."""
 
 
 def standalone_query(questions: Sequence[str]) -> str:
@@ -106,7 +95,7 @@ def standalone_query(questions: Sequence[str]) -> str:
 
 
 def followup_questions(
-    statements: Sequence[Scored], answer: Sequence[Scored], asked: Iterable[str], language: OwnLanguage
+    statements: Sequence[Scored], answer: Sequence[Scored], asked: Sequence[str], language: str
 ) -> list[str]:
     """Suggest at most three follow-up questions.
 
@@ -116,17 +105,18 @@ def followup_questions(
         asked: The user's questions so far.
         language: Language of the follow-up questions.
     """
-    known = [_subject(question, language) for question in asked]
-    known += [_subject(one.statement.topic, language) for one in answer if one.statement.topic]
+    languages = tuple({one.language: None for one in statements})
+    known = [_subject(one, languages) for one in (*asked, *(one.statement.topic or "" for one in answer))]
     said = {one.statement.text for one in answer}
     answering = {one.sourcepage for one in answer}
     unsaid = [one for one in statements if one.statement.text not in said]
     found: list[str] = []
     for topic in _topics(sorted(unsaid, key=lambda one: one.sourcepage not in answering)):
-        subject = _subject(topic, language)
+        subject = _subject(topic, languages)
         if len(topic) <= _LONGEST_TOPIC and subject and not any(_overlap(subject, other) for other in known):
             known.append(subject)
-            found.append(_as_question(topic.rstrip(" .:;,!?"), language, _TEMPLATES[language][len(found)]))
+            template = _TEMPLATES.get(language, "{topic}?")
+            found.append(topic if topic.endswith(_QUESTION_MARKS) else template.format(topic=topic.rstrip(" .:;,!")))
         if len(found) == _MOST_FOLLOWUPS:
             break
     return found
@@ -160,28 +150,39 @@ def _needs_the_question_before(question: str) -> bool:
 
 
 def _topics(statements: Sequence[Scored]) -> Iterator[str]:
-    """Yield topics: headings, then labels of table rows, then names; if there are no titles, also frequent words."""
+    """Yield headings, then labels of table rows, then names; if there are no titles, also what is said most often."""
     titles = [one.statement.topic for one in statements] + [one.statement.label for one in statements]
     shown = [title for title in titles if title and not title[:1].islower()]
     yield from shown
-    for one in statements:
-        yield from (name for name in _NAME.findall(one.statement.text) if name[:1].isupper())
-    if shown:
-        return
-    found = Counter(
-        word for one in statements for word in dict.fromkeys(words(one.statement.text)) if len(word) >= _SHORTEST_TOPIC
-    )
-    yield from (word for word, _ in found.most_common() if not word[:1].isupper() and word.isalpha())
+    names = Counter(name for one in statements for name in _names(one.statement.text))
+    yield from (name for name, _ in names.most_common())
+    if not shown:
+        often = Counter(part for one in statements for part in _parts(one.statement.text))
+        yield from sorted(often, key=lambda part: (1 - often[part]) * len(part))
 
 
-def _subject(text: str, language: OwnLanguage) -> frozenset[str]:
-    return frozenset(word.terms[0] for word in subject_words(text, (language,)).values())
+def _names(text: str) -> Iterator[str]:
+    """Yield the words in a row inside a sentence that begin with capital letters: names, or nouns in German."""
+    for piece in re.split(r"[^\w\s'’-]+", text[:1].lower() + text[1:]):
+        for is_name, found in groupby(piece.split(), lambda word: word[0].isupper()):
+            if is_name and len(name := " ".join(found)) >= _SHORTEST_TOPIC:
+                yield name
+
+
+def _parts(text: str) -> Iterable[str]:
+    """The long words of a text, and the parts of Chinese, Japanese and Korean words, each once."""
+    found = dict.fromkeys(word for word in words(text) if len(word) >= _SHORTEST_TOPIC and not word[0].isupper())
+    for script, lengths in _UNSPACED:
+        for run in script.findall(text):
+            pieces = combinations(range(len(run) + 1), 2)
+            found |= dict.fromkeys(run[start:end] for start, end in pieces if end - start in lengths)
+    return found
+
+
+def _subject(text: str, languages: Sequence[str]) -> frozenset[str]:
+    return frozenset(word.terms[0] for word in subject_words(text, languages).values())
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether one subject equals the other or is a part of it."""
     return bool(one and other) and (one <= other or other <= one)
-
-
-def _as_question(topic: str, language: OwnLanguage, template: str) -> str:
-    return f"{topic}?" if _IS_QUESTION[language].match(topic) else template.format(topic=topic)

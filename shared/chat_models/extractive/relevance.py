@@ -24,16 +24,21 @@ _LONGEST_QUESTION = 10_000
 """Characters of a question that are read."""
 _MOST_QUESTION_WORDS = 64
 """Maximum number of subject words that are used of a question."""
-_ENOUGH = 0.48
+_ENOUGH = 0.485
 """Share of the question's words, by weight, that a statement must contain."""
 _ENOUGH_BY_SCRIPT = (
     (re.compile("[\u3005-\u3007\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"), 0.26),
-    (re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"), 0.44),
+    (re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"), 0.38),
 )
 """The share for pairs of characters: every second one is of two words. It is more in Thai, Lao, Burmese and Khmer, as
 their letters are few, so that most texts have most pairs."""
-_ENOUGH_BY_LANGUAGE = {"vi": 0.52}
-"""The share for words that are written syllable by syllable: of these, too, most texts have many."""
+_ENOUGH_BY_LANGUAGE = {
+    **dict.fromkeys(("ar", "cs", "da", "de", "el", "et", "eu", "fa", "fi", "ga", "hi", "hu", "hy", "lt"), 0.43),
+    **dict.fromkeys(("ne", "no", "pl", "ru", "sr", "sv", "ta", "tr", "uk"), 0.43),
+    "vi": 0.52,
+}
+"""The share where words have many forms or are compounds, some of which no stemmer brings together; and where they are
+written syllable by syllable: of these, too, most texts have many."""
 _WITHOUT_RARITIES = 0.85
 """Factor for these shares where the index gives no rarities: those among a few statements are rough."""
 _MANY_WORDS, _MANY_FACTOR = 4, 0.7
@@ -171,10 +176,9 @@ def _question_words(question: str, statements: Sequence[Scored], rarities: Mappi
         count = sum(not (one.terms.isdisjoint(every) and one.context.isdisjoint(every)) for one in statements)
         rarity = rarities.get(spelled(text), math.log(1 + len(statements) / (count or 0.5)))
         weight = rarity * (_LOW_WEIGHT if spelling in LIGHT else 1.0)
-        enough = next((share for script, share in _ENOUGH_BY_SCRIPT if script.match(text)), usual)
-        found.append(
-            _QuestionWord(every, weight, enough * (1 if rarities else _WITHOUT_RARITIES), is_whole=enough == _ENOUGH)
-        )
+        of_script = next((share for script, share in _ENOUGH_BY_SCRIPT if script.match(text)), None)
+        enough = (of_script or usual) * (1 if rarities else _WITHOUT_RARITIES)
+        found.append(_QuestionWord(every, weight, enough, is_whole=not of_script and usual <= _ENOUGH))
     return found
 
 

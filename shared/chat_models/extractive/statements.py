@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import batched, pairwise, zip_longest
 
 import apsw.unicode
 
@@ -16,10 +16,8 @@ _LONGEST_HEADING = 80
 """Maximum length of a line without heading markup that is taken for a heading, in characters."""
 _MOST_WORDS_OF_HEADING = 8
 """Maximum number of words in a line without heading markup that is taken for a heading."""
-_MOST_COLUMNS = 6
-"""Maximum number of columns of a table whose rows become statements."""
-_LONGEST_CELL = 120
-"""Maximum length of each cell in a table row that becomes a statement, in characters."""
+_MOST_VALUES = 5
+"""Maximum number of cells in a statement beside the first one. The row of a wide table becomes several statements."""
 
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)$")
 _UNDERLINE = re.compile(r"\s{0,3}(={3,}|-{3,})\s*$")
@@ -50,20 +48,17 @@ searches the rest of the text from each position where it could begin."""
 
 
 _ABBREVIATION_LIST = """
-abb abs abt al anm approx apr art aug bzgl bzw ca cf co corp dec dept dez dipl dr eg etc evtl exkl feb fig ff fr geb
-gem ggf hr incl inkl ing insb jan jul jun kap lt ltd max min mio mr mrd mrs ms nov no nr okt oct pos pp prof sec sep
-sept sog st str tel usw vgl vol vs zb zzgl
+abb abs abt anm approx apr art aug bzgl bzw ca cf dec dept dez dipl dr eg evtl exkl feb fig ff fr geb gem ggf hr incl
+inkl ing insb jan jul jun kap lt mio mr mrd mrs ms nov nr okt oct pos pp prof sec sep sept sog st str tel vgl vol vs zb
+zzgl
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
-"""Abbreviations in lower case, without their full stop. Single letters count too: `z. B.`, `e. g.`, initials."""
+"""Abbreviations in lower case, without their full stop; none that often ends a sentence, as `etc.` does. Single letters
+count too: `z. B.`, `e. g.`, initials."""
 
-_GREEK_QUESTION = re.compile("(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e](?=\\s)")
-"""The question mark of Greek, which Unicode's rules take for a semicolon."""
 _UNPUNCTUATED = re.compile("[\u0e00-\u0eff]")
 """Thai and Lao."""
 _LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]{1,8})\.\s*$")
-_ABBREVIATIONS_AT_END = frozenset({"etc", "usw", "co", "ltd", "corp", "no", "max", "min", "al"})
-"""Abbreviations that can end a sentence: it continues only before a digit, or a small letter (by Unicode's rules)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,25 +157,16 @@ def _block(lines: Sequence[str], *, underlined: bool) -> Iterator[_Heading | _Ta
 
 
 def _rows(lines: Sequence[str], topic: str | None) -> Iterator[Statement]:
-    """Yield short table rows as `label: value`, or `label – header: value; header: value` with several values."""
+    """Yield table rows as `label: value`, or `label – header: value; header: value` with several values."""
     rows = [[plain(cell) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] for line in lines]
     has_header = len(lines) > 1 and _TABLE_LINE.match(lines[1]) is not None
-    header = rows[0] if has_header else []
-    for line, cells in list(zip(lines, rows, strict=True))[2 if has_header else 0 :]:
-        if _TABLE_LINE.match(line) or not _is_simple(cells, header):
-            continue
-        label, *values = cells
-        names = header[1:] if len(cells) > 2 else [""] * len(values)
-        said = [f"{name}: {value}" if name else value for name, value in zip(names, values, strict=True) if value]
-        if label and said:
-            yield Statement(
-                f"{label} – {'; '.join(said)}" if len(cells) > 2 else f"{label}: {said[0]}", topic, label=label
-            )
-
-
-def _is_simple(cells: Sequence[str], header: Sequence[str]) -> bool:
-    has_names = len(cells) == 2 or len(cells) == len(header)
-    return has_names and 2 <= len(cells) <= _MOST_COLUMNS and max(map(len, cells)) <= _LONGEST_CELL
+    header = rows[0][1:] if has_header and len(rows[0]) > 2 else []
+    for line, (label, *values) in list(zip(lines, rows, strict=True))[2 if has_header else 0 :]:
+        named = zip_longest(header, values, fillvalue="")
+        said = [f"{name}: {value}" if name else value for name, value in named if value]
+        between = " – " if len(values) > 1 else ": "
+        for part in batched(said if label and not _TABLE_LINE.match(line) else [], _MOST_VALUES, strict=False):
+            yield Statement(_shortened(f"{label}{between}{'; '.join(part)}"), topic, label=label)
 
 
 def _shortened(sentence: str) -> str:
@@ -192,7 +178,7 @@ def _shortened(sentence: str) -> str:
 def _sentences(text: str) -> Iterator[str]:
     """Split a paragraph into sentences by Unicode's rules (UAX #29), but not after abbreviations and ordinals."""
     begin = 0
-    for _, end, piece in apsw.unicode.sentence_iter_with_offsets(_GREEK_QUESTION.sub("?", text)):
+    for _, end, piece in apsw.unicode.sentence_iter_with_offsets(text):
         if _sentence_continues(piece, text[end : end + 1]):
             continue
         if sentence := text[begin:end].strip():
@@ -218,6 +204,4 @@ def _sentence_continues(piece: str, following: str) -> bool:
     word = last[1].lower()
     if word.isdigit():
         return len(word) <= 2  # an ordinal, as in '1. Januar'; a year ends a sentence
-    if word in _ABBREVIATIONS_AT_END:
-        return following.isdigit()
     return word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha())
