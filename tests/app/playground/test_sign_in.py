@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.app.conftest import hosted
 from tests.app.identity.conftest import REPORT, taking
-from tests.app.playground.asking import answer, ask, box
+from tests.app.playground.asking import answer, ask, ask_on, box, ended
 from tests.app.playground.conftest import PATIENCE, WIDE, watch
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
@@ -54,15 +54,20 @@ async def test_a_key_lets_in_until_it_is_forgotten(page: Page, with_keys: Runnin
     await form(page).get_by_label("API key").fill(REPORT.made[0])
     await page.keyboard.press("Enter")
     await expect(form(page)).to_be_hidden()
+    await ask_on(page, QUESTION)
+    await ended(page)
     await page.reload()
     await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     await expect(form(page)).to_be_hidden()
+    await expect(page.get_by_role("link", name=QUESTION)).to_be_visible()
     kept = await page.evaluate("() => [JSON.stringify(localStorage), document.cookie, JSON.stringify(sessionStorage)]")
     assert [REPORT.made[0] in text for text in kept] == [False, False, True]
     await page.get_by_role("button", name="Sign out").click()
     await expect(form(page)).to_be_visible()
-    await page.reload()
-    await expect(form(page)).to_be_visible()
+    await expect(page.get_by_role("link", name=QUESTION)).to_be_hidden()
+    await form(page).get_by_label("API key").fill(REPORT.made[0])
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("link", name=QUESTION)).to_be_visible()
 
 
 async def test_a_wrong_key_is_refused_in_a_sentence_and_stays_typed(

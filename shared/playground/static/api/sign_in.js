@@ -98,14 +98,12 @@ export async function signInWithMicrosoft() {
   }
 }
 
-/** Forget who has signed in, in this tab. */
+/** Forget who has signed in in this tab, and what the page shows of theirs. */
 export async function signOut() {
-  given.value = null;
-  account.value = "";
   keep(KEY, null, sessionStorage);
   keep("entra", null, sessionStorage);
   await entra?.forget();
-  mustSignIn.value = true;
+  location.reload();
 }
 
 /** Ask the app again whether it answers this caller: after a sign-in in another tab. */

@@ -1,4 +1,5 @@
 /** The list of chats to the left. */
+import { mustSignIn } from "../api/http.js";
 import { html, useEffect, useRef, useSignal } from "../html.js";
 import { place } from "../shell.js";
 import { chatId, newChat } from "./asking.js";
@@ -9,8 +10,8 @@ import { chats, deleteChat, keepProblem, listChats, more, renameChat } from "./k
 export function Conversations() {
   const search = useSignal("");
   useEffect(() => {
-    listChats();
-  }, []);
+    if (!mustSignIn.value) listChats();
+  }, [mustSignIn.value]);
   const wanted = search.value.trim().toLowerCase();
   const found = (chats.value ?? []).filter((chat) => chat.title.toLowerCase().includes(wanted));
   return html`<div class="conversations">
