@@ -107,7 +107,7 @@ function Conversation() {
     // Whatever makes the text longer: tokens, late highlighting, images.
     const watched = new ResizeObserver(() => {
       const length = lengthOf(turns.peek().at(-1));
-      if (isAtEnd.current) toEnd();
+      if (isAtEnd.current && !element.current?.querySelector(".editor")) toEnd();
       else if (length > shown.current) hasNews.value = true;
       shown.current = length;
     });
