@@ -120,7 +120,8 @@ async def reader(server: _Server = _SERVER) -> AsyncGenerator[socket.socket]:
         with closing(ours):
             ours.setblocking(False)
             try:
-                await asyncio.to_thread(server.start_reader, theirs)
+                # Shielded: a call that is cancelled before a thread is free would never close its end.
+                await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, server.start_reader, theirs))
                 process = int.from_bytes(await _receive(ours, 8))
             except (OSError, EOFError):  # the server has ended before it could start the reader
                 continue

@@ -1,10 +1,14 @@
 """Readers that are kept for many documents: the same text and chunks, and no document can harm another."""
 
 import asyncio
+import gc
 import os
 import signal
+import threading
 import time
+import warnings
 from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -108,12 +112,12 @@ async def test_a_text_that_takes_too_much_fails_alone(kept: Sandbox) -> None:
 
 async def test_a_job_that_takes_too_long_ends_its_process_and_no_other_job(kept: Sandbox) -> None:
     process = await reader(kept)
-    kept._seconds = 0.5  # pyright: ignore[reportPrivateUsage]
+    kept._seconds = 0.5  # noqa: ASYNC110, SLF001  # pyright: ignore[reportPrivateUsage]
     os.kill(process, signal.SIGSTOP)
     with pytest.raises(ReadLimitError, match="takes too long"):
         await kept.read(b"text", ".txt")
     await asyncio.to_thread(wait_for_readers, some=False)
-    kept._seconds = 60  # pyright: ignore[reportPrivateUsage]
+    kept._seconds = 60  # noqa: ASYNC110, SLF001  # pyright: ignore[reportPrivateUsage]
     assert await kept.read(b"text", ".txt") == [Page("text")]
 
 
@@ -122,3 +126,26 @@ async def test_a_process_that_has_read_much_is_replaced(kept: Sandbox) -> None:
     for _ in range(2):
         await kept.read(b"word " * 3_400_000, ".txt")
     assert await reader(kept) != process
+
+
+async def test_a_file_that_is_given_up_before_a_thread_is_free_leaves_no_connection_open(kept: Sandbox) -> None:
+    await reader(kept)
+    began, free = threading.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(1) as threads, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        loop.set_default_executor(threads)
+        blocked = loop.run_in_executor(None, lambda: began.set() or free.wait())
+        while not began.is_set():  # noqa: ASYNC110 (a thread sets it)
+            await asyncio.sleep(0)
+        reading = asyncio.create_task(kept.read(self_drawing_pdf(), ".pdf"))
+        while not threads._work_queue.qsize():  # noqa: ASYNC110, SLF001  # pyright: ignore[reportPrivateUsage]
+            await asyncio.sleep(0)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        free.set()
+        await blocked
+        await loop.run_in_executor(None, str)
+        gc.collect()
+        assert [str(one.message) for one in told] == []
