@@ -112,12 +112,12 @@ async def test_a_text_that_takes_too_much_fails_alone(kept: Sandbox) -> None:
 
 async def test_a_job_that_takes_too_long_ends_its_process_and_no_other_job(kept: Sandbox) -> None:
     process = await reader(kept)
-    kept._seconds = 0.5  # noqa: ASYNC110, SLF001  # pyright: ignore[reportPrivateUsage]
+    kept._seconds = 0.5  # pyright: ignore[reportPrivateUsage]
     os.kill(process, signal.SIGSTOP)
     with pytest.raises(ReadLimitError, match="takes too long"):
         await kept.read(b"text", ".txt")
     await asyncio.to_thread(wait_for_readers, some=False)
-    kept._seconds = 60  # noqa: ASYNC110, SLF001  # pyright: ignore[reportPrivateUsage]
+    kept._seconds = 60  # pyright: ignore[reportPrivateUsage]
     assert await kept.read(b"text", ".txt") == [Page("text")]
 
 
@@ -139,7 +139,7 @@ async def test_a_file_that_is_given_up_before_a_thread_is_free_leaves_no_connect
         while not began.is_set():  # noqa: ASYNC110 (a thread sets it)
             await asyncio.sleep(0)
         reading = asyncio.create_task(kept.read(self_drawing_pdf(), ".pdf"))
-        while not threads._work_queue.qsize():  # noqa: ASYNC110, SLF001  # pyright: ignore[reportPrivateUsage]
+        while not threads._work_queue.qsize():  # noqa: ASYNC110  # pyright: ignore[reportPrivateUsage]
             await asyncio.sleep(0)
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
