@@ -5,12 +5,14 @@ In justified text the spaces of a line are all as wide, and hardly ever below ea
 column after the other, while tables are written row by row.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
 from shared.reading.pdf_ruled_tables import with_grid
 from shared.reading.pdf_rules import Rule, grids, merged
 from shared.reading.pdf_words import (
+    BULLETS,
     CELL_GAP,
     FEWEST_ROWS,
     LIST_MARKER,
@@ -22,6 +24,7 @@ from shared.reading.pdf_words import (
     white_columns,
 )
 
+_BULLET = re.compile(BULLETS)
 _LONGEST_RUN = 300
 """Rows of a table; no page has more, and each may be looked at so many times."""
 _MAX_WRAPS = 12
@@ -191,10 +194,16 @@ def _aligned_table(rows: Sequence[Row]) -> Table | None:
     if not gaps:
         return None
     cells = [_cells(row, gaps) for row in rows]
-    if len(gaps) == 1 and all(not row[0] or LIST_MARKER.fullmatch(row[0]) for row in cells):
+    if len(gaps) == 1 and _is_list([row[0] for row in cells if row[0]]):
         return None
     boxes = [_box(row) for row in rows]
     return Table(tuple(cells), tuple(boxes), (min(box.left for box in boxes), *(right for _, right in gaps)))
+
+
+def _is_list(firsts: Sequence[str]) -> bool:
+    """Whether cells of the first column are list markers; beside bullets it may have a short last line of an item."""
+    bullets = sum(bool(_BULLET.fullmatch(first)) for first in firsts)
+    return 2 * bullets > len(firsts) or all(LIST_MARKER.fullmatch(first) for first in firsts)
 
 
 def _cells(row: Row, gaps: Sequence[tuple[float, float]]) -> tuple[str, ...]:

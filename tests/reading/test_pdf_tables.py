@@ -1,6 +1,7 @@
 """Each cell of a PDF's tables is told from the others, at any size, with lines or without."""
 
 import ctypes
+from dataclasses import replace
 from io import BytesIO
 
 import pytest
@@ -145,6 +146,20 @@ def test_a_list_is_no_table() -> None:
         canvas.drawString(85, 700 - 15 * row, f"Bring a lamp for the way number {row + 1}.")
     canvas.save()
     assert "|" not in read(file.getvalue())
+
+
+def test_a_list_with_a_last_line_of_one_short_word_is_no_table() -> None:
+    item = Word("Leave-nothing-behind", 126, 500, 0, 11)
+    lines = [
+        [replace(word, bottom=bottom, top=bottom + 11.0) for word in words]
+        for bottom, words in (
+            (354.0, (Word("•", 90, 95, 0, 0), item)),
+            (330.0, (Word("•", 90, 95, 0, 0), item)),
+            (315.0, (Word("date.", 90, 113, 0, 0),)),
+            (290.0, (Word("•", 90, 95, 0, 0), item)),
+        )
+    ]
+    assert find_tables(lines, [], []) == lines
 
 
 def test_a_drawing_of_many_lines_is_no_table_and_its_text_is_read() -> None:
