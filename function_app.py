@@ -199,6 +199,24 @@ async def pinned_content(req: Request) -> Response:
     return await triggers.content(req)
 
 
+@app.route("documents", methods=["GET"])
+async def list_documents(req: Request) -> Response:
+    """The documents that the caller may see."""
+    return await triggers.list_all_documents(req)
+
+
+@app.route("documents/{*path}", methods=["PUT"])
+async def put_document(req: Request) -> Response:
+    """Index a document."""
+    return await triggers.put_document(req)
+
+
+@app.route("documents/{*path}", methods=["DELETE"])
+async def delete_document(req: Request) -> Response:
+    """Delete a document from the store and the index."""
+    return await triggers.delete_document(req)
+
+
 @app.route("{protocol}/config", methods=["GET"])
 async def demo_config(req: Request) -> Response:
     """The options of azure-search-openai-demo's web page."""

@@ -130,6 +130,16 @@ class Caption:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """What an index has of a file."""
+
+    passages: int
+    """The number of its passages."""
+    pages: int | None
+    """The number of pages that they are on; None: not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A piece of a source document, with the fields of the azure-search-openai-demo index."""
 

@@ -132,6 +132,13 @@ class TooLarge(SwitchboardError):
     code = "too_large"
 
 
+class AlreadyThere(SwitchboardError):
+    """Something of this name exists, and the request does not say that it may be replaced."""
+
+    status = 409
+    code = "already_there"
+
+
 class KeyReused(SwitchboardError):
     """An idempotency key came again with another request."""
 

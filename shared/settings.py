@@ -35,6 +35,13 @@ class Settings(SettingsFields):
         return self.playground == "on" if self.playground else not self.in_azure
 
     @property
+    def writers(self) -> frozenset[str]:
+        """Who may write documents: names of API keys and ids of groups; with `all` everybody."""
+        if self.documents_writers:
+            return frozenset(name.strip() for name in self.documents_writers.split(",")) - {"nobody"}
+        return frozenset({"all"}) if self.auth_mode == "none" and not self.in_azure else frozenset()
+
+    @property
     def has_limits(self) -> bool:
         """Whether requests or tokens are counted."""
         per_caller = self.limit_caller_requests_per_minute or self.limit_caller_tokens_per_day
@@ -90,6 +97,7 @@ _PROBLEMS = {
 _PROBLEMS_OF = {
     "public_url": "should be a URL without user, query and fragment, such as https://chat.contoso.com/api",
     "rai_endpoint": "should be https://… or host:port",
+    "documents_writers": "should be nobody, all, or ids of groups and names of API keys with commas between",
     "auth_tenant_id": "should be a UUID",
     "auth_client_id": "should be a UUID",
     "content_container": "should be a container's name: 3 to 57 lower-case letters, digits and single hyphens",

@@ -110,6 +110,13 @@ class SettingsFields(BaseModel):
         description="Whether `GET /api` is the playground, a page to ask from and to see how answers come about. "
         "Absent: `on`, in Azure `off`. Callers sign in there as everywhere.",
     )
+    documents_writers: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$",
+        description="Who may upload documents into the index, and delete them (`PUT` and `DELETE /api/documents/…`): "
+        "`nobody`, `all` callers, or ids of groups and names of API keys, with commas. Absent: all where the app runs "
+        "on the local host and nobody signs in, else nobody.",
+    )
     chat_vision: bool = Field(
         default=True,
         description="Whether the model sees images. False: requests with images are refused with a sentence.",

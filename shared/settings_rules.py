@@ -175,6 +175,9 @@ def _identity(settings: SettingsFields) -> Iterator[str]:
         )
     if settings.access_control == "enforced" and mode == "none":
         yield "AUTH_MODE is none: ACCESS_CONTROL=enforced needs callers who sign in."
+    writes = settings.documents_writers not in (None, "nobody")
+    if writes and mode == "none" and settings.website_site_name:
+        yield "DOCUMENTS_WRITERS lets everybody write: set AUTH_MODE so that callers sign in, or set it to nobody."
     if settings.access_control_open_documents and settings.access_control != "enforced":
         yield "ACCESS_CONTROL_OPEN_DOCUMENTS is true: set ACCESS_CONTROL to enforced, or unset it."
     yield from _unencrypted("AUTH_AUTHORITY", settings.auth_authority)

@@ -107,13 +107,14 @@ class DocumentWriter(Protocol):
         """Whether others put documents here too, so that documents unknown to the index must not be removed."""
         ...
 
-    async def keep(self, name: str, data: bytes, rights: Rights | None = None) -> None:
+    async def keep(self, name: str, data: bytes, rights: Rights | None = None, *, own: bool = True) -> None:
         """Write a document. Readers see the old version or the new one, never a part.
 
         Args:
             name: Its name.
             data: Its bytes.
             rights: Who may see it; None: the rights of the version before. A folder stores no rights.
+            own: Whether it counts as `StoredDocument.kept`; False: as if others had put it there.
 
         Raises:
             ValueError: `is_name` refuses the name.

@@ -125,7 +125,7 @@ class BlobStore:
             async for chunk in download.chunks():
                 yield chunk
 
-    async def keep(self, name: str, data: bytes, rights: Rights | None = None) -> None:
+    async def keep(self, name: str, data: bytes, rights: Rights | None = None, *, own: bool = True) -> None:
         """Write a document. The metadata of the version before stay, except for the rights if they are given.
 
         Raises:
@@ -136,11 +136,11 @@ class BlobStore:
         blob = self._container.get_blob_client(name)
         with storage_errors(BLOBS):
             try:
-                await self._upload(blob, data, rights)
+                await self._upload(blob, data, rights, own=own)
             except ResourceNotFoundError:
                 with suppress(ResourceExistsError):
                     await self._container.create_container()
-                await self._upload(blob, data, rights)
+                await self._upload(blob, data, rights, own=own)
             except (ResourceModifiedError, ResourceExistsError) as exc:
                 raise Unavailable("The document was changed by somebody else at the same time. Try again.") from exc
 
@@ -198,7 +198,7 @@ class BlobStore:
                 raise
         return None if _is_folder(found) else found
 
-    async def _upload(self, blob: BlobClient, data: bytes, rights: Rights | None) -> None:
+    async def _upload(self, blob: BlobClient, data: bytes, rights: Rights | None, *, own: bool) -> None:
         """Replace the version whose metadata is taken over; fail if another version came in between."""
         old = await self._properties(blob.blob_name)
         md5 = await asyncio.to_thread(md5_of, data)
@@ -211,7 +211,7 @@ class BlobStore:
             await blob.upload_blob(
                 pieces,
                 overwrite=True,
-                metadata=_metadata(old.metadata if old else None, rights),
+                metadata=_metadata(old.metadata if old else None, rights, own=own),
                 content_settings=ContentSettings(
                     content_type=media_type(blob.blob_name), content_md5=bytearray.fromhex(md5)
                 ),
@@ -259,9 +259,10 @@ def _is_folder(found: BlobProperties) -> bool:
     return "hdi_isfolder" in _lower(found.metadata)
 
 
-def _metadata(old: Mapping[str, str] | None, rights: Rights | None) -> dict[str, str]:
+def _metadata(old: Mapping[str, str] | None, rights: Rights | None, *, own: bool) -> dict[str, str]:
     """Metadata of a new version."""
-    metadata = {**(old or {}), _KEPT: "kept"}
+    others = {key: value for key, value in (old or {}).items() if key.lower() != _KEPT}
+    metadata = {**others, _KEPT: "kept"} if own else others
     if rights is None:
         return metadata
     named = {key: ",".join(names) for key, names in ((_OIDS, rights.oids), (_GROUPS, rights.groups)) if names}

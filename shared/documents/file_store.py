@@ -53,7 +53,7 @@ class FileStore:
             size = min(_READ_BYTES, end - offset)
             yield await _in_thread(lambda offset=offset, size=size: self._read(document, offset, size))
 
-    async def keep(self, name: str, data: bytes, rights: Rights | None = None) -> None:  # noqa: ARG002 (files have none)
+    async def keep(self, name: str, data: bytes, rights: Rights | None = None, *, own: bool = True) -> None:  # noqa: ARG002 (files have neither)
         """Write a document. The unfinished file lies beside the folder, so that no listing shows it."""
         if not is_name(name):
             raise ValueError("no document can have this name")

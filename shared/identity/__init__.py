@@ -98,6 +98,12 @@ def access_of(caller: Caller, settings: Settings, overrides: Overrides | None = 
     return Access(caller.oid if by_oid else None, _known_groups(caller.groups) if by_groups else None)
 
 
+def may_write(caller: Caller, settings: Settings) -> bool:
+    """Whether a caller may upload documents and delete them (`DOCUMENTS_WRITERS`)."""
+    names = {*(caller.groups or ()), *([caller.key] if caller.key else [])}
+    return "all" in settings.writers or not settings.writers.isdisjoint(names)
+
+
 def _known_groups(groups: tuple[str, ...] | None) -> tuple[str, ...]:
     if groups is None:
         raise NotAllowed(

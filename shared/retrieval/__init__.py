@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
+from shared.chat_types import Access, Extent, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.errors import TooLarge
 
 
@@ -113,6 +113,14 @@ class Retriever(Protocol):
 
     async def may_see(self, document: str, access: Access) -> bool:
         """Check whether `access` allows a passage whose `sourcefile` or `sourcepage` is `document`.
+
+        Raises:
+            Unavailable, RateLimited, TooSlow: the service failed.
+        """
+        ...
+
+    async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
+        """Count what the index has of a file, as far as `access` allows it (None: all); None: nothing.
 
         Raises:
             Unavailable, RateLimited, TooSlow: the service failed.

@@ -13,7 +13,7 @@ from opentelemetry.trace import Span, Tracer
 from opentelemetry.util.types import AttributeValue
 
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText
-from shared.chat_types import Access, PartHealth, Passage, RequestContext, ToolCall
+from shared.chat_types import Access, Extent, PartHealth, Passage, RequestContext, ToolCall
 from shared.errors import SwitchboardError
 from shared.events import CompletionStarted, FilterAnnotation
 from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent, SafetyService, SafetySession
@@ -165,6 +165,10 @@ class TracedRetriever:
     async def may_see(self, document: str, access: Access) -> bool:
         """See `Retriever.may_see`."""
         return await self._retriever.may_see(document, access)
+
+    async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
+        """See `Retriever.extent`."""
+        return await self._retriever.extent(sourcefile, access)
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
         """See `Retriever.read`."""

@@ -24,6 +24,7 @@ from shared.triggers.demo_page import (
     keep_demo_chat,
     list_demo_chats,
 )
+from shared.triggers.documents import delete_document, list_all_documents, put_document
 from shared.triggers.mcp import mcp, mcp_sign_in
 from shared.triggers.other_paths import other_path
 from shared.triggers.playground import api_page, playground_agents, playground_file
@@ -43,12 +44,14 @@ __all__ = [
     "delete_batch",
     "delete_chat",
     "delete_demo_chat",
+    "delete_document",
     "demo_auth_setup",
     "demo_chat",
     "demo_config",
     "demo_not_offered",
     "health",
     "keep_demo_chat",
+    "list_all_documents",
     "list_chats",
     "list_demo_chats",
     "mcp",
@@ -60,6 +63,7 @@ __all__ = [
     "other_path",
     "playground_agents",
     "playground_file",
+    "put_document",
     "rai_analyze",
     "rai_analyze_stream",
     "responses",

@@ -163,6 +163,17 @@ class RetrieverContract:
         assert [found.id for found in read] == ids
         assert [found.content for found in read] == [content_of(id_) for id_ in ids]
 
+    async def test_the_passages_of_a_file_are_counted_for_those_who_may_see_them(self, retriever: Retriever) -> None:
+        vision, dental = await retriever.extent("vision.md", None), await retriever.extent("dental.md", Access("anna"))
+        assert vision
+        assert dental
+        assert (vision.passages, dental.passages) == (1, 1)
+        assert {vision.pages, dental.pages} <= {1, None}
+        assert await retriever.extent("dental.md", Access("ben", ("staff",))) is None
+        assert await retriever.extent("vision.md", Access("anna", open_documents=True))
+        assert await retriever.extent("vision.md", Access()) is None
+        assert await retriever.extent("nothing.md", None) is None
+
     async def test_open_documents_are_found_by_those_who_see_them(self, retriever: Retriever) -> None:
         text = "vision dental coverage parking garage lost badges canteen lunch"
         access = Access("anna", ("drivers",), open_documents=True)

@@ -7,6 +7,7 @@ import "./sources/room.js";
 import "./team/room.js";
 import "./safety/room.js";
 import "./wire/room.js";
+import "./documents/room.js";
 import "./settings/room.js";
 
 rooms.notices.push(SignIn);

@@ -19,7 +19,7 @@ from azure.search.documents.knowledgebases.models import (
     SearchIndexKnowledgeSourceParams,
 )
 
-from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
+from shared.chat_types import Access, Extent, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.retrieval import SearchQuery, SearchResult, overrides_in
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.fields import (
@@ -105,6 +105,10 @@ class AzureKnowledgeBase:
     async def may_see(self, document: str, access: Access) -> bool:
         """Check whether `access` allows a passage of this document; see `IndexReader.may_see`."""
         return await self._reader.may_see(document, access)
+
+    async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
+        """Count the passages of a file; see `IndexReader.extent`."""
+        return await self._reader.extent(sourcefile, access)
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
         """Read the passages of a page or of a file; see `IndexReader.read`."""

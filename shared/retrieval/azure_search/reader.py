@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from azure.search.documents.aio import SearchClient
 
-from shared.chat_types import Access, Caption, Json, PartHealth, Passage
+from shared.chat_types import Access, Caption, Extent, Json, PartHealth, Passage
 from shared.errors import SwitchboardError
 from shared.outbound.asking import CachedHealth
 from shared.retrieval import MOST_READ, whole
@@ -82,6 +82,25 @@ class IndexReader:
         if await self._exists(all_of(file, seen), deadline):
             return True
         return await self._exists(all_of(page, seen), deadline) and not await self._exists(file, deadline)
+
+    async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
+        """Count the passages of a file that `access` allows; None: there are none. The service counts no pages.
+
+        Raises:
+            NotConfigured: the service refuses the app, or the index does not support the request.
+            Unavailable, RateLimited, TooSlow: the service failed.
+        """
+        where = all_of(file_filter(sourcefile, self.fields), access_filter(access, self.fields) if access else None)
+        if where == NOTHING:
+            return None
+
+        async def count(client: SearchClient) -> int:
+            arguments: dict[str, Any] = {"filter": where, "top": 1, "select": [self.fields.id]}
+            found = cast("Any", await client.search(**arguments, include_total_count=True))
+            return int(await found.get_count() or 0)
+
+        passages = await self._connection.ask(count, deadline=_deadline_in(_ACCESS_TIMEOUT_SECONDS))
+        return Extent(passages, None) if passages else None
 
     async def read(self, document: str, access: Access | None, deadline: float) -> Sequence[Passage]:
         """Read the passages with this `sourcepage`, or else with this `sourcefile`, in the order of the text.

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import apsw
 import msgspec
 
-from shared.chat_types import Access, Json, PartHealth, Passage, RequestContext, RetrievalMode
+from shared.chat_types import Access, Extent, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow
 from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in, whole
 from shared.retrieval.sqlite.file import EmbeddingInfo, SqliteReaders, embedding_info
 from shared.retrieval.sqlite.search import (
     RankedByText,
     Ranking,
+    extent_of,
     is_visible,
     load_passages,
     passages_of,
@@ -93,6 +94,14 @@ class SqliteRetriever:
             Unavailable: the index cannot be read.
         """
         return bool(await self._readers.run(lambda db: is_visible(db, document, access)))
+
+    async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
+        """Count the passages and pages of a file that `access` allows; None: there are none.
+
+        Raises:
+            Unavailable: the index cannot be read.
+        """
+        return await self._readers.run(lambda db: extent_of(db, sourcefile, access))
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
         """Read the passages of a page or of a file; none if there is no index yet.

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import apsw
 import msgspec
 
-from shared.chat_types import Access, Passage
+from shared.chat_types import Access, Extent, Passage
 from shared.retrieval import MOST_READ, SearchQuery
 from shared.retrieval.sqlite.file import vector_blob
 from shared.retrieval.sqlite.ranking import (
@@ -148,6 +148,18 @@ def is_visible(db: apsw.Connection, document: str, access: Access) -> bool:
         {**values, "document": document},
     )
     return found.fetchone() is not None
+
+
+def extent_of(db: apsw.Connection, sourcefile: str, access: Access | None) -> Extent | None:
+    """Count the passages of a file that `access` allows, and the pages that they are on."""
+    condition, values = _visible(access) if access else ("TRUE", {})
+    row = db.execute(
+        "SELECT count(*), count(DISTINCT sourcepage) FROM passages "  # noqa: S608 (ours)
+        f"WHERE sourcefile = :sourcefile AND {condition}",
+        {**values, "sourcefile": sourcefile},
+    ).fetchone()
+    passages, pages = msgspec.convert(row, tuple[int, int])
+    return Extent(passages, pages) if passages else None
 
 
 def passages_of(db: apsw.Connection, document: str, access: Access | None) -> list[Passage]:

@@ -53,6 +53,9 @@ PROTECTED = [
     ("POST", "/rai/analyze"),
     ("POST", "/rai/analyze/stream"),
     ("POST", "/mcp"),
+    ("GET", "/documents"),
+    ("PUT", "/documents/ADA.md"),
+    ("DELETE", "/documents/ADA.md"),
     ("GET", "/playground/team"),
 ]
 OPEN = ["/health", "/openapi.json", "/swagger.json", "/ai-chat/config", "/ai-chat/auth_setup", "/", "/docs"]

@@ -1,0 +1,112 @@
+/** The documents page: what is indexed, and how more gets there. */
+import { ApiError, apiUrl, request } from "../api/http.js";
+import { html, signal, useEffect, useSignal } from "../html.js";
+import { pathOf } from "./uploads.js";
+import { UploadArea } from "./upload_area.js";
+
+/** @typedef {{ name: string, type: string, size: number, last_modified: string, passages: number, pages: number | null }} Listed */
+
+const listed = signal(/** @type {Listed[]} */ ([]));
+const mayWrite = signal(false);
+const following = signal(""); // the query of the next page; empty: there is none
+const search = signal("");
+const problem = signal("");
+const isLoaded = signal(false);
+
+let asked = 0;
+
+/** @param {boolean} [more] the next page, below what is there. */
+async function load(more = false) {
+  const number = (asked += 1);
+  const query = more ? following.value : `?${new URLSearchParams({ search: search.value })}`;
+  try {
+    const response = await request(`/documents${query}`);
+    const { documents, may_write } = await response.json();
+    if (number !== asked) return; // the reader has typed on
+    listed.value = more ? [...listed.value, ...documents] : documents;
+    mayWrite.value = may_write;
+    following.value = /<(\?[^>]*)>/.exec(response.headers.get("link") ?? "")?.[1] ?? "";
+    problem.value = "";
+  } catch (error) {
+    problem.value = error instanceof ApiError ? error.message : "The list cannot be read.";
+  }
+  isLoaded.value = true;
+}
+
+export function View() {
+  useEffect(() => {
+    load();
+  }, []);
+  const type = (/** @type {any} */ event) => {
+    search.value = event.currentTarget.value;
+    load();
+  };
+  return html`<div class="page documents">
+    <h1>Documents</h1>
+    ${mayWrite.value && html`<${UploadArea} onDone=${() => load()} />`}
+    <label class="visually-hidden" for="document-search">Search the documents by name</label>
+    <input id="document-search" type="search" placeholder="Search by name" value=${search.value} onInput=${type} />
+    ${problem.value && html`<p class="bad" role="alert">${problem.value}</p>`}
+    <${List} />
+    ${following.value && html`<button type="button" onClick=${() => load(true)}>Show more</button>`}
+  </div>`;
+}
+
+function List() {
+  if (!isLoaded.value) return html`<p class="empty">Asking …</p>`;
+  if (!listed.value.length) {
+    const why = search.value ? "No document has such a name." : "There are no documents here that you may see.";
+    return html`<p class="empty">${why}</p>`;
+  }
+  return html`<ul class="document-list" aria-label="Documents">
+    ${listed.value.map((one) => html`<${Row} key=${one.name} one=${one} />`)}
+  </ul>`;
+}
+
+/** @param {{ one: Listed }} props */
+function Row({ one }) {
+  const isAsking = useSignal(false);
+  const { name, type, size, last_modified, passages, pages } = one;
+  const facts = [
+    passages ? counted(passages, "passage") : "not indexed",
+    pages && pages > 1 ? counted(pages, "page") : "",
+    sizeOf(size),
+    type,
+    new Date(last_modified).toLocaleString(),
+  ];
+  const content = apiUrl(pathOf(name).replace("/documents/", "/content/"));
+  return html`<li aria-label=${name}>
+    <div class="document-name">
+      <a href=${content} target="_blank" rel="noopener">${name}</a>
+      ${mayWrite.value &&
+      !isAsking.value &&
+      html`<button type="button" class="plain" aria-label=${`Delete ${name}`} onClick=${() => (isAsking.value = true)}>Delete</button>`}
+    </div>
+    <p class=${passages ? "quiet" : "warn"}>${facts.filter(Boolean).join(" · ")}</p>
+    ${isAsking.value &&
+    html`<p role="group" aria-label=${`Delete ${name}?`}>
+      Delete it from the store and from the index?${" "}
+      <button type="button" onClick=${() => remove(name)}>Delete for good</button>${" "}
+      <button type="button" class="plain" onClick=${() => (isAsking.value = false)}>Keep it</button>
+    </p>`}
+  </li>`;
+}
+
+/** @param {string} name */
+async function remove(name) {
+  try {
+    await request(pathOf(name), { method: "DELETE" });
+    await load();
+  } catch (error) {
+    problem.value = error instanceof ApiError ? error.message : "It was not deleted.";
+  }
+}
+
+/** @param {number} number @param {string} word */
+const counted = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+
+/** @param {number} bytes */
+function sizeOf(bytes) {
+  if (bytes < 1_000) return `${bytes} bytes`;
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,59 @@
+/** Where documents are dropped or chosen, and how far each has come. */
+import { html, useSignal } from "../html.js";
+import { ENDS, replace, upload, uploads } from "./uploads.js";
+
+/** States whose own name is no word for the reader. @type {Record<string, string>} */
+const WORDS = { queued: "handed over", taken: "not uploaded" };
+
+/** @param {{ onDone: () => void }} props called after each upload. */
+export function UploadArea({ onDone }) {
+  const folder = useSignal("");
+  const isOver = useSignal(false);
+  /** @param {FileList | null | undefined} files */
+  const begin = (files) => upload([...(files ?? [])], folder.value, onDone);
+  /** @param {DragEvent} event */
+  const onDragOver = (event) => {
+    event.preventDefault();
+    isOver.value = true;
+  };
+  /** @param {DragEvent} event */
+  const onDrop = (event) => {
+    event.preventDefault();
+    isOver.value = false;
+    begin(event.dataTransfer?.files);
+  };
+  const onChange = (/** @type {any} */ event) => {
+    begin(event.currentTarget.files);
+    event.currentTarget.value = "";
+  };
+  const onInput = (/** @type {any} */ event) => (folder.value = event.currentTarget.value);
+  return html`<section
+    class=${`drop${isOver.value ? " over" : ""}`}
+    aria-label="Upload"
+    onDragOver=${onDragOver}
+    onDragLeave=${() => (isOver.value = false)}
+    onDrop=${onDrop}
+  >
+    <p>Drop documents here, or choose them. They are indexed at once, up to 20 MiB each.</p>
+    <div class="drop-options">
+      <label>Files <input type="file" multiple onChange=${onChange} /></label>
+      <label>Folder <input type="text" placeholder="none" value=${folder.value} onInput=${onInput} /></label>
+    </div>
+    ${uploads.value.length > 0 &&
+    html`<ul class="uploads" aria-label="Uploads">
+      ${uploads.value.map((one) => html`<${Progress} key=${one.id} one=${one} onDone=${onDone} />`)}
+    </ul>`}
+  </section>`;
+}
+
+/** @param {{ one: import("./uploads.js").Upload, onDone: () => void }} props */
+function Progress({ one, onDone }) {
+  const state = one.state.value;
+  const tone = state === "failed" ? "bad" : state === "taken" ? "warn" : ENDS.has(state) ? "good" : "quiet";
+  const more = one.detail.value ? `: ${one.detail.value}` : ENDS.has(state) ? "" : " …";
+  return html`<li aria-label=${one.name}>
+    <span>${one.name}</span>
+    <span role="status" class=${tone}>${WORDS[state] ?? state}${more}</span>
+    ${state === "taken" && html`<button type="button" onClick=${() => replace(one, onDone)}>Replace it</button>`}
+  </li>`;
+}
