@@ -134,7 +134,7 @@ def texts_in(value: Json) -> Iterator[str]:
 def in_route(path: str) -> str:
     """A path as a route has it."""
     path = VARIABLE.sub("{id}", path.partition("?")[0]).replace("/models/switchboard", "/models/{id}")
-    return re.sub(r"^/content/.*", "/content/{path}", path)
+    return re.sub(r"^/(content|documents)/.*", r"/\1/{path}", path)
 
 
 def test_no_route_is_left_out() -> None:
