@@ -1,0 +1,64 @@
+"""The documents page: what is indexed, and uploads with their progress."""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import FilePayload, Page, expect
+
+from tests.app.conftest import hosted
+from tests.local.running_host import RunningHost
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def empty(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[RunningHost]:
+    async with hosted(tmp_path_factory.mktemp("empty"), {}) as host:
+        yield host
+
+
+def markdown(name: str, text: str) -> FilePayload:
+    return FilePayload(name=name, mimeType="text/markdown", buffer=text.encode())
+
+
+async def test_documents_are_uploaded_found_replaced_and_deleted(
+    page: Page, empty: RunningHost, expected_errors: list[str]
+) -> None:
+    expected_errors.append("409")
+    await page.goto(f"{empty.url}/#/documents")
+    await expect(page.get_by_text("There are no documents here that you may see.")).to_be_visible()
+    broken = FilePayload(name="broken.pdf", mimeType="application/pdf", buffer=b"nothing")
+    await page.get_by_label("Folder").fill("animals")
+    await page.get_by_label("Files").set_input_files([markdown("zebra.md", "Zebras have 42 stripes."), broken])
+    uploads = page.get_by_role("list", name="Uploads")
+    await expect(uploads.get_by_role("status").nth(0)).to_have_text("indexed: 1 passage")
+    await expect(uploads.get_by_role("status").nth(1)).to_contain_text("failed: is damaged")
+    listed = page.get_by_role("list", name="Documents").get_by_role("listitem")
+    await expect(listed).to_have_count(1)
+    await expect(listed.get_by_role("link", name="animals/zebra.md")).to_be_visible()
+    await expect(listed).to_contain_text("1 passage · 23 bytes · text/markdown")
+    await page.get_by_label("Files").set_input_files([markdown("zebra.md", "Zebras have nine stripes now.")])
+    await uploads.get_by_role("button", name="Replace it").click()
+    await expect(listed).to_contain_text("29 bytes")
+    await page.get_by_role("searchbox").last.fill("horse")
+    await expect(page.get_by_text("No document has such a name.")).to_be_visible()
+    await page.get_by_role("searchbox").last.fill("ZEB")
+    await page.get_by_role("button", name="Delete animals/zebra.md").click()
+    await page.get_by_role("button", name="Delete for good").click()
+    await expect(page.get_by_text("No document has such a name.")).to_be_visible()
+
+
+async def test_who_may_not_write_is_offered_nothing_to_write_with(
+    page: Page, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    async with hosted(tmp_path_factory.mktemp("readers"), {"DOCUMENTS_WRITERS": "nobody"}) as host:
+        await page.goto(f"{host.url}/#/documents")
+        await expect(page.get_by_text("There are no documents here that you may see.")).to_be_visible()
+        await expect(page.get_by_role("region", name="Upload")).to_have_count(0)
+
+
+async def test_fits_on_a_phone(narrow_page: Page, empty: RunningHost) -> None:
+    await narrow_page.goto(f"{empty.url}/#/documents")
+    await expect(narrow_page.get_by_role("heading", name="Documents")).to_be_visible()
+    assert await narrow_page.evaluate("document.documentElement.scrollWidth") == 390
