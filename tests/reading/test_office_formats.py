@@ -4,8 +4,10 @@ import datetime as dt
 import io
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import mkepub
 import pytest
@@ -14,15 +16,19 @@ from openpyxl import Workbook
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
+from pptx.opc.package import Part
+from pptx.opc.packuri import PackURI
 
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import UPLOAD_LIMITS, ReadLimitError
 from shared.reading.number_formats import shown_number
 from shared.reading.readers import read_all_pages, read_pages
+from shared.reading.slides import read_slides
 from tests.hostile.office_files import cells, epub, nested_eml, package, pptx, text_box, xlsx
 
 FILES = Path(__file__).parent / "files"
 OLD_OFFICE = b"\xd0\xcf\x11\xe0" + bytes(600)
+RELATIONSHIPS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 EMU = 914_400
 """Units of an inch."""
 
@@ -87,6 +93,40 @@ def test_the_text_of_merged_cells_of_a_slide_is_in_each_of_them() -> None:
     assert "| Monday | Soup |\n| Monday | Cake |" in read(saved(made.save), ".pptx")
 
 
+DIAGRAM = (
+    '<dgm:dataModel xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram" '
+    'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><dgm:ptLst>'
+    "<dgm:pt><dgm:t><a:p><a:r><a:t>Pick</a:t></a:r></a:p></dgm:t></dgm:pt><dgm:pt><dgm:t><a:p/></dgm:t></dgm:pt>"
+    "<dgm:pt><dgm:t><a:p><a:r><a:t>Dry </a:t></a:r><a:r><a:t>well</a:t></a:r></a:p></dgm:t></dgm:pt>"
+    "</dgm:ptLst></dgm:dataModel>"
+)
+
+
+def test_a_slide_has_the_texts_of_its_diagrams_and_not_the_lines_that_all_slides_have() -> None:
+    made: Any = Presentation()
+    layout = made.slide_layouts[6]
+    slide = made.slides.add_slide(layout)
+    slide.shapes.add_textbox(0, 0, EMU, EMU).text_frame.text = "From leaf to cup"
+    for footer in layout.placeholders:
+        slide.shapes.clone_placeholder(footer)
+    for footer in slide.placeholders:
+        footer.text_frame.text = "Tea & Sons, 2026"
+    name = PackURI("/ppt/diagrams/data1.xml")
+    kind = "application/vnd.openxmlformats-officedocument.drawingml.diagramData+xml"
+    diagram = Part(name, kind, made.part.package, DIAGRAM.encode())
+    slide.part.relate_to(diagram, f"{RELATIONSHIPS}/diagramData")
+    assert len(slide.placeholders) == 3
+    assert read(saved(made.save), ".pptx") == "From leaf to cup\n\n- Pick\n- Dry well"
+
+
+def test_a_presentation_of_too_many_slides_is_refused() -> None:
+    made: Any = Presentation()
+    for _ in range(3):
+        made.slides.add_slide(made.slide_layouts[6])
+    with pytest.raises(ReadLimitError, match="more than 2 slides"):
+        read_slides(saved(made.save), replace(UPLOAD_LIMITS, pages=2))
+
+
 def workbook() -> bytes:
     """Two sheets that are shown, one that is not, and one that is empty. Formulas have no values: nothing ran them."""
     made = Workbook()
@@ -122,6 +162,17 @@ def test_a_workbook_has_a_page_for_each_sheet_that_is_shown_with_its_cells_as_sh
         "| Tea | Two lines \\| bar | 1000000 | 0.3 | 2026-03-05 09:30 |  | FALSE |  |\n\nAsk for more."
     )
     assert last.text == "## Last\n\nfar down"
+
+
+def test_merged_cells_as_wide_as_the_sheet_are_a_title() -> None:
+    made = Workbook()
+    sheet = made.worksheets[0]
+    rows: tuple[tuple[str | None, ...], ...] = (("Prices", None), ("Drink", "Price"), ("Tea", "0.50"))
+    for number, row in enumerate(rows, start=1):
+        for column, value in enumerate(row, start=1):
+            sheet.cell(number, column).value = value
+    sheet.merge_cells("A1:B1")
+    assert read(saved(made.save), ".xlsx") == "## Sheet\n\nPrices\n\n| Drink | Price |\n| --- | --- |\n| Tea | 0.50 |"
 
 
 def test_a_formula_has_the_value_that_was_saved_and_is_not_evaluated() -> None:
