@@ -167,10 +167,8 @@ def test_a_workbook_has_a_page_for_each_sheet_that_is_shown_with_its_cells_as_sh
 def test_merged_cells_as_wide_as_the_sheet_are_a_title() -> None:
     made = Workbook()
     sheet = made.worksheets[0]
-    rows: tuple[tuple[str | None, ...], ...] = (("Prices", None), ("Drink", "Price"), ("Tea", "0.50"))
-    for number, row in enumerate(rows, start=1):
-        for column, value in enumerate(row, start=1):
-            sheet.cell(number, column).value = value
+    for row in (["Prices"], ["Drink", "Price"], ["Tea", "0.50"]):
+        sheet.append(row)
     sheet.merge_cells("A1:B1")
     assert read(saved(made.save), ".xlsx") == "## Sheet\n\nPrices\n\n| Drink | Price |\n| --- | --- |\n| Tea | 0.50 |"
 
