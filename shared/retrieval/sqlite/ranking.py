@@ -9,6 +9,7 @@ term is counting a character.
 import codecs
 import math
 import zlib
+from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -202,31 +203,37 @@ def candidates(asked: Weighed, holders: Callable[[str], Iterable[int]], least: f
     steps = [round(one.rarity * _FINE) << bits | 1 << place for place, one in enumerate(asked.found)]
     done, rest, is_closed = 0, sum(steps), False
     for place, (one, step) in enumerate(zip(asked.found, steps, strict=True)):
-        rowids = holders(one.phrase)
-        for rowid in scores.keys() & rowids if is_closed else rowids:
-            scores[rowid] = scores.get(rowid, 0) + step
+        added = dict.fromkeys(holders(one.phrase), step)  # few of them are known, so the loop is short
+        known = scores.keys() & added.keys()
+        if not is_closed:
+            added.update({rowid: scores[rowid] + step for rowid in known})
+            scores.update(added)
+        else:
+            for rowid in known:
+                scores[rowid] += step
         done, rest = done + step, rest - step
         likely = rest * _LIKELY_SHARE
         if done > likely and len(scores) >= least:
             bar = sorted(scores.values(), reverse=True)[int(least) - 1]
             if bar > likely:
-                is_closed = True
-                scores = {rowid: score for rowid, score in scores.items() if score + likely >= bar}
+                is_closed, least_score = True, bar - likely
+                scores = {rowid: score for rowid, score in scores.items() if score >= least_score}
                 if len(scores) <= max(least, _MOST_CANDIDATES):
                     return Candidates(scores, place + 1)
     return Candidates(scores, bits)
 
 
 def ranked(
-    passages: Iterable[tuple[int, bytes]], found: Candidates, asked: Weighed, length: float
+    passages: Iterable[tuple[int, bytes]], found: Candidates, asked: Weighed, length: float, limit: int
 ) -> list[tuple[int, float]]:
-    """Rank passages, the best first, with scores above 0.
+    """Rank passages, the best `limit` first, with scores above 0.
 
     Args:
         passages: Row ids of candidates, with the passages as `compact` makes them.
         found: The candidates.
         asked: The question.
         length: The mean length of all passages, in characters of that form.
+        limit: The number of passages to return.
     """
     every = 1 << len(asked.found)
     unknown = every - (1 << found.looked_up)
@@ -241,12 +248,18 @@ def ranked(
         scores[rowid], present = _bm25(text, held[bits], len(text) / length)
         texts[rowid] = text, present
     ranking = _best_first(scores)
-    if not ranking:
-        return ranking
-    best, everything = ranking[0][1], sum(asked.rarities)
-    for rowid, _ in ranking[:_MOST_BY_SENTENCE]:
-        scores[rowid] += _SENTENCE_WEIGHT * best * _best_sentence(*texts[rowid], asked.rarities) / everything
-    return _best_first(scores)
+    if not ranking or limit < 1:
+        return []
+    weight = _SENTENCE_WEIGHT * ranking[0][1] / sum(asked.rarities)
+    best: list[float] = []
+    for rowid, score in ranking[:_MOST_BY_SENTENCE]:
+        text, present = texts[rowid]
+        # A passage that would not come among the best with all its words in one sentence need not be taken apart.
+        most = score + weight * sum(map(asked.rarities.__getitem__, {word for _, word in present}))
+        if len(best) < limit or most >= best[-limit]:
+            scores[rowid] += weight * _best_sentence(text, present, asked.rarities)
+            insort(best, scores[rowid])
+    return _best_first(scores)[:limit]
 
 
 def _bm25(text: str, held: Iterable[Found], length: float) -> tuple[float, list[tuple[str, int]]]:

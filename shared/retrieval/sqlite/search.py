@@ -56,7 +56,7 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
         rowids = _first_of(db, best_first, condition, values, least)
     rows = db.execute(f"SELECT rowid, terms FROM stemmed WHERE rowid IN {_LISTED}", {"rowids": _json(rowids)})  # noqa: S608
     passages = msgspec.convert(rows.fetchall(), list[tuple[int, bytes]])
-    ranking = ranked(passages, found, asked, sum(length for _, _, length in sizes) / total)[:limit]
+    ranking = ranked(passages, found, asked, sum(length for _, _, length in sizes) / total, limit)
     # Among many languages every word of one is rare, and those that say little would count as much as the subject.
     own = language_of(query.text[:LONGEST_TEXT], [language for language, _, _ in sizes])
     among = next((passages for language, passages, _ in sizes if language == own), total)

@@ -1,0 +1,151 @@
+"""Searches by vectors, alone and beside those by text."""
+
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+
+import pytest
+
+from shared.chat_types import RetrievalMode
+from shared.errors import BadRequest, NotConfigured, Unavailable
+from shared.retrieval import FileEntry, Retriever, SearchQuery
+from shared.retrieval.sqlite.index import SqliteIndex
+from tests.retrieval.retriever_contract import CONTEXT, LIBRARY, RetrieverContract, passage
+from tests.retrieval.sqlite.filled_index import fill, opened
+from tests.stand_ins.hashed_embedder import HashedEmbedder
+
+
+class TestSqliteByVector(RetrieverContract):
+    mode = RetrievalMode.VECTORS
+
+    @pytest.fixture
+    async def retriever(self, path: Path) -> AsyncGenerator[Retriever]:
+        embedder = HashedEmbedder()
+        await fill(path, LIBRARY, embedder)
+        async with opened(path, embedder) as retriever:
+            yield retriever
+
+
+class TestSqliteHybrid(TestSqliteByVector):
+    mode = RetrievalMode.HYBRID
+
+
+async def test_searching_by_vectors_without_an_embedding_model_is_refused_with_the_settings_to_set(path: Path) -> None:
+    await fill(path, LIBRARY)
+    async with opened(path) as retriever:
+        with pytest.raises(BadRequest, match=r"OPENAI_EMBEDDING_MODEL.*`text`"):
+            await retriever.search(SearchQuery("glasses", RetrievalMode.VECTORS), CONTEXT)
+
+
+async def test_only_a_vector_field_that_there_is_not_is_told_as_ignored(path: Path) -> None:
+    await fill(path, LIBRARY)
+    async with opened(path) as retriever:
+        for fields, ignored in (
+            (("embedding",), ()),
+            (("textEmbeddingOnly",), ()),
+            (("imageEmbedding",), ("vector_fields",)),
+            (("embedding", "imageEmbedding"), ("vector_fields",)),
+        ):
+            assert (await retriever.search(SearchQuery("vision", vector_fields=fields), CONTEXT)).ignored == ignored
+
+
+async def test_a_hybrid_search_without_an_embedding_model_is_a_text_search_that_says_so(path: Path) -> None:
+    await fill(path, LIBRARY)
+    async with opened(path) as retriever:
+        result = await retriever.search(SearchQuery("vision", RetrievalMode.HYBRID), CONTEXT)
+    assert result.mode is RetrievalMode.TEXT
+    assert result.note
+    assert "OPENAI_EMBEDDING_MODEL" in result.note
+    assert [found.id for found in result.passages] == ["vision"]
+
+
+async def test_without_a_mode_both_ways_are_used_where_there_is_an_embedding_model(path: Path) -> None:
+    embedder = HashedEmbedder()
+    await fill(path, LIBRARY, embedder)
+    async with opened(path, embedder) as retriever:
+        result = await retriever.search(SearchQuery("vision"), CONTEXT)
+    assert result.mode is RetrievalMode.HYBRID
+    assert result.note is None
+
+
+async def test_without_a_mode_or_an_embedding_model_text_is_searched_without_a_note(path: Path) -> None:
+    await fill(path, LIBRARY)
+    async with opened(path) as retriever:
+        result = await retriever.search(SearchQuery("vision"), CONTEXT)
+    assert (result.mode, result.note) == (RetrievalMode.TEXT, None)
+
+
+async def test_a_hybrid_score_is_the_sum_of_the_reciprocal_ranks(path: Path) -> None:
+    embedder = HashedEmbedder()
+    await fill(path, LIBRARY, embedder)
+    async with opened(path, embedder) as retriever:
+        result = await retriever.search(SearchQuery(LIBRARY[0].content), CONTEXT)
+    assert result.passages[0].score == pytest.approx(2 / 61)
+
+
+async def test_a_vector_score_is_the_cosine(path: Path) -> None:
+    embedder = HashedEmbedder()
+    await fill(path, LIBRARY, embedder)
+    async with opened(path, embedder) as retriever:
+        result = await retriever.search(SearchQuery(LIBRARY[0].content, RetrievalMode.VECTORS), CONTEXT)
+    assert result.passages[0].score == pytest.approx(1, abs=1e-6)
+
+
+async def test_an_index_of_another_embedding_model_asks_for_indexing(path: Path) -> None:
+    await fill(path, LIBRARY, HashedEmbedder("small"))
+    async with opened(path, HashedEmbedder("large")) as retriever:
+        with pytest.raises(NotConfigured, match=r"small.*large.*make index"):
+            await retriever.search(SearchQuery("glasses"), CONTEXT)
+        health = await retriever.check()
+    assert not health.ok
+    assert "make index" in health.detail
+
+
+async def test_an_embedding_model_that_gives_other_dimensions_asks_for_indexing(path: Path) -> None:
+    await fill(path, LIBRARY, HashedEmbedder(dims=64))
+    async with opened(path, HashedEmbedder(dims=32)) as retriever:
+        with pytest.raises(NotConfigured, match=r"64.*32.*make index"):
+            await retriever.search(SearchQuery("glasses"), CONTEXT)
+
+
+async def test_an_index_without_vectors_is_searched_by_text_and_says_so(path: Path) -> None:
+    await fill(path, LIBRARY)
+    async with opened(path, HashedEmbedder()) as retriever:
+        result = await retriever.search(SearchQuery("vision"), CONTEXT)
+        with pytest.raises(BadRequest, match="make index"):
+            await retriever.search(SearchQuery("vision", RetrievalMode.VECTORS), CONTEXT)
+    assert result.mode is RetrievalMode.TEXT
+    assert result.note
+    assert "make index" in result.note
+
+
+async def test_without_documents_no_embedding_is_paid_for(path: Path) -> None:
+    embedder = HashedEmbedder()
+    async with opened(path, embedder) as retriever:
+        result = await retriever.search(SearchQuery("vision", RetrievalMode.VECTORS), CONTEXT)
+    assert result.passages == ()
+    assert embedder.calls == []
+
+
+class _BrokenEmbedder(HashedEmbedder):
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        raise Unavailable(f"The embedding service is down for {len(texts)}.")
+
+
+async def test_a_fault_of_the_embedding_service_is_raised_in_a_hybrid_search(path: Path) -> None:
+    await fill(path, LIBRARY, HashedEmbedder())
+    async with opened(path, _BrokenEmbedder()) as retriever:
+        with pytest.raises(Unavailable, match="embedding service"):
+            await retriever.search(SearchQuery("vision", RetrievalMode.HYBRID), CONTEXT)
+
+
+async def test_a_vector_without_direction_does_not_spoil_the_ranking(path: Path) -> None:
+    embedder = HashedEmbedder()
+    await fill(path, LIBRARY, embedder)
+    index = SqliteIndex(path, embedder.model)
+    await index.replace(FileEntry("zero.md", "1", [passage("zero", "Zero.")], [[0.0] * 64]))
+    await index.aclose()
+    async with opened(path, embedder) as retriever:
+        query = SearchQuery(LIBRARY[0].content, RetrievalMode.VECTORS, top=10)
+        result = await retriever.search(query, CONTEXT)
+    assert result.passages[0].id == "vision"
+    assert len(result.passages) == len(LIBRARY)
