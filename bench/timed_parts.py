@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import Access, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.events import CompletionStarted, Usage
-from shared.retrieval import SearchQuery, SearchResult
+from shared.retrieval import Extent, SearchQuery, SearchResult
 
 
 class TimedModel:
@@ -56,6 +56,9 @@ class InstantRetriever:
     async def may_see(self, document: str, access: Access) -> bool:
         del document, access
         return True
+
+    async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
+        del sourcefile, access
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
         del document, context

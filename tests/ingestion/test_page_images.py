@@ -159,7 +159,8 @@ async def test_a_pdf_that_is_damaged_while_it_is_indexed_is_indexed_as_it_was_re
 
 async def test_a_fault_of_the_store_leaves_the_document_for_the_next_time(place: Pictured) -> None:
     class Full(FileStore):
-        async def keep(self, name: str, data: bytes, rights: Rights | None = None) -> None:  # noqa: ARG002 (of the boundary)
+        async def keep(self, name: str, data: bytes, rights: Rights | None = None, *, own: bool = True) -> None:
+            del name, data, rights, own
             raise Unavailable("The disk is full.")
 
     place.pages = PageImages(Full(place.folder), None, wanted=True)
