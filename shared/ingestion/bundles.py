@@ -25,6 +25,7 @@ _MAX_BUNDLES_AHEAD = max(2, min((os.process_cpu_count() or 1) + 1, 4))
 _MAX_BUNDLE_BYTES = 64 * 1024
 """Bytes of a bundle of several files."""
 _MAX_BUNDLE_FILES = 32
+"""Files of such a bundle."""
 
 
 @dataclass(frozen=True, slots=True)
