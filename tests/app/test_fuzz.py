@@ -86,7 +86,8 @@ def assert_that_what_it_took_was_described(case: Case) -> None:
 def check(case: Case, host: RunningHost) -> None:
     response = case.call(base_url=host.url)
     if any("\n" in unquote(str(value)) for value in (case.path_parameters or {}).values()):
-        assert response.status_code == 404  # the worker's own router takes no such path, and says so in its way
+        # The worker's own router takes no such path in a catch-all, and says so in its way; no id has a newline.
+        assert response.status_code in (400, 404)
         return
     if response.status_code in (202, 204):  # Swagger names the media types of an operation, and these have no body
         assert str(response.status_code) in OPENAPI["paths"][case.path][case.method.lower()]["responses"]
