@@ -128,7 +128,8 @@ class SqliteHistory:
         """Replace the message with the same id, or add at the end, for each message."""
 
         def work(db: apsw.Connection) -> Conversation:
-            new_title = title or title_after(_find(db, owner, conversation_id), messages)
+            conversation = _find(db, owner, conversation_id)
+            new_title = title or title_after(conversation, messages)
             db.executemany(
                 "INSERT INTO messages (conversation, id, message) VALUES (?, ?, ?) "
                 "ON CONFLICT (conversation, id) DO UPDATE SET message = excluded.message",

@@ -328,6 +328,7 @@ class HistoryContract:
         for asked in (
             history.messages(owner, chat),
             history.write(owner, chat, [said(0)]),
+            history.write(owner, chat, [said(0)], "Title"),
             history.delete(owner, chat),
         ):
             with pytest.raises(NotFound) as raised:
