@@ -9,8 +9,9 @@ import { readEvents } from "./sse.js";
 /** @typedef {import("../types.js").AgentRun} AgentRun */
 /** @typedef {import("../types.js").Problem} Problem */
 
-/** Bytes and messages of a request, as the app takes them. */
+/** Bytes and messages of a request, as the app takes them; files may come on top. */
 export const MOST_BODY = 1_048_576;
+const MOST_WITH_FILES = 8 * MOST_BODY;
 const MOST_MESSAGES = 1_000;
 const MOST_RECORDS = 20_000;
 const MOST_RAW = 8_000_000;
@@ -65,14 +66,20 @@ function bodyOf(turn, before, threadId) {
     forwardedProps: { overrides: { suggest_followup_questions: true, show_progress: true, ...overrides.value } },
   };
   let body = JSON.stringify(asked);
+  let ofFiles = bytesOfFiles(turn);
   for (const earlier of before.toReversed()) {
     asked.messages = [...messagesOf(earlier), ...asked.messages];
+    ofFiles += bytesOfFiles(earlier);
     const longer = JSON.stringify(asked);
-    if (asked.messages.length > MOST_MESSAGES || new TextEncoder().encode(longer).length > MOST_BODY) break;
+    const size = new TextEncoder().encode(longer).length;
+    if (asked.messages.length > MOST_MESSAGES || size > MOST_WITH_FILES || size - ofFiles > MOST_BODY) break;
     body = longer;
   }
   return body;
 }
+
+/** @param {Turn} turn */
+const bytesOfFiles = ({ attachments }) => attachments.reduce((sum, { data }) => sum + (data?.length ?? 0), 0);
 
 /** An earlier question with its answer; nothing if it has none, or was refused.
  * @param {Turn} turn */

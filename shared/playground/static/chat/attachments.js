@@ -3,7 +3,8 @@
 /** @typedef {import("../types.js").Attachment} Attachment */
 
 export const MOST_FILES = 10;
-const MOST_TOGETHER = 700_000;
+const MOST_TOGETHER = 5_000_000;
+const LARGE_IMAGE = 350_000;
 const LONGEST_SIDE = 1600;
 const IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 
@@ -45,7 +46,7 @@ export const inKilobytes = (bytes) => `${Math.max(1, Math.round(bytes / 1000)).t
 /** An image that is too large, with fewer pixels; anything else as it is.
  * @param {Blob} file */
 async function madeSmaller(file) {
-  if (!IMAGES.includes(file.type) || file.size <= MOST_TOGETHER / 2) return file;
+  if (!IMAGES.includes(file.type) || file.size <= LARGE_IMAGE) return file;
   const image = await createImageBitmap(file);
   const scale = Math.min(1, LONGEST_SIDE / Math.max(image.width, image.height));
   const canvas = new OffscreenCanvas(Math.round(image.width * scale), Math.round(image.height * scale));
