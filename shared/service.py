@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from shared.reading.sandbox import Sandbox
 
 
+_UNCHECKED = "Nothing is checked. Set RAI_MODE to annotate or enforce, and RAI_ENDPOINT to a service that checks."
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """Parts of the app, built once per process."""
@@ -222,7 +225,7 @@ class Service:
     async def _check_safety(self) -> PartHealth:
         mode = self.settings.rai_mode
         if self.safety is None:
-            return PartHealth("off", ok=True, detail="Nothing is checked (RAI_MODE).", needed=False)
+            return PartHealth("off", ok=True, detail=_UNCHECKED, needed=False)
         health = await self.safety.check()
         needed = mode == "enforce" and self.settings.rai_on_error != "allow"
         return replace(health, facts={**health.facts, "mode": mode}, needed=needed)

@@ -76,7 +76,8 @@ class FileStore:
 
     async def check(self) -> PartHealth:
         """Always ready: the folder is created when it is needed."""
-        return PartHealth("embedded", ok=True, detail="Files in DATA_DIR", needed=False)
+        detail = "Files in DATA_DIR. For a container of Azure Blob Storage set CONTENT_STORAGE__blobServiceUri."
+        return PartHealth("embedded", ok=True, detail=detail, needed=False)
 
     async def aclose(self) -> None:
         """Do nothing: no file stays open."""

@@ -164,7 +164,8 @@ class SqliteHistory:
             count = await self._run(work)
         except Unavailable as error:
             return PartHealth("embedded", ok=False, detail=error.message, needed=False)
-        return PartHealth("embedded", ok=True, detail="SQLite file", facts={"conversations": count}, needed=False)
+        detail = "A SQLite file in DATA_DIR. For Azure Table Storage set HISTORY_BACKEND=azure-table."
+        return PartHealth("embedded", ok=True, detail=detail, facts={"conversations": count}, needed=False)
 
     async def _run[T](self, work: Callable[[apsw.Connection], T]) -> T:
         async with self._lock:  # calls wait for the file here, not each in a thread

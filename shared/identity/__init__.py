@@ -63,7 +63,9 @@ class NoIdentity:
 
     async def check(self) -> PartHealth:
         """Report whether this mode is probably a mistake. The app answers in any case."""
-        detail = self._problem or "Nobody signs in (AUTH_MODE)."
+        detail = self._problem or (
+            "Nobody signs in. Set AUTH_MODE to bearer, easy-auth or api-key so that callers have to."
+        )
         return PartHealth("none", ok=self._problem is None, detail=detail, needed=False)
 
 

@@ -36,6 +36,7 @@ _ONLY_IN_AZURE = ("semantic_ranker", "semantic_captions", "vector_fields", "mini
 _VECTOR_FIELD_NAMES = {"embedding", "textEmbeddingOnly"}
 """Names in requests for the only vector field."""
 
+_DETAIL = "Full-text and vector search in a SQLite file. For Azure set AZURE_SEARCH_ENDPOINT and AZURE_SEARCH_INDEX."
 _NO_EMBEDDER = (
     "Vector search needs an embedding model. Set OPENAI_EMBEDDING_MODEL or AZURE_OPENAI_EMBEDDING_DEPLOYMENT and run "
     "`make index`, or ask for retrieval_mode `text`."
@@ -131,7 +132,7 @@ class SqliteRetriever:
                 return PartHealth("embedded", False, "There are no documents yet: run `make index DOCS=folder`.", facts)
             if self._embedder and contents.embedding:
                 _expect_model(contents.embedding, self._embedder.model)
-            return PartHealth("embedded", True, "SQLite full-text and vector search over local documents.", facts)
+            return PartHealth("embedded", True, _DETAIL, facts)
         except SwitchboardError as exc:
             return PartHealth("embedded", False, exc.message)
 
