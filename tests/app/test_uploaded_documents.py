@@ -139,6 +139,28 @@ async def test_an_uploaded_pdf_ends_up_as_a_cited_answer_and_a_deleted_one_is_go
     assert "Unclosed" not in host.log()
 
 
+async def test_an_upload_over_http_goes_into_the_container_whose_trigger_indexes_it(
+    tmp_path: Path, container: Container, index: dict[str, str], http: aiohttp.ClientSession
+) -> None:
+    async with hosted(tmp_path, container.settings, index) as host:
+        url = f"{host.url}/documents/office/hours.md"
+        async with http.put(url, data=b"The office opens at nine.") as response:
+            assert response.status == 202
+            assert (await response.json())["state"] == "queued"
+        await logged(host, f"{label('office/hours.md')}: indexed 1 passage")
+        assert "nine" in str((await ask(http, host, "When does the office open?"))["context"]["data_points"])
+        async with http.put(url, data=b"The office opens at ten.") as response:
+            assert response.status == 409
+        async with http.put(url, params={"overwrite": "true"}, data=b"The office opens at ten.") as response:
+            assert response.status == 202
+        await logged(host, f"{label('office/hours.md')}: indexed[^$]*{label('office/hours.md')}: indexed 1 passage")
+        assert "ten" in str((await ask(http, host, "When does the office open?"))["context"]["data_points"])
+        async with http.delete(url) as response:
+            assert response.status == 204
+        assert [blob async for blob in container.blobs.list_blob_names()] == []
+        assert not (await ask(http, host, "When does the office open?"))["context"]["data_points"]["text"]
+
+
 async def test_a_document_that_changes_is_indexed_anew_and_one_that_does_not_is_left_alone(
     tmp_path: Path, container: Container, index: dict[str, str], http: aiohttp.ClientSession
 ) -> None:
