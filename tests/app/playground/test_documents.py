@@ -56,6 +56,7 @@ async def test_who_may_not_write_is_offered_nothing_to_write_with(
         await page.goto(f"{host.url}/#/documents")
         await expect(page.get_by_text("There are no documents here that you may see.")).to_be_visible()
         await expect(page.get_by_role("region", name="Upload")).to_have_count(0)
+        await page.goto("about:blank")  # before the host ends
 
 
 async def test_fits_on_a_phone(narrow_page: Page, empty: RunningHost) -> None:

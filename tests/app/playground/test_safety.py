@@ -9,11 +9,12 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
-from tests.app.conftest import NO_VECTORS, hosted
+from tests.app.conftest import NO_VECTORS, PASSAGES, hosted
 from tests.app.guarded import BAD, NOTED, NOTHING_FOUND
 from tests.app.playground.asking import ended
 from tests.app.playground.behind import ask, tab
 from tests.local.running_host import RunningHost
+from tests.small_index import write_index
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.stand_ins.rai_service import RaiStandIn
 
@@ -32,14 +33,22 @@ async def rai() -> AsyncGenerator[RaiStandIn]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def enforcing(data_dir: Path, openai: OpenAIStandIn, rai: RaiStandIn) -> AsyncGenerator[RunningHost]:
-    async with hosted(data_dir, openai.settings | NO_VECTORS | rai.settings | {"RAI_MODE": "enforce"}) as host:
+async def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of these tests' own: the page lists chats, and those of others would have their words."""
+    own = tmp_path_factory.mktemp("safety")
+    await write_index(own, PASSAGES)
+    return own
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def enforcing(folder: Path, openai: OpenAIStandIn, rai: RaiStandIn) -> AsyncGenerator[RunningHost]:
+    async with hosted(folder, openai.settings | NO_VECTORS | rai.settings | {"RAI_MODE": "enforce"}) as host:
         yield host
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def annotating(data_dir: Path, openai: OpenAIStandIn, rai: RaiStandIn) -> AsyncGenerator[RunningHost]:
-    async with hosted(data_dir, openai.settings | NO_VECTORS | rai.settings | {"RAI_MODE": "annotate"}) as host:
+async def annotating(folder: Path, openai: OpenAIStandIn, rai: RaiStandIn) -> AsyncGenerator[RunningHost]:
+    async with hosted(folder, openai.settings | NO_VECTORS | rai.settings | {"RAI_MODE": "annotate"}) as host:
         yield host
 
 

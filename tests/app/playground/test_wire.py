@@ -324,3 +324,4 @@ async def test_the_key_is_in_no_text(page: Page, data_dir: Path) -> None:
             )
             last = json.loads(data_of(done.stdout.decode())[-1])
             assert last["type"] == "RUN_FINISHED"
+        await page.goto("about:blank")  # before the host ends
