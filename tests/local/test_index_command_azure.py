@@ -112,7 +112,7 @@ async def test_a_fault_of_the_service_is_told_in_a_sentence(
 async def test_a_file_that_the_service_does_not_take_is_told_and_done_the_next_time(
     service: AISearchStandIn, tmp_path: Path, docs: Path
 ) -> None:
-    service.fail(400, on="write")
+    service.fail(400, on="write", times=2)  # of both files together, and of the first by itself
     first = await make_index(service, tmp_path, docs)
     assert first.returncode == 1
     assert "it's, new.md: failed: cannot be indexed now: Azure AI Search does not accept" in first.stdout
