@@ -1,165 +1,139 @@
 """The routes of azure-search-openai-demo's web page besides chat, as data."""
 
-from typing import Literal
+from functools import partial
+from typing import Annotated, Any, Literal, TypedDict
 
-from shared.description.history_routes import ID_PARAMETER
-from shared.description.routes import ABOUT_THE_APP, Answer, ErrorType, PlainRoute
-from shared.description.schemas import BOOLEAN, INTEGER, STRING, Schema, described, list_of, nullable, record, ref
-from shared.errors import (
-    BadRequest,
-    InternalError,
-    NotConfigured,
-    NotFound,
-    NotSignedIn,
-    RateLimited,
-    TooLarge,
-    Unavailable,
-)
+from pydantic import Field, with_config
+
+from shared.description.history_routes import HISTORY_ERRORS, ID_PARAMETER
+from shared.description.routes import ABOUT_THE_APP, OPEN_ERRORS, Answer, Parameter, PlainRoute
+from shared.description.schemas import Kind, one_of_these
+from shared.errors import TooLarge
 from shared.wire.demo_page import MAX_DEMO_CHATS, DemoChatBody
 from shared.wire.table import NAMES
 
-_OBJECT: Schema = {"type": "object"}
-_ANSWER = described(_OBJECT, "The answer as it came, in the shape of every version of the page.")
-DEMO_SCHEMAS: dict[str, Schema] = {
-    "DemoConfig": {"type": "object", "additionalProperties": True, "description": "The options that the page shows."},
-    "DemoAuthSetup": record(
-        {
-            "useLogin": described(BOOLEAN, "Whether the page signs users in."),
-            "requireAccessControl": BOOLEAN,
-            "enableUnauthenticatedAccess": BOOLEAN,
-            "msalConfig": described(_OBJECT, "Configuration of MSAL.js."),
-            "loginRequest": record({"scopes": list_of(STRING)}),
-            "tokenRequest": record({"scopes": list_of(STRING)}),
-        },
-        description="How users of the page sign in.",
-    ),
-    "DemoChats": record(
-        {
-            "sessions": list_of(
-                record(
-                    {
-                        "id": STRING,
-                        "entra_oid": STRING,
-                        "title": STRING,
-                        "timestamp": described(INTEGER, "When it was last written, in Unix milliseconds."),
-                    }
-                )
-            ),
-            "continuation_token": nullable(described(STRING, "Where the next page of the list begins.")),
-        },
-        description="The chats that the page has kept.",
-    ),
-    "DemoChat": record(
-        {
-            "id": STRING,
-            "entra_oid": STRING,
-            "answers": list_of({"type": "array", "items": {"anyOf": [STRING, _ANSWER]}, "minItems": 2, "maxItems": 2}),
-        },
-        description="A chat: each question with its answer.",
-    ),
-}
-"""Schemas of the answers of these routes, by name."""
+
+@with_config(extra="allow")
+class DemoConfig(TypedDict):
+    """The options that the page shows."""
 
 
-def _parameter(name: str, place: str, schema: Schema, description: str) -> Schema:
-    required = place == "path"
-    return {"name": name, "in": place, "required": required, "description": description, "schema": schema}
+class DemoScopes(TypedDict):
+    """A request for a token."""
+
+    scopes: list[str]
+
+
+class DemoAuthSetup(TypedDict):
+    """How users of the page sign in."""
+
+    useLogin: Annotated[bool, Field(description="Whether the page signs users in.")]
+    requireAccessControl: bool
+    enableUnauthenticatedAccess: bool
+    msalConfig: Annotated[dict[str, Any], Field(description="Configuration of MSAL.js.")]
+    loginRequest: DemoScopes
+    tokenRequest: DemoScopes
+
+
+class DemoListedChat(TypedDict):
+    """A chat in the list."""
+
+    id: str
+    entra_oid: str
+    title: str
+    timestamp: Annotated[int, Field(description="When it was last written, in Unix milliseconds.")]
+
+
+class DemoChats(TypedDict):
+    """The chats that the page has kept."""
+
+    sessions: list[DemoListedChat]
+    continuation_token: Annotated[str | None, Field(description="Where the next page of the list begins.")]
+
+
+_Answer = Annotated[
+    dict[str, Any], Field(description="The answer as it came, in the shape of every version of the page.")
+]
+
+
+class DemoChat(TypedDict):
+    """A chat: each question with its answer."""
+
+    id: str
+    entra_oid: str
+    answers: list[Annotated[list[str | _Answer], Field(min_length=2, max_length=2)]]
 
 
 PAGES = [name for name, protocol in NAMES.items() if protocol.demo_page]
-_PROTOCOL = _parameter("protocol", "path", {"type": "string", "enum": PAGES}, "A protocol that the page speaks.")
-_COUNT = _parameter("count", "query", {"type": "integer", "minimum": 1, "maximum": MAX_DEMO_CHATS}, "How many chats.")
-_AFTER = _parameter("continuationToken", "query", STRING, "The token of the list before.")
-_SETUP_ERRORS: tuple[ErrorType, ...] = (NotFound, InternalError, NotConfigured)
-_ERRORS: tuple[ErrorType, ...] = (*_SETUP_ERRORS, BadRequest, NotSignedIn, Unavailable, RateLimited)
+_PROTOCOL = Parameter("path", "protocol", "A protocol that the page speaks.", one_of_these(PAGES))
+_COUNT = Parameter("query", "count", "How many chats.", Annotated[int, Field(ge=1, le=MAX_DEMO_CHATS)])
+_AFTER = Parameter("query", "continuationToken", "The token of the list before.")
+_open = partial(PlainRoute, tag=ABOUT_THE_APP, errors=OPEN_ERRORS, visible=False)
+_chats = partial(PlainRoute, tag="history", errors=HISTORY_ERRORS, visible=False)
 
 
-def _setup(path: str, operation: str, schema: str, summary: str) -> PlainRoute:
-    return PlainRoute(
-        f"{{protocol}}/{path}",
-        "get",
-        operation,
-        ABOUT_THE_APP,
-        summary,
-        "For the web page of azure-search-openai-demo.",
-        _SETUP_ERRORS,
-        visible=False,
-        answers={200: Answer("The answer.", schema=ref(schema))},
+def _setup(path: str, operation: str, summary: str, kind: Kind) -> PlainRoute:
+    about = "For the web page of azure-search-openai-demo."
+    return _open(
+        "get", f"{{protocol}}/{path}", operation, summary, about, {200: Answer("The answer.", kind)}, (_PROTOCOL,)
+    )
+
+
+def _not_offered(method: Literal["get", "post"], name: str) -> PlainRoute:
+    return _open(
+        method,
+        f"{{protocol}}/{name}",
+        f"demo_{name}",
+        "Say what the demo's server has and this app has not",
+        "This app takes no uploads from users and makes no speech.",
         parameters=(_PROTOCOL,),
     )
 
 
-_NOT_OFFERED: tuple[tuple[str, Literal["get", "post"]], ...] = (
-    ("upload", "post"),
-    ("list_uploaded", "get"),
-    ("delete_uploaded", "post"),
-    ("speech", "post"),
-)
-DEMO_ROUTES: tuple[PlainRoute, ...] = (
-    _setup("config", "get_demo_config", "DemoConfig", "Get the options of the demo's page"),
-    _setup("auth_setup", "get_demo_auth_setup", "DemoAuthSetup", "Get how users of the demo's page sign in"),
-    PlainRoute(
-        "{protocol}/chat_history",
+DEMO_ROUTES = (
+    _setup("config", "get_demo_config", "Get the options of the demo's page", DemoConfig),
+    _setup("auth_setup", "get_demo_auth_setup", "Get how users of the demo's page sign in", DemoAuthSetup),
+    _chats(
         "post",
+        "{protocol}/chat_history",
         "keep_demo_chat",
-        "history",
         "Keep a chat of the demo's page",
         "The page sends the whole chat after each answer.",
-        (*_ERRORS, TooLarge),
-        visible=False,
-        answers={201: Answer("The chat is kept.", schema=_OBJECT)},
-        parameters=(_PROTOCOL,),
-        body=ref(DemoChatBody.__name__),
+        {201: Answer("The chat is kept.", dict[str, Any])},
+        (_PROTOCOL,),
+        errors=(*HISTORY_ERRORS, TooLarge),
+        body=DemoChatBody,
     ),
-    PlainRoute(
-        "{protocol}/chat_history/sessions",
+    _chats(
         "get",
+        "{protocol}/chat_history/sessions",
         "list_demo_chats",
-        "history",
         "List the caller's chats that the demo's page has kept",
         "The newest first.",
-        _ERRORS,
-        visible=False,
-        answers={200: Answer("The chats.", schema=ref("DemoChats"))},
-        parameters=(_PROTOCOL, _COUNT, _AFTER),
+        {200: Answer("The chats.", DemoChats)},
+        (_PROTOCOL, _COUNT, _AFTER),
     ),
-    PlainRoute(
-        "{protocol}/chat_history/sessions/{id}",
+    _chats(
         "get",
+        "{protocol}/chat_history/sessions/{id}",
         "get_demo_chat",
-        "history",
         "Get a chat of the demo's page",
         "Each question with its answer, the oldest first.",
-        _ERRORS,
-        visible=False,
-        answers={200: Answer("The chat.", schema=ref("DemoChat"))},
-        parameters=(_PROTOCOL, ID_PARAMETER),
+        {200: Answer("The chat.", DemoChat)},
+        (_PROTOCOL, ID_PARAMETER),
     ),
-    PlainRoute(
-        "{protocol}/chat_history/sessions/{id}",
+    _chats(
         "delete",
+        "{protocol}/chat_history/sessions/{id}",
         "delete_demo_chat",
-        "history",
         "Delete a chat of the demo's page",
         "Deletes the chat with all its messages.",
-        _ERRORS,
-        visible=False,
-        answers={204: Answer("The chat is deleted.", None)},
-        parameters=(_PROTOCOL, ID_PARAMETER),
+        {204: Answer("The chat is deleted.")},
+        (_PROTOCOL, ID_PARAMETER),
     ),
-    *(
-        PlainRoute(
-            f"{{protocol}}/{name}",
-            method,
-            f"demo_{name}",
-            ABOUT_THE_APP,
-            "Say what the demo's server has and this app has not",
-            "This app takes no uploads from users and makes no speech.",
-            _SETUP_ERRORS,
-            visible=False,
-            parameters=(_PROTOCOL,),
-        )
-        for name, method in _NOT_OFFERED
-    ),
+    _not_offered("post", "upload"),
+    _not_offered("get", "list_uploaded"),
+    _not_offered("post", "delete_uploaded"),
+    _not_offered("post", "speech"),
 )
 """The routes, in the documents' order."""

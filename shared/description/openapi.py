@@ -2,32 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from shared.description.batch_routes import BATCH_PARAMETERS, BATCH_ROUTES, BATCH_SCHEMAS, PENDING
+from shared.description.batch_routes import BATCH_PARAMETERS, BATCH_ROUTES, PENDING
 from shared.description.content_routes import CONTENT_ROUTES
-from shared.description.demo_routes import DEMO_ROUTES, DEMO_SCHEMAS
-from shared.description.history_routes import HISTORY_ROUTES, HISTORY_SCHEMAS
-from shared.description.mcp_routes import MCP_ROUTES, MCP_SCHEMAS
-from shared.description.openai_routes import OPENAI_ROUTES, OPENAI_SCHEMAS
-from shared.description.playground_routes import PLAYGROUND_ROUTES
-from shared.description.rai_routes import RAI_ROUTES, RAI_SCHEMAS
-from shared.description.routes import (
-    ABOUT_THE_APP,
-    OWN_SCHEMAS,
-    ROUTES,
-    Answer,
-    ChatRoute,
-    ErrorType,
-    PlainRoute,
-    Route,
-)
+from shared.description.demo_routes import DEMO_ROUTES
+from shared.description.history_routes import HISTORY_ROUTES
+from shared.description.mcp_routes import MCP_ROUTES
+from shared.description.openai_routes import OPENAI_ROUTES
+from shared.description.rai_routes import RAI_ROUTES
+from shared.description.routes import ABOUT_THE_APP, ROUTES, Answer, ChatRoute, ErrorType, Parameter, PlainRoute, Route
 from shared.description.schemas import (
     STRING,
     Schema,
+    Schemas,
+    add_protocols,
     any_of,
     constant,
     error_schema,
     prefix_of,
-    protocol_schemas,
     record,
     ref,
 )
@@ -43,9 +34,9 @@ JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
-ALL_ROUTES = (
+ALL_ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
     *(*ROUTES, *BATCH_ROUTES, *CONTENT_ROUTES, *OPENAI_ROUTES),
-    *(*MCP_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES, *PLAYGROUND_ROUTES),
+    *(*MCP_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES),
 )
 """Every route of the app, in the document's order."""
 
@@ -56,16 +47,19 @@ def build_openapi(*, auth_mode: str = "none") -> Schema:
     Args:
         auth_mode: `AUTH_MODE`, how callers sign in.
     """
+    schemas = Schemas()
     paths: Schema = {}
-    for path, method, operation in _operations():
+    add_protocols(schemas, PROTOCOLS.values())
+    for path, method, operation in _operations(schemas):
         paths.setdefault(path, {})[method] = operation
+    codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
     document: Schema = {
         "openapi": "3.1.0",
         "info": {"title": "Switchboard", "version": VERSION, "description": _introduction()},
         "servers": [{"url": f"/{ROUTE_PREFIX}"}],
         "tags": [*_tags()],
         "paths": paths,
-        "components": {"schemas": _schemas()},
+        "components": {"schemas": schemas.named | {"ErrorCode": codes}},
     }
     if auth_mode != "none":
         _require_sign_in(document, _API_KEY if auth_mode == "api-key" else _TOKEN)
@@ -120,39 +114,58 @@ def _tags() -> Iterator[Schema]:
     yield {"name": ABOUT_THE_APP, "description": "The app itself."}
 
 
-def _operations() -> Iterator[tuple[str, str, Schema]]:
+def _operations(schemas: Schemas) -> Iterator[tuple[str, str, Schema]]:
     """Path, method and operation of every route. A pinned chat route has one for each protocol."""
     for route in ALL_ROUTES:
         path = "/" + route.template.replace("{*", "{")
         match route:
             case PlainRoute():
-                yield path, route.method, _plain_operation(route)
+                yield path, route.method, _plain_operation(route, schemas)
             case ChatRoute() if route.pinned:
                 for name, protocol in PROTOCOLS.items():
-                    yield path.replace("{protocol}", name), route.method, _chat_operation(route, [protocol])
+                    yield path.replace("{protocol}", name), route.method, _chat_operation(route, [protocol], schemas)
             case ChatRoute():
                 names = route.speaks or tuple(PROTOCOLS)
-                yield path, route.method, _chat_operation(route, [PROTOCOLS[name] for name in names])
+                yield path, route.method, _chat_operation(route, [PROTOCOLS[name] for name in names], schemas)
 
 
-def _plain_operation(route: PlainRoute) -> Schema:
-    errors = _error_responses(route.errors, [PROTOCOLS[route.errors_of]])
-    answers = {str(status): _plain_answer(answer) for status, answer in route.answers.items()}
-    more: Schema = {"parameters": list(route.parameters)} if route.parameters else {}
+def _plain_operation(route: PlainRoute, schemas: Schemas) -> Schema:
+    errors = _error_responses(route.errors, [] if route.method == "head" else [PROTOCOLS[route.errors_of]])
+    answers = {str(status): _plain_answer(answer, schemas) for status, answer in route.answers.items()}
+    more: Schema = {"parameters": _parameters(route.parameters, schemas)} if route.parameters else {}
     if route.body:
-        more["requestBody"] = {"required": True, "content": {JSON_TYPE: {"schema": route.body}}}
+        more["requestBody"] = {"required": True, "content": {JSON_TYPE: {"schema": schemas.of(route.body)}}}
     return _about(route, route.operation, route.tag, route.summary) | more | {"responses": errors | answers}
 
 
-def _plain_answer(answer: Answer) -> Schema:
+def _plain_answer(answer: Answer, schemas: Schemas) -> Schema:
     response: Schema = {"description": answer.description}
-    if answer.media_type:
-        content = _stream(answer.media_type, answer.schema) if answer.streams else {"schema": answer.schema}
+    if answer.kind is not None:
+        schema = schemas.of(answer.kind)
+        content = _stream(answer.media_type, schema) if answer.streams else {"schema": schema}
         response["content"] = {answer.media_type: content}
-    return response | ({"headers": answer.headers} if answer.headers else {})
+    if answer.headers:
+        response["headers"] = {
+            header.name: {"description": header.description, "required": True, "schema": schemas.of(header.kind)}
+            for header in answer.headers
+        }
+    return response
 
 
-def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
+def _parameters(parameters: Iterable[Parameter], schemas: Schemas) -> list[Schema]:
+    return [
+        {
+            "name": parameter.name,
+            "in": parameter.place,
+            "required": parameter.place == "path",
+            "description": parameter.description,
+            "schema": schemas.of(parameter.kind),
+        }
+        for parameter in parameters
+    ]
+
+
+def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol], schemas: Schemas) -> Schema:
     pinned = protocols[0] if route.pinned else None
     about = _about(
         route,
@@ -168,8 +181,8 @@ def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
     answer: Schema = {"description": "The answer.", "content": _chat_content(route, protocols)}
     answers: Schema = {"200": answer}
     if route.team and not route.streams and any(protocol.answer for protocol in protocols):
-        about["parameters"] = list(BATCH_PARAMETERS)
-        answers["202"] = _plain_answer(PENDING)
+        about["parameters"] = _parameters(BATCH_PARAMETERS, schemas)
+        answers["202"] = _plain_answer(PENDING, schemas)
     return about | {
         "requestBody": {"required": True, "content": body},
         "responses": answers | _error_responses(errors, protocols),
@@ -231,9 +244,11 @@ def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) 
     if len(documents) < len(protocols):
         content["text/plain"] = {"schema": STRING}
     responses: Schema = {}
-    for kind in kinds:
+    for kind in dict.fromkeys(kinds):
         meaning = f"`{kind.code}`: {_meaning(kind)}"
-        response = responses.setdefault(str(kind.status), {"description": "", "content": content})
+        response = responses.setdefault(
+            str(kind.status), {"description": ""} | ({"content": content} if content else {})
+        )
         response["description"] = f"{response['description']} {meaning}".strip()
         if issubclass(kind, RateLimited | Overloaded):
             required = kind is RateLimited  # other errors share the status of Overloaded
@@ -244,10 +259,3 @@ def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) 
             how = {"description": "How to sign in (RFC 6750).", "required": True, "schema": STRING}
             response["headers"] = {"WWW-Authenticate": how}
     return responses
-
-
-def _schemas() -> Schema:
-    codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
-    own = OWN_SCHEMAS | BATCH_SCHEMAS | OPENAI_SCHEMAS | MCP_SCHEMAS | DEMO_SCHEMAS
-    own |= HISTORY_SCHEMAS | RAI_SCHEMAS
-    return protocol_schemas(PROTOCOLS.values()) | own | {"ErrorCode": codes}

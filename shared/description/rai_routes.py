@@ -1,141 +1,120 @@
 """The routes of the companion function (safety analysis), as data."""
 
-from shared.description.routes import Answer, ErrorType, PlainRoute
-from shared.description.schemas import (
-    BOOLEAN,
-    INTEGER,
-    STRING,
-    Schema,
-    any_of,
-    described,
-    list_of,
-    record,
-    ref,
-    untitled,
-)
-from shared.errors import (
-    BadRequest,
-    InternalError,
-    NotConfigured,
-    NotSignedIn,
-    Overloaded,
-    RateLimited,
-    TooLarge,
-    TooSlow,
-    TooSlowBody,
-    Unavailable,
-)
-from shared.guard import Side
-from shared.wire.rai_body import ANALYSIS_LINES, EVENTS, MAX_EVENTS, RequestEventBody, TextBody
+from functools import partial
+from typing import Annotated, TypedDict
 
-_PLACE: dict[str, Schema] = {
-    "sourceType": {"type": "string", "enum": [source.value for source in Side]},
-    "messageId": described(STRING, "The message of a prompt, the choice of an answer, or the realtime item."),
-    "contentIndex": described(INTEGER, "Index of the content in it."),
-}
-_BYTE_OFFSET = "In UTF-8 bytes of that text."
-_FINDING = record(
-    {
-        "result": described(STRING, "'OK', or 'NoModel' if there was no model for the analysis."),
-        "isBlocking": described(BOOLEAN, "Whether the policy blocks it."),
-        "kind": described(STRING, "The kind of task, such as 'HARM_CATEGORY'."),
-        "harmCategoryTaskResult": record(
-            {
-                "harmCategory": described(STRING, "The kind of harm, such as 'HATE'."),
-                "isDetected": BOOLEAN,
-                "severity": described(INTEGER, "0 to 7."),
-                "riskLevel": described(STRING, "'LOW', 'MEDIUM' or 'HIGH'."),
-            }
-        ),
-    }
-)
-_RESULT = record(
-    {
-        "offset": record(
-            _PLACE | {"startOffset": described(INTEGER, _BYTE_OFFSET), "endOffset": described(INTEGER, _BYTE_OFFSET)},
-            description="The range that was analysed.",
-        ),
-        "harmCategoryTaskResults": list_of(_FINDING),
-    },
-    description="The results for a range of a text.",
-)
-_WATERMARK = record(
-    _PLACE | {"offset": described(INTEGER, _BYTE_OFFSET)}, description="A text is analysed and safe up to here."
-)
-_COMPLETION = record(
-    {
-        "end_reason": described(STRING, "'END_REASON_END_OF_STREAM' if everything was analysed."),
-        "error_description": described(STRING, "The error; empty if there was none."),
-    },
-    description="The analysis is over.",
-)
-_EVENT = record(
-    {},
-    {"analysisResult": _RESULT, "watermark": _WATERMARK, "completion": _COMPLETION},
-    "An event of the safety service: one of these. An empty object in a stream is a keep-alive.",
-)
-_ANALYSIS = record(
-    {
-        "blocked": described(BOOLEAN, "Whether the policy blocks anything. False only if everything was analysed."),
-        "events": list_of(ref("SafetyEvent")),
-    }
-)
-RAI_SCHEMAS: dict[str, Schema] = {"SafetyEvent": _EVENT, "SafetyAnalysis": _ANALYSIS}
-"""Schemas of the answers of these routes, by name."""
+from pydantic import Field
 
-_TEXT, _REQUEST_EVENT = (untitled(model.model_json_schema()) for model in (TextBody, RequestEventBody))
-_ITEMS = list_of(any_of([_TEXT, _REQUEST_EVENT])) | {"minItems": 1, "maxItems": MAX_EVENTS}
-_BODY = any_of(
-    [
-        _TEXT,
-        _REQUEST_EVENT,
-        record({EVENTS: _ITEMS}, description="One conversation, in order."),
-        _ITEMS,
+from shared.description.routes import BODY_ERRORS, CALLER_ERRORS, Answer, PlainRoute
+from shared.errors import RateLimited, TooSlow
+from shared.wire.protocol import ErrorText
+from shared.wire.rai_body import ANALYSIS_LINES, MAX_EVENTS, RequestEventBody, SourceWord, TextBody
+
+_Bytes = Annotated[int, Field(description="In UTF-8 bytes of that text.")]
+
+
+class _Place(TypedDict):
+    sourceType: SourceWord
+    messageId: Annotated[
+        str, Field(description="The message of a prompt, the choice of an answer, or the realtime item.")
     ]
-)
-_ERRORS: tuple[ErrorType, ...] = (
-    BadRequest,
-    NotSignedIn,
-    TooSlowBody,
-    TooLarge,
-    RateLimited,
-    InternalError,
-    Unavailable,
-    NotConfigured,
-    Overloaded,
-    TooSlow,
+    contentIndex: Annotated[int, Field(description="Index of the content in it.")]
+
+
+class SafetyRange(_Place):
+    """The range that was analysed."""
+
+    startOffset: _Bytes
+    endOffset: _Bytes
+
+
+class SafetyHarm(TypedDict):
+    """How harmful it is."""
+
+    harmCategory: Annotated[str, Field(description="The kind of harm, such as 'HATE'.")]
+    isDetected: bool
+    severity: Annotated[int, Field(description="0 to 7.")]
+    riskLevel: Annotated[str, Field(description="'LOW', 'MEDIUM' or 'HIGH'.")]
+
+
+class SafetyFinding(TypedDict):
+    """What one analysis found."""
+
+    result: Annotated[str, Field(description="'OK', or 'NoModel' if there was no model for the analysis.")]
+    isBlocking: Annotated[bool, Field(description="Whether the policy blocks it.")]
+    kind: Annotated[str, Field(description="The kind of task, such as 'HARM_CATEGORY'.")]
+    harmCategoryTaskResult: SafetyHarm
+
+
+class SafetyResult(TypedDict):
+    """The results for a range of a text."""
+
+    offset: SafetyRange
+    harmCategoryTaskResults: list[SafetyFinding]
+
+
+class SafetyWatermark(_Place):
+    """A text is analysed and safe up to here."""
+
+    offset: _Bytes
+
+
+class SafetyCompletion(TypedDict):
+    """The analysis is over."""
+
+    end_reason: Annotated[str, Field(description="'END_REASON_END_OF_STREAM' if everything was analysed.")]
+    error_description: Annotated[str, Field(description="The error; empty if there was none.")]
+
+
+class SafetyEvent(TypedDict, total=False):
+    """An event of the safety service: one of these. An empty object in a stream is a keep-alive."""
+
+    analysisResult: SafetyResult
+    watermark: SafetyWatermark
+    completion: SafetyCompletion
+
+
+class SafetyAnalysis(TypedDict):
+    """A complete analysis."""
+
+    blocked: Annotated[
+        bool, Field(description="Whether the policy blocks anything. False only if everything was analysed.")
+    ]
+    events: list[SafetyEvent]
+
+
+_Items = Annotated[list[TextBody | RequestEventBody], Field(min_length=1, max_length=MAX_EVENTS)]
+
+
+class SafetyConversation(TypedDict):
+    """One conversation, in order."""
+
+    events: _Items
+
+
+_route = partial(
+    PlainRoute,
+    "post",
+    tag="safety",
+    errors=(*CALLER_ERRORS, *BODY_ERRORS, RateLimited, TooSlow),
+    body=TextBody | RequestEventBody | SafetyConversation | _Items,
 )
 
-RAI_ROUTES: tuple[PlainRoute, ...] = (
-    PlainRoute(
+RAI_ROUTES = (
+    _route(
         "rai/analyze",
-        "post",
         "analyze_safety",
-        "safety",
         "Analyze a text or a conversation for harm",
         "Forwards it to the safety service, and returns whether anything is blocked, and all results.",
-        _ERRORS,
-        answers={200: Answer("The analysis.", schema=ref("SafetyAnalysis"))},
-        body=_BODY,
+        {200: Answer("The analysis.", SafetyAnalysis)},
     ),
-    PlainRoute(
+    _route(
         "rai/analyze/stream",
-        "post",
         "analyze_safety_stream",
-        "safety",
         "Stream an analysis for harm",
         "The events of the safety service as they arrive. A failure after the first event is sent as the last record.",
-        _ERRORS,
+        {200: Answer("The events.", SafetyEvent | ErrorText, ANALYSIS_LINES.content_type, streams=True)},
         visible=False,
-        answers={
-            200: Answer(
-                "The events.",
-                ANALYSIS_LINES.content_type,
-                any_of([ref("SafetyEvent"), ref("ErrorText")]),
-                streams=True,
-            )
-        },
-        body=_BODY,
     ),
 )
 """The routes, in the documents' order."""

@@ -1,9 +1,12 @@
 """The routes of `function_app.py` as data. A test checks that both have the same routes."""
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from shared.description.schemas import BOOLEAN, STRING, Schema, constant, described, list_of, record, ref
+from pydantic import Field, with_config
+
+from shared.description.schemas import Kind
 from shared.errors import (
     BadRequest,
     ContentFiltered,
@@ -25,20 +28,13 @@ from shared.wire.ai_chat import AI_CHAT
 
 type ErrorType = type[SwitchboardError]
 
-CHAT_ERRORS: tuple[ErrorType, ...] = (
-    BadRequest,
-    ContentFiltered,
-    NotSignedIn,
-    NotAllowed,
-    TooSlowBody,
-    TooLarge,
-    RateLimited,
-    InternalError,
-    Unavailable,
-    NotConfigured,
-    Overloaded,
-    TooSlow,
-)
+OPEN_ERRORS: tuple[ErrorType, ...] = (NotFound, InternalError, NotConfigured)
+"""Errors of a route that needs no sign-in and may lead nowhere."""
+CALLER_ERRORS: tuple[ErrorType, ...] = (NotSignedIn, InternalError, Unavailable, NotConfigured)
+"""Errors of every route at which callers sign in."""
+BODY_ERRORS: tuple[ErrorType, ...] = (BadRequest, TooSlowBody, TooLarge, Overloaded)
+"""Errors of every route that takes a body."""
+CHAT_ERRORS = (*CALLER_ERRORS, *BODY_ERRORS, ContentFiltered, NotAllowed, RateLimited, TooSlow)
 """Errors that a chat route can answer with."""
 
 
@@ -46,16 +42,17 @@ CHAT_ERRORS: tuple[ErrorType, ...] = (
 class Route:
     """One method of one route."""
 
+    method: Literal["get", "head", "post", "put", "delete"]
     template: str
     """The route as in `function_app.py`; `{protocol}` stands for the name of each protocol."""
-    method: Literal["get", "head", "post", "put", "delete"]
     operation: str
     """The operation's id. If the route pins a protocol, its name is appended."""
-    tag: str
     summary: str
     """Short title, without a full stop."""
     description: str
     """Description in sentences."""
+    _: KW_ONLY
+    tag: str
     errors: tuple[ErrorType, ...]
     """Errors that it can answer with."""
     visible: bool = True
@@ -80,17 +77,28 @@ class ChatRoute(Route):
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """A part of the path, a parameter of the query, or a header."""
+
+    place: Literal["path", "query", "header"]
+    name: str
+    description: str
+    kind: Kind = str
+    """The type of its value."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The response of one status that is not one of our errors."""
 
     description: str
-    media_type: str | None = "application/json"
-    """None: no body."""
-    schema: Schema = field(default_factory=dict[str, object])
+    kind: Kind = None
+    """The type of the body, or of each record of a stream; None: no body."""
+    media_type: str = "application/json"
     streams: bool = False
-    """Whether the answer is a stream; then `schema` is that of each record."""
-    headers: Schema = field(default_factory=dict[str, object])
-    """Header objects by name."""
+    """Whether the body is a stream."""
+    headers: tuple[Parameter, ...] = ()
+    """Headers that it always has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +107,27 @@ class PlainRoute(Route):
 
     answers: dict[int, Answer] = field(default_factory=dict[int, Answer])
     """Responses by status."""
-    parameters: tuple[Schema, ...] = ()
-    """OpenAPI parameter objects."""
-    body: Schema | None = None
-    """Schema of the required JSON body; None: there is no body."""
+    parameters: tuple[Parameter, ...] = ()
+    _: KW_ONLY
+    body: Kind = None
+    """Type of the required JSON body; None: there is no body."""
     errors_of: str = AI_CHAT.name
     """Name of the protocol in whose shape it sends errors."""
+
+
+def with_head(get: PlainRoute) -> tuple[PlainRoute, PlainRoute]:
+    """A route with GET, and the same with HEAD, which sends the headers alone."""
+    head = replace(
+        get,
+        method="head",
+        operation=get.operation.replace("get_", "head_", 1),
+        summary=f"{get.summary}: the headers alone",
+        description="Sends the headers of GET without the body.",
+        answers={status: Answer(get.answers[status].description) for status in (200, 304)},
+        parameters=tuple(parameter for parameter in get.parameters if parameter.place == "path"),
+        visible=False,
+    )
+    return get, head
 
 
 _BY_BODY = "in the protocol that the body speaks"
@@ -125,105 +148,92 @@ def _chat(
     """
     streams, team = operation.endswith("_stream"), operation.startswith("multi_agent")
     errors = (*CHAT_ERRORS, KeyReused) if team and not streams else CHAT_ERRORS
+    route = partial(ChatRoute, "post", errors=errors, visible=not streams, streams=streams, team=team)
+    spoken = (speaks,) if speaks else ()
     return (
-        ChatRoute(
-            template,
-            "post",
-            operation,
-            "chat",
-            f"{summary} {bare}",
-            description,
-            errors,
-            visible=not streams,
-            streams=streams,
-            team=team,
-            speaks=(speaks,) if speaks else (),
-        ),
-        ChatRoute(
-            f"{{protocol}}/{template}",
-            "post",
-            operation,
-            "",
-            f"{summary} in {{title}}",
-            description,
-            errors,
-            visible=not streams,
-            streams=streams,
-            team=team,
-        ),
+        route(template, operation, f"{summary} {bare}", description, tag="chat", speaks=spoken),
+        route(f"{{protocol}}/{template}", operation, f"{summary} in {{title}}", description, tag=""),
     )
 
 
-_PART = record(
-    {
-        "kind": described(STRING, "'embedded' or the service's name."),
-        "ok": BOOLEAN,
-        "detail": described(STRING, "What it is, or what is wrong and what to do."),
-    },
-    description="A part of the app, with further facts such as counts.",
-) | {"additionalProperties": True}
-_HEALTH = record(
-    {
-        "status": {"type": "string", "enum": ["ok", "degraded", "unavailable"]},
-        "parts": {"type": "object", "additionalProperties": ref("Part")},
-    },
-    {
-        "protocols": list_of(STRING),
-        "error": described(STRING, "What is wrong with the settings."),
-    },
-)
-_PLAYGROUND_TEAM = record(
-    {
-        "team": {"type": "object", "description": "Its pattern, and max_rounds."},
-        "agents": list_of({"type": "object", "description": "Name, instructions, tools, temperature and model."}),
-        "patterns": described(list_of(STRING), "What the override team_pattern can be."),
-        "yaml": described(STRING, "The team as AGENTS_FILE has it."),
-    }
-)
-OWN_SCHEMAS: dict[str, Schema] = {"Part": _PART, "Health": _HEALTH, "PlaygroundTeam": _PLAYGROUND_TEAM}
-"""Schemas of the routes without a protocol, by name."""
+@with_config(extra="allow")
+class Part(TypedDict):
+    """A part of the app, with further facts such as counts."""
 
-_CHAT_ID: Schema = {
-    "name": "id",
-    "in": "path",
-    "required": True,
-    "description": "The chat's id, which the client made.",
-    "schema": STRING,
-}
-_INTERNAL: tuple[ErrorType, ...] = (InternalError,)
+    kind: Annotated[str, Field(description="'embedded' or the service's name.")]
+    ok: bool
+    detail: Annotated[str, Field(description="What it is, or what is wrong and what to do.")]
+
+
+class Health(TypedDict):
+    """Whether the app can answer."""
+
+    status: Literal["ok", "degraded", "unavailable"]
+    parts: dict[str, Part]
+    protocols: NotRequired[list[str]]
+    error: NotRequired[Annotated[str, Field(description="What is wrong with the settings.")]]
+
+
+class PlaygroundTeam(TypedDict):
+    """The team of agents."""
+
+    team: Annotated[dict[str, Any], Field(description="Its pattern, and max_rounds.")]
+    agents: list[Annotated[dict[str, Any], Field(description="Name, instructions, tools, temperature and model.")]]
+    patterns: Annotated[list[str], Field(description="What the override team_pattern can be.")]
+    yaml: Annotated[str, Field(description="The team as AGENTS_FILE has it.")]
+
+
 ABOUT_THE_APP = "service"
 """Tag of the routes that need no sign-in."""
+_CHAT_ID = Parameter("path", "id", "The chat's id, which the client made.")
+_get = partial(PlainRoute, "get")
+_open = partial(_get, tag=ABOUT_THE_APP, errors=(InternalError,))
 
 
-def _document(path: str, operation: str, version: str, key: str, value: str) -> PlainRoute:
-    answer = Answer("The description.", schema=record({key: constant(value)}))
-    return PlainRoute(
-        path,
-        "get",
-        operation,
-        ABOUT_THE_APP,
-        f"This description in {version}",
-        "What the app offers, for tools.",
-        _INTERNAL,
-        visible=False,
-        answers={200: answer},
-    )
+def _document(path: str, operation: str, version: str, kind: Kind) -> PlainRoute:
+    """One of the two descriptions of the app."""
+    answers = {200: Answer("The description.", kind)}
+    summary = f"This description in {version}"
+    return _open(path, operation, summary, "What the app offers, for tools.", answers, visible=False)
+
+
+def _page(
+    template: str, operation: str, summary: str, description: str, media_type: str, *parameters: Parameter
+) -> tuple[PlainRoute, ...]:
+    """A page or a file, and a look at its headers."""
+    known = Answer("The caller has this version already, by If-None-Match.")
+    answers = {200: Answer("The text.", str, media_type), 304: known}
+    get = _open(template, operation, summary, description, answers, parameters, errors=OPEN_ERRORS, visible=False)
+    return with_head(get)
 
 
 def _nothing_to_resume(template: str, operation: str) -> PlainRoute:
-    return PlainRoute(
+    return _get(
         template,
-        "get",
         operation,
-        "ai-sdk",
         "Look for an answer to resume",
         "There never is one: an answer stops when its caller leaves.",
-        (NotSignedIn, InternalError, Unavailable, NotConfigured),
+        {204: Answer("There is none.")},
+        (_CHAT_ID,),
+        tag="ai-sdk",
+        errors=CALLER_ERRORS,
         visible=False,
-        answers={204: Answer("There is none.", None)},
-        parameters=(_CHAT_ID,),
         errors_of="ai-sdk",
     )
+
+
+@with_config(extra="allow")
+class OpenapiDocument(TypedDict):
+    """A document in OpenAPI 3.1."""
+
+    openapi: Literal["3.1.0"]
+
+
+@with_config(extra="allow")
+class SwaggerDocument(TypedDict):
+    """A document in Swagger 2.0."""
+
+    swagger: Literal["2.0"]
 
 
 ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
@@ -259,44 +269,50 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "in Semantic Kernel's shape",
     ),
     ChatRoute(
-        "ag-ui",
         "post",
-        "ag_ui",
         "ag-ui",
+        "ag_ui",
         "Stream an answer to a conversation to an AG-UI client",
         "The same as `/ag-ui/chat`, at the URL that a client is given for its agent.",
-        CHAT_ERRORS,
+        tag="ag-ui",
+        errors=CHAT_ERRORS,
         visible=False,
         streams=True,
         speaks=("ag-ui",),
     ),
     _nothing_to_resume("ai-sdk/chat/{id}/stream", "resume_ai_sdk"),
     _nothing_to_resume("ai-sdk/multi-agent-chat/stream/{id}/stream", "resume_ai_sdk_team"),
-    PlainRoute(
+    _open(
         "health",
-        "get",
         "get_health",
-        ABOUT_THE_APP,
         "Get the health of the app",
         "Whether the app can answer, and which part cannot.",
-        _INTERNAL,
-        answers={
-            200: Answer("Every part that answers need can be used.", schema=ref("Health")),
-            503: Answer("A part cannot be used, or a setting is missing or wrong.", schema=ref("Health")),
+        {
+            200: Answer("Every part that answers need can be used.", Health),
+            503: Answer("A part cannot be used, or a setting is missing or wrong.", Health),
         },
     ),
-    PlainRoute(
+    _get(
         "playground/team",
-        "get",
         "get_playground_team",
-        "chat",
         "Get the team of agents as it is defined",
         "For the playground: the agents with their instructions, the pattern, and the same as YAML.",
-        (NotSignedIn, NotFound, RateLimited, InternalError, Unavailable, NotConfigured),
+        {200: Answer("The team.", PlaygroundTeam)},
+        tag="chat",
+        errors=(*CALLER_ERRORS, NotFound, RateLimited),
         visible=False,
-        answers={200: Answer("The team.", schema=ref("PlaygroundTeam"))},
     ),
-    _document("openapi.json", "get_openapi", "OpenAPI 3.1", "openapi", "3.1.0"),
-    _document("swagger.json", "get_swagger", "Swagger 2.0", "swagger", "2.0"),
+    _document("openapi.json", "get_openapi", "OpenAPI 3.1", OpenapiDocument),
+    _document("swagger.json", "get_swagger", "Swagger 2.0", SwaggerDocument),
+    *_page("docs", "get_api_page", "Show this description", "A page to read it, and to try what it says.", "text/html"),
+    *_page(
+        "playground/{digest}/{*path}",
+        "get_playground_file",
+        "Get a file of the playground",
+        "Browsers may keep it for ever: it is at another address when any file has changed.",
+        "*/*",
+        Parameter("path", "digest", "The digest of all files, as the page has it."),
+        Parameter("path", "path", "The file's path."),
+    ),
 )
 """The chat routes, and those about the app, in the documents' order. The others are in modules of their own."""

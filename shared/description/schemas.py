@@ -1,4 +1,4 @@
-"""JSON Schemas of the description: short constructors, and the schemas of the protocols.
+"""JSON Schemas of the description: those of Python types, those of the protocols, and short constructors.
 
 The schemas of a protocol are derived from the models that parse requests and from the types of `Protocol.shape`. Each
 protocol has `…Request`, `…Answer`, `…Record`, `…TeamAnswer` and `…TeamRecord`, after its name in camel case, and the
@@ -6,23 +6,29 @@ types that these refer to.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from shared.wire.chat_body import ChatBody
-from shared.wire.demo_page import DemoChatBody
-from shared.wire.history_body import MessagesBody, NewChatBody
-from shared.wire.protocol import ErrorText, Protocol, Shape
+from shared.wire.protocol import Protocol, Shape
 
 type Schema = dict[str, Any]
 """A JSON Schema, or another object of an OpenAPI document."""
 
-ANYTHING: Schema = {}
+type Kind = Any
+"""A type, with annotations or without."""
+
 STRING: Schema = {"type": "string"}
-INTEGER: Schema = {"type": "integer"}
-BOOLEAN: Schema = {"type": "boolean"}
 NULL: Schema = {"type": "null"}
+
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""The type of a time in an answer."""
+
+
+def one_of_these(values: Iterable[str]) -> Kind:
+    """The type of one of these strings."""
+    return Annotated[str, Field(json_schema_extra={"enum": [*values]})]
 
 
 def ref(name: str) -> Schema:
@@ -38,11 +44,6 @@ def constant(value: str) -> Schema:
 def list_of(item: Schema) -> Schema:
     """The schema of a list with these items."""
     return {"type": "array", "items": item}
-
-
-def nullable(schema: Schema) -> Schema:
-    """The schema of this value, or null."""
-    return {"anyOf": [schema, NULL]}
 
 
 def any_of(schemas: Iterable[Schema]) -> Schema:
@@ -62,12 +63,42 @@ def record(required: dict[str, Schema], optional: dict[str, Schema] | None = Non
     return schema
 
 
-def described(schema: Schema, description: str) -> Schema:
-    """This schema with a description."""
-    return schema | {"description": description}
+class Schemas:
+    """The JSON Schemas of Python types, in one document."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, Schema] = {}
+        """Schemas of classes, by their names; those of other types refer to them."""
+        self._made: dict[int, tuple[Kind, Schema]] = {}
+        """By the id of a type, which may have no hash."""
+
+    def of(self, kind: Kind) -> Schema:
+        """The schema of a type; of a class, a reference to it.
+
+        Raises:
+            ValueError: another class has the name of one of these.
+        """
+        if id(kind) not in self._made:
+            self._made[id(kind)] = kind, self._make(kind)
+        return dict(self._made[id(kind)][1])
+
+    def whole(self, kind: type) -> Schema:
+        """The schema of a class that nothing refers to."""
+        self._make(kind)
+        return self.named.pop(kind.__name__)
+
+    def _make(self, kind: Kind) -> Schema:
+        made, definitions = TypeAdapter.json_schemas(
+            [("", "validation", TypeAdapter[Any](kind))], ref_template="#/components/schemas/{model}"
+        )
+        for name, schema in definitions.get("$defs", {}).items():
+            bare = _untitled(schema)
+            if self.named.setdefault(name, bare) != bare:
+                raise ValueError(f"{name}: two schemas have this name.")
+        return dict(made["", "validation"])
 
 
-def untitled(schema: Schema) -> Schema:
+def _untitled(schema: Schema) -> Schema:
     """Remove the titles from a schema made by pydantic; they only repeat the names."""
     bare = _without_title(schema)
     if "properties" not in bare:
@@ -77,10 +108,6 @@ def untitled(schema: Schema) -> Schema:
 
 def _without_title(schema: Schema) -> Schema:
     return {key: value for key, value in schema.items() if key != "title"}
-
-
-_REQUESTS = (ChatBody, NewChatBody, MessagesBody, DemoChatBody)
-"""The models that parse requests."""
 
 
 def prefix_of(protocol: Protocol) -> str:
@@ -93,51 +120,42 @@ def error_schema(protocol: Protocol) -> Schema:
     return ref(protocol.shape.error.__name__)
 
 
-def protocol_schemas(protocols: Iterable[Protocol]) -> dict[str, Schema]:
-    """All named schemas: those of these protocols, of the common error, and of the models that parse requests."""
-    protocols = tuple(protocols)
-    types = dict.fromkeys((*_REQUESTS, ErrorText, *(kind for protocol in protocols for kind in _types(protocol.shape))))
-    inputs: list[Any] = [(kind, "validation", TypeAdapter[Any](kind)) for kind in types]
-    made, definitions = TypeAdapter.json_schemas(inputs, ref_template="#/components/schemas/{model}")
-    schema_of: dict[Any, Schema] = {kind: dict(schema) for (kind, _), schema in made.items()}
-    named = {name: untitled(schema) for name, schema in definitions["$defs"].items()}
-    chat = named.pop(ChatBody.__name__)
+def add_protocols(schemas: Schemas, protocols: Iterable[Protocol]) -> None:
+    """Add the schemas of these protocols: of their requests and of their answers.
+
+    Raises:
+        ValueError: a type of a protocol has the name of another schema.
+    """
+    chat = schemas.whole(ChatBody)
     for protocol in protocols:
-        derived = _schemas_of(protocol, schema_of, chat, named)
-        if taken := derived.keys() & named.keys():
+        derived = _schemas_of(protocol, chat, schemas)
+        if taken := derived.keys() & schemas.named.keys():
             raise ValueError(f"{', '.join(taken)}: a type of {protocol.name} has the name of a derived schema.")
-        named |= derived
-    return named
+        schemas.named |= derived
 
 
-def _types(shape: Shape) -> list[Any]:
-    kinds = (shape.answer, shape.record, shape.agent, shape.error, shape.reads, shape.message, shape.request)
-    return [kind for kind in kinds if kind is not None]
-
-
-def _schemas_of(protocol: Protocol, schema_of: dict[Any, Schema], chat: Schema, named: dict[str, Schema]) -> Schema:
+def _schemas_of(protocol: Protocol, chat: Schema, schemas: Schemas) -> dict[str, Schema]:
     shape, prefix = protocol.shape, prefix_of(protocol)
-    item, error = schema_of[shape.record], schema_of[shape.error]
-    answer = schema_of[shape.answer] if shape.answer else None
-    message = schema_of[shape.agent] if shape.agent else ref(f"{prefix}Answer")
-    whole = {f"{prefix}TeamAnswer": message if shape.team_is_one else list_of(message)} if answer else {}
-    extras = named.pop(shape.reads.__name__) if shape.reads else {}
-    message_shape = schema_of[shape.message] if shape.message else None
-    request = named.pop(shape.request.__name__) if shape.request else _request(chat, extras, message_shape)
+    record_or_error = any_of([schemas.of(shape.record), schemas.of(shape.error)])
+    answer = schemas.of(shape.answer) if shape.answer else None
+    message = schemas.of(shape.agent) if shape.agent else ref(f"{prefix}Answer")
+    team_record = any_of([message, schemas.of(shape.error)]) if shape.agent else ref(f"{prefix}Record")
+    request = schemas.whole(shape.request) if shape.request else _request(protocol.shape, chat, schemas)
     return {
         f"{prefix}Request": request | {"examples": [shape.example]},
         **({} if answer in (None, ref(f"{prefix}Answer")) else {f"{prefix}Answer": answer}),
-        f"{prefix}Record": any_of([item, error]),
-        **whole,
-        f"{prefix}TeamRecord": any_of([message, error]) if shape.agent else ref(f"{prefix}Record"),
+        f"{prefix}Record": record_or_error,
+        **({f"{prefix}TeamAnswer": message if shape.team_is_one else list_of(message)} if answer else {}),
+        f"{prefix}TeamRecord": team_record,
     }
 
 
-def _request(chat: Schema, extras: Schema, message: Schema | None) -> Schema:
-    """The body that all protocols share, with the further keys that one protocol reads."""
+def _request(shape: Shape, chat: Schema, schemas: Schemas) -> Schema:
+    """The body that all protocols share, with the further keys that this one reads."""
+    extras = schemas.whole(shape.reads) if shape.reads else {}
     properties: Schema = chat["properties"] | extras.get("properties", {})
-    if message:
+    if shape.message:
         messages = properties["messages"]
-        properties["messages"] = messages | {"items": any_of([messages["items"], message])}
+        properties["messages"] = messages | {"items": any_of([messages["items"], schemas.of(shape.message)])}
     required = {name: properties.pop(name) for name in chat["required"]}
     return record(required, properties, chat["description"])

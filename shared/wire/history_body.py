@@ -39,10 +39,14 @@ _CURSOR = re.compile("([0-9]{1,16})-([0-9a-f-]{36})")
 """The time of a chat's last update, in microseconds since 1970, and its id."""
 
 
+ChatMode = Literal["standard", "multiAgent"]
+MessageRole = Literal["user", "assistant", "system", "tool"]
+
+
 class NewChatBody(BodyModel):
     """`POST /chat-history`."""
 
-    mode: Literal["standard", "multiAgent"] = Field(default="standard", description="The kind of chat.")
+    mode: ChatMode = Field(default="standard", description="The kind of chat.")
     title: str | None = Field(default=None, max_length=200, description="The title in lists of chats.")
 
 
@@ -50,7 +54,7 @@ class HistoryMessageBody(BodyModel):
     """One message of `PUT /chat-history/{id}`."""
 
     id: str = Field(min_length=1, max_length=200, description="Id of the message, unique in the chat.")
-    role: Literal["user", "assistant", "system", "tool"]
+    role: MessageRole
     content: str
     timestamp: str | None = Field(default=None, max_length=100, description="Returned unchanged.")
     agent_name: str | None = Field(default=None, alias="agentName", max_length=200)

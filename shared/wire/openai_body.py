@@ -71,14 +71,14 @@ class OpenaiFile(TypedDict):
     file: OpenaiFileKeys
 
 
-type _Parts = Annotated[list[OpenaiText | OpenaiImage | OpenaiFile], Field(max_length=MOST_PARTS)]
+type OpenaiParts = Annotated[list[OpenaiText | OpenaiImage | OpenaiFile], Field(max_length=MOST_PARTS)]
 
 
 class OpenaiMessage(TypedDict):
     """A message in OpenAI's shape. `_flat` checks it; this is for the OpenAPI document."""
 
     role: Literal["user", "assistant", "system", "developer", "tool"]
-    content: NotRequired[str | _Parts | None]
+    content: NotRequired[str | OpenaiParts | None]
 
 
 def parse(body: Mapping[str, Json]) -> ChatRequest:

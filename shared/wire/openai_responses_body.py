@@ -66,7 +66,7 @@ class OpenaiInputFile(OpenaiFileKeys):
     type: Literal["input_file"]
 
 
-type _Parts = Annotated[
+type OpenaiInputParts = Annotated[
     list[OpenaiInputText | OpenaiRefusal | OpenaiInputImage | OpenaiInputFile], FailFast(), Field(max_length=MOST_PARTS)
 ]
 
@@ -76,7 +76,7 @@ class OpenaiInputMessage(TypedDict):
 
     type: NotRequired[Literal["message"]]
     role: Literal["user", "assistant", "system", "developer"]
-    content: str | _Parts
+    content: str | OpenaiInputParts
 
 
 class OpenaiOtherItem(TypedDict):

@@ -2,8 +2,14 @@
 
 import pytest
 
-from shared.description.schemas import INTEGER, NULL, STRING, Schema, any_of, constant, list_of, nullable, record, ref
+from shared.description.schemas import NULL, STRING, Schema, any_of, constant, list_of, record, ref
 from shared.description.swagger import to_swagger
+
+INTEGER: Schema = {"type": "integer"}
+
+
+def nullable(schema: Schema) -> Schema:
+    return {"anyOf": [schema, NULL]}
 
 
 def converted(schema: Schema, **others: Schema) -> Schema:
