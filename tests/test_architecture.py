@@ -1,9 +1,12 @@
 """Imports point one way, and a cold start pays only for what every request needs."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from graphlib import TopologicalSorter
+from importlib.metadata import files
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,6 @@ SDKS = {
     "openai",
     "httpx2",
     "apsw",
-    "sqlite_vec",
     "azure",
     "pypdfium2",
     "PIL",
@@ -104,7 +106,6 @@ LATE = {
     "shared.wire.openai_responses_shapes",
     "shared.wire.openai_shapes",
     "Stemmer",
-    "tqdm",
     "yaml",
 }
 
@@ -270,3 +271,22 @@ def test_importing_the_app_needs_no_environment_no_network_and_nothing_that_can_
     assert "shared.triggers" in loaded
     assert not loaded & LATE
     assert tops(ours) - sys.stdlib_module_names == {"function_app", "shared", *EARLY}
+
+
+NOT_IMPORTED = {
+    "lxml": "parses for Beautiful Soup, which is given its name",
+    "sqlite-vec": "SQLite loads its library; its Python package is not imported",
+}
+
+
+def test_what_is_deployed_is_imported_or_needed_for_a_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {re.split(r"[^\w.-]", line)[0] for line in project["dependencies"]}
+    imported = {name for file in [ROOT / "function_app.py", *modules(".")] for name in imports_of(file)}
+    assert {name for name in wanted if not modules_of(name) & imported} == NOT_IMPORTED.keys()
+
+
+def modules_of(distribution: str) -> set[str]:
+    """The names under which a package's modules are imported, those of compiled ones too."""
+    code = [file for file in files(distribution) or () if file.suffix in {".py", ".so"}]
+    return {".".join([*file.parts[:-1], file.name.partition(".")[0]]).removesuffix(".__init__") for file in code}
