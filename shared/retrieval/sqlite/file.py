@@ -6,12 +6,13 @@ import math
 import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 import msgspec
-import sqlite_vec
 
 from shared.errors import Unavailable
 from shared.outbound.sqlite_file import SqliteFile
@@ -203,9 +204,18 @@ def _enable_wal(db: apsw.Connection) -> None:
 def _prepare(db: apsw.Connection) -> apsw.Connection:
     db.set_busy_timeout(_BUSY_MILLISECONDS)
     db.enable_load_extension(True)
-    db.load_extension(sqlite_vec.loadable_path())
+    db.load_extension(_sqlite_vec())
     db.enable_load_extension(False)
     return db
+
+
+@cache
+def _sqlite_vec() -> str:
+    """Return the path of sqlite-vec's library. Importing the package would load NumPy where that is installed."""
+    package = find_spec("sqlite_vec")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("sqlite_vec")
+    return str(Path(package.origin).with_name("vec0"))
 
 
 class _FileId(NamedTuple):

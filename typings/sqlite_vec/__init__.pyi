@@ -1,3 +1,0 @@
-"""What the app uses of sqlite-vec, whose own types are incomplete."""
-
-def loadable_path() -> str: ...
