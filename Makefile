@@ -1,14 +1,16 @@
-# Each command sets up what it needs first; the second time that costs nothing.
+# Each command installs what it needs first, and no more; the second time that costs nothing.
 PYTHON := .venv/bin/python
 DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
 # The unit tests: neither the hosted app nor what generates requests for it is even read. tests/kinds.py finds them.
 UNIT := -m unit -n 2 --dist loadfile --ignore tests/app -p no:schemathesis
 export PORT CORS
+# Containers often set it: every start would then compile each package anew, and cost twice the time.
+unexport PYTHONDONTWRITEBYTECODE
 # The tests read scans: they take the packages that a user gets with OCR=local.
 test unit coverage check live bench soak: export SETUP_OCR := 1
 
-.PHONY: help run index sync api-key test unit coverage live bench eval soak check format requirements docs screenshots goldens proto setup
+.PHONY: help run index sync api-key test unit coverage live bench eval soak check format requirements docs screenshots goldens proto setup setup-run setup-test setup-evaluation
 
 help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +36,7 @@ sync: setup ## index what has changed in the container of documents
 api-key: setup ## make an API key for a caller: make api-key NAME=nightly-report
 	@$(PYTHON) -m local.api_key_command "$$NAME"
 
-test: setup ## run all tests, or those of a part: make test T=tests/wire
+test: setup-test ## run all tests, or those of a part: make test T=tests/wire
 ifdef T
 	@$(PYTHON) -m pytest --durations=10 $(T)
 else
@@ -42,27 +44,27 @@ else
 	@$(PYTHON) -m pytest --durations=20 -m "not unit"
 endif
 
-unit: setup ## run the tests that start no process, on two cores
+unit: setup-test ## run the tests that start no process, on two cores
 	@$(PYTHON) -m pytest --durations=10 $(UNIT)
 
-coverage: setup ## run the unit tests and report which lines of shared/ they reach
+coverage: setup-test ## run the unit tests and report which lines of shared/ they reach
 	@COVERAGE_CORE=sysmon $(PYTHON) -m pytest $(UNIT) --cov=shared --cov-report=term:skip-covered
 
-live: setup ## run the contract tests against the real services that the settings name
+live: setup-test ## run the contract tests against the real services that the settings name
 	@$(PYTHON) -m tests.live
 
-bench: setup ## run the benchmarks, or one: make bench BENCH=team
+bench: setup-test ## run the benchmarks, or one: make bench BENCH=team
 	@$(PYTHON) -m bench $(BENCH)
 
-eval: setup ## measure answers: make eval SAMPLES=1; QUESTIONS=file.jsonl [DOCS=folder] [BASE=url]; COMPARE="a.json b.json"
+eval: setup-evaluation ## measure answers: make eval SAMPLES=1; QUESTIONS=file.jsonl [DOCS=folder] [BASE=url]; COMPARE="a.json b.json"
 	@$(PYTHON) -m evaluation $(if $(QUESTIONS),--questions "$(QUESTIONS)") $(if $(SAMPLES),--samples) \
 	  $(if $(COMPARE),--compare $(COMPARE)) $(if $(filter file,$(origin DOCS)),,--docs "$(DOCS)") \
 	  $(if $(BASE),--base "$(BASE)") $(if $(OUT),--out "$(OUT)") $(ARGS)
 
-soak: setup ## run the app under load with kills and faults, and report what does not hold: make soak MINUTES=3
+soak: setup-test ## run the app under load with kills and faults, and report what does not hold: make soak MINUTES=3
 	@$(PYTHON) -m tests.soak $(MINUTES)
 
-check: setup ## check lint, formats, types, infra/ and generated files
+check: setup-test ## check lint, formats, types, infra/ and generated files
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/pyright
@@ -72,25 +74,29 @@ check: setup ## check lint, formats, types, infra/ and generated files
 	@$(PYTHON) tools/page_types.py
 	@$(PYTHON) tools/derived_docs.py --check
 
-format: setup ## format, and mend what the linter can
+format: setup-test ## format, and mend what the linter can
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-requirements: setup ## write requirements.txt from uv.lock
+requirements: setup-test ## write requirements.txt from uv.lock
 	@$(PYTHON) tools/requirements.py
 
-docs: setup ## write the parts of docs/ that the code decides: settings, tables of protocols
+docs: setup-test ## write the parts of docs/ that the code decides: settings, tables of protocols
 	@$(PYTHON) tools/derived_docs.py
 
-screenshots: setup ## take the pictures of the playground for docs/images/
+screenshots: setup-test ## take the pictures of the playground for docs/images/
 	@$(PYTHON) -m tests.app.playground.screenshots
 
-goldens: setup ## write the expected bytes of every protocol and the docs' tables of protocols; review with git diff
+goldens: setup-test ## write the expected bytes of every protocol and the docs' tables of protocols; review with git diff
 	@$(PYTHON) -m tests.wire
 	@$(PYTHON) tools/derived_docs.py
 
-proto: setup ## generate the gRPC messages of rai.proto
+proto: setup-test ## generate the gRPC messages of rai.proto
 	@$(PYTHON) tools/proto.py
 
-setup: ## install everything that uv.lock names; OCR=local: what reads scans too
-	@cd / && python3 "$(CURDIR)/tools/setup.py" # from elsewhere: pyenv would insist on .python-version for any python3
+setup: setup-run ## install what runs the app; OCR=local: what reads scans too
+
+setup-test: ## install also what checks and tests it
+
+setup-run setup-test setup-evaluation:
+	@cd / && python3 "$(CURDIR)/tools/setup.py" $(@:setup-%=%) # from elsewhere: pyenv would insist on .python-version for any python3

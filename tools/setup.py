@@ -1,7 +1,10 @@
-"""Set up the project: uv, Python 3.13 and the packages in `uv.lock`. Runs on Python 3.8 or later without packages.
+"""Set up the project: uv, Python 3.13 and a set of the packages in `uv.lock`. Runs on Python 3.8 or later alone.
 
-Finished steps are skipped, so a second run takes almost no time.
+`setup.py run`, the default, installs what runs the app; `test` and `evaluation` add what those commands need. Finished
+steps are skipped, so a second run takes almost no time, and what was once installed stays.
 """
+
+from __future__ import annotations  # Python 3.8 would evaluate them
 
 import contextlib
 import fcntl
@@ -17,9 +20,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools"
+DEPLOYED = TOOLS / "deployed"
+"""The environment in which benchmarks and tests run the app as it is deployed, without packages for development."""
 PYTHON = "3.13"
 UV_VERSION = "0.13.9"
 PIP_VERSION = "26.3"
+SETS = {"run": ["local"], "test": ["local", "dev", "evaluation"], "evaluation": ["local", "evaluation"]}
+"""The dependency groups of `pyproject.toml` that each set of packages has."""
 
 
 def main() -> None:
@@ -28,21 +35,30 @@ def main() -> None:
     with contextlib.suppress(OSError):  # not every file system can lock a folder
         # One process at a time: a second one waits and finds the work done. The lock is released with the process.
         fcntl.flock(os.open(str(ROOT), os.O_RDONLY), fcntl.LOCK_EX)
+    wanted = set(SETS[sys.argv[1] if len(sys.argv) > 1 else "run"])
+    if "SETUP_OCR" in os.environ or os.environ.get("OCR") == "local":
+        wanted.add("ocr")
     stamp = ROOT / ".venv" / ".synced"
-    ocr = "SETUP_OCR" in os.environ or os.environ.get("OCR") == "local"
-    ocr_is_there = stamp.exists() and "ocr" in stamp.read_text()
+    installed = set(stamp.read_text().split() if stamp.exists() else [])
     inputs = [ROOT / "uv.lock", ROOT / "pyproject.toml", Path(__file__)]
-    if stamp.exists() and ocr <= ocr_is_there and all(stamp.stat().st_mtime > file.stat().st_mtime for file in inputs):
+    if wanted <= installed and all(stamp.stat().st_mtime > file.stat().st_mtime for file in inputs):
         return
     uv = find_uv()
     python = find_python(uv) or install_python(uv)
     say("Installing the packages of uv.lock")
-    command = [uv, "sync", "--locked", "--python", python]
-    if ocr or ocr_is_there:  # once installed, it stays
-        command += ["--group", "ocr"]
-    if subprocess.call(command) != 0:
+    groups = sorted(wanted | installed)
+    sync(uv, python, groups, ROOT / ".venv")
+    if "dev" in groups:
+        sync(uv, python, SETS["run"], DEPLOYED)
+    stamp.write_text(" ".join(groups))
+
+
+def sync(uv: str, python: str, groups: list[str], folder: Path) -> None:
+    """Install the packages of the app and of these groups, and no others, in a virtual environment."""
+    command = [uv, "sync", "--locked", "--no-default-groups", "--python", python]
+    command += ["--group=" + group for group in groups]
+    if subprocess.call(command, env=dict(os.environ, UV_PROJECT_ENVIRONMENT=str(folder))) != 0:
         sys.exit("Setting up failed; the lines above say why.")
-    stamp.write_text("ocr" if ocr or ocr_is_there else "")
 
 
 def find_uv() -> str:
