@@ -93,8 +93,8 @@ class Retrieved:
     """The sources."""
     thoughts: tuple[Thought, ...]
     """The steps so far."""
-    generated_query: str | None = None
-    """The search query if a model wrote it: the guard checks it like other text of a model."""
+    tool_inputs: tuple[str, ...] = ()
+    """What a model wrote into calls of tools, such as the search query: the guard checks it like its text."""
     images: tuple[SourceImage, ...] = ()
     """Images of the sources that the model was given."""
     prompt_version: str = ""
@@ -179,8 +179,8 @@ class AgentMessage:
     """The sources that it found or cites."""
     thoughts: tuple[Thought, ...] = ()
     """The agent's steps, such as its searches."""
-    generated_queries: tuple[str, ...] = ()
-    """Search queries of its model: the guard checks them like the text."""
+    tool_inputs: tuple[str, ...] = ()
+    """What its model wrote into calls of tools, such as search queries: the guard checks it like the text."""
     total_usage: Usage | None = None
     """On the last message of an answer: the tokens of all agents together."""
 
@@ -212,10 +212,12 @@ class AgentWork:
 
     agent: str
     """Name of the agent."""
-    state: Literal["waiting", "thinking", "searching", "writing", "handed_over", "done", "failed"]
+    state: Literal["waiting", "thinking", "searching", "calling", "writing", "handed_over", "done", "failed"]
     """`waiting`: for its turn, or for a free model call. `thinking`: its model is asked, and writes no text yet."""
     query: str | None = None
     """With `searching`: what it searches for; None if that is not cleared."""
+    tool: str | None = None
+    """With `calling`: name of the tool."""
     to: str | None = None
     """With `handed_over`: the agent that goes on."""
     usage: Usage | None = None

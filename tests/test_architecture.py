@@ -130,6 +130,7 @@ description
 playground
 wire
 agents
+tools
 telemetry
 budgets
 core

@@ -24,8 +24,8 @@ from opentelemetry import metrics
 from shared.agents.definitions import AgentDefinition
 from shared.agents.instructions import BREVITY_INSTRUCTIONS
 from shared.agents.lane import Lane
-from shared.agents.searches import Searches
-from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, Tool
+from shared.agents.toolbox import Toolbox
+from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, ToolDefinition
 from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
 from shared.errors import Unavailable
 from shared.events import CompletionStarted, FilterAnnotation, Usage
@@ -92,8 +92,8 @@ class Calls:
     """The request's context, with the deadline of the agents."""
     request: ModelRequest
     """Template of each call: its `messages` are the user's conversation, without instructions."""
-    searches: Searches
-    """The agent's searches in this turn."""
+    toolbox: Toolbox
+    """The agent's tools in this turn."""
     slots: asyncio.Semaphore
     """Limits how many model calls of the turn run at the same time."""
     lane: Lane
@@ -150,8 +150,8 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         request = replace(
             self._calls.request,
             messages=self._prompt(messages, options.get("instructions")),
-            sources=self._calls.searches.passages,
-            rarities=self._calls.searches.rarities,
+            sources=self._calls.toolbox.passages,
+            rarities=self._calls.toolbox.rarities,
             tools=self._tools(options),
         )
         output = self.output
@@ -215,12 +215,14 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
                 prompt.append(Message(Role.ASSISTANT, message.text, tool_calls=tuple(_tool_calls(message))))
         return tuple(prompt)
 
-    def _tools(self, options: Mapping[str, Any]) -> tuple[Tool, ...]:
+    def _tools(self, options: Mapping[str, Any]) -> tuple[ToolDefinition, ...]:
         if options.get("tool_choice") == "none":
             return ()
         offered = cast("Sequence[af.FunctionTool]", options.get("tools") or ())
         return tuple(
-            Tool(tool.name, tool.description, tool.parameters())
+            ToolDefinition(
+                tool.name, tool.description, tool.parameters(), query=self._calls.toolbox.query_of(tool.name)
+            )
             for tool in offered
             if self.may_hand_over or not tool.name.startswith(HANDOFF)
         )

@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 from unicodedata import normalize
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from shared.chat_types import Json
 from shared.errors import NotConfigured
+from shared.tools.table import TOOLS
 
 if TYPE_CHECKING:
     import yaml
@@ -52,6 +53,12 @@ class Team(_Definition):
     """Maximum number of messages in a group chat or a handoff; 1 to 50."""
 
 
+def _known_tool(name: str) -> str:
+    if name not in TOOLS:
+        raise ValueError
+    return name
+
+
 class AgentDefinition(_Definition):
     """One agent."""
 
@@ -59,8 +66,8 @@ class AgentDefinition(_Definition):
     """Author of its messages, and its name for other agents."""
     instructions: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
     """System prompt of the agent: its task, and how it should answer."""
-    tools: tuple[Literal["search"], ...] = ()
-    """Tools that the agent can use: `search` finds passages of the documents."""
+    tools: tuple[Annotated[str, AfterValidator(_known_tool)], ...] = ()
+    """Names of the tools that the agent can use."""
     temperature: float | None = Field(default=None, ge=0, le=2)
     """0 to 2; None: the model's default."""
     model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
@@ -105,7 +112,7 @@ _ACCEPTED = {
     "agents": "a list of 1 to 50 mappings, each with a `name` and `instructions`",
     "name": "1 to 50 letters, digits, spaces, `_` and `-`, beginning with a letter or digit and not ending in a space",
     "instructions": "a text of 1 to 20,000 characters",
-    "tools": "a list of tools; there is one, search",
+    "tools": f"a list of tools, each one of: {', '.join(TOOLS)}",
     "temperature": "a number from 0 to 2",
     "model": "the name of a model, in 1 to 200 characters",
 }

@@ -1,19 +1,12 @@
-"""System prompts of agents: their own instructions, and what the team and the request add to them."""
+"""System prompts of agents: their own instructions, and what their tools, the team and the request add to them."""
 
 from shared.agents.definitions import AgentDefinition, Agents, Pattern
 from shared.chat_types import ChatRequest
 from shared.core.prompts import FILES_INSTRUCTIONS, LANGUAGE_INSTRUCTIONS, answer_instructions
+from shared.tools.table import TOOLS
 
 DONE = "[[DONE]]"
 """Marker with which an agent of a group chat ends its message when the group is done."""
-
-SEARCH_INSTRUCTIONS = """\
-Before you state facts, call search to find them in the organization's documents; search again in other words, or for \
-another part of the question, as often as it helps. Use only facts that a search found or that somebody told in this \
-conversation. If they do not hold the answer, say that you don't know.
-Each source starts with its name and a colon. After each fact, name the source it comes from in square brackets, \
-exactly as it is given, for example [handbook.pdf#page=3]. Name several sources one by one, for example \
-[handbook.pdf#page=3][leave.md], and never invent one."""
 
 BREVITY_INSTRUCTIONS = "Time is short: write at most {words} words, with the most important first."
 
@@ -55,4 +48,5 @@ def single_instructions(agent: AgentDefinition, request: ChatRequest, *, attache
 
 
 def _own(agent: AgentDefinition) -> str:
-    return f"{agent.instructions}\n\n{SEARCH_INSTRUCTIONS}" if agent.tools else agent.instructions
+    of_tools = (TOOLS[name].instructions for name in dict.fromkeys(agent.tools))
+    return "\n\n".join([agent.instructions, *filter(None, of_tools)])

@@ -27,11 +27,15 @@ class Lane:
         self._began = time.monotonic()
 
     async def tell(
-        self, state: Literal["waiting", "thinking", "searching", "writing"], *, query: str | None = None
+        self,
+        state: Literal["waiting", "thinking", "searching", "calling", "writing"],
+        *,
+        query: str | None = None,
+        tool: str | None = None,
     ) -> None:
         """Tell what the agent does now."""
         if self.put:
-            await self.put(Progress(AgentWork(self._agent, state, query=query)))
+            await self.put(Progress(AgentWork(self._agent, state, query=query, tool=tool)))
 
     async def end(
         self, usage: Usage | None, error: SwitchboardError | None = None, *, handed_to: str | None = None

@@ -11,7 +11,7 @@ from agent_framework import AgentContext, AgentMiddleware
 
 from shared.agents.chat_client import HANDOFF, AgentChatClient, AgentOutput
 from shared.agents.lane import Lane
-from shared.agents.searches import Searches, cause_of
+from shared.agents.toolbox import Toolbox, cause_of
 from shared.agents.transcript import Outcome, TeamTranscript
 from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, Unavailable, log_fault
 from shared.events import AgentMessage
@@ -29,7 +29,7 @@ class Participant(AgentMiddleware):
         name: str,
         invocation_id: str,
         client: AgentChatClient,
-        searches: Searches,
+        toolbox: Toolbox,
         transcript: TeamTranscript,
         put: Callable[[AgentMessage], Awaitable[None]],
         lane: Lane,
@@ -38,7 +38,7 @@ class Participant(AgentMiddleware):
         self._name = name
         self._invocation_id = invocation_id
         self._client = client
-        self._searches = searches
+        self._toolbox = toolbox
         self._transcript = transcript
         self._put = put
         self._lane = lane
@@ -48,7 +48,7 @@ class Participant(AgentMiddleware):
 
     async def process(self, context: AgentContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Let the agent make one message, and hand the message over."""
-        self._searches.begin()
+        self._toolbox.begin()
         self._lane.begin()
         self._client.output = output = AgentOutput()
         self._client.may_hand_over = self._transcript.begin()
@@ -63,13 +63,13 @@ class Participant(AgentMiddleware):
         handed_to = self._client.name_of(_handed_to(context.result) or "") if may_hand_over else None
         if error is None and handed_to is None and not output.text:
             error = self._silence(output)
-        message = self._transcript.take(Outcome(self._name, output, self._searches, error, handed_to))
+        message = self._transcript.take(Outcome(self._name, output, self._toolbox, error, handed_to))
         await self._lane.end(output.usage, error, handed_to=handed_to)
         if message:
             await self._put(message)
         if handed_to is None:
             # A late agent has no words for the others, but they can use what it found.
-            words = self._searches.lines() if isinstance(error, TooSlow) else message and not error and message.text
+            words = self._toolbox.lines() if isinstance(error, TooSlow) else message and not error and message.text
             said = [af.Message("assistant", [words], author_name=context.agent.name)] if words else []
             context.result = af.AgentResponse[Any](messages=said)
 

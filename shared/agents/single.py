@@ -15,7 +15,7 @@ from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition
 from shared.agents.instructions import single_instructions
 from shared.agents.lane import Lane
-from shared.agents.searches import Searches, cause_of, search_tool
+from shared.agents.toolbox import Toolbox, cause_of
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import ChatRequest, RequestContext, ToolCall
 from shared.core.answering import Answering
@@ -23,6 +23,7 @@ from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
 from shared.core.prompts import version_of
 from shared.events import ChatEvent, CompletionStarted, DataPoint, FilterAnnotation, Progress, Retrieved, Thought
+from shared.tools import ToolContext
 
 type _Put = Callable[[ModelEvent | Retrieved | Progress], Awaitable[None]]
 
@@ -63,20 +64,20 @@ class _Turn:
         self._model = parts.model
         self._watch = parts.watch
         self._lane = Lane(agent.name, None)
-        self._searches = Searches(request, context, parts.retriever, self._lane)
+        self._toolbox = Toolbox(agent.tools, ToolContext(request, context, parts.retriever), self._lane)
         attached = any(message.files or message.images for message in self._conversation)
         self._instructions = single_instructions(agent, request, attached=attached)
         self._prompt_version = version_of(self._instructions)
         self._started: CompletionStarted | None = None
-        self._searches_told: int | None = None
-        """Number of searches that the last `Retrieved` told of; None before the first."""
+        self._calls_told: int | None = None
+        """Number of tool calls that the last `Retrieved` told of; None before the first."""
         self._calls_with_text = 0
         self._is_in_text = False
 
     def known(self) -> set[str]:
         """Names of the sources and files that the answer may cite."""
         files = {file.name for message in self._conversation for file in message.files}
-        return files | {passage.sourcepage for passage in self._searches.passages}
+        return files | {passage.sourcepage for passage in self._toolbox.passages}
 
     async def run(self, put: _Put) -> None:
         """Let the agent answer, and hand over its events.
@@ -97,7 +98,7 @@ class _Turn:
                     self._conversation,
                     want_followups=self._request.overrides.suggest_followup_questions,
                 ),
-                searches=self._searches,
+                toolbox=self._toolbox,
                 slots=asyncio.Semaphore(),
                 lane=self._lane,
             ),
@@ -107,7 +108,7 @@ class _Turn:
             client,
             self._instructions,
             name=self._agent.name,
-            tools=[search_tool(self._searches)] if self._agent.tools else None,
+            tools=self._toolbox.functions(),
         )
         with self._watch(self._agent.name) as tell:
             try:
@@ -133,7 +134,7 @@ class _Turn:
                 self._is_in_text = True
                 await put(event)
             case FilterAnnotation():
-                if self._searches_told is not None:
+                if self._calls_told is not None:
                     await put(event)
             case ToolCall() | ModelFinished():
                 pass  # the framework makes the calls; `run` hands over the last `ModelFinished`, which ends the answer
@@ -141,24 +142,24 @@ class _Turn:
                 assert_never(event)
 
     async def _open(self, put: _Put) -> None:
-        """Hand over `Retrieved`, before the text and again after more searches; the first time that it started, too."""
-        count = len(self._searches.queries)
-        if count == self._searches_told:
+        """Hand over `Retrieved`, before the text and again after more calls; the first time that it started, too."""
+        count = len(self._toolbox.inputs)
+        if count == self._calls_told:
             return
         await put(self._retrieved())
-        if self._searches_told is None and self._started:
+        if self._calls_told is None and self._started:
             await put(self._started)
-        self._searches_told = count
+        self._calls_told = count
 
     def _retrieved(self) -> Retrieved:
         return Retrieved(
-            data_points=tuple(map(DataPoint.of, self._searches.passages)),
+            data_points=tuple(map(DataPoint.of, self._toolbox.passages)),
             thoughts=(
                 Thought("Original user query", self._request.question),
                 *attached_thoughts(self._request),
                 Thought("Agent", self._agent.name, {"version": self._prompt_version}),
-                *self._searches.thoughts,
+                *self._toolbox.thoughts,
             ),
-            generated_query="\n".join(self._searches.queries) or None,
+            tool_inputs=self._toolbox.inputs,
             prompt_version=self._prompt_version,
         )

@@ -23,11 +23,12 @@ from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
 from shared.agents.instructions import team_instructions
 from shared.agents.lane import Lane
 from shared.agents.participant import Participant
-from shared.agents.searches import Searches, search_tool
+from shared.agents.toolbox import Toolbox
 from shared.agents.transcript import TeamTranscript
 from shared.chat_types import ChatRequest, RequestContext
 from shared.core.context_window import fit_history
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished, Progress
+from shared.tools import ToolContext
 
 _MARGIN_SECONDS = 1.0
 _MARGIN_SHARE = 0.1
@@ -100,14 +101,14 @@ class _Turn:
             raise RuntimeError("the workflow ended, and the team's turn did not")
 
     def _member(self, agent: AgentDefinition, lane: Lane, put: _Put) -> af.Agent[Any]:
-        searches = Searches(self._request, self._context, self._parts.retriever, lane)
+        toolbox = Toolbox(agent.tools, ToolContext(self._request, self._context, self._parts.retriever), lane)
         pattern = self._agents.team.pattern
         client = AgentChatClient(
             Calls(
                 model=self._parts.model,
                 context=self._context,
                 request=model_request(agent, self._request, self._conversation),
-                searches=searches,
+                toolbox=toolbox,
                 slots=self._slots,
                 lane=lane,
                 names={called: name for name, called in self._names.items() if name != agent.name},
@@ -120,9 +121,9 @@ class _Turn:
             team_instructions(agent, self._agents, self._request, attached=attached),
             name=self._names[agent.name],
             description=_description(agent),
-            tools=[search_tool(searches)] if agent.tools else None,
+            tools=toolbox.functions(),
             middleware=[
-                Participant(agent.name, invocation_id, client, searches, self.transcript, put, lane, self._parts.watch)
+                Participant(agent.name, invocation_id, client, toolbox, self.transcript, put, lane, self._parts.watch)
             ],
             require_per_service_call_history_persistence=pattern is Pattern.HANDOFF,
         )

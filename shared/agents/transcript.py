@@ -7,7 +7,7 @@ from typing import assert_never
 from shared.agents.chat_client import AgentOutput
 from shared.agents.definitions import Agents, Pattern
 from shared.agents.instructions import DONE
-from shared.agents.searches import Searches
+from shared.agents.toolbox import Toolbox
 from shared.chat_types import Passage
 from shared.core.answering import final_reason, unverified
 from shared.errors import SwitchboardError, error_text
@@ -31,8 +31,8 @@ class Outcome:
     """The agent's name."""
     output: AgentOutput
     """The text, and the tokens that it cost."""
-    searches: Searches
-    """The agent's searches."""
+    toolbox: Toolbox
+    """The agent's tools, and what they found."""
     error: SwitchboardError | None = None
     """Why the agent has no answer."""
     handed_to: str | None = None
@@ -101,7 +101,7 @@ class TeamTranscript:
     def take(self, outcome: Outcome) -> AgentMessage | None:
         """Make the message of an agent that is done; None if it said nothing and only handed over."""
         self._usages.append(outcome.output.usage)
-        self._found.update({passage.id: passage for passage in outcome.searches.passages})
+        self._found.update({passage.id: passage for passage in outcome.toolbox.passages})
         text, says_done = self._text(outcome)
         if words := len(outcome.output.text.split()):
             seconds = asyncio.get_running_loop().time() - self._turn_began
@@ -147,9 +147,9 @@ class TeamTranscript:
         return len(self.said) >= others and all(said.error for said in self.said[len(self.said) - others :])
 
     def _message(self, outcome: Outcome, text: str, handoffs: list[Thought]) -> AgentMessage:
-        error, output, searches = outcome.error, outcome.output, outcome.searches
+        error, output, toolbox = outcome.error, outcome.output, outcome.toolbox
         in_order = self._team.pattern is Pattern.CONCURRENT
-        thoughts = [*handoffs, *searches.thoughts]
+        thoughts = [*handoffs, *toolbox.thoughts]
         if output.is_cut_off and not error:
             thoughts.append(Thought("Out of time", f"{outcome.agent} was cut off: AGENTS_DEADLINE_SECONDS is short."))
         known = {passage.sourcepage for passage in self._found.values()} | self._files
@@ -162,15 +162,15 @@ class TeamTranscript:
             completion=output.completion,
             finished=None if error else _finished(output),
             error=error,
-            data_points=() if error else self._data_points(searches, text),
+            data_points=() if error else self._data_points(toolbox, text),
             thoughts=tuple(thoughts),
-            generated_queries=searches.queries,
+            tool_inputs=toolbox.inputs,
             total_usage=self.usage if self.is_over else None,
         )
 
-    def _data_points(self, searches: Searches, text: str) -> tuple[DataPoint, ...]:
+    def _data_points(self, toolbox: Toolbox, text: str) -> tuple[DataPoint, ...]:
         """The passages that the agent found, and those of other agents that it cites."""
-        own = searches.passages
+        own = toolbox.passages
         cited = (passage for passage in self._found.values() if f"[{passage.sourcepage}]" in text)
         return tuple(DataPoint.of(passage) for passage in {each.id: each for each in (*own, *cited)}.values())
 

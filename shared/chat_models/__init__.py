@@ -13,7 +13,7 @@ from shared.events import CompletionStarted, FilterAnnotation, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolDefinition:
     """A function that the model may call."""
 
     name: str
@@ -22,6 +22,8 @@ class Tool:
     """When to call it, for the model to read."""
     parameters: dict[str, Json]
     """A JSON schema of the arguments."""
+    query: str | None = None
+    """Name of the argument that takes a search query; None: the tool takes none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class ModelRequest:
     """The user's question on its own, as the prompt has it wrapped in sources."""
     sources: tuple[Passage, ...] = ()
     """The sources that the prompt cites, for a model that reads them as data."""
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ToolDefinition, ...] = ()
     """Functions that the model may call instead of answering."""
     language: str | None = None
     """The language to answer in, a BCP 47 tag, as the prompt says it; None: the question's own."""

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal
 
-from shared.chat_models import ModelEvent, ModelRequest, Tool
+from shared.chat_models import ModelEvent, ModelRequest, ToolDefinition
 from shared.chat_models.chunk_reader import ChunkReader
 from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
@@ -176,7 +176,7 @@ def _framing(response: "httpx2.Response") -> Literal["sse", "json"]:
     return "json" if content_type == "application/json" else "sse"
 
 
-def _tool(tool: Tool) -> Json:
+def _tool(tool: ToolDefinition) -> Json:
     described: dict[str, Json] = {
         "name": tool.name,
         "description": tool.description,

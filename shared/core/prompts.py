@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shared.chat_models import Tool
+from shared.chat_models import ToolDefinition
 from shared.chat_types import ChatRequest, ImagePart, Message, Role
 
 ANSWER_INSTRUCTIONS = """\
@@ -40,7 +40,7 @@ Make it stand alone: put in what words such as "it" or "that one" refer to. Keep
 Leave out file names, brackets and search operators.
 Call search_sources with the query."""
 
-SEARCH_TOOL = Tool(
+SEARCH_TOOL = ToolDefinition(
     name="search_sources",
     description="Search the organization's documents.",
     parameters={
@@ -51,6 +51,7 @@ SEARCH_TOOL = Tool(
         "required": ["search_query"],
         "additionalProperties": False,
     },
+    query="search_query",
 )
 
 

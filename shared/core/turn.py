@@ -67,7 +67,7 @@ async def run_turn(  # noqa: C901 (the story of a turn, told in one place)
             *shown.thoughts,
             _prompt_thought(prompt, data_points),
         ),
-        generated_query=query if query != request.question else None,
+        tool_inputs=(query,) if query != request.question else (),
         images=shown.images,
         prompt_version=version_of(prompt[0].content),
     )

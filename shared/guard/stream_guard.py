@@ -202,8 +202,8 @@ class _GuardedTurn:
                 self._messages.take_in(event)
             case Retrieved():
                 self._sources.take_in(event)
-                query = event.generated_query
-                self._queue.hold(_Held(event, self._check_alone(query) if query else None))
+                inputs = "\n".join(event.tool_inputs)
+                self._queue.hold(_Held(event, self._check_alone(inputs) if inputs else None))
             case Finished():
                 self._main.add(MORE, "\n".join(event.followup_questions or ()))
                 # In a team's turn `main` only has the question, and was finished when the turn began.

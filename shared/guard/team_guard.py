@@ -74,15 +74,15 @@ class GuardedMessages:
         return None if self._answered else self._error
 
     def take_in(self, message: AgentMessage) -> None:
-        """Start the checks of a message: of its text, its model's search queries, and its sources."""
+        """Start the checks of a message: of its text, its model's calls of tools, and its sources."""
         self._total = message.total_usage or self._total
         text = "" if message.error else message.text
-        queries = "\n".join(message.generated_queries)
+        inputs = "\n".join(message.tool_inputs)
         check = None
-        if text or queries:
+        if text or inputs:
             check = self._start_check()
             check.add(ANSWER, text)
-            check.add(MORE, queries)
+            check.add(MORE, inputs)
             check.finish()
         sources = GuardedSources(self._rules, self._start_check)
         sources.take_in(message)

@@ -195,6 +195,8 @@ def _work_json(work: AgentWork) -> Json:
     told: dict[str, Json] = {"kind": "agent", "agent": work.agent, "state": work.state}
     if work.query is not None:
         told["query"] = work.query
+    if work.tool is not None:
+        told["tool"] = work.tool
     if work.to is not None:
         told["to"] = work.to
     if work.error is not None:

@@ -90,8 +90,9 @@ class AgUiAgentNews(TypedDict):
 
     kind: Literal["agent"]
     agent: Annotated[str, Field(description="The agent's name.")]
-    state: Literal["waiting", "thinking", "searching", "writing", "handed_over", "done", "failed"]
+    state: Literal["waiting", "thinking", "searching", "calling", "writing", "handed_over", "done", "failed"]
     query: NotRequired[Annotated[str, Field(description="What it searches for, unless a safety check comes first.")]]
+    tool: NotRequired[Annotated[str, Field(description="Name of the tool that it calls.")]]
     to: NotRequired[Annotated[str, Field(description="The agent that it handed over to.")]]
     error: NotRequired[ErrorCode]
     usage: NotRequired[AgUiTokens]

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
@@ -19,10 +19,8 @@ QUESTION = "What does the plan pay for dental care?"
 SECONDS = 30.0
 """Of a turn, where a test does not say otherwise."""
 
-type Tools = tuple[Literal["search"], ...]
 
-
-def agent(name: str, tools: Tools = (), **more: Any) -> AgentDefinition:
+def agent(name: str, tools: tuple[str, ...] = (), **more: Any) -> AgentDefinition:
     return AgentDefinition(name=name, instructions=f"Be {name}.", tools=tools, **more)
 
 

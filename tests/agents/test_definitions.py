@@ -193,7 +193,7 @@ def test_a_file_that_is_not_there_or_is_a_folder_is_refused_with_the_setting(tmp
         *(
             (
                 ONE.replace("Answer.", f"Answer., tools: {tools}"),
-                "line 2: `tools` should be a list of tools; there is one, search.",
+                "line 2: `tools` should be a list of tools, each one of: search.",
             )
             for tools in ("search", "~", "[browse]", "[search, 1]", "{search: yes}")
         ),

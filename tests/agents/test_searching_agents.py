@@ -31,7 +31,7 @@ async def test_a_model_searches_over_several_rounds_and_then_answers(office: Off
     message = await message_of(office, top=1)
     assert message.text == "80 % [plan.pdf#page=3], implants later [dental.md]."
     assert message.data_points == (PLAN, IMPLANTS)
-    assert message.generated_queries == ("Standard plan", "dental implants")
+    assert message.tool_inputs == ("Standard plan", "dental implants")
     assert titles(message) == ["Generated search query", "Results"] * 2
     assert message.finished
     assert (message.finished.reason, message.finished.usage) == ("stop", Usage(21, 15))
@@ -48,7 +48,7 @@ async def test_several_searches_of_one_round_are_all_done_and_a_source_is_shown_
     office.service.reply("Well.")
     message = await message_of(office)
     assert set(message.data_points) == {IMPLANTS, PLAN}
-    assert message.generated_queries == ("dental", "dental implants")
+    assert message.tool_inputs == ("dental", "dental implants")
 
 
 async def test_text_before_a_search_is_part_of_the_message(office: Office) -> None:
@@ -71,7 +71,7 @@ async def test_arguments_that_make_no_sense_are_told_to_the_model_which_can_do_b
     office.service.reply("80 %.")
     message = await message_of(office)
     assert (message.text, message.error) == ("80 %.", None)
-    assert message.generated_queries == ("dental",)
+    assert message.tool_inputs == ("dental",)
     told = office.prompts("Ada")[1][-1]
     assert told.startswith("tool: Error")
     assert "query" in told or "search" in told
@@ -90,7 +90,7 @@ async def test_a_query_without_words_or_end_is_told_to_the_model(office: Office,
     office.service.call_tool("search", {"query": query})
     office.service.reply("80 %.")
     message = await message_of(office)
-    assert (message.text, message.generated_queries) == ("80 %.", ())
+    assert (message.text, message.tool_inputs) == ("80 %.", ())
     assert office.prompts("Ada")[1][-1].startswith(f"tool: Error: the query is {told}")
 
 
@@ -117,7 +117,7 @@ async def test_calls_get_ids_that_services_take_and_that_tell_them_apart(office:
     office.service.reply(office.service.chunk({"tool_calls": calls}), finish_reason="tool_calls")
     office.service.reply("Well.")
     message = await message_of(office, top=1)
-    assert (message.text, message.generated_queries) == ("Well.", ("Standard", "implants"))
+    assert (message.text, message.tool_inputs) == ("Well.", ("Standard", "implants"))
     assert office.prompts("Ada")[1][-2:] == [f"tool: {PLAN.line}", f"tool: {IMPLANTS.line}"]
 
 
@@ -146,8 +146,8 @@ async def test_many_searches_of_one_round_have_an_end(office: Office) -> None:
     office.service.reply(office.service.chunk({"tool_calls": calls}), finish_reason="tool_calls")
     office.service.reply("80 %.")
     message = await message_of(office)
-    assert len(message.generated_queries) == 20
-    assert office.prompts("Ada")[1][-1] == "tool: Error: too many searches. Answer with what was found."
+    assert len(message.tool_inputs) == 20
+    assert office.prompts("Ada")[1][-1] == "tool: Error: too many calls of search. Answer with what you have."
 
 
 async def test_overrides_reach_the_search(office: Office) -> None:
@@ -215,4 +215,4 @@ async def test_what_an_agent_found_earlier_in_a_discussion_stays_its_source(offi
     first, _, last = await office.messages(team, asked(top=1))
     assert first.data_points == last.data_points == (PLAN,)
     assert (titles(first), titles(last)) == (["Generated search query", "Results"], [])
-    assert (last.generated_queries, len(office.prompts("Ada")[-1])) == ((), 5)
+    assert (last.tool_inputs, len(office.prompts("Ada")[-1])) == ((), 5)

@@ -42,7 +42,7 @@ async def test_what_was_found_comes_first_then_the_text_as_it_is_made(office: Of
     first, started, *texts, last = await events_of(office, asked(top=1))
     assert isinstance(first, Retrieved)
     assert first.data_points == (PLAN,)
-    assert first.generated_query == "Standard plan"
+    assert first.tool_inputs == ("Standard plan",)
     assert [thought.title for thought in first.thoughts] == [
         "Original user query",
         "Agent",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.chat_models import ChatModel, ModelRequest, ModelText, Tool
+from shared.chat_models import ChatModel, ModelRequest, ModelText, ToolDefinition
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_models.extractive.statements import statements_of
 from shared.chat_types import FileText, Message, Passage, Role
@@ -336,7 +336,7 @@ async def test_the_query_of_a_long_conversation_stays_short() -> None:
 
 
 async def test_a_tool_that_takes_no_text_is_not_called() -> None:
-    tool = Tool("now", "The time.", {"type": "object", "properties": {"zone": {"type": "integer"}}})
+    tool = ToolDefinition("now", "The time.", {"type": "object", "properties": {"zone": {"type": "integer"}}})
     got = await answer(ExtractiveModel(), ModelRequest(REQUEST.messages, REQUEST.question, REQUEST.sources, (tool,)))
     assert got.calls == []
     assert got.text

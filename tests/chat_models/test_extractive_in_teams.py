@@ -6,19 +6,20 @@ from dataclasses import replace
 import pytest
 
 from shared.agents.instructions import DONE
-from shared.chat_models import ModelRequest, Tool
+from shared.chat_models import ModelRequest, ToolDefinition
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import FileText, Message, Passage, Role, ToolCall
 from tests.chat_models.model_contract import Answer, answer
 
 QUESTION = "What does the plan pay for glasses?"
-SEARCH = Tool(
+SEARCH = ToolDefinition(
     "search",
     "Search the documents.",
     {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+    "query",
 )
-HANDOFF = Tool("handoff_to_Writer", "Hand over.", {"type": "object", "properties": {}})
-CHATTY_HANDOFF = Tool(
+HANDOFF = ToolDefinition("handoff_to_Writer", "Hand over.", {"type": "object", "properties": {}})
+CHATTY_HANDOFF = ToolDefinition(
     "handoff_to_Critic", "Hand over.", {"type": "object", "properties": {"context": {"type": "string"}}}
 )
 PLAN = Passage(
@@ -91,7 +92,7 @@ async def test_a_source_that_cites_sources_has_not_been_said_yet() -> None:
 
 
 @pytest.mark.parametrize("tools", [(HANDOFF,), (CHATTY_HANDOFF,), (HANDOFF, CHATTY_HANDOFF)])
-async def test_it_hands_over_to_nobody_but_answers(tools: tuple[Tool, ...]) -> None:
+async def test_it_hands_over_to_nobody_but_answers(tools: tuple[ToolDefinition, ...]) -> None:
     got = await ask(replace(team_request(by("Researcher", ABOUT_ADULTS)), tools=tools))
     assert got.calls == []
     assert got.text == ABOUT_ADULTS

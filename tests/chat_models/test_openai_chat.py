@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shared.chat_models import ModelFinished, ModelText, Tool
+from shared.chat_models import ModelFinished, ModelText, ToolDefinition
 from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.chat_types import FileText, ImagePart, Message, Role, ToolCall
 from shared.errors import BadRequest, Unavailable
@@ -113,7 +113,7 @@ async def test_a_request_carries_all_that_was_asked_for(service: OpenAIStandIn, 
             Message(Role.TOOL, "found", tool_call_id="call_9"),
             Message(Role.USER, "And eyes?"),
         ),
-        tools=(Tool("search", "Searches.", schema),),
+        tools=(ToolDefinition("search", "Searches.", schema),),
         temperature=0.0,
         seed=7,
         max_tokens=100,

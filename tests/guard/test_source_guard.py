@@ -33,11 +33,11 @@ ASKED = Thought("Original user query", "Hi")
 SECOND = Place(Side.COMPLETION, "1", 0)
 
 
-def found(*sources: DataPoint, query: str | None = None) -> Retrieved:
+def found(*sources: DataPoint, query: str = "") -> Retrieved:
     """Sources, with a step that quotes each and one that quotes all."""
     each = (Thought("Results", source.line, quotes=(source,)) for source in sources)
     prompt = Thought("Prompt", "\n".join(source.line for source in sources), quotes=sources)
-    return Retrieved(sources, (ASKED, *each, prompt), query)
+    return Retrieved(sources, (ASKED, *each, prompt), (query,) if query else ())
 
 
 def said(*sources: DataPoint, failed: bool = False) -> AgentMessage:

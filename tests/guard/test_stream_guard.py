@@ -124,7 +124,7 @@ async def test_follow_up_questions_are_checked_before_they_go_out() -> None:
 
 
 async def test_a_search_query_that_a_model_wrote_is_checked_before_it_is_shown() -> None:
-    found = Retrieved((), (Thought("Generated search query", "bomb"),), generated_query="bomb")
+    found = Retrieved((), (Thought("Generated search query", "bomb"),), tool_inputs=("bomb",))
     turn = Turn([found, STARTED, TextDelta("Fine."), asyncio.Event()])
     out = await watched(turn, rules(ScriptedSafety(honest("bomb"))))
     assert isinstance(out.error, ContentFiltered)
@@ -134,7 +134,7 @@ async def test_a_search_query_that_a_model_wrote_is_checked_before_it_is_shown()
 
 async def test_a_harmless_search_query_is_shown_while_the_model_still_answers() -> None:
     more, out = asyncio.Event(), Outcome()
-    found = Retrieved((), (), generated_query="dental care")
+    found = Retrieved((), (), tool_inputs=("dental care",))
     service = ScriptedSafety(honest())
     turn = Turn([found, STARTED, more, TextDelta("Fine."), Finished("stop")])
     running = asyncio.create_task(watched(turn, rules(service), into=out))

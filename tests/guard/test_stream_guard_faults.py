@@ -157,7 +157,7 @@ async def test_what_a_broken_session_still_says_is_heard(clock: Clock) -> None:
 @pytest.mark.parametrize("script", [ended, unreachable, broken, mute])
 async def test_with_allow_a_fault_lets_the_rest_pass_and_is_told(script: Script) -> None:
     service = ScriptedSafety(script)
-    parts = [Retrieved((), (), generated_query="Q"), *answer("Four", " more", followups=("Why?",))[1:]]
+    parts = [Retrieved((), (), tool_inputs=("Q",)), *answer("Four", " more", followups=("Why?",))[1:]]
     out = await watched(parts, rules(service, on_error="allow", timeout=0.2))
     assert out.error is None
     assert out.text == "Four more"

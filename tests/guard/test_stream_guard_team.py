@@ -24,7 +24,7 @@ def said(agent: str, position: int, text: str, *queries: str, last: bool = False
         Finished("stop", Usage(1, 2)),
         data_points=(DataPoint("a.md", "a"),),
         thoughts=(Thought("Generated search query", list(queries)),),
-        generated_queries=queries,
+        tool_inputs=queries,
         total_usage=Usage(10, 20) if last else None,
     )
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from uuid import uuid4
 
-from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
+from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, ToolDefinition
 from shared.chat_models.extractive.questions import (
     followup_questions,
     is_bare_subject,
@@ -174,27 +174,16 @@ def _attached(messages: Sequence[Message]) -> list[Passage]:
 
 def _tool_call(request: ModelRequest) -> ToolCall | None:
     """Make the call of a search tool, with a standalone query; None if there is no such tool or its result is there."""
-    if request.messages[-1].role is Role.TOOL or not (found := _search_tool(request)):
+    tool = _search_tool(request)
+    if tool is None or request.messages[-1].role is Role.TOOL:
         return None
-    name, parameter = found
     query = standalone_query(_user_questions(request))
-    return ToolCall("call_extractive", name, json.dumps({parameter: query}, ensure_ascii=False))
+    return ToolCall("call_extractive", tool.name, json.dumps({tool.query: query}, ensure_ascii=False))
 
 
-def _search_tool(request: ModelRequest) -> tuple[str, str] | None:
-    """Find the first tool with a required string parameter; return the names of the tool and the parameter.
-
-    A tool without such a parameter cannot take a query.
-    """
-    for tool in request.tools:
-        properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
-        if not isinstance(properties, dict) or not isinstance(required, list):
-            continue
-        for parameter in required:
-            schema = properties.get(parameter) if isinstance(parameter, str) else None
-            if isinstance(parameter, str) and isinstance(schema, dict) and schema.get("type") == "string":
-                return tool.name, parameter
-    return None
+def _search_tool(request: ModelRequest) -> ToolDefinition | None:
+    """Find the first tool that takes a search query."""
+    return next((tool for tool in request.tools if tool.query), None)
 
 
 def _user_questions(request: ModelRequest) -> list[str]:

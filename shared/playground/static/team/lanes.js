@@ -14,6 +14,7 @@ export const STATES = {
   waiting: "waits",
   thinking: "thinks",
   searching: "searches",
+  calling: "calls a tool",
   writing: "writes",
   done: "done",
   failed: "failed",
