@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from itertools import chain
 from typing import Literal
 
 from shared.chat_models import ChatModel, ModelRequest
@@ -12,12 +13,12 @@ from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
 from shared.core.prompts import answer_prompt, task_prompt, version_of
 from shared.core.searching import rewrite_query, search_query, search_thoughts
-from shared.core.source_images import SourceImages
+from shared.core.source_images import ImagesShown, SourceImages
 from shared.events import ChatEvent, DataPoint, Progress, Retrieved, StepEnded, TextDelta, Thought
-from shared.retrieval import Retriever
+from shared.retrieval import Retriever, SearchQuery, SearchResult
 
 
-async def run_turn(  # noqa: C901 (the story of a turn, told in one place)
+async def run_turn(
     request: ChatRequest,
     context: RequestContext,
     model: ChatModel,
@@ -51,27 +52,46 @@ async def run_turn(  # noqa: C901 (the story of a turn, told in one place)
     found = await retriever.search(search, context)
     for news in steps.ended("search"):
         yield news
-
-    overrides = request.overrides
     shown = await images.shown(request, found.passages, context)
-    data_points = tuple(map(DataPoint.of, found.passages))
     prompt = answer_prompt(request, history, shown.lines(found.passages), [one.image for one in shown.images])
     for news in steps.ended("prompt"):
         yield news
-    yield Retrieved(
-        data_points=data_points,
-        thoughts=(
-            Thought("Original user query", request.question),
-            *attached_thoughts(request),
-            *search_thoughts(search, found, overrides, images_as_asked=shown.as_asked),
-            *shown.thoughts,
-            _prompt_thought(prompt, data_points),
-        ),
-        tool_inputs=(query,) if query != request.question else (),
+    yield _retrieved(request, search, found, shown, prompt)
+
+    answering = Answering(want_followups=request.overrides.suggest_followup_questions)
+    async with aclosing(model.stream(_call(request, found, shown, prompt), context)) as said:
+        async for event in said:
+            if part := answering.take(event):
+                for news in steps.before(part):
+                    yield news
+                yield part
+    for event in chain(steps.ended("answer"), answering.end(_citable(found, prompt), spent=rewriting)):
+        yield event
+
+
+def _retrieved(
+    request: ChatRequest, search: SearchQuery, found: SearchResult, shown: ImagesShown, prompt: Sequence[Message]
+) -> Retrieved:
+    data_points = tuple(map(DataPoint.of, found.passages))
+    thoughts = (
+        Thought("Original user query", request.question),
+        *attached_thoughts(request),
+        *search_thoughts(search, found, request.overrides, images_as_asked=shown.as_asked),
+        *shown.thoughts,
+        _prompt_thought(prompt, data_points),
+    )
+    return Retrieved(
+        data_points,
+        thoughts,
+        tool_inputs=(search.text,) if search.text != request.question else (),
         images=shown.images,
         prompt_version=version_of(prompt[0].content),
     )
-    call = ModelRequest(
+
+
+def _call(request: ChatRequest, found: SearchResult, shown: ImagesShown, prompt: tuple[Message, ...]) -> ModelRequest:
+    overrides = request.overrides
+    return ModelRequest(
         messages=prompt,
         question=request.question,
         sources=() if shown.without_sources else found.passages,
@@ -81,19 +101,11 @@ async def run_turn(  # noqa: C901 (the story of a turn, told in one place)
         temperature=overrides.temperature,
         seed=overrides.seed,
     )
-    known = {passage.sourcepage for passage in found.passages} | {file.name for said in prompt for file in said.files}
-    answering = Answering(want_followups=overrides.suggest_followup_questions)
-    async with aclosing(model.stream(call, context)) as said:
-        async for event in said:
-            if shown := answering.take(event):
-                if steps.asked and isinstance(shown, TextDelta):
-                    for news in steps.first_token():
-                        yield news
-                yield shown
-    for news in steps.ended("answer"):
-        yield news
-    for event in answering.end(known, spent=rewriting):
-        yield event
+
+
+def _citable(found: SearchResult, prompt: Sequence[Message]) -> set[str]:
+    """Names of the sources and files that the answer may cite."""
+    return {passage.sourcepage for passage in found.passages} | {file.name for said in prompt for file in said.files}
 
 
 async def run_task(request: ChatRequest, context: RequestContext, model: ChatModel) -> AsyncGenerator[ChatEvent]:
@@ -128,24 +140,21 @@ class _Steps:
     """The clock of a turn's steps."""
 
     def __init__(self, *, asked: bool) -> None:
-        self.asked = asked
-        """Whether the request asks for the times."""
-        self._awaits_first = True
+        self._asked = asked
+        self._awaits_first = asked
         self._since = time.monotonic()
 
-    def ended(
-        self, step: Literal["rewrite", "search", "prompt", "first_token", "answer"]
-    ) -> tuple[Progress] | tuple[()]:
+    def ended(self, step: Literal["rewrite", "search", "prompt", "first_token", "answer"]) -> tuple[Progress, ...]:
         """Return the news of a step that has just ended, if the request asks for it."""
-        if not self.asked:
+        if not self._asked:
             return ()
         now = time.monotonic()
         milliseconds, self._since = (now - self._since) * 1000, now
         return (Progress(StepEnded(step, milliseconds)),)
 
-    def first_token(self) -> tuple[Progress] | tuple[()]:
-        """Return the news of the first token, once."""
-        if not self._awaits_first:
+    def before(self, event: ChatEvent) -> tuple[Progress, ...]:
+        """Return the news of the first token, before the event that has it."""
+        if not (self._awaits_first and isinstance(event, TextDelta)):
             return ()
         self._awaits_first = False
         return self.ended("first_token")
