@@ -3,9 +3,9 @@
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 type Json = bool | int | float | str | list[Json] | dict[str, Json] | None
 """Any JSON value, as parsed."""
@@ -226,6 +226,23 @@ class Overrides:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatState:
+    """Which chat a request belongs to, and what its client is sent back of it."""
+
+    session_state: Json = None
+    """The client's own state, which is sent back unchanged."""
+    has_session_state: bool = False
+    """Whether the client sent a state, even null."""
+    conversation_id: str | None = None
+    """The id of a conversation that the client names, which may not be one of ours."""
+
+    @classmethod
+    def kept(cls, chat_id: str) -> Self:
+        """Make the state of a chat that the app keeps: its id is all of it."""
+        return cls(chat_id, has_session_state=True, conversation_id=chat_id)
+
+
+@dataclass(frozen=True, slots=True)
 class ChatRequest:
     """A question with its conversation; every protocol is parsed to this."""
 
@@ -233,12 +250,8 @@ class ChatRequest:
     """The conversation; never empty, and the last message is the user's."""
     overrides: Overrides = field(default_factory=Overrides)
     """Options that differ from the defaults."""
-    session_state: Json = None
-    """The client's own state, which is sent back unchanged."""
-    has_session_state: bool = False
-    """Whether the client sent a state, even null."""
-    conversation_id: str | None = None
-    """The id of a conversation that the client names, which may not be one of ours."""
+    chat: ChatState = ChatState()
+    """The chat that it belongs to."""
     stream: bool = False
     """Whether to stream the answer: the route says so, or the body, as it can in some protocols."""
     single_turn: bool = False
@@ -258,6 +271,10 @@ class ChatRequest:
     def question(self) -> str:
         """The text of the last message."""
         return self.messages[-1].content
+
+    def in_conversation(self, conversation_id: str | None) -> Self:
+        """Return the request with another id of its conversation, and the same session state."""
+        return replace(self, chat=replace(self.chat, conversation_id=conversation_id))
 
 
 @dataclass(frozen=True, slots=True)

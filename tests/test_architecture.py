@@ -125,7 +125,8 @@ triggers
 app
 parts
 batches
-service
+turns
+accepting service
 description
 playground
 wire

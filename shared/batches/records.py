@@ -5,7 +5,7 @@ import re
 
 import msgspec
 
-from shared.chat_types import Caller
+from shared.accepting import Asker
 from shared.errors import InternalError, SwitchboardError
 
 HEARTBEAT_SECONDS = 2.0
@@ -22,23 +22,13 @@ MOST_RUNS = 5
 _ID = re.compile("[0-9a-f]{32}")
 
 
-class Asked(msgspec.Struct, frozen=True):
+class Asked(Asker, frozen=True, kw_only=True):
     """What was asked, beside the body, and by whom. The body follows it in the object."""
 
     protocol: str
     """Name of the protocol."""
     content_type: str
     """The request's header; empty: none."""
-    base_url: str
-    """The URL below which the app's routes are."""
-    caller: Caller
-    """Who asked."""
-    budget_key: str
-    """The caller's key in the ledger."""
-    invocation_id: str
-    """The platform's id of the request that started the batch; its errors and log entries have it."""
-    trace_parent: str = ""
-    """The request's `traceparent`."""
     route: str = ""
     """The path that was asked."""
 

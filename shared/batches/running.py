@@ -9,18 +9,21 @@ from typing import cast
 
 import msgspec
 
+from shared.accepting import accept
 from shared.batches import NEW, Conflict, ObjectStore
 from shared.batches.claim import Claim, Outcome, claim_batch, failed, read_state, unreadable
 from shared.batches.kept_calls import KeptCalls
 from shared.batches.packing import pack, unpack
 from shared.batches.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, Asked, Result
-from shared.chat_types import ChatRequest, Json, RequestContext
+from shared.chat_types import ChatRequest, ChatState, Json, RequestContext
 from shared.core.fold import fold
+from shared.core.kept_chats import resume
 from shared.core.running_turn import RunningTurn
 from shared.errors import InternalError, SwitchboardError, log_fault
 from shared.events import AgentMessage, ChatEvent, CompletionStarted
-from shared.identity import access_of
+from shared.history import HistoryStore, Mode
 from shared.service import Service
+from shared.turns import begin_turn
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS, Resolved
@@ -145,48 +148,30 @@ class _Run:
         left = state.started + service.settings.batch_deadline_seconds - time.time()
         reader = Resolved(protocol, asked.content_type).reader()
         reader.feed(body)
-        read = reader.finish()
-        request = replace(protocol.parse(read.json), base_url=asked.base_url)
-        files = protocol.files_of(read)
-        del read  # its texts hold the files once more
-        context = RequestContext(
-            asked.invocation_id,
-            asyncio.get_running_loop().time() + left,
-            asked.caller,
-            access_of(asked.caller, service.settings, request.overrides),
-            asked.trace_parent,
-            protocol.name,
-            meter=service.ledger.meter(asked.budget_key) if service.ledger else None,
-            batch_id=self._claim.batch_id,
-        )
-        full = await service.attach(request, files, asked.budget_key) if files else request
-        if protocol.keeps_chats:
-            full = await self._in_chat(full, context)
-            request = replace(
-                request,
-                session_state=full.session_state,
-                has_session_state=full.has_session_state,
-                conversation_id=full.conversation_id,
-            )
-        turn = RunningTurn(service.events(protocol, full, context, team=True), context)
+        accepted = accept(protocol, reader.finish(), asked, service.settings, team=True)
+        until = asyncio.get_running_loop().time() + left
+        batch_id = self._claim.batch_id
+        request, turn = await begin_turn(service, accepted, asked, until, batch_id=batch_id, find_chat=self._find_chat)
         try:
             answer = await fold(self._keeping(turn, protocol, request), filter_ends=protocol.filter_ends)
         finally:
             turn.cancel()
         return encode_json(protocol.team_answer(request, answer))
 
-    async def _in_chat(self, request: ChatRequest, context: RequestContext) -> ChatRequest:
+    async def _find_chat(
+        self, request: ChatRequest, context: RequestContext, history: HistoryStore, mode: Mode
+    ) -> ChatRequest:
         """Give the request its chat: the same one in each run."""
         name = f"{self._claim.batch_id}/chat"
         with _interrupting():
             kept = await self._store.read(name)
         if kept:
-            chat = kept.data.decode()
-            return replace(request, session_state=chat, has_session_state=True, conversation_id=chat)
-        resumed = await self._service.resume(request, context, team=True)
-        if resumed.conversation_id and resumed.conversation_id != request.conversation_id:
+            return replace(request, chat=ChatState.kept(kept.data.decode()))
+        resumed = await resume(request, context, history, mode)
+        chat_id = resumed.chat.conversation_id
+        if chat_id and chat_id != request.chat.conversation_id:
             with suppress(Conflict), _interrupting():
-                await self._store.write(name, resumed.conversation_id.encode(), NEW)
+                await self._store.write(name, chat_id.encode(), NEW)
         return resumed
 
     async def _keeping(self, turn: RunningTurn, protocol: Protocol, request: ChatRequest) -> AsyncGenerator[ChatEvent]:

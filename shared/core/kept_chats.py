@@ -12,7 +12,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
-from shared.chat_types import ChatRequest, Message, RequestContext, Role
+from shared.chat_types import ChatRequest, ChatState, Message, RequestContext, Role
 from shared.core.context_window import fit_history
 from shared.errors import NotFound, SwitchboardError
 from shared.history import UNTITLED, HistoryStore, Mode, StoredMessage, owner_of
@@ -28,16 +28,20 @@ async def resume(request: ChatRequest, context: RequestContext, history: History
 
     Only a request with a single message: a client that sends a conversation keeps it by itself.
     """
-    if request.single_turn or len(request.messages) != 1 or (request.session_state and not request.conversation_id):
+    if (
+        request.single_turn
+        or len(request.messages) != 1
+        or (request.chat.session_state and not request.chat.conversation_id)
+    ):
         return request
     owner = owner_of(context.caller)
     try:
         async with asyncio.timeout(_READ_TIMEOUT_SECONDS):
-            if request.conversation_id:
-                earlier = _messages(await history.messages(owner, request.conversation_id))
+            if request.chat.conversation_id:
+                earlier = _messages(await history.messages(owner, request.chat.conversation_id))
                 return replace(request, messages=(*fit_history(earlier), *request.messages))
             chat = await history.create(owner, mode, UNTITLED)
-            return replace(request, session_state=chat.id, has_session_state=True, conversation_id=chat.id)
+            return replace(request, chat=ChatState.kept(chat.id))
     except NotFound:
         return request  # deleted, another owner's, never there, or nothing is kept: the caller must not learn which
     except SwitchboardError as error:

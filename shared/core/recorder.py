@@ -38,9 +38,9 @@ def record(
         The events, with a thought 'History' before `Finished` if the turn could not be written. Without a conversation
         in the request, the events themselves.
     """
-    if request.conversation_id is None:
+    if request.chat.conversation_id is None:
         return events
-    return _recording(request.conversation_id, events, request, context, history)
+    return _recording(request.chat.conversation_id, events, request, context, history)
 
 
 async def _recording(

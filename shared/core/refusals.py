@@ -32,7 +32,7 @@ def without_errors(request: ChatRequest) -> ChatRequest:
     return request if len(kept) == len(request.messages) else replace(request, messages=kept)
 
 
-def begin_turn(begin: Begin, request: ChatRequest) -> AsyncGenerator[ChatEvent]:
+def begin_without_refused(begin: Begin, request: ChatRequest) -> AsyncGenerator[ChatEvent]:
     """Begin a turn, and begin it again without the earlier questions that are refused and have no answer."""
     if request.single_turn or len(request.messages) < 2:
         return begin(request)

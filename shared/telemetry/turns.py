@@ -74,8 +74,8 @@ async def traced_turn(
             **({names.CALLER: context.caller.key} if context.caller.key else {}),
         },
     )
-    if request.conversation_id and _UUID.fullmatch(request.conversation_id):
-        span.set_attribute(names.CONVERSATION, request.conversation_id)
+    if request.chat.conversation_id and _UUID.fullmatch(request.chat.conversation_id):
+        span.set_attribute(names.CONVERSATION, request.chat.conversation_id)
     recorder = _TurnRecorder(span, request, is_team=workflow == "team", content=content)
     outside = get_current()
     attach(trace.set_span_in_context(span, parent))

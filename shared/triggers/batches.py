@@ -8,23 +8,22 @@ send again.
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
+from msgspec import structs
 
 from shared import app
-from shared.chat_types import Caller, Json
+from shared.accepting import accept
+from shared.chat_types import Json
 from shared.errors import NotConfigured, NotFound
 from shared.history import owner_of
-from shared.identity import access_of
-from shared.public_url import base_url
 from shared.service import Service
 from shared.settings import Settings
-from shared.triggers.budget import admit, check_request, key_of
-from shared.triggers.chat import answer_team, resolved
-from shared.triggers.errors import answering, deadline_of, invocation_id
+from shared.triggers.budget import admit
+from shared.triggers.chat import answer_team, asker_of, own_url, resolved
+from shared.triggers.errors import answering, deadline_of
 from shared.triggers.receiving import read_body
 from shared.triggers.streaming import KEEP_ALIVE_SECONDS
 from shared.wire.framing import encode_json
@@ -129,8 +128,9 @@ async def _accepted(request: Request, batches: "Batches", wanted: Preferences) -
     service = await app.get_service()
     settings = service.settings
     key = read_key(request.headers.getlist("idempotency-key"))
-    caller = await service.identity.caller(request.headers)
-    admit(request, service, caller)
+    asker = await asker_of(request, service)
+    owner = owner_of(asker.caller)
+    admit(request, service, asker.caller)
     with ExitStack() as held:
         reader: list[_Keeping] = []
 
@@ -139,33 +139,20 @@ async def _accepted(request: Request, batches: "Batches", wanted: Preferences) -
             return reader[0]
 
         body = await read_body(request, keeping, deadline_of(request, settings.chat_deadline_seconds), held)
-        protocol = replace(selected.of(body.json), error_message=None)
-        request.state.protocol = protocol
-        asked = protocol.parse(body.json)
-        protocol.files_of(body)
-        check_request(asked, settings)
-        access_of(caller, settings, asked.overrides)
+        request.state.protocol = protocol = selected.of(body.json)
+        accept(protocol, body, asker, settings, team=True)
         kept = Asked(
-            protocol.name,
-            request.headers.get("content-type", ""),
-            base_url(settings.public_url, request.url.scheme, request.headers.get("host", "")),
-            caller,
-            key_of(request, service, caller),
-            invocation_id(request),
-            request.headers.get("traceparent", ""),
-            request.url.path,
+            protocol=protocol.name,
+            content_type=request.headers.get("content-type", ""),
+            route=request.url.path,
+            **structs.asdict(asker),
         )
-        unique = None if key is None else f"{_callers_name(request, service, caller)} {key}"
-        batch_id = await batches.accept(kept, bytes(reader[0].read), owner_of(caller), unique)
-    standing = await batches.ended(batch_id, owner_of(caller), wanted.wait or 0)
+        unique = None if key is None else f"{asker.budget_key} {key}"
+        batch_id = await batches.accept(kept, bytes(reader[0].read), owner, unique)
+    standing = await batches.ended(batch_id, owner, wanted.wait or 0)
     response = await _shown(request, service, batches, standing)
     response.headers["preference-applied"] = wanted.applied
     return response
-
-
-def _callers_name(request: Request, service: Service, caller: Caller) -> str:
-    """What an idempotency key belongs to: the caller, or of an anonymous one the address."""
-    return caller.id or key_of(request, service, caller)
 
 
 async def _shown(request: Request, service: Service, batches: "Batches", standing: "Standing") -> Response:
@@ -173,8 +160,7 @@ async def _shown(request: Request, service: Service, batches: "Batches", standin
     if standing.result:
         headers = {"cache-control": "no-store", "content-type": "application/json"}
         return Response(bytes(standing.result.body), standing.result.status, headers)
-    base = base_url(service.settings.public_url, request.url.scheme, request.headers.get("host", ""))
-    location = f"{base}/multi-agent-chat/batches/{standing.batch_id}"
+    location = f"{own_url(request, service.settings)}/multi-agent-chat/batches/{standing.batch_id}"
     headers = {
         "cache-control": "no-store",
         "content-type": "application/json",

@@ -1,4 +1,4 @@
-"""What a request may use: it counts in the budget of its caller, and its question and prompts have limits."""
+"""Counts a request in the budget of its caller."""
 
 from collections.abc import Sequence
 from ipaddress import IPv6Address, ip_address
@@ -6,11 +6,8 @@ from ipaddress import IPv6Address, ip_address
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared.budgets.ledger import Admission
-from shared.chat_types import Caller, ChatRequest, Role
-from shared.core.context_window import tokens_in
-from shared.errors import BadRequest, NotAllowed, TooLarge
+from shared.chat_types import Caller
 from shared.service import Service
-from shared.settings import Settings
 
 FORWARDED = "x-forwarded-for"
 """Header to which Azure's front end appends the client's address; the entries before it come from the caller.
@@ -20,19 +17,18 @@ _SUBSCRIBER_BITS = 64
 """Leading bits of an IPv6 address that identify a subscriber, who can use all addresses with them (RFC 6177)."""
 
 
-def admit(request: Request, service: Service, caller: Caller) -> Admission | None:
-    """Count the request in its caller's budget; return None if no limits are set.
+def admit(request: Request, service: Service, caller: Caller) -> None:
+    """Count the request in its caller's budget, if limits are set.
 
     Raises:
         RateLimited: the caller, or all callers together, have reached a limit.
     """
     if service.ledger is None:
-        return None
+        return
     admission = service.ledger.admit(key_of(request, service, caller))
     request.state.admission = admission
     if admission.refusal:
         raise admission.refusal
-    return admission
 
 
 def show_limits(request: Request, response: Response) -> Response:
@@ -76,35 +72,3 @@ def address_of(forwarded: Sequence[str], peer: str, *, in_azure: bool) -> str:
             return f"{IPv6Address(int(address) >> _SUBSCRIBER_BITS << _SUBSCRIBER_BITS)}/{_SUBSCRIBER_BITS}"
         return str(address)
     return ""
-
-
-def check_request(request: ChatRequest, settings: Settings) -> None:
-    """Check a request before anything is done for it.
-
-    Raises:
-        TooLarge: its question is too long.
-        NotAllowed: it brings a system prompt, and callers may bring none here.
-        BadRequest: it chooses a pattern for the team, and there is no playground.
-    """
-    most = settings.chat_max_question_tokens
-    if (count := tokens_in(request.question)) > most:
-        raise TooLarge(
-            f"The question takes some {count:,} tokens, and this app takes {most:,} (CHAT_MAX_QUESTION_TOKENS): "
-            "shorten it."
-        )
-    if not settings.callers_may_prompt and _brings_prompt(request):
-        raise NotAllowed(
-            "Callers may not change the system prompt here (CHAT_CALLER_PROMPTS): leave out prompt_template and "
-            "messages with the role 'system'."
-        )
-    if request.overrides.team_pattern and not settings.shows_playground:
-        raise BadRequest(
-            "team_pattern: requests may choose the team's pattern only where PLAYGROUND is on. Leave it out, or change "
-            "the pattern in AGENTS_FILE."
-        )
-
-
-def _brings_prompt(request: ChatRequest) -> bool:
-    return request.overrides.prompt_template is not None or any(
-        message.role is Role.SYSTEM for message in request.messages
-    )

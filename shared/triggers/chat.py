@@ -4,7 +4,6 @@ Each resolves the protocol, reads the body and starts the turn. A streamed respo
 status 200 is sent, so that an early failure gets its own status.
 """
 
-import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,15 +11,16 @@ from dataclasses import replace
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
-from shared.chat_types import ChatRequest, Json, RequestContext
+from shared.accepting import Asker, accept
+from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import ContentFiltered, NotConfigured, SwitchboardError
 from shared.events import Failed
-from shared.identity import access_of
 from shared.public_url import base_url
+from shared.service import Service
 from shared.settings import Settings
-from shared.triggers.budget import admit, check_request, key_of
+from shared.triggers.budget import admit, key_of
 from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
 from shared.triggers.receiving import read_body
 from shared.triggers.streaming import (
@@ -30,6 +30,7 @@ from shared.triggers.streaming import (
     cancelled_on_disconnect,
     until_disconnected,
 )
+from shared.turns import begin_turn
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.protocol import Protocol, stream_bytes
 from shared.wire.request_body import Body
@@ -123,40 +124,41 @@ async def _start_turn(
     if selected.protocol.waits_briefly and not streams:
         seconds = min(seconds, settings.agents_deadline_seconds)
     deadline = deadline_of(request, seconds)
-    caller = await service.identity.caller(request.headers)
-    admission = admit(request, service, caller)
+    asker = await asker_of(request, service)
+    admit(request, service, asker.caller)
     with ExitStack() as held:
         body = await read_body(request, selected.reader, deadline, held)
         request.state.protocol = protocol = _protocol_of(selected, body, settings)
-        asked = protocol.parse(body.json)
-        files = protocol.files_of(body)
+        accepted = accept(protocol, body, asker, settings, team=team, streams=streams, single_turn=single_turn)
         del body  # its texts hold the files once more
-        streams = streams or protocol.answer is None
-        links_base = base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))
-        asked = replace(asked, single_turn=single_turn, stream=asked.stream or streams, base_url=links_base)
-        check_request(asked, settings)
-        team = team or asked.team
-        if asked.team:
+        if accepted.team:
             deadline = deadline_of(request, settings.agents_deadline_seconds)
-        access = access_of(caller, settings, asked.overrides)
-        reading = service.attach(asked, files, key_of(request, service, caller)) if files else None
-        with_files = await until_disconnected(request, reading) if reading else asked
-        context = RequestContext(
-            invocation_id(request),
-            deadline,
-            caller,
-            access,
-            request.headers.get("traceparent", ""),
-            protocol.name,
-            meter=admission,
-            status_due=_status_due(asked, team=team),
-        )
-        if protocol.keeps_chats:
-            with_files = await service.resume(with_files, context, team=team)
-            asked = _in_chat_of(asked, with_files)
-        turn = RunningTurn(service.events(protocol, with_files, context, team=team), context)
+        status_within = FIRST_PIECE_TIMEOUT_SECONDS if accepted.request.stream else None
+        beginning = begin_turn(service, accepted, asker, deadline, status_within=status_within)
+        asked, turn = await (until_disconnected(request, beginning) if accepted.files else beginning)
         turn.when_ended(held.pop_all().close)
     return protocol, asked, turn
+
+
+async def asker_of(request: Request, service: Service) -> Asker:
+    """Find out who asks.
+
+    Raises:
+        NotSignedIn, NotAllowed: the caller has to sign in, or may not call.
+    """
+    caller = await service.identity.caller(request.headers)
+    return Asker(
+        caller=caller,
+        budget_key=key_of(request, service, caller),
+        invocation_id=invocation_id(request),
+        trace_parent=request.headers.get("traceparent", ""),
+        base_url=own_url(request, service.settings),
+    )
+
+
+def own_url(request: Request, settings: Settings) -> str:
+    """Return the URL below which the links of a request's answer are."""
+    return base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))
 
 
 def resolved(request: Request, unless_pinned: str | None) -> Resolved:
@@ -171,26 +173,6 @@ def _protocol_of(resolved: Resolved, body: Body, settings: Settings) -> Protocol
     """Return the protocol of the request whose body was read, with errors as the settings want them."""
     protocol = resolved.of(body.json)
     return replace(protocol, error_message=None) if settings.semantic_kernel_errors == "status" else protocol
-
-
-def _status_due(asked: ChatRequest, *, team: bool) -> float | None:
-    """Return when a stream's status is due, on the event loop's clock; None: it can wait for the answer.
-
-    An agent of a team that has to wait keeps nobody from answering, so that a team waits.
-    """
-    if team or not asked.stream:
-        return None
-    return asyncio.get_running_loop().time() + FIRST_PIECE_TIMEOUT_SECONDS
-
-
-def _in_chat_of(asked: ChatRequest, resumed: ChatRequest) -> ChatRequest:
-    """Return what was asked with the chat that was found for it, but without that chat's earlier messages."""
-    return replace(
-        asked,
-        session_state=resumed.session_state,
-        has_session_state=resumed.has_session_state,
-        conversation_id=resumed.conversation_id,
-    )
 
 
 def _default_protocol() -> str:

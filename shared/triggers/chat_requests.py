@@ -21,16 +21,15 @@ import msgspec
 from pydantic import Field
 
 from shared import app
-from shared.chat_types import Caller, ChatRequest, Json, RequestContext, TokenMeter
+from shared.accepting import Asker, accept
+from shared.chat_types import Caller, ChatRequest, Json
 from shared.core.fold import Answer, fold
-from shared.core.running_turn import RunningTurn
 from shared.errors import BadRequest, InternalError, NotConfigured, SwitchboardError, log_fault
 from shared.host_file import most_tries
-from shared.identity import access_of
 from shared.public_url import base_url
 from shared.service import Service
 from shared.settings import Settings
-from shared.triggers.budget import check_request
+from shared.turns import begin_turn
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
@@ -161,68 +160,56 @@ async def _run(asked: _Message, work: _Work, answers: "AnswerQueue") -> Json:
     from shared.batches.kept_calls import KeptCalls
 
     service = await app.get_service()
-    request, team, encode = _parse(asked, work, service.settings)
-    caller = Caller(key=f"queue {service.settings.chat_requests_queue}")  # no API key has a name with a space
-    deadline = asyncio.get_running_loop().time() + service.settings.batch_deadline_seconds
-    context = RequestContext(
-        work.invocation_id,
-        deadline,
-        caller,
-        access_of(caller, service.settings, request.overrides),
-        protocol=work.protocol.name,
-        meter=await _admitted(service, caller, deadline),
-        batch_id=work.folder,
+    settings = service.settings
+    caller = Caller(key=f"queue {settings.chat_requests_queue}")  # no API key has a name with a space
+    asker = Asker(
+        caller=caller,
+        budget_key=caller.id or "",
+        invocation_id=work.invocation_id,
+        base_url=base_url(settings.public_url, "", ""),
     )
-    files = work.protocol.files_of(Body(asked.body))
-    full = await service.attach(request, files, caller.id or "") if files else request
-    if work.protocol.keeps_chats and request.conversation_id:  # a message that names no chat begins none
-        full = await service.resume(full, context, team=team)
+    encode = _encoder(asked, work, settings)
+    accepted = accept(
+        work.protocol,
+        Body(asked.body),
+        asker,
+        settings,
+        team=asked.route == "multi-agent-chat/batch",
+        single_turn=asked.route == "ask",
+        begins_chat=False,
+    )
+    deadline = asyncio.get_running_loop().time() + settings.batch_deadline_seconds
+    await _admit(service, asker, deadline)
     service = replace(service, model=KeptCalls(service.model, answers.kept, work.folder))
-    turn = RunningTurn(service.events(work.protocol, full, context, team=team), context)
+    request, turn = await begin_turn(service, accepted, asker, deadline, batch_id=work.folder)
     try:
         return encode(request, await fold(turn.events(), filter_ends=work.protocol.filter_ends))
     finally:
         turn.cancel()
 
 
-def _parse(
-    asked: _Message, work: _Work, settings: Settings
-) -> tuple[ChatRequest, bool, Callable[[ChatRequest, Answer], Json]]:
-    """Return the request, whether the team answers it, and what makes JSON of the answer.
+def _encoder(asked: _Message, work: _Work, settings: Settings) -> Callable[[ChatRequest, Answer], Json]:
+    """Find the protocol of a message, and return what makes JSON of the answer.
 
     Raises:
-        BadRequest, NotAllowed, NotFound, TooLarge: it cannot be answered.
+        BadRequest, NotFound: it cannot be answered.
     """
     unless_named = {"ask": "rag-chat", "multi-agent-chat/batch": "semantic-kernel"}.get(asked.route)
     resolved = resolve(asked.protocol or unless_named, "", settings.chat_default_protocol)
     work.protocol = protocol = resolved.of(asked.body)
     if protocol.answer is None:
         raise BadRequest(f"protocol: '{protocol.name}' has only streams, which no queue can hold. Name another.")
-    request = replace(
-        protocol.parse(asked.body),
-        single_turn=asked.route == "ask",
-        stream=False,
-        base_url=base_url(settings.public_url, "", ""),
-    )
-    check_request(request, settings)
-    if asked.route == "multi-agent-chat/batch":
-        return request, True, protocol.team_answer
-    return request, request.team, protocol.answer
+    return protocol.team_answer if asked.route == "multi-agent-chat/batch" else protocol.answer
 
 
-async def _admitted(service: Service, caller: Caller, deadline: float) -> TokenMeter | None:
+async def _admit(service: Service, asker: Asker, deadline: float) -> None:
     """Count the request in the queue's budget, and wait for room in it: a queue loses nothing by being slow.
 
     Raises:
         RateLimited: there is none before the deadline.
     """
     now = asyncio.get_running_loop().time
-    while service.ledger:
-        admission = service.ledger.admit(caller.id or "")
-        refusal = admission.refusal
-        if refusal is None:
-            return admission
+    while service.ledger and (refusal := service.ledger.admit(asker.budget_key).refusal):
         if now() + refusal.retry_after >= deadline:
             raise refusal
         await asyncio.sleep(refusal.retry_after)
-    return None

@@ -9,19 +9,21 @@ from functools import partial
 from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import app
+from shared.accepting import AcceptedRequest, Asker, check_request
 from shared.chat_types import ChatRequest, Message, Overrides, RequestContext, Role
 from shared.core.fold import fold
-from shared.core.running_turn import RunningTurn
 from shared.core.searching import search_query
 from shared.errors import NotAllowed, NotFound, SwitchboardError
 from shared.identity import access_of
-from shared.public_url import base_url, known_url
+from shared.public_url import known_url
 from shared.service import Service
 from shared.settings import Settings
-from shared.triggers.budget import admit, check_request
-from shared.triggers.errors import deadline_of, invocation_id, json_response
+from shared.triggers.budget import admit
+from shared.triggers.chat import asker_of, own_url
+from shared.triggers.errors import deadline_of, json_response
 from shared.triggers.receiving import read_body
 from shared.triggers.streaming import cancelled_on_disconnect, until_disconnected
+from shared.turns import begin_turn, context_of
 from shared.wire.mcp import EXAMPLE, NO_OBJECT, Call, Reply, error_record, receive, sign_in_record
 from shared.wire.mcp_tools import MOST_RESULTS, ask_result, failed_result, fetch_result, search_result
 from shared.wire.protocol import Record
@@ -42,8 +44,8 @@ async def reply(request: Request) -> Response:
     settings = service.settings
     _check_origin(request, settings)
     if settings.auth_mode == "bearer":
-        request.state.resource_metadata = f"{_base_url(request, settings)}/mcp/oauth-protected-resource"
-    caller = await service.identity.caller(request.headers)
+        request.state.resource_metadata = f"{own_url(request, settings)}/mcp/oauth-protected-resource"
+    asker = await asker_of(request, service)
     deadline = deadline_of(request, settings.chat_deadline_seconds)
     with ExitStack() as held:
         reader = partial(JsonReader, example=EXAMPLE, list_key=NO_OBJECT, any_value=True)
@@ -51,16 +53,10 @@ async def reply(request: Request) -> Response:
         if isinstance(received, Reply):
             return _response(received)
         request.state.error_record = partial(error_record, request_id=received.id)
-        context = RequestContext(
-            invocation_id(request),
-            deadline,
-            caller,
-            access_of(caller, settings),
-            request.headers.get("traceparent", ""),
-            _PROTOCOL,
-            meter=admit(request, service, caller),
-        )
-        return _response(received.reply(await _result(request, service, received, context)))
+        access = access_of(asker.caller, settings)
+        admit(request, service, asker.caller)
+        context = context_of(service, asker, deadline, access, _PROTOCOL)
+        return _response(received.reply(await _result(request, service, received, asker, context)))
 
 
 def sign_in(request: Request) -> Response:
@@ -72,7 +68,7 @@ def sign_in(request: Request) -> Response:
     settings = app.get_settings()
     if settings.auth_mode != "bearer":
         raise NotFound("Nothing to sign in to: AUTH_MODE is not bearer here.")
-    return json_response(sign_in_record(f"{_base_url(request, settings)}/mcp", settings))
+    return json_response(sign_in_record(f"{own_url(request, settings)}/mcp", settings))
 
 
 def _response(reply: Reply) -> Response:
@@ -95,10 +91,6 @@ def _check_origin(request: Request, settings: Settings) -> None:
     raise NotAllowed("Pages of this origin may not call: allow it in the CORS setting of the Function App.")
 
 
-def _base_url(request: Request, settings: Settings) -> str:
-    return base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))
-
-
 @dataclass(frozen=True, slots=True)
 class _Work:
     """A call of a tool, with what it is run with."""
@@ -107,15 +99,12 @@ class _Work:
     """The HTTP request."""
     service: Service
     """The parts of the app."""
+    asker: Asker
+    """Who asks."""
     context: RequestContext
-    """Who asks, until when."""
+    """What the asker may see, and until when."""
     argument: str
     """The tool's argument."""
-
-    @property
-    def base_url(self) -> str:
-        """The URL below which links are."""
-        return _base_url(self.request, self.service.settings)
 
     def asked(self, overrides: Overrides) -> ChatRequest:
         """Make the question of the argument.
@@ -123,15 +112,15 @@ class _Work:
         Raises:
             TooLarge: it is too long.
         """
-        asked = ChatRequest((Message(Role.USER, self.argument),), overrides, single_turn=True, base_url=self.base_url)
+        asked = ChatRequest((Message(Role.USER, self.argument),), overrides, single_turn=True)
         check_request(asked, self.service.settings)
         return asked
 
 
-async def _result(request: Request, service: Service, call: Call, context: RequestContext) -> Record:
+async def _result(request: Request, service: Service, call: Call, asker: Asker, context: RequestContext) -> Record:
     """Run the tool, until the caller leaves; a failure is a result."""
     try:
-        work = _Work(request, service, context, call.tool.read(call.arguments))
+        work = _Work(request, service, asker, context, call.tool.read(call.arguments))
         return await _RUN[call.tool.name](work)
     except SwitchboardError as error:
         return failed_result(error, context.invocation_id)
@@ -140,19 +129,20 @@ async def _result(request: Request, service: Service, call: Call, context: Reque
 async def _search(work: _Work) -> Record:
     query = search_query(work.asked(Overrides(top=MOST_RESULTS)), work.context, work.argument)
     found = await until_disconnected(work.request, work.service.retriever.search(query, work.context))
-    return search_result(found.passages, work.base_url)
+    return search_result(found.passages, work.asker.base_url)
 
 
 async def _fetch(work: _Work) -> Record:
     passages = await until_disconnected(work.request, work.service.retriever.read(work.argument, work.context))
-    return await asyncio.to_thread(fetch_result, work.argument, passages, work.base_url)
+    return await asyncio.to_thread(fetch_result, work.argument, passages, work.asker.base_url)
 
 
 async def _ask(work: _Work) -> Record:
-    """The turn of a question on its own. It names no chat, so that none is kept."""
-    turn = RunningTurn(work.service.turn(work.asked(Overrides()), work.context), work.context)
+    """The turn of a question on its own: it keeps no chat, and `ask_result` makes the links."""
+    accepted = AcceptedRequest(work.asked(Overrides()), work.context.access, _PROTOCOL)
+    _, turn = await begin_turn(work.service, accepted, work.asker, work.context.deadline)
     async with cancelled_on_disconnect(work.request, turn):
-        return ask_result(await fold(turn.events()), work.base_url)
+        return ask_result(await fold(turn.events()), work.asker.base_url)
 
 
 _RUN: dict[str, Callable[[_Work], Awaitable[Record]]] = {"search": _search, "fetch": _fetch, "ask": _ask}

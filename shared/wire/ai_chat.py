@@ -43,7 +43,7 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
 
 def _state(request: ChatRequest) -> Record:
     """The state goes out always: the demo's page keeps a chat under the state that came with its first answer."""
-    return {"session_state": request.session_state}
+    return {"session_state": request.chat.session_state}
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:

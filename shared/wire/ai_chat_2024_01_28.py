@@ -160,7 +160,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
         "index": 0,
         **_filter_results("content_filter_results", finished.content_filter_results),
         "context": context,
-        "session_state": request.session_state,
+        "session_state": request.chat.session_state,
     }
     return {
         "choices": [choice],
@@ -180,7 +180,7 @@ class _Encoder:
     """
 
     def __init__(self, request: ChatRequest) -> None:
-        self._state: Record = {"session_state": request.session_state}
+        self._state: Record = {"session_state": request.chat.session_state}
         self._plain_images = takes_plain_images(request)
         self._data_points: tuple[DataPoint, ...] = ()
         self._thoughts: tuple[Thought, ...] = ()

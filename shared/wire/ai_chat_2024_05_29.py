@@ -43,7 +43,7 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
 
 
 def _state(request: ChatRequest) -> Record:
-    return {"sessionState": request.session_state} if request.has_session_state else {}
+    return {"sessionState": request.chat.session_state} if request.chat.has_session_state else {}
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:

@@ -56,7 +56,7 @@ class TextRecord(TypedDict):
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
     document = answer_document(request, answer, {})
-    return {"output_text": answer.text, "context": document["context"], "session_state": request.session_state}
+    return {"output_text": answer.text, "context": document["context"], "session_state": request.chat.session_state}
 
 
 class _Encoder:
@@ -66,7 +66,7 @@ class _Encoder:
     """
 
     def __init__(self, request: ChatRequest) -> None:
-        self._state = request.session_state
+        self._state = request.chat.session_state
         self._inner = DeltaEncoder(request, {}, error_record)
 
     def encode(self, event: ChatEvent) -> Iterable[Record]:

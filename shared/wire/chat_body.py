@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, FailFast, Field, model_validator
 
-from shared.chat_types import ChatRequest, Json, Message, Overrides, RetrievalMode, Role, ToolCall
+from shared.chat_types import ChatRequest, ChatState, Json, Message, Overrides, RetrievalMode, Role, ToolCall
 from shared.errors import BadRequest
 from shared.history import is_session_id, new_session_id
 from shared.wire.request_body import BodyModel
@@ -186,9 +186,11 @@ def parse_chat(body: Mapping[str, Json], state_key: str, *, gives_session: bool 
     return ChatRequest(
         messages=messages,
         overrides=_overrides(chat.context or ContextBody()),
-        session_state=new_session_id() if gives_session and state is None else state,
-        has_session_state=state_key in body,
-        conversation_id=_conversation_id(state),
+        chat=ChatState(
+            session_state=new_session_id() if gives_session and state is None else state,
+            has_session_state=state_key in body,
+            conversation_id=_conversation_id(state),
+        ),
     )
 
 

@@ -5,7 +5,6 @@ The protocols differ in the JSON of a message, which each defines in its own fil
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import assert_never
 
 from shared.chat_types import ChatRequest, Json
@@ -56,7 +55,7 @@ def parse_kernel_chat(
                 raise BadRequest(f"{key}: should be a string.")
             if len(named) > MAX_CONVERSATION_ID:
                 raise BadRequest(f"{key}: should have at most {MAX_CONVERSATION_ID} characters.")
-            return replace(request, conversation_id=named or request.conversation_id)
+            return request.in_conversation(named or request.chat.conversation_id)
     return request
 
 
@@ -86,7 +85,7 @@ class KernelEncoder(ABC):
                 return ()
             case AgentMessage():
                 self._is_team = True
-                asked = replace(self._request, conversation_id=self._request.conversation_id or self._turn.id)
+                asked = self._request.in_conversation(self._request.chat.conversation_id or self._turn.id)
                 return (self._whole(asked, agent_answer(event, self._turn)),)
             case ThoughtsAdded():
                 self._thoughts += event.thoughts

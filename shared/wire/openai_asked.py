@@ -93,13 +93,12 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
         overrides = replace(overrides, temperature=keys.temperature)
     is_task = _is_task(request)
     return replace(
-        request,
+        request.in_conversation(None) if is_task else request,
         overrides=overrides,
         stream=bool(keys.stream),
         team=MODELS.get(model, False) and not is_task,
         agent=agent,
         is_task=is_task,
-        conversation_id=None if is_task else request.conversation_id,
         for_encoder=Asked(uuid4().hex, int(time.time()), model, shows_thoughts="context" in body),
     )
 

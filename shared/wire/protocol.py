@@ -192,7 +192,7 @@ class Protocol:
         """
         if self.answer is None:
             raise TypeError(f"The protocol '{self.name}' has no whole answers.")
-        asked = replace(request, conversation_id=request.conversation_id or turn.id)
+        asked = request.in_conversation(request.chat.conversation_id or turn.id)
         part = self.answer(asked, agent_answer(message, turn))
         return part if isinstance(part, list) else [part]
 

@@ -160,7 +160,7 @@ def _whole(request: ChatRequest, answer: Answer) -> Record:
         **author,
         "Items": [{"$type": "TextContent", "Text": answer.text}],
         "ModelId": answer.completion.model,
-        "ConversationId": request.conversation_id or answer.completion.id,
+        "ConversationId": request.chat.conversation_id or answer.completion.id,
     }
 
 
@@ -177,7 +177,7 @@ def _error_message(request: ChatRequest, failed: Failed) -> Record:
         **_message(text, {"Id": failed.invocation_id, **ended, "error": error.code}),
         "Items": [{"$type": "TextContent", "Text": text}],
         "ModelId": "",
-        "ConversationId": request.conversation_id or failed.invocation_id,
+        "ConversationId": request.chat.conversation_id or failed.invocation_id,
     }
 
 
@@ -187,8 +187,8 @@ class _Encoder(KernelEncoder):
     def __init__(self, request: ChatRequest) -> None:
         super().__init__(request)
         self._common: Record = {"ChoiceIndex": 0}
-        if request.conversation_id:
-            self._common["ConversationId"] = request.conversation_id
+        if request.chat.conversation_id:
+            self._common["ConversationId"] = request.chat.conversation_id
 
     def encode(self, event: ChatEvent) -> Iterable[Record]:
         if isinstance(event, CompletionStarted):

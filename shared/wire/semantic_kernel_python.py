@@ -203,7 +203,7 @@ def _completion(request: ChatRequest, started: CompletionStarted) -> Record:
         "id": started.id,
         "created": started.created,
         "system_fingerprint": started.system_fingerprint,
-        "conversation_id": request.conversation_id or started.id,
+        "conversation_id": request.chat.conversation_id or started.id,
     }
     if started.prompt_filter_results:
         metadata["prompt_filter_results"] = started.prompt_filter_results

@@ -155,7 +155,13 @@ async def test_a_batch_whose_message_was_given_up_has_failed_and_garbage_is_drop
 ) -> None:
     async with OpenAIStandIn() as openai, place_of("queue", tmp_path, azurite) as place:
         batch_id, now = uuid4().hex, time.time()
-        asked = Asked("semantic-kernel", "application/json", "", Caller(), "address:", "invocation-1")
+        asked = Asked(
+            protocol="semantic-kernel",
+            content_type="application/json",
+            caller=Caller(),
+            budget_key="address:",
+            invocation_id="invocation-1",
+        )
         request = msgspec.json.encode(asked) + b"\n" + json.dumps(body()).encode()
         await place.store.write(f"{batch_id}/request", request, NEW)
         state = msgspec.json.encode(State(digest("anonymous"), now, now))

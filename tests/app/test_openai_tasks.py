@@ -69,7 +69,7 @@ async def test_which_of_open_webuis_own_tools_to_call_is_a_task_too(
 async def test_a_task_is_no_part_of_a_kept_chat() -> None:
     def chat_of(question: str) -> str | None:
         asked: dict[str, Json] = {"role": "user", "content": question}
-        return parse({"messages": [asked], "session_state": {"id": "chat-1"}}).conversation_id
+        return parse({"messages": [asked], "session_state": {"id": "chat-1"}}).chat.conversation_id
 
     assert chat_of("Teeth?") == "chat-1"
     assert chat_of("### Task:\nGenerate a concise title") is None

@@ -77,7 +77,13 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
     batches = Batches(store, engine, service)
     state = {"session_state": order["chat"]} if order.get("chat") else {}
     body = json.dumps({"messages": [{"role": "user", "content": order["question"]}], **state}).encode()
-    asked = Asked("semantic-kernel", "application/json", "", Caller(), OWNER, "invocation-1")
+    asked = Asked(
+        protocol="semantic-kernel",
+        content_type="application/json",
+        caller=Caller(),
+        budget_key=OWNER,
+        invocation_id="invocation-1",
+    )
     if order.get("accept", True):
         batch_id = await batches.accept(asked, body, OWNER, order["question"])
     else:  # the caller had its 202: nobody asks again, and the next process finds the batch

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.chat_types import Caller, ChatRequest, Json, Message, RequestContext, Role
+from shared.chat_types import Caller, ChatRequest, ChatState, Json, Message, RequestContext, Role
 from shared.core.context_window import HISTORY_TOKENS
 from shared.core.kept_chats import resume
 from shared.history import HistoryStore, Mode, NoHistory, StoredMessage, owner_of
@@ -27,7 +27,7 @@ def history(tmp_path: Path) -> SqliteHistory:
 
 def asked(state: Json = None, *, has_state: bool = True) -> ChatRequest:
     named = state if isinstance(state, str) else None
-    return ChatRequest((QUESTION,), session_state=state, has_session_state=has_state, conversation_id=named)
+    return ChatRequest((QUESTION,), chat=ChatState(state, has_session_state=has_state, conversation_id=named))
 
 
 async def resumed(history: HistoryStore, request: ChatRequest, caller: Caller = ANNA) -> ChatRequest:
@@ -47,7 +47,7 @@ async def test_a_first_message_without_a_state_gets_a_chat_of_its_callers(
 ) -> None:
     request = await resumed(history, asked(has_state=has_state))
     (chat,) = await history.conversations(owner_of(ANNA))
-    assert (request.session_state, request.conversation_id, request.has_session_state) == (chat.id, chat.id, True)
+    assert request.chat == ChatState(chat.id, has_session_state=True, conversation_id=chat.id)
     assert request.messages == (QUESTION,)
     assert await history.conversations(owner_of(BEN)) == []
 

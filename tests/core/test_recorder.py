@@ -8,7 +8,7 @@ from uuid import uuid4
 import apsw
 import pytest
 
-from shared.chat_types import Caller, ChatRequest, Message, RequestContext, Role
+from shared.chat_types import Caller, ChatRequest, ChatState, Message, RequestContext, Role
 from shared.core.recorder import record
 from shared.core.running_turn import RunningTurn
 from shared.errors import RateLimited, TooSlow
@@ -33,7 +33,7 @@ def history(tmp_path: Path) -> SqliteHistory:
 
 
 def asked(chat: str | None) -> ChatRequest:
-    return ChatRequest((Message(Role.USER, "Why?"),), conversation_id=chat)
+    return ChatRequest((Message(Role.USER, "Why?"),), chat=ChatState(conversation_id=chat))
 
 
 def context(caller: Caller = ANNA, seconds: float = 60) -> RequestContext:

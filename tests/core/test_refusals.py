@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from shared.chat_types import ChatRequest, Json, Message, Role
-from shared.core.refusals import begin_turn, without_errors
+from shared.core.refusals import begin_without_refused, without_errors
 from shared.errors import ContentFiltered, Unavailable, error_text, is_error_text
 from shared.events import ChatEvent, CompletionStarted, Finished, Progress, StepEnded, TextDelta, ThoughtsAdded
 
@@ -45,7 +45,7 @@ class Turns:
 
 
 async def events_of(turns: Turns, request: ChatRequest) -> Sequence[ChatEvent]:
-    async with aclosing(begin_turn(turns.begin, request)) as events:
+    async with aclosing(begin_without_refused(turns.begin, request)) as events:
         return [event async for event in events]
 
 
@@ -88,7 +88,7 @@ async def test_a_turn_that_is_refused_after_its_first_words_does_not_begin_again
         raise ContentFiltered(earlier=(0,))
 
     with pytest.raises(ContentFiltered):
-        async with aclosing(begin_turn(refused_late, asked("bomb", "days?"))) as events:
+        async with aclosing(begin_without_refused(refused_late, asked("bomb", "days?"))) as events:
             assert [event async for event in events] == []
     assert begun == 1
 
@@ -118,7 +118,7 @@ async def test_a_refusal_amid_an_answer_does_not_name_earlier_messages() -> None
         raise ContentFiltered
 
     with pytest.raises(ContentFiltered) as raised:
-        async with aclosing(begin_turn(refused_late, answered("bomb", "Boom.", "days?"))) as events:
+        async with aclosing(begin_without_refused(refused_late, answered("bomb", "Boom.", "days?"))) as events:
             assert [event async for event in events] == [TextDelta("Fine")]
     assert "earlier" not in raised.value.message
 
@@ -155,7 +155,7 @@ async def test_news_of_the_work_do_not_wait_for_the_first_words_and_do_not_keep_
         async for event in turns.begin(request):
             yield event
 
-    async with aclosing(begin_turn(begin, asked("bomb", "days?"))) as events:
+    async with aclosing(begin_without_refused(begin, asked("bomb", "days?"))) as events:
         assert await anext(events) == news
         assert await anext(events) == news, "the first turn was refused"
         first_words.set()

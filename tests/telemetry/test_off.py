@@ -11,12 +11,13 @@ from shared.parts import build_service
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from shared.settings import Settings
 from shared.telemetry.parts import TracedModel, TracedRetriever
+from shared.turns import turn_events
 
 
 async def test_off_the_parts_and_the_turns_are_bare(tmp_path: Path) -> None:
     service = build_service(Settings.read({"DATA_DIR": str(tmp_path)}))
     request = ChatRequest((Message(Role.USER, "Hello?"),))
-    turn = service.turn(request, RequestContext("id-1", asyncio.get_running_loop().time() + 30))
+    turn = turn_events(service, request, RequestContext("id-1", asyncio.get_running_loop().time() + 30))
     assert type(service.model) is ExtractiveModel
     assert type(service.retriever) is SqliteRetriever
     assert isinstance(turn, AsyncGeneratorType)

@@ -9,7 +9,7 @@ import pytest
 from opentelemetry import trace
 
 from shared.chat_models.extractive.model import ExtractiveModel
-from shared.chat_types import ChatRequest, Message, Overrides, RequestContext, RetrievalMode, Role
+from shared.chat_types import ChatRequest, ChatState, Message, Overrides, RequestContext, RetrievalMode, Role
 from shared.core.recorder import record
 from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
@@ -24,7 +24,7 @@ ANSWER = (CompletionStarted("id", 0, "gpt"), TextDelta("One"), TextDelta(" two."
 
 
 def asked(conversation: str | None = None) -> ChatRequest:
-    return ChatRequest((Message(Role.USER, "Hello?"),), conversation_id=conversation)
+    return ChatRequest((Message(Role.USER, "Hello?"),), chat=ChatState(conversation_id=conversation))
 
 
 def context(seconds: float = 30) -> RequestContext:

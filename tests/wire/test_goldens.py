@@ -13,7 +13,7 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from shared.chat_types import ChatRequest, Message, Role
+from shared.chat_types import ChatRequest, ChatState, Message, Role
 from shared.core.fold import fold
 from shared.description.openapi import build_openapi
 from shared.description.schemas import prefix_of
@@ -30,7 +30,7 @@ GOLDENS = Path(__file__).parent / "goldens"
 ALL_SCENARIOS = SCENARIOS | TEAM_SCENARIOS
 SCHEMAS = closed(build_openapi()["components"]["schemas"])
 REQUEST = ChatRequest(
-    (Message(Role.USER, "What does it pay?"),), session_state={"n": 1.0, "s": None}, has_session_state=True
+    (Message(Role.USER, "What does it pay?"),), chat=ChatState({"n": 1.0, "s": None}, has_session_state=True)
 )
 
 

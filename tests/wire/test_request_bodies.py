@@ -163,9 +163,9 @@ def test_an_echoed_tool_call_comes_through() -> None:
 @pytest.mark.parametrize("state", [None, 0, "s", [1, {"a": [None]}], {"deep": {"n": 1.0}}])
 def test_session_state_comes_through_as_it_is(state: Json) -> None:
     asked = parse(session_state=state)
-    assert asked.has_session_state
-    assert msgspec.json.encode(asked.session_state) == msgspec.json.encode(state)
-    assert not parse().has_session_state
+    assert asked.chat.has_session_state
+    assert msgspec.json.encode(asked.chat.session_state) == msgspec.json.encode(state)
+    assert not parse().chat.has_session_state
 
 
 CALL: dict[str, Any] = {"id": "1", "function": {"name": "f", "arguments": ""}}
@@ -174,14 +174,14 @@ CALL: dict[str, Any] = {"id": "1", "function": {"name": "f", "arguments": ""}}
 @pytest.mark.parametrize("state", ["c" * 201, {"conversationId": "c" * 201}])
 def test_a_text_that_is_too_long_for_a_conversations_id_is_only_given_back(state: Json) -> None:
     asked = parse(session_state=state)
-    assert (asked.session_state, asked.conversation_id) == (state, None)
+    assert (asked.chat.session_state, asked.chat.conversation_id) == (state, None)
 
 
 @pytest.mark.parametrize(
     ("protocol", "key"), [("semantic-kernel", "ConversationId"), ("semantic-kernel-python", "conversation_id")]
 )
 def test_a_conversations_id_that_is_too_long_is_refused(protocol: str, key: str) -> None:
-    assert PROTOCOLS[protocol].parse(ASK | {key: "c" * 200}).conversation_id == "c" * 200
+    assert PROTOCOLS[protocol].parse(ASK | {key: "c" * 200}).chat.conversation_id == "c" * 200
     with pytest.raises(BadRequest, match=f"{key}: should have at most 200 characters"):
         PROTOCOLS[protocol].parse(ASK | {key: "c" * 201})
 

@@ -1,0 +1,129 @@
+"""Accepts requests: reads a body and checks it, whichever way it came in. Nothing is done for the request yet.
+
+`shared/turns.py` begins the turn of an accepted request. A batch is accepted before it is kept, so that the caller gets
+each error at once, and again at each run, with the settings of that time.
+"""
+
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from shared.chat_types import Access, Caller, ChatRequest, Role
+from shared.core.attachments import Attachment
+from shared.core.context_window import tokens_in
+from shared.errors import BadRequest, NotAllowed, TooLarge
+from shared.identity import access_of
+from shared.settings import Settings
+from shared.wire.protocol import Protocol
+from shared.wire.request_body import Body
+
+
+class Asker(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks, and by which invocation. A batch keeps it as JSON."""
+
+    caller: Caller
+    """The caller."""
+    budget_key: str
+    """The caller's key in the ledger."""
+    invocation_id: str
+    """The platform's id of the invocation; errors and log entries have it."""
+    trace_parent: str = ""
+    """The `traceparent` that came with the request, or empty."""
+    base_url: str = ""
+    """The URL below which the app's routes are."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedRequest:
+    """A request that is read and checked. Nothing is done for it yet."""
+
+    request: ChatRequest
+    """The request without its files."""
+    access: Access | None
+    """The documents that the answer may use; None: all."""
+    protocol: str
+    """Name of the protocol, for logs and traces."""
+    files: tuple[Attachment, ...] = ()
+    """The files of the request."""
+    team: bool = False
+    """Whether the team of agents answers."""
+    keeps_chat: bool = False
+    """Whether the request gets the chat that the app keeps for it."""
+    links: str | None = None
+    """URL of the documents, to which citations become links; None: citations stay as they are."""
+
+
+def accept(
+    protocol: Protocol,
+    body: Body,
+    asker: Asker,
+    settings: Settings,
+    *,
+    team: bool = False,
+    streams: bool = False,
+    single_turn: bool = False,
+    begins_chat: bool = True,
+) -> AcceptedRequest:
+    """Read and check the body of a request.
+
+    Args:
+        protocol: The protocol of the body.
+        body: The body. It holds the bytes of files once more, so the caller keeps it no longer than this.
+        asker: Who asks.
+        settings: The settings of the app.
+        team: Whether the route is the team's. The body can ask for the team as well.
+        streams: Whether the route streams. The body can ask for a stream as well, and only HTTP can give one.
+        single_turn: Whether the route ignores the earlier messages (`/ask`).
+        begins_chat: Whether a request that names no chat gets a new one, where the protocol keeps chats. Not from the
+            queue: nobody would go on with such a chat, and a message that comes again would begin another one.
+
+    Raises:
+        BadRequest, NotAllowed, NotFound, NotSignedIn, TooLarge: it cannot be answered.
+    """
+    request = protocol.parse(body.json)
+    files = protocol.files_of(body)
+    overrides = request.overrides
+    if overrides.show_progress and not protocol.shows_progress:
+        overrides = replace(overrides, show_progress=False)
+    stream = request.stream or streams or protocol.answer is None
+    request = replace(request, overrides=overrides, stream=stream, single_turn=single_turn, base_url=asker.base_url)
+    check_request(request, settings)
+    links = settings.citation_links if protocol.links_citations else None
+    return AcceptedRequest(
+        request,
+        access_of(asker.caller, settings, overrides),
+        protocol.name,
+        files,
+        team=team or request.team,
+        keeps_chat=protocol.keeps_chats and (begins_chat or bool(request.chat.conversation_id)),
+        links=links.rstrip("/") if links else None,
+    )
+
+
+def check_request(request: ChatRequest, settings: Settings) -> None:
+    """Check a request before anything is done for it.
+
+    Raises:
+        TooLarge: its question is too long.
+        NotAllowed: it brings a system prompt, and callers may bring none here.
+        BadRequest: it chooses a pattern for the team, and there is no playground.
+    """
+    most = settings.chat_max_question_tokens
+    if (count := tokens_in(request.question)) > most:
+        raise TooLarge(
+            f"The question takes some {count:,} tokens, and this app takes {most:,} (CHAT_MAX_QUESTION_TOKENS): "
+            "shorten it."
+        )
+    brings_prompt = request.overrides.prompt_template is not None or any(
+        message.role is Role.SYSTEM for message in request.messages
+    )
+    if brings_prompt and not settings.callers_may_prompt:
+        raise NotAllowed(
+            "Callers may not change the system prompt here (CHAT_CALLER_PROMPTS): leave out prompt_template and "
+            "messages with the role 'system'."
+        )
+    if request.overrides.team_pattern and not settings.shows_playground:
+        raise BadRequest(
+            "team_pattern: requests may choose the team's pattern only where PLAYGROUND is on. Leave it out, or change "
+            "the pattern in AGENTS_FILE."
+        )

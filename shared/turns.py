@@ -1,0 +1,183 @@
+"""Begins turns. A request becomes a running turn here, and nowhere else, whichever way it came in.
+
+A trigger finds out who asks (`Asker`), counts the request in the budget, has its body checked (`accept`), begins the
+turn, and cancels it when nobody waits for it any more. They count at different times: HTTP before the body is read, a
+batch once and not at each run, and the queue waits until there is room. In everything else they differ only by the
+arguments of `accept` and `begin_turn`.
+"""
+
+from asyncio import get_running_loop
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import replace
+
+from shared.accepting import AcceptedRequest, Asker
+from shared.agents import AgentParts
+from shared.agents.definitions import AgentDefinition
+from shared.agents.turns import agent_turn, team_turn
+from shared.chat_types import Access, ChatRequest, RequestContext
+from shared.core.attachments import attach
+from shared.core.citation_links import linked, without_links
+from shared.core.kept_chats import resume
+from shared.core.recorder import record
+from shared.core.refusals import begin_without_refused, without_errors
+from shared.core.running_turn import RunningTurn
+from shared.core.source_images import SourceImages
+from shared.core.turn import run_task, run_turn
+from shared.errors import NotFound
+from shared.events import ChatEvent
+from shared.history import HistoryStore, Mode
+from shared.service import Service
+from shared.telemetry import unwatched
+
+type FindChat = Callable[[ChatRequest, RequestContext, HistoryStore, Mode], Awaitable[ChatRequest]]
+"""Gives a request the chat that is kept for it; see `kept_chats.resume`."""
+
+
+async def begin_turn(
+    service: Service,
+    accepted: AcceptedRequest,
+    asker: Asker,
+    until: float,
+    *,
+    status_within: float | None = None,
+    batch_id: str | None = None,
+    find_chat: FindChat = resume,
+) -> tuple[ChatRequest, RunningTurn]:
+    """Begin the turn of a request.
+
+    Args:
+        service: The parts that answer. What can be delivered or run again, as a message of the queue or a batch, brings
+            a model that keeps finished calls (`batches/kept_calls.py`).
+        accepted: The request. An MCP client's tool makes one without a protocol of the table: it keeps no chat, and its
+            reply makes links by itself.
+        asker: Who asks.
+        until: When the answer must be complete, on the event loop's clock, in seconds.
+        status_within: Seconds from the turn's beginning until the status of a stream is sent at the latest; None: the
+            status waits for the whole answer. Set for streams over HTTP. A team is not told of it: an agent that has to
+            wait keeps no other from answering.
+        batch_id: Names a turn that can be run again, so that a later run records no message twice; None: it is not.
+        find_chat: Finds the chat of the request. A batch finds in each run the one that its first run began.
+
+    Returns:
+        The request for the encoder, and the turn. The request has its chat's state, but neither the files nor the
+        earlier messages of the chat, which stay in memory only as long as the turn.
+
+    Raises:
+        BadRequest, NotFound, TooLarge: a file cannot be read, or the request names an agent that there is not.
+    """
+    asked = full = accepted.request
+    if accepted.files:
+        refusal, key = service.no_images, asker.budget_key
+        full = await attach(asked, accepted.files, service.sandbox, no_images=refusal, caller=key)
+    context = context_of(service, asker, until, accepted.access, accepted.protocol)
+    due = None if status_within is None or accepted.team else get_running_loop().time() + status_within
+    context = replace(context, status_due=due, batch_id=batch_id)
+    if accepted.keeps_chat:
+        full = await find_chat(full, context, service.history, Mode.MULTI_AGENT if accepted.team else Mode.STANDARD)
+        asked = replace(asked, chat=full.chat)
+    return asked, RunningTurn(turn_events(service, full, context, team=accepted.team, links=accepted.links), context)
+
+
+def context_of(service: Service, asker: Asker, until: float, access: Access | None, protocol: str) -> RequestContext:
+    """Make the context of what an asker gets. The tokens of its model calls count in the asker's budget."""
+    return RequestContext(
+        invocation_id=asker.invocation_id,
+        deadline=until,
+        caller=asker.caller,
+        access=access,
+        trace_parent=asker.trace_parent,
+        protocol=protocol,
+        meter=service.ledger.meter(asker.budget_key) if service.ledger else None,
+    )
+
+
+def turn_events(
+    service: Service, request: ChatRequest, context: RequestContext, *, team: bool = False, links: str | None = None
+) -> AsyncGenerator[ChatEvent]:
+    """Return the events of a turn: of the team, of an agent, or of the model.
+
+    An event passes the wrappers from top to bottom. Each is a generator that reads from the one above it:
+
+        turn          run_turn, agent_turn or team_turn makes the events
+          │
+        guard         sees all events; holds back what is not cleared, adds thoughts, or ends the turn with an
+          │           error (only with RAI_MODE)
+        refusals      begins turn and guard again without earlier questions that are refused (only if the
+          │           conversation has some without an answer)
+        recorder      sees what the guard let out, and nothing else gets into the history; writes it when `Finished`
+          │           comes, and adds a thought first if that fails (only if the request names a conversation)
+        tracing       sees what the caller gets; its span is open before the turn starts and until it has ended, so
+          │           the spans of the model, the search and the guard are its children (only with traces)
+        links         makes links of citations (only where the protocol and the settings want them)
+        RunningTurn   is not here: `begin_turn` runs the result in one task, and an exception from any wrapper
+                      becomes one last `Failed` there
+
+    Nothing runs before somebody asks the last wrapper for an event, and closing the last one closes all.
+
+    Args:
+        service: The parts that answer.
+        request: The request, with its files and its chat.
+        context: Caller and deadline of the request.
+        team: Whether the team of agents answers.
+        links: URL of the documents, to which citations become links; None: they stay as they are.
+
+    Raises:
+        NotFound: the request names an agent that there is not. For a team an agent that there is changes
+            nothing: all answer.
+    """
+    agent = _agent_for(service, request)
+
+    def begin(asked: ChatRequest) -> AsyncGenerator[ChatEvent]:
+        return _guarded(service, _of_turn(service, asked, context, agent, team=team), asked, context, team=team)
+
+    request = without_errors(without_links(request, links) if links else request)
+    events = begin_without_refused(begin, request)
+    events = record(events, request, context, service.history)
+    if service.tracing:
+        events = service.tracing.turn(events, request, context, "team" if team else "chat")
+    return linked(events, links) if links else events
+
+
+def _agent_for(service: Service, request: ChatRequest) -> AgentDefinition | None:
+    if request.agent is None:
+        return service.chat_agent
+    for agent in service.agents.agents:
+        if agent.name == request.agent:
+            return agent
+    names = ", ".join(agent.name for agent in service.agents.agents)
+    raise NotFound(f"model: there is no agent of that name here. There are: {names}.")
+
+
+def _of_turn(
+    service: Service, request: ChatRequest, context: RequestContext, agent: AgentDefinition | None, *, team: bool
+) -> AsyncGenerator[ChatEvent]:
+    watch = service.tracing.agent if service.tracing else unwatched
+    parts = AgentParts(service.agents, service.model, service.retriever, watch)
+    if team:
+        return team_turn(request, context, parts)
+    if request.is_task:
+        return run_task(request, context, service.model)
+    if agent:
+        return agent_turn(request, context, agent, parts)
+    images = SourceImages(service.pages, service.documents, service.no_images)
+    return run_turn(request, context, service.model, service.retriever, images)
+
+
+def _guarded(
+    service: Service, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, *, team: bool
+) -> AsyncGenerator[ChatEvent]:
+    settings = service.settings
+    if settings.rai_mode == "off" or service.safety is None:
+        return events
+    from shared.guard.rules import Rules
+    from shared.guard.stream_guard import guard
+
+    rules = Rules(
+        service=service.safety,
+        kind=settings.rai_backend,
+        model=settings.openai_chat_model or settings.azure_openai_chat_deployment or "extractive",
+        mode=settings.rai_mode,
+        on_error=settings.rai_on_error or "block",
+        timeout=settings.rai_timeout_seconds,
+    )
+    return guard(events, request, context, rules, team=team)
