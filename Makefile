@@ -3,14 +3,14 @@ PYTHON := .venv/bin/python
 DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
 # The unit tests: neither the hosted app nor what generates requests for it is even read. tests/kinds.py finds them.
-UNIT := -m unit -n 2 --dist loadfile --ignore tests/app -p no:schemathesis
+UNIT := -m "unit and not nightly" -n 2 --dist worksteal --ignore tests/app -p no:schemathesis
 export PORT CORS
 # Containers often set it: every start would then compile each package anew, and cost twice the time.
 unexport PYTHONDONTWRITEBYTECODE
 # The tests read scans: they take the packages that a user gets with OCR=local.
-test unit coverage check live bench soak: export SETUP_OCR := 1
+test unit nightly coverage check live bench soak: export SETUP_OCR := 1
 
-.PHONY: help run index sync api-key test unit coverage live bench eval soak check format requirements docs screenshots goldens proto setup setup-run setup-test setup-evaluation
+.PHONY: help run index sync api-key test unit nightly coverage live bench eval soak check format requirements docs screenshots goldens proto setup setup-run setup-test setup-evaluation
 
 help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,11 +41,14 @@ ifdef T
 	@$(PYTHON) -m pytest --durations=10 $(T)
 else
 	@$(PYTHON) -m pytest --durations=10 $(UNIT)
-	@$(PYTHON) -m pytest --durations=20 -m "not unit"
+	@$(PYTHON) -m pytest --durations=20 -m "not unit and not nightly"
 endif
 
 unit: setup-test ## run the tests that start no process, on two cores
 	@$(PYTHON) -m pytest --durations=10 $(UNIT)
+
+nightly: setup-test ## run what `make test` leaves out: what takes long and seldom finds anything
+	@$(PYTHON) -m pytest --durations=20 -m nightly
 
 coverage: setup-test ## run the unit tests and report which lines of shared/ they reach
 	@COVERAGE_CORE=sysmon $(PYTHON) -m pytest $(UNIT) --cov=shared --cov-report=term:skip-covered

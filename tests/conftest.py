@@ -3,8 +3,10 @@
 import fcntl
 import signal
 import tempfile
+from collections import defaultdict
 from collections.abc import AsyncGenerator
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,8 @@ settings.load_profile("ci")
 
 LIVE = Path(__file__).parent / "live"
 CLIENTS = Path(__file__).parent / "clients"
+SLOWEST_FILES = 25
+"""Of how many files the time is said at the end of a run with `--durations`."""
 INSTALLED = {
     "ag_ui": install_ag_ui,
     "ai_sdk": install_ai_sdk,
@@ -66,6 +70,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             with (Path(tempfile.gettempdir()) / f"switchboard-{name}.lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)  # of several test processes, the second finds it done
                 install()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say where the time went, file by file."""
+    if not config.option.durations:
+        return
+    seconds = defaultdict[str, float](float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    terminalreporter.section(f"slowest {SLOWEST_FILES} of {len(seconds)} files")
+    for file, spent in sorted(seconds.items(), key=itemgetter(1), reverse=True)[:SLOWEST_FILES]:
+        terminalreporter.write_line(f"{spent:7.1f}s {file}")
+    terminalreporter.write_line(f"{sum(seconds.values()):7.1f}s together")
 
 
 @pytest.hookimpl(tryfirst=True)

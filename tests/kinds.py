@@ -4,6 +4,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -24,10 +25,13 @@ _running_unit_test = False
 
 def mark_unit_tests(items: list[pytest.Item]) -> None:
     """Mark each test outside `HOSTED`, and not of a real service, that starts no process, nor do its fixtures."""
-    for item in items:
-        elsewhere = HOSTED in item.path.parents or item.get_closest_marker("live")
-        if not elsewhere and not any(starts_process(code) for code in _code_of(item)):
-            item.add_marker(UNIT)
+    functions = groupby(items, lambda item: (item.parent, getattr(item, "originalname", item.name)))
+    for _, cases in functions:  # a function's cases have its fixtures
+        first, *others = cases
+        elsewhere = HOSTED in first.path.parents or first.get_closest_marker("live")
+        if not elsewhere and not any(starts_process(code) for code in _code_of(first)):
+            for item in (first, *others):
+                item.add_marker(UNIT)
 
 
 def is_unit(item: pytest.Item) -> bool:

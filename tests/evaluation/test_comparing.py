@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap
 
 from evaluation import EvaluationError
 from evaluation.comparing import Difference, compare, interval
@@ -29,6 +28,8 @@ def values(seed: int, share: float, count: int = 200) -> dict[str, float]:
 
 @pytest.mark.parametrize("kind", ["hits", "seconds", "with outliers"])
 def test_the_interval_is_that_of_scipy(kind: str) -> None:
+    from scipy.stats import bootstrap  # a second or two, which no other test should wait for
+
     random = np.random.default_rng(1)
     kinds = {
         "hits": random.integers(-1, 2, 300).astype(float),

@@ -120,6 +120,15 @@ def entity_docx() -> bytes:
     return package({"[Content_Types].xml": b"<Types/>", "word/document.xml": xml.encode()})
 
 
+ENDS = {
+    "commas.csv": "holds more than",
+    "laughs.docx": "is damaged",
+    "links.rtf": "takes too long",
+    "self-drawing.pdf": "takes too much memory",
+}
+"""A hostile file for each way in which reading can end, and what its error says: all that most tests need."""
+ENDLESS = {"links.rtf", "nested-lists.html", "pages-300.pdf"}
+"""Those that only the limit of time ends."""
 HOSTILE_FILES = {
     "self-drawing.pdf": self_drawing_pdf,
     "nested-12x10.pdf": lambda: nested_pdf(12, 10),

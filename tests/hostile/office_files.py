@@ -17,7 +17,7 @@ LAUGHS = f"<!DOCTYPE d [<!ENTITY e0 'laugh'>{_ENTITIES}]>"
 def package(parts: Mapping[str, bytes]) -> bytes:
     """A ZIP file of these parts, by name."""
     file = BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
     return file.getvalue()

@@ -33,7 +33,14 @@ def saved(image: Image.Image, kind: str, **options: Any) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize(("kind", "turn"), [("PDF", 0), ("PDF", 90), ("JPEG", 180), ("PNG", 270), ("JPEG", 6)])
+NIGHTLY = [
+    pytest.param(*turn, marks=pytest.mark.nightly) for turn in (("PDF", 0), ("JPEG", 180), ("PNG", 270), ("JPEG", 6))
+]
+TURNS = [("PDF", 90), *NIGHTLY]
+"""A scan that lies on its side shows that turns are found; the others take seconds each."""
+
+
+@pytest.mark.parametrize(("kind", "turn"), TURNS)
 @pytest.mark.timeout(300)
 async def test_a_scan_is_read_with_its_table_whichever_way_up(kind: str, turn: int) -> None:
     suffix = f".{kind.lower()}"
@@ -43,6 +50,7 @@ async def test_a_scan_is_read_with_its_table_whichever_way_up(kind: str, turn: i
     assert "| Kranich | Grus grus | 8.20 EUR | Friday |" in page.text
 
 
+@pytest.mark.nightly
 async def test_a_blank_page_has_no_text_and_the_pages_of_a_tiff_are_numbered() -> None:
     blank = Image.new("L", (600, 800), 255)
     both = saved(blank, "TIFF", save_all=True, append_images=[picture()])
