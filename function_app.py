@@ -4,9 +4,9 @@ import os
 
 import azure.functions as func
 from azure.functions.warmup import WarmUpContext
-from azurefunctions.extensions.http.fastapi import Request, Response
 
 from shared import triggers
+from shared.http_extension import Request, Response
 from shared.triggers import batches, chat_requests, content_events
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)

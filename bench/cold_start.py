@@ -21,7 +21,7 @@ from bench.targets import Target, make_index, model_settings
 
 _ROUNDS = 5
 _UNIT = "milliseconds"
-_PLATFORM = "azurefunctions.extensions.http.fastapi, azure.functions"
+_PLATFORM = "shared.http_extension, azure.functions"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ CLOSE_SECONDS = 1.0
 HEADERS_SECONDS = 60.0
 """For a connection to send the headers of its first request, or of its next."""
 HEADER_BYTES = 32 * 1024
-"""Of one header, at most: all headers of a request together in Azure. A token with 200 groups takes 12 kB."""
+"""Of all headers of a request together, as in Azure. A token with 200 groups takes 12 kB."""
 LOGGED_ORIGINS = 20
 """Refused origins that are logged, at most; each once."""
 
@@ -114,6 +114,8 @@ class Front:
         self._log_refusal(request)
         if fault := find_fault(request.method, request.headers, self._cors):
             return web.Response(status=403, text=fault)
+        if sum(len(name) + len(value) for name, value in request.raw_headers) > HEADER_BYTES:
+            return web.Response(status=431, text=f"The request's headers are over {HEADER_BYTES:,} bytes.")
         if self._cors.origins and is_preflight(request.method, request.headers):
             return web.Response(status=204, headers=preflight_headers(self._cors, request.headers))
         extra = cors_headers(self._cors, request.headers)

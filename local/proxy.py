@@ -114,12 +114,10 @@ class Proxy:
         if request.body_exists:
             if "Content-Length" not in headers:
                 headers["Transfer-Encoding"] = "chunked"
-            if _knows_chunks(request):
-                # The headers go first, so that a function can answer before, or without, reading the body.
-                headers["Expect"] = "100-continue"
-        # The body of the answer is passed on as it is, so its framing has to be one that the caller knows.
-        version = "1.1" if _knows_chunks(request) else "1.0"
-        worker.send_head(f"{request.method} {target(request)} HTTP/{version}", headers)
+            # The headers go first, so that a function can answer before, or without, reading the body.
+            headers["Expect"] = "100-continue"
+        knows_chunks = request.version >= HttpVersion11
+        worker.send_head(f"{request.method} {target(request)} HTTP/1.1", headers, sizes_wanted=knows_chunks)
 
 
 def target(request: web.BaseRequest) -> str:
@@ -129,10 +127,6 @@ def target(request: web.BaseRequest) -> str:
         raw = "/" + raw.partition("://")[2].partition("/")[2]
     ascii_marks = "".join(map(chr, range(0x21, 0x7F))).replace("#", "")
     return quote(raw, safe=ascii_marks, errors="surrogateescape")
-
-
-def _knows_chunks(request: web.BaseRequest) -> bool:
-    return request.version >= HttpVersion11
 
 
 def _transport(request: web.BaseRequest) -> asyncio.Transport:
@@ -163,9 +157,7 @@ def _end_unclaimed(invocation: Future[bool]) -> None:
 
 def _start_upload(request: web.BaseRequest, worker: WorkerConnection) -> asyncio.Task[None]:
     chunked = "Content-Length" not in request.headers
-    uploading = asyncio.create_task(
-        worker.send_body(_parts(request), chunked=chunked, when_wanted=_knows_chunks(request))
-    )
+    uploading = asyncio.create_task(worker.send_body(_parts(request), chunked=chunked))
 
     def ended(task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception():  # The body is malformed or too large, or the caller has left.

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -148,8 +149,8 @@ async def _load(directory: Path) -> App:
         await _until_it_accepts(http_uri)
     elif any(function.trigger == "httpTrigger" for function in functions):
         raise HostError(
-            "function_app.py has HTTP triggers without azurefunctions.extensions.http.fastapi; "
-            "this host serves only those that use its Request and responses."
+            "function_app.py has HTTP triggers but imports no web extension, such as shared.http_extension or "
+            "azurefunctions.extensions.http.fastapi; this host serves only those that take its requests."
         )
     return App(functions, http_uri)
 
@@ -185,7 +186,8 @@ async def _invoke(call: Call) -> bool:
     except (asyncio.CancelledError, SystemExit) as exc:
         if isinstance(call.data, HttpData):
             # The library passes on only what is an Exception; without this its HTTP side would wait for ever.
-            http_coordinator.set_http_response(call.invocation_id, RuntimeError(f"ended by {type(exc).__name__}"))
+            with suppress(KeyError):  # unless it has ended already, and its record is gone
+                http_coordinator.set_http_response(call.invocation_id, RuntimeError(f"ended by {type(exc).__name__}"))
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise

@@ -1,7 +1,7 @@
 """One request to the worker's HTTP server and its answer, on a connection of its own.
 
 The bytes of the answer's body go from this connection straight to the caller's: no task runs for a token. The body's
-framing is passed on unchanged, and read only to find where the body ends.
+framing is passed on unchanged, but for callers of HTTP/1.0, who know no chunks.
 """
 
 import asyncio
@@ -45,6 +45,7 @@ class WorkerConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._method = ""
+        self._sizes_wanted = True
         self._received = b""
         self._head: asyncio.Future[Head] = self._loop.create_future()
         self._body_wanted = asyncio.Event()
@@ -64,21 +65,26 @@ class WorkerConnection(asyncio.Protocol):
             _, connection = await asyncio.get_running_loop().create_connection(cls, host, port)
         return connection
 
-    def send_head(self, line: str, headers: CIMultiDict[str]) -> None:
-        """Send the request line and the headers."""
+    def send_head(self, line: str, headers: CIMultiDict[str], *, sizes_wanted: bool) -> None:
+        """Send the request line and the headers.
+
+        Args:
+            line: The request line, of HTTP/1.1.
+            headers: With `Expect: 100-continue` if there is a body.
+            sizes_wanted: Whether `relay` writes chunks with their sizes, or only their contents.
+        """
         self._method = line.partition(" ")[0]
+        self._sizes_wanted = sizes_wanted
         self._write("\r\n".join([line, *(f"{name}: {value}" for name, value in headers.items()), "", ""]).encode())
 
-    async def send_body(self, parts: AsyncIterator[bytes], *, chunked: bool, when_wanted: bool) -> None:
-        """Send the request's body.
+    async def send_body(self, parts: AsyncIterator[bytes], *, chunked: bool) -> None:
+        """Send the request's body once the worker asks for it, which it need not do.
 
         Args:
             parts: The body.
             chunked: Whether it goes in chunks, because its length is not known before.
-            when_wanted: Whether to wait until the worker asks for the body, which it need not do.
         """
-        if when_wanted:
-            await self._body_wanted.wait()
+        await self._body_wanted.wait()
         async for part in parts:
             await self._writable.wait()
             self._write(b"%x\r\n%b\r\n" % (len(part), part) if chunked else part)
@@ -160,7 +166,7 @@ class WorkerConnection(asyncio.Protocol):
             if head.status == _CONTINUE:
                 self._body_wanted.set()
             else:
-                self._body = _find_body(head, self._method)
+                self._body = _find_body(head, self._method, sizes_wanted=self._sizes_wanted)
                 self._head.set_result(head)
                 self._pause_reading()
 
@@ -187,10 +193,12 @@ class Body:
 
     Args:
         length: In bytes; None for one in chunks; infinite for one that ends with the connection.
+        sizes_wanted: Whether to pass on chunks with their sizes.
     """
 
-    def __init__(self, length: float | None) -> None:
+    def __init__(self, length: float | None, *, sizes_wanted: bool = True) -> None:
         self._chunked = length is None
+        self._sizes_wanted = sizes_wanted
         self._left: float = length or 0
         """Bytes to the next size line; without chunks, to the end."""
         self._held: bytes = b""
@@ -206,15 +214,17 @@ class Body:
             return data
         data = self._held + data
         at = int(self._left)
+        contents = [data[: max(0, at - 2)]]
         while at < len(data) and (line_end := data.find(b"\r\n", at)) >= 0:
             size = int(data[at:line_end].partition(b";")[0], 16)
             if not size:
                 self.is_complete = True
-                return data[:at]
+                break
             at = line_end + size + 4  # the line breaks of the size line and of the chunk
+            contents.append(data[line_end + 2 : at - 2])
         self._held = data[at:]
         self._left = max(0, at - len(data))
-        return data[:at]
+        return data[:at] if self._sizes_wanted else b"".join(contents)
 
     def end(self) -> None:
         """Take the end of the connection."""
@@ -228,10 +238,10 @@ def _parse_head(raw: bytes) -> Head:
     return Head(int(status), reason.decode("latin-1"), [(name, value.strip()) for name, _, value in pairs])
 
 
-def _find_body(head: Head, method: str) -> Body:
+def _find_body(head: Head, method: str, *, sizes_wanted: bool) -> Body:
     if method == "HEAD" or head.status in _BODILESS:
         return Body(0)
     fields = {name.lower(): value for name, value in head.headers}
     if fields.get(b"transfer-encoding", b"").lower() == b"chunked":
-        return Body(None)
+        return Body(None, sizes_wanted=sizes_wanted)
     return Body(int(fields[b"content-length"]) if b"content-length" in fields else math.inf)

@@ -3,7 +3,9 @@
 from collections.abc import AsyncGenerator
 
 import azure.functions as func
-from azurefunctions.extensions.http.fastapi import Request, StreamingResponse
+from starlette.responses import StreamingResponse
+
+from shared.http_extension import Request
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 

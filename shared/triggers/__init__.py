@@ -1,4 +1,4 @@
-"""HTTP and queue handlers, one per trigger: request in, response out. The only package that knows FastAPI."""
+"""HTTP and queue handlers, one per trigger: request in, response out. The only package that knows Starlette."""
 
 from shared.triggers.about import health, model, models, openapi, swagger
 from shared.triggers.batches import batch, batch_stream, delete_batch, team_batch

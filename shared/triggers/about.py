@@ -3,7 +3,8 @@
 import asyncio
 from functools import cache
 
-from azurefunctions.extensions.http.fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Json

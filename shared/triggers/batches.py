@@ -11,8 +11,9 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
 from msgspec import structs
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from shared import app
 from shared.accepting import accept

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from ipaddress import IPv6Address, ip_address
 
-from azurefunctions.extensions.http.fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from shared.budgets.ledger import Admission
 from shared.chat_types import Caller

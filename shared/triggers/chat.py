@@ -8,7 +8,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
-from azurefunctions.extensions.http.fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from shared import app
 from shared.accepting import Asker, accept

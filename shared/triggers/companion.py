@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator
 from contextlib import ExitStack
 from functools import partial
 
-from azurefunctions.extensions.http.fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import RequestContext

@@ -4,7 +4,8 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from shared import app

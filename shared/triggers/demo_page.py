@@ -4,7 +4,8 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 
-from azurefunctions.extensions.http.fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Caller

@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from unicodedata import normalize
 from urllib.parse import urlencode
 
-from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from shared import app
 from shared.chat_types import Access, Caller, Json

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import wraps
 
-from azurefunctions.extensions.http.fastapi import Request, Response
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from shared.chat_types import Json
 from shared.errors import (

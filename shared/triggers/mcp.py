@@ -1,6 +1,7 @@
 """MCP: `POST /mcp`, and where its clients learn how to sign in. What reads the protocol is imported when one calls."""
 
-from azurefunctions.extensions.http.fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from shared.triggers.errors import answering
 

@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
-from azurefunctions.extensions.http.fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from shared import app
 from shared.accepting import AcceptedRequest, Asker, check_request

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 
-from azurefunctions.extensions.http.fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from shared.errors import NotFound
 from shared.triggers.errors import answering, error_response

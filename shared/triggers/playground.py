@@ -5,7 +5,8 @@ import os
 import re
 from urllib.parse import urlsplit
 
-from azurefunctions.extensions.http.fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from shared import app
 from shared.agents.definitions import Pattern, as_yaml

@@ -6,8 +6,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
 
-from azurefunctions.extensions.http.fastapi import Request
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 
 from shared.errors import Overloaded, SwitchboardError, TooSlowBody, without_frames
 from shared.reusable_timeout import ReusableTimeout

@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
-from azurefunctions.extensions.http.fastapi import Request, StreamingResponse
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from shared.core.running_turn import RunningTurn

@@ -25,7 +25,8 @@ import sys
 from types import SimpleNamespace as Record
 
 import azure_functions_runtime as worker
-from azurefunctions.extensions.http.fastapi import JSONResponse, Request
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 app = runpy.run_path({str(REPOSITORY / "function_app.py")!r})["app"]
 

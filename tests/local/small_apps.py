@@ -4,12 +4,17 @@ import json
 from pathlib import Path
 from textwrap import dedent
 
+OUR_EXTENSION = "shared.http_extension"
+MICROSOFTS_EXTENSION = "azurefunctions.extensions.http.fastapi"
+
 _IMPORTS = """\
 import asyncio
 import os
 
 import azure.functions as func
-from azurefunctions.extensions.http.fastapi import JSONResponse, Request, Response, StreamingResponse
+import {extension}
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 """
@@ -21,9 +26,10 @@ def write_app(
     *,
     host: dict[str, object] | None = None,
     local_settings: dict[str, object] | None = None,
+    extension: str = OUR_EXTENSION,
 ) -> Path:
     """Write `function_app.py` (the usual imports and `app` come first), `host.json` and the settings."""
-    (directory / "function_app.py").write_text(f"{_IMPORTS}\n{dedent(functions)}", "utf-8")
+    (directory / "function_app.py").write_text(f"{_IMPORTS.format(extension=extension)}\n{dedent(functions)}", "utf-8")
     (directory / "host.json").write_text(json.dumps({"version": "2.0"} | (host or {})), "utf-8")
     if local_settings is not None:
         (directory / "local.settings.json").write_text(json.dumps({"IsEncrypted": False} | local_settings), "utf-8")

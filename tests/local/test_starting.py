@@ -21,8 +21,8 @@ async def chat_stream(req: Request) -> JSONResponse:
     ("source", "said"),
     [
         ("import not_there", ["No module named 'not_there'", "function_app.py, line"]),
-        ("def broken(:", ["SyntaxError", "line 9"]),
-        ("undefined_name", ["NameError", "undefined_name", "function_app.py, line 9"]),
+        ("def broken(:", ["SyntaxError", "line 11"]),
+        ("undefined_name", ["NameError", "undefined_name", "function_app.py, line 11"]),
         ("app = None", ["Could not find top level function app instances"]),
         ("raise SystemExit(3)", ["ended the process", "code 3"]),
         (

@@ -1,4 +1,7 @@
-"""Bodies and answers as streams, in both directions, and what happens when either side goes."""
+"""Bodies and answers as streams, in both directions, and what happens when either side goes.
+
+All of it holds on our own web extension and on Microsoft's, so that an app may change from one to the other.
+"""
 
 import asyncio
 import socket
@@ -11,7 +14,7 @@ import pytest
 from yarl import URL
 
 from tests.local.running_host import RunningHost, running_host
-from tests.local.small_apps import write_app
+from tests.local.small_apps import MICROSOFTS_EXTENSION, OUR_EXTENSION, write_app
 
 APP = """
 import hashlib
@@ -151,12 +154,24 @@ def synchronous(req: Request) -> JSONResponse:
 @app.route(route="empty", methods=["GET"])
 async def empty(req: Request) -> Response:
     return Response(status_code=int(req.query_params["status"]))
+
+
+@app.route(route="records", methods=["GET"])
+async def records(req: Request) -> JSONResponse:
+    from azure_functions_runtime.http_v2 import http_coordinator
+
+    return JSONResponse(len(http_coordinator._context_references))
 """
 
 
+@pytest.fixture(scope="module", params=[OUR_EXTENSION, MICROSOFTS_EXTENSION])
+def extension(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHost]:
-    with running_host(write_app(tmp_path_factory.mktemp("streaming"), APP)) as running:
+def host(tmp_path_factory: pytest.TempPathFactory, extension: str) -> Iterator[RunningHost]:
+    with running_host(write_app(tmp_path_factory.mktemp("streaming"), APP, extension=extension)) as running:
         yield running
 
 
@@ -380,3 +395,19 @@ def exchange(host: RunningHost, head: bytes, body: bytes = b"") -> bytes:
         while part := caller.recv(65536):
             received += part
     return received
+
+
+async def test_the_worker_keeps_no_records_of_answered_requests_with_our_extension(
+    host: RunningHost, caller: aiohttp.ClientSession, extension: str
+) -> None:
+    async def records() -> int:
+        async with caller.get(f"{host.url}/records") as answer:
+            return await answer.json()
+
+    before = await records()
+    for _ in range(5):
+        async with caller.get(f"{host.url}/synchronous") as answer:
+            assert answer.status == 200
+        async with caller.get(f"{host.url}/raises") as answer:
+            assert answer.status == 500
+    assert await records() - before == {OUR_EXTENSION: 0, MICROSOFTS_EXTENSION: 11}[extension]

@@ -7,6 +7,7 @@ import pytest
 from local.worker_connection import Body
 
 CHUNKS = b"3\r\nabc\r\n1B;name=value\r\n0\r\n\r\n5678901234567890123456\r\n"
+CONTENTS = b"abc0\r\n\r\n5678901234567890123456"
 END = b"0\r\n\r\n"
 
 
@@ -25,10 +26,18 @@ def test_chunks_are_passed_on_without_the_end_at_every_split(cut: int) -> None:
     assert body.is_complete
 
 
-def test_chunks_that_come_byte_by_byte_are_passed_on() -> None:
-    body = Body(None)
+@pytest.mark.parametrize("cut", range(len(CHUNKS + END) - len(END) + 3))
+def test_a_caller_who_knows_no_chunks_gets_their_contents_at_every_split(cut: int) -> None:
+    body = Body(None, sizes_wanted=False)
+    assert take(body, (CHUNKS + END)[:cut], (CHUNKS + END)[cut:]) == CONTENTS
+    assert body.is_complete
+
+
+@pytest.mark.parametrize(("sizes_wanted", "passed_on"), [(True, CHUNKS), (False, CONTENTS)])
+def test_chunks_that_come_byte_by_byte_are_passed_on(sizes_wanted: bool, passed_on: bytes) -> None:
+    body = Body(None, sizes_wanted=sizes_wanted)
     whole = CHUNKS + b"0\r\n"
-    assert take(body, *(whole[at : at + 1] for at in range(len(whole)))) == CHUNKS
+    assert take(body, *(whole[at : at + 1] for at in range(len(whole)))) == passed_on
     assert body.is_complete
 
 

@@ -22,7 +22,7 @@ def count(event, arguments):
         opens += os.path.realpath(arguments[0]) == path
 
 sys.addaudithook(count)
-from azurefunctions.extensions.http.fastapi import Request
+from starlette.requests import Request
 from shared.triggers.content import content
 
 async def main():

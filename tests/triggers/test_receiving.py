@@ -8,8 +8,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import ExitStack
 
 import pytest
-from azurefunctions.extensions.http.fastapi import Request
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
 from shared.errors import BadRequest, Overloaded, TooLarge, TooSlowBody
