@@ -5,13 +5,16 @@ import time
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from shared.batches import NEW
-from shared.batches.claim import Claim, claim_batch
+from shared.batches.claim import Claim, Outcome, claim_batch
 from shared.batches.desk import Batches
 from shared.batches.folder_objects import FolderObjects
 from shared.batches.in_process import InProcess
-from shared.batches.records import MOST_RUNS, State
+from shared.batches.records import MOST_RUNS, Asked, Result, State
+from shared.batches.running import run_batch
+from shared.chat_types import Caller
 from shared.parts import build_service
 from shared.settings import Settings
 from tests.batches.aging import age
@@ -59,3 +62,28 @@ async def test_short_faults_of_the_store_do_not_end_a_batch_however_many_there_a
     last = await claim_batch(ALIVE, store)
     assert isinstance(last, Claim)
     assert last.state.runs > MOST_RUNS
+
+
+@pytest.mark.parametrize(("earlier", "status"), [(MOST_RUNS - 1, 200), (MOST_RUNS, 500)])
+async def test_a_batch_is_begun_as_often_as_it_may_be_and_then_given_up(
+    tmp_path: Path, earlier: int, status: int
+) -> None:
+    service = build_service(Settings.read({"DATA_DIR": str(tmp_path)}))
+    store = FolderObjects(tmp_path / "batches")
+    asked = Asked(
+        protocol="semantic-kernel",
+        content_type="application/json",
+        caller=Caller(),
+        budget_key="owner",
+        invocation_id="invocation-1",
+    )
+    body = b'{"messages": [{"role": "user", "content": "What does the plan pay?"}]}'
+    await store.write(f"{OLD}/request", msgspec.json.encode(asked) + b"\n" + body, NEW)
+    interrupted = State("owner", time.time(), 0, runner="dead", runs=earlier, started=time.time())
+    await store.write(f"{OLD}/state", msgspec.json.encode(interrupted), NEW)
+    assert await run_batch(OLD, store, service) is Outcome.DONE
+    found = await store.read(f"{OLD}/result")
+    assert found
+    result = msgspec.json.decode(found.data, type=Result)
+    assert result.status == status
+    assert (b"interrupted too often" in bytes(result.body)) == (earlier == MOST_RUNS)

@@ -135,6 +135,11 @@ async def test_a_table_row_is_said_with_the_names_of_its_columns() -> None:
     assert got.text.startswith("Laser surgery – Basic: not covered; Plus: up to 800 euros. [eyes.md]")
 
 
+async def test_the_first_row_of_a_table_without_a_header_is_an_answer() -> None:
+    source = said("| Ferry | 7 euros |\n| Tram | 3 euros |")
+    assert (await ask("What does the ferry cost?", source)).text == "Ferry: 7 euros. [page.md]"
+
+
 async def test_each_cell_of_a_wide_table_can_be_asked_for() -> None:
     months = ["January", "February", "March", "April", "June", "July", "August", "September", "October", "November"]
     heads = ["Route", *months, "Remarks"]
@@ -432,6 +437,11 @@ async def test_a_sentence_that_says_it_counts_the_name_elsewhere_in_its_passage(
             "Wann öffnet das Büro?",
             "Das Büro öffnet um acht. Ein Parkplatz kostet 40 Euro. Die Parkkarte gibt es am Empfang.",
             ["Parkplatz", "Parkkarte", "Empfang"],
+        ),
+        (
+            "When does the canteen open?",
+            "the canteen opens at noon. „Marsh Ferry“ is for all.",  # a name after a mark is no sentence's first word
+            ["Marsh Ferry"],
         ),
     ],
 )

@@ -173,6 +173,24 @@ def test_a_drawing_of_many_lines_is_no_table_and_its_text_is_read() -> None:
     assert read(file.getvalue()) == "A map of the marsh"
 
 
+@pytest.mark.parametrize(("between", "is_table"), [((1, 1), True), ((2, 2), False)])
+def test_rows_of_one_cell_are_at_most_half_of_a_table_without_lines(between: tuple[int, int], is_table: bool) -> None:
+    file = BytesIO()
+    canvas = Canvas(file, pagesize=A4)
+    rows = [
+        ("Bussard", "6.75"),
+        *[("Reeds",)] * between[0],
+        ("Kranich", "8.20"),
+        *[("Lake",)] * between[1],
+        ("Uhu", "4.10"),
+    ]
+    for place, row in enumerate(rows):
+        for column, cell in enumerate(row):
+            canvas.drawString(100 + 200 * column, 700 - 20 * place, cell)
+    canvas.save()
+    assert ("| Reeds |  |" in read(file.getvalue())) == is_table
+
+
 def test_pieces_of_a_line_are_one_and_a_grid_needs_two_rows_and_columns() -> None:
     dashes = [Rule(10.0 * row, start, start + 8.0) for row in range(3) for start in range(0, 100, 10)]
     across = merged(dashes)

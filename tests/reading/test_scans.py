@@ -11,6 +11,7 @@ from pypdfium2 import PdfDocument
 
 from shared.chat_types import Json
 from shared.errors import RateLimited, SwitchboardError, Unavailable
+from shared.outbound.azure_service.transport import LARGEST_RESULT
 from shared.reading import Page, UnreadableError
 from shared.reading.document_intelligence import DocumentIntelligence
 from shared.reading.readers import TextRecognition, read_document
@@ -93,6 +94,15 @@ async def test_of_a_pdf_only_the_pages_without_text_are_sent(
     assert service.analysed[0].pages == "4,6-7"
     assert [page.number for page in pages] == [1, 2, 3, 4, 6, 7]
     assert [page.text for page in pages[3:]] == ["Scan 4 🦷.", "Scan 6 🦷.", "Scan 7 🦷."]
+
+
+async def test_a_layout_may_be_longer_than_other_answers(
+    service: DocumentIntelligenceStandIn, recognition: DocumentIntelligence
+) -> None:
+    text = "word " * (LARGEST_RESULT // 5 + 1)
+    service.reads({1: text})
+    (page,) = await recognition.read(b"%PDF-")
+    assert page.text == text
 
 
 async def test_a_pdf_of_text_is_not_sent(

@@ -141,6 +141,10 @@ async def use(session: SafetySession) -> None:
             pass
 
 
+async def test_the_health_of_a_traced_safety_service_is_its_own(spans: Spans) -> None:
+    assert await spans.tracing().safety(Safety(), RAI).check() == HEALTH
+
+
 @pytest.mark.parametrize("step", ["session", "commit", "finish", "events"])
 async def test_a_sessions_fault_is_noted_even_if_who_uses_it_says_nothing(spans: Spans, step: str) -> None:
     traced = spans.tracing().safety(Safety(step), RAI)
