@@ -14,6 +14,7 @@ import pytest_asyncio
 from hypothesis import settings
 
 from tests import blocking, kinds
+from tests.browser import install_browser
 from tests.clients.ag_ui import install_ag_ui
 from tests.clients.ai_chat_protocol import NODE, install_clients
 from tests.clients.ai_sdk import install_ai_sdk
@@ -35,6 +36,7 @@ INSTALLED = {
     "ag_ui": install_ag_ui,
     "ai_sdk": install_ai_sdk,
     "azurite": install_azurite,
+    "browser": install_browser,
     "npm_clients": install_clients,
     "npm_openai": partial(install_clients, CLIENTS / "openai"),
     "langchain": partial(install_package, CLIENTS / "langchain"),

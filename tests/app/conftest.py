@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -55,6 +56,17 @@ async def openai() -> AsyncGenerator[OpenAIStandIn]:
     """The model that the tests script."""
     async with OpenAIStandIn() as service:
         yield service
+
+
+@pytest_asyncio.fixture(autouse=True, loop_scope="session")
+async def nothing_left_behind(request: pytest.FixtureRequest) -> AsyncGenerator[None]:
+    """Fail the test that leaves a scripted reply, or a request that is not answered: the next test would get it."""
+    yield
+    used: dict[str, Any] = request.node.funcargs
+    for service in (value for value in used.values() if isinstance(value, OpenAIStandIn)):
+        left = service.forget_scripts()
+        assert not left, f"scripted, but not asked for: {left}"
+        await service.settled()
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")

@@ -368,5 +368,5 @@ async def test_half_a_configuration_is_an_error_of_the_settings_and_binds_no_tri
 ) -> None:
     for missing in ("CHAT_REQUESTS_QUEUE", "CHAT_ANSWERS_QUEUE"):
         async with hosted(data_dir, queues.settings, {missing: ""}) as host:
-            assert f"{missing} is missing, though" in host.log()
+            await asyncio.to_thread(host.wait_for, f"{missing} is missing, though")
             assert "chat_request " not in host.log()

@@ -58,19 +58,25 @@ class RunningHost:
         return int(self.url.split(":")[2].split("/")[0])
 
     def log(self) -> str:
-        """What it has printed, both streams."""
+        """What it has printed so far, both streams. What belongs to an answer may come after it: `wait_for` that."""
         with self._changed:
             return self._printed.decode()
 
-    def wait_for(self, pattern: str, seconds: float = START_SECONDS) -> str:
-        """Wait until a regular expression is found in the log; return what matched. Blocks: `to_thread` it."""
+    def wait_for(self, pattern: str, seconds: float = START_SECONDS, *, after: str = "") -> str:
+        """Wait until a regular expression is found in the log; return what matched. Blocks: `to_thread` it.
 
-        def found_or_ended() -> bool:
-            return re.search(pattern, self._printed.decode()) is not None or self._ended
+        Args:
+            pattern: the regular expression.
+            seconds: how long to wait.
+            after: a `log()` of before, which is not searched.
+        """
+
+        def search() -> re.Match[str] | None:
+            return re.search(pattern, self._printed.decode()[len(after) :])
 
         with self._changed:
-            self._changed.wait_for(found_or_ended, seconds)
-            found = re.search(pattern, self._printed.decode())
+            self._changed.wait_for(lambda: search() or self._ended, seconds)
+            found = search()
         assert found, f"no {pattern!r} in:\n{self.log()}"
         return found[0]
 

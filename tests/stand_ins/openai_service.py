@@ -3,7 +3,7 @@
     async with OpenAIStandIn() as service:
         service.reply("Hello", " world")          # for the next request, first come, first served
         service.fail(429, headers={"Retry-After": "1"})
-        with service.to("You are Critic"):        # for a prompt like this only
+        with service.to("You are Critic"):        # for a prompt or a question with these words only
             service.hang()
         ...point the app at service.base_url with service.api_key, service.model...
         assert service.requests[0].body["stream"]
@@ -68,6 +68,8 @@ class Received:
     """Set when the client leaves before the answer is complete."""
     answered: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the answer is complete."""
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set in either case."""
 
 
 type Reply = Callable[["Exchange"], Awaitable[web.StreamResponse]]
@@ -99,7 +101,7 @@ class OpenAIStandIn(LocalServer):
         self.requests: list[Received] = []
         self._prefix = prefix
         self._scripts: Scripts = defaultdict(deque)
-        self._scripts_by_prompt: dict[str, Scripts] = {}
+        self._scripts_by_words: dict[str, Scripts] = {}
         self._arrivals = asyncio.Condition()
 
     @property
@@ -128,10 +130,28 @@ class OpenAIStandIn(LocalServer):
             await self._arrivals.wait_for(lambda: len(self.requests) >= count)
         return self.requests[count - 1]
 
+    async def settled(self, *, within: float = 60.0) -> None:
+        """Wait until each request so far is answered or given up by its client."""
+        async with asyncio.timeout(within):
+            await self.caught_up()
+            for request in self.requests:
+                await request.ended.wait()
+
+    def forget_scripts(self) -> dict[str, int]:
+        """Drop the scripts that no request has taken; return how many there were for each address and `to`."""
+        everyone = {"": self._scripts} | self._scripts_by_words
+        self._scripts, self._scripts_by_words = defaultdict(deque), {}
+        return {
+            f"{path} {words}".strip(): len(replies)
+            for words, scripts in everyone.items()
+            for path, replies in scripts.items()
+            if replies
+        }
+
     @contextmanager
     def to(self, words: str) -> Generator[None]:
-        """What is scripted inside is for chats whose system message has these words, and goes before all else."""
-        others, self._scripts = self._scripts, self._scripts_by_prompt.setdefault(words, defaultdict(deque))
+        """Script for chats whose system message or last question has these words; they go before all other scripts."""
+        others, self._scripts = self._scripts, self._scripts_by_words.setdefault(words, defaultdict(deque))
         try:
             yield
         finally:
@@ -236,6 +256,8 @@ class OpenAIStandIn(LocalServer):
         except (asyncio.CancelledError, ConnectionError):
             received.disconnected.set()
             raise
+        finally:
+            received.ended.set()
         received.answered.set()
         return response
 
@@ -261,8 +283,11 @@ class OpenAIStandIn(LocalServer):
         return await (script.popleft() if script else self._reply_by_default)(exchange)
 
     def _script(self, path: str, chat: ChatBody | None) -> deque[Reply]:
-        system = next((text_of(message) for message in chat.messages if message.role == "system"), "") if chat else ""
-        own = (scripts[path] for words, scripts in self._scripts_by_prompt.items() if words in system)
+        messages = chat.messages if chat else []
+        system = next((text_of(message) for message in messages if message.role == "system"), "")
+        question = next((text_of(message) for message in reversed(messages) if message.role == "user"), "")
+        scripted = self._scripts_by_words.items()
+        own = (scripts[path] for words, scripts in scripted if words in system or words in question)
         return next((script for script in own if script), self._scripts[path])
 
     async def _reply_by_default(self, exchange: Exchange) -> web.StreamResponse:

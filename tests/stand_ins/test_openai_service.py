@@ -143,3 +143,28 @@ async def test_a_request_that_was_given_up_before_takes_no_script_of_a_later_one
     service.reply("For the later one.")
     answer = await client.chat.completions.create(model=service.model, messages=[{"role": "user", "content": "y"}])
     assert answer.choices[0].message.content == "For the later one."
+
+
+async def test_a_script_can_be_for_a_question(service: OpenAIStandIn, client: openai.AsyncOpenAI) -> None:
+    with service.to("glasses"):
+        service.reply("Of glasses.")
+    service.reply("For any.")
+
+    async def answer(*said: str) -> str | None:
+        messages: list[Any] = [user(text) for text in said]
+        whole = await client.chat.completions.create(model=service.model, messages=messages)
+        return whole.choices[0].message.content
+
+    assert await answer("What of glasses?", "And of teeth?") == "For any."
+    assert await answer("What of teeth?", "And of glasses?") == "Of glasses."
+
+
+async def test_a_script_that_nobody_asked_for_can_be_found(service: OpenAIStandIn, client: openai.AsyncOpenAI) -> None:
+    service.reply("Asked for.")
+    service.fail(500, times=2)
+    with service.to("You are Critic"):
+        service.hang()
+    messages: list[Any] = [user("x")]
+    await client.chat.completions.create(model=service.model, messages=messages)
+    assert service.forget_scripts() == {"/chat/completions": 2, "/chat/completions You are Critic": 1}
+    assert service.forget_scripts() == {}

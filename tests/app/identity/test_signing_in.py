@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import time
 from base64 import urlsafe_b64encode
 from pathlib import Path
@@ -247,7 +246,7 @@ async def test_who_signs_in_at_the_platform_and_shares_chats_with_all_is_told_of
     assert (response.status, health["status"]) == (200, "degraded")
     assert (health["parts"]["identity"]["kind"], health["parts"]["identity"]["ok"]) == ("none", False)
     assert "set AUTH_MODE to easy-auth" in health["parts"]["identity"]["detail"]
-    assert re.search(r"(?m)^\d{4}-\d\d-\d\d .*set AUTH_MODE to easy-auth", unsigned.log())
+    await asyncio.to_thread(unsigned.wait_for, r"(?m)^\d{4}-\d\d-\d\d .*set AUTH_MODE to easy-auth")
     async with (
         hosted(rights_dir, {"WEBSITE_AUTH_ENABLED": "True", "HISTORY_BACKEND": "off"}) as nothing_to_share,
         http.get(f"{nothing_to_share.url}/health") as response,

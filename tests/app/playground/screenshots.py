@@ -18,7 +18,7 @@ from playwright.async_api import Browser, Page, ViewportSize, expect
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.playground.asking import ask, ask_on, ended
 from tests.app.playground.conftest import NARROW
-from tests.browser import chromium
+from tests.browser import chromium, install_browser
 from tests.local.running_host import REPOSITORY, RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.stand_ins.rai_service import RaiStandIn
@@ -56,6 +56,7 @@ async def main() -> None:
         command = [sys.executable, "-m", "local.index_command", "samples/documents"]
         environment = {"DATA_DIR": folder, "PATH": "/usr/bin:/bin"}
         await asyncio.to_thread(subprocess.run, command, cwd=REPOSITORY, env=environment, check=True)
+        await asyncio.to_thread(install_browser)
         async with chromium() as browser, OpenAIStandIn() as openai:
             expect.set_options(timeout=60_000)
             async with hosted(data, openai.settings | NO_VECTORS) as host:

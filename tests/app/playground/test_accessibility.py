@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Page, ViewportSize, expect
 
 from tests.app.playground.asking import answer, ask, box, ended
@@ -28,9 +27,9 @@ RUN = """async () => {
 }"""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def script() -> str:
-    return await axe()
+@pytest.fixture(scope="module")
+def script() -> str:
+    return axe()
 
 
 async def findings(page: Page, script: str) -> list[Any]:

@@ -162,6 +162,7 @@ async def test_enter_sends_and_shift_enter_begins_a_line(page: Page, app: Runnin
     await page.keyboard.press("Enter")
     await expect(turn(page)).to_contain_text("One\ntwo\nthree", use_inner_text=True)
     await expect(box(page)).to_have_value("")
+    await expect(answer(page)).to_contain_text("Yes.")
 
 
 async def test_the_page_follows_the_text_unless_the_reader_has_scrolled_up(
