@@ -333,20 +333,12 @@ async def without_route(req: Request) -> Response:
 
 watched = content_events.watched(os.environ)
 
-if watched and watched.content_trigger == "event-queue":
+if watched:
 
     @app.queue_trigger("message", watched.content_events_queue, "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def content_event(message: func.QueueMessage) -> None:
         """Index an uploaded document, or remove a deleted one from the index (queue trigger)."""
         await content_events.handle_events(message.get_body())
-
-
-if watched and watched.content_trigger == "blob":
-
-    @app.blob_trigger("blob", f"{watched.content_container}/{{name}}", "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
-    async def content_upload(blob: func.InputStream) -> None:
-        """Index a document that was uploaded to the container or changed (blob trigger)."""
-        await content_events.handle_upload(blob.name or "")
 
 
 if watched and watched.content_sync_schedule != "off":

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -12,8 +11,6 @@ from types import SimpleNamespace
 from typing import cast
 
 _log = logging.getLogger(__name__)
-
-_WHOLE_CONTAINER = re.compile(r"([a-z0-9-]+)/\{\w+\}$")
 
 
 class Record(SimpleNamespace):
@@ -74,19 +71,13 @@ class Function:
         return tuple(cast("Sequence[str]", self.binding.get("methods") or ())) or None
 
     @property
-    def container(self) -> str | None:
-        """Of a blob trigger for all blobs of a container; None of any other."""
-        path = _WHOLE_CONTAINER.match(self.text("path")) if self.trigger == "blobTrigger" else None
-        return path[1] if path else None
-
-    @property
     def source(self) -> str | None:
-        """The queue or container that this host polls for it, or its schedule, in words; None if there is none."""
+        """The queue that this host polls for it, or its schedule, in words; None if there is none."""
         if self.trigger == "queueTrigger":
             return f"queue {self.text('queueName')}"
         if self.trigger == "timerTrigger":
             return f"schedule {self.text('schedule')}"
-        return f"container {self.container}" if self.container else None
+        return None
 
     def text(self, key: str) -> str:
         """A value of the binding, empty where there is none."""

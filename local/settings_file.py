@@ -14,7 +14,7 @@ HOST_FILE = "host.json"
 LOCAL_SETTINGS_FILE = "local.settings.json"
 DEFAULT_PORT = 7071
 
-_IN_ENVIRONMENT = "AzureFunctionsJobHost__extensions__{section}__{name}"
+_IN_ENVIRONMENT = "AzureFunctionsJobHost__extensions__queues__{name}"
 """Name of the environment variable that overrides a value of `host.json`, as the Functions host has it."""
 _TIME_SPAN = re.compile(r"(?:(\d+)\.)?(\d\d):(\d\d):(\d\d)$")
 _STRINGS_AND_COMMENTS = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -54,8 +54,6 @@ class TriggerOptions:
     """Seconds between a try that failed and the next."""
     base64: bool = True
     """Whether messages are Base64; others go to the poison queue at once."""
-    poison_blob_threshold: int = 5
-    """After so many tries a blob is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class HostFile:
     route_prefix: str
     """Prefix of every route: `extensions.http.routePrefix`."""
     triggers: TriggerOptions
-    """`extensions.queues` and `extensions.blobs`."""
+    """`extensions.queues`."""
 
 
 def read_host_file(directory: Path, environment: Mapping[str, str]) -> HostFile:
@@ -84,8 +82,7 @@ def read_host_file(directory: Path, environment: Mapping[str, str]) -> HostFile:
     prefix = _object(extensions, "http", path).get("routePrefix", "api")
     if not isinstance(prefix, str):
         raise HostError(f"{path}: extensions.http.routePrefix must be a string.")
-    settings = {name: _object(extensions, name, path) for name in ("queues", "blobs")}
-    return HostFile(prefix.strip("/"), read_trigger_options(settings, environment))
+    return HostFile(prefix.strip("/"), read_trigger_options(_object(extensions, "queues", path), environment))
 
 
 def read_local_settings(directory: Path) -> LocalSettings:
@@ -177,36 +174,33 @@ def _without_comment(token: re.Match[str]) -> str:
     return token[1] or re.sub(r"[^\n]", " ", token[0])
 
 
-def read_trigger_options(
-    sections: Mapping[str, Mapping[str, object]], environment: Mapping[str, str]
-) -> TriggerOptions:
+def read_trigger_options(section: Mapping[str, object], environment: Mapping[str, str]) -> TriggerOptions:
     """Read the options.
 
     Args:
-        sections: `queues` and `blobs` of `host.json`.
+        section: `extensions.queues` of `host.json`.
         environment: what may go before it.
 
     Raises:
         HostError: a value is of the wrong kind.
     """
 
-    def read(section: str, name: str) -> object:
-        return environment.get(_IN_ENVIRONMENT.format(section=section, name=name)) or sections[section].get(name)
+    def read(name: str) -> object:
+        return environment.get(_IN_ENVIRONMENT.format(name=name)) or section.get(name)
 
-    def count(section: str, name: str, default: int, most: int = 1000) -> int:
-        value = read(section, name)
-        return default if value is None else _count(f"{section}.{name}", value, most)
+    def count(name: str, default: int, most: int = 1000) -> int:
+        value = read(name)
+        return default if value is None else _count(f"queues.{name}", value, most)
 
     defaults = TriggerOptions()
-    encoding = read("queues", "messageEncoding")
+    encoding = read("messageEncoding")
     if encoding not in (None, "base64", "none"):
         raise HostError('host.json, or the environment: extensions.queues.messageEncoding must be "base64" or "none".')
     return TriggerOptions(
-        batch_size=count("queues", "batchSize", defaults.batch_size, most=32),
-        max_dequeue_count=count("queues", "maxDequeueCount", defaults.max_dequeue_count),
-        visibility_timeout=_seconds("queues.visibilityTimeout", read("queues", "visibilityTimeout")),
+        batch_size=count("batchSize", defaults.batch_size, most=32),
+        max_dequeue_count=count("maxDequeueCount", defaults.max_dequeue_count),
+        visibility_timeout=_seconds("queues.visibilityTimeout", read("visibilityTimeout")),
         base64=encoding != "none",
-        poison_blob_threshold=count("blobs", "poisonBlobThreshold", defaults.poison_blob_threshold),
     )
 
 

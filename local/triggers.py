@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from local.blob_events import BlobEvents
-from local.blob_trigger import POISON_QUEUE, BlobTrigger
 from local.invocation import Call, Function
 from local.queue_trigger import QueueTrigger
 from local.settings_file import TriggerOptions
@@ -23,7 +22,7 @@ class _Poller(Protocol):
 
 
 class Triggers:
-    """Every queue, blob and timer trigger of an app.
+    """Every queue and timer trigger of an app.
 
     Args:
         functions: the app's.
@@ -66,18 +65,11 @@ class Triggers:
             return []
         if function.trigger == "timerTrigger":
             return [TimerTrigger(function, self._data_dir, self._invoke)]
-        connection = function.text("connection")
+        connection, name = function.text("connection"), function.text("queueName")
         account = self._accounts.setdefault(connection, StorageAccount(connection, self._environment))
-        if not function.container:
-            return self._queue_pollers(function, account)
-        container, poison = account.container(function.container), account.queue(POISON_QUEUE)
-        return [BlobTrigger(function, container, poison, self._invoke, self._options.poison_blob_threshold)]
-
-    def _queue_pollers(self, function: Function, account: StorageAccount) -> Sequence[_Poller]:
-        name = function.text("queueName")
         queue = account.queue(name)
         trigger = QueueTrigger(function, queue, account.queue(f"{name}-poison"), self._invoke, self._options)
-        if function.text("connection") != CONTENT_CONNECTION or not is_loopback(queue.url):
+        if connection != CONTENT_CONNECTION or not is_loopback(queue.url):
             return [trigger]
         container = account.container(self._environment.get("CONTENT_CONTAINER", "").strip() or "content")
         return [trigger, BlobEvents(container, queue, self._data_dir / "blob-events.json")]

@@ -75,6 +75,7 @@ class Settings(SettingsFields):
 
 REMOVED = {
     "AGENTS_CONCURRENT_CALLS": "unset it. A team makes at most 8 model calls at the same time",
+    "CONTENT_TRIGGER": "unset it. Without Event Grid, let CONTENT_SYNC_SCHEDULE compare the container more often",
 }
 """Settings of earlier versions, each with what to do instead."""
 

@@ -306,11 +306,6 @@ class SettingsFields(BaseModel):
         default="content",
         description="The container of the documents. Images of their pages are in another, `…-pages`.",
     )
-    content_trigger: Literal["event-queue", "blob"] = Field(
-        default="event-queue",
-        description="How the app learns of changed documents: by Event Grid's events in a queue, or by a blob trigger, "
-        "which sees uploads but not deletions.",
-    )
     content_events_queue: _StorageName = Field(
         default="content-events",
         description="The queue of Event Grid's events. Two apps that share a storage account need one each.",

@@ -138,7 +138,6 @@ def test_nothing_configured_is_complete() -> None:
             for name, kind in {"CONTENT_CONTAINER": "container", "CONTENT_EVENTS_QUEUE": "queue"}.items()
         ),
         ({"CONTENT_CONTAINER": "x" * 58}, "CONTENT_CONTAINER: should be a container's name"),
-        ({"CONTENT_TRIGGER": "timer"}, "CONTENT_TRIGGER: .*'event-queue'"),
         *(
             ({"CONTENT_SYNC_SCHEDULE": wrong}, "CONTENT_SYNC_SCHEDULE: should be off, or six fields such as")
             for wrong in ("daily", "0 30 2 * *", "0 30 2 * * * *", "00:10:00", "0 30 2 * * %DAY%")

@@ -68,24 +68,6 @@ async def handle_events(message: bytes) -> None:
         await _ingest(name, await app.get_target())
 
 
-async def handle_upload(path: str) -> None:
-    """Index an uploaded blob, and remove deleted blobs from the index, since the blob trigger does not report them.
-
-    Args:
-        path: Path of the blob, as `container/name`.
-
-    Raises:
-        SwitchboardError: a temporary failure.
-    """
-    from shared.ingestion.fingerprints import Origin, is_from
-
-    target = await app.get_target()
-    await _ingest(path.partition("/")[2], target)
-    indexed = {name for name, mark in (await target.index.fingerprints()).items() if is_from(Origin.STORED, mark)}
-    for name in sorted(indexed - {name async for name in target.documents.names()}):
-        await _ingest(name, target)
-
-
 async def sync() -> None:
     """Compare the container with the index and repair the difference, as long as the platform lets a function run.
 

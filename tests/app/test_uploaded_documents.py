@@ -264,38 +264,3 @@ async def test_what_was_deleted_while_nobody_watched_is_noticed_later(
         points = (await ask(http, host, "When does the office open?"))["context"]["data_points"]["text"]
         assert "old.md: The office opens at eight." not in points
     assert f"{label('new.md')}: indexed" not in host.log()
-
-
-async def test_with_a_blob_trigger_uploads_are_indexed_and_bring_what_was_deleted_to_mind(
-    tmp_path: Path, container: Container, index: dict[str, str], http: aiohttp.ClientSession
-) -> None:
-    await container.upload("broken.pdf", b"%PDF-")
-    async with hosted(tmp_path, container.settings, index, {"CONTENT_TRIGGER": "blob"}) as host:
-        assert f"blobTrigger, container {container.blobs.container_name}" in host.log()
-        await logged(host, f"{label('broken.pdf')}: failed is damaged")
-        await container.upload("health/old.md", b"The office opens at eight.")
-        await logged(host, f"{label('health/old.md')}: indexed 1 passage")
-        assert "[health/old.md]" in (await ask(http, host, "When does the office open?"))["message"]["content"]
-        await container.blobs.delete_blob("health/old.md")
-        await container.upload("new.md", b"The canteen opens at noon.")
-        await logged(host, f"{label('new.md')}: indexed 1 passage")
-        await logged(host, f"{label('health/old.md')}: removed")  # by this upload, or at the end of the one before
-        points = (await ask(http, host, "When does the office open?"))["context"]["data_points"]["text"]
-        assert "health/old.md: The office opens at eight." not in points
-
-
-async def test_with_a_blob_trigger_a_blob_that_keeps_failing_is_named_in_the_hosts_poison_queue(
-    tmp_path: Path, azurite: Azurite, container: Container, openai: OpenAIStandIn
-) -> None:
-    openai.fail(400, on=EMBEDDINGS, times=5)
-    async with hosted(tmp_path, container.settings, openai.settings, {"CONTENT_TRIGGER": "blob"}) as host:
-        await container.upload("five.md", b"Five faults are enough.")
-        await logged(host, "a blob was tried 5 times; queue webjobs-blobtrigger-poison names it")
-        await container.upload("next.md", b"The next one is indexed.")
-        await logged(host, f"{label('next.md')}: indexed 1 passage")
-    assert host.log().count(f"{label('five.md')} cannot be indexed now") == 5
-    connection = azurite.connection_string
-    async with QueueClient.from_connection_string(connection, "webjobs-blobtrigger-poison") as queue:
-        given_up = [json.loads(each.content) for each in await queue.peek_messages(32)]
-    names = [each["BlobName"] for each in given_up if each["ContainerName"] == container.blobs.container_name]
-    assert names == ["five.md"]

@@ -50,7 +50,6 @@ DEFAULT_IS_RIGHT = {
     "AZURE_SEARCH_SEMANTIC_CONFIGURATION": "of an existing index, moreSettings",
     "AZURE_SEARCH_KNOWLEDGE_BASE": "made by hand in the search service, moreSettings",
     "AZURE_SEARCH_KNOWLEDGE_SOURCE": "of that knowledge base, moreSettings",
-    "CONTENT_TRIGGER": "Event Grid is deployed",
     "CONTENT_SYNC_SCHEDULE": "a night is one everywhere at some time, moreSettings",
     "TELEMETRY_CONTENT": "off unless somebody decides otherwise, moreSettings",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "Application Insights is deployed",

@@ -57,19 +57,18 @@ def test_a_missing_host_file_is_named(tmp_path: Path) -> None:
 
 
 QUEUES = """{"version": "2.0", "extensions": {
-    "queues": {"batchSize": 2, "maxDequeueCount": 3, "visibilityTimeout": "00:02:30", "messageEncoding": "none"},
-    "blobs": {"poisonBlobThreshold": 1}
+    "queues": {"batchSize": 2, "maxDequeueCount": 3, "visibilityTimeout": "00:02:30", "messageEncoding": "none"}
 }}"""
 
 
 def test_what_the_host_file_says_of_queues_is_read_and_the_environment_goes_before_it(tmp_path: Path) -> None:
     write(tmp_path, "host.json", QUEUES)
-    assert read_host_file(tmp_path, {}).triggers == TriggerOptions(2, 3, 150, base64=False, poison_blob_threshold=1)
+    assert read_host_file(tmp_path, {}).triggers == TriggerOptions(2, 3, 150, base64=False)
     sooner = {
         "AzureFunctionsJobHost__extensions__queues__visibilityTimeout": "00:00:01",
         "AzureFunctionsJobHost__extensions__queues__maxDequeueCount": "7",
     }
-    assert read_host_file(tmp_path, sooner).triggers == TriggerOptions(2, 7, 1, base64=False, poison_blob_threshold=1)
+    assert read_host_file(tmp_path, sooner).triggers == TriggerOptions(2, 7, 1, base64=False)
 
 
 @pytest.mark.parametrize(

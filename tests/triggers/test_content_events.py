@@ -132,7 +132,7 @@ QUEUES = {"CONTENT_STORAGE__queueServiceUri": "https://a.queue.core.windows.net"
         (BY_IDENTITY | QUEUES, True),
         (BY_IDENTITY, False),
         (QUEUES, False),
-        ({"CONTENT_STORAGE": "UseDevelopmentStorage=true", "CONTENT_TRIGGER": "nonsense"}, False),
+        ({"CONTENT_STORAGE": "UseDevelopmentStorage=true", "CONTENT_CONTAINER": "No"}, False),
         ({"CONTENT_STORAGE": "UseDevelopmentStorage=true", "RAI_MODE": "enforce"}, False),
     ],
 )
