@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from annotated_types import Ge, Gt, Le
-from limits_page import limits_page
 from pydantic.fields import FieldInfo
 from setup import ROOT
 
@@ -32,8 +31,7 @@ HEAD = """\
 
 All are environment variables, and none has to be set; an empty one counts as left out. On a laptop they can be in
 `Values` of `local.settings.json` too (copy `local.settings.sample.json`), and the environment wins. In Azure they are
-application settings of the Function App; [deploy.md](deploy.md) sets them. Times are in seconds. Limits that cannot be
-set are in [limits.md](limits.md).
+application settings of the Function App; [deploy.md](deploy.md) sets them. Times are in seconds.
 
 Where an Azure service has no key here, the app signs in with its managed identity; `AZURE_CLIENT_ID`, a variable of
 `azure-identity`, selects a user-assigned one. On a laptop it uses the account of `az login`. Both need the same
@@ -98,7 +96,6 @@ def main() -> None:
 
 
 def _files() -> Iterator[tuple[Path, str]]:
-    yield ROOT / "docs" / "limits.md", limits_page()
     yield PAGE, "".join(_page())
     protocols = PROTOCOLS.values()
     yield _with_table(ROOT / "README.md", ["protocol", "for"], [[_names(each), each.used_by] for each in protocols])
