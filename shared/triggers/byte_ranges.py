@@ -1,7 +1,8 @@
 """Decides which part of a document to send, from the headers of conditional requests and range requests.
 
 Source: RFC 9110, 13 (conditional requests) and 14 (range requests). A request for several ranges gets the whole
-document, which the RFC allows.
+document, which the RFC allows. `werkzeug.http` is not used here: it accepts weak tags and later dates in `If-Range`,
+ignores `bytes=-0`, and raises on the years of some dates.
 """
 
 import re
@@ -61,10 +62,15 @@ def select_part(method: str, headers: Mapping[str, str], document: StoredDocumen
     return Part(start, end - start) if start < end else NotPartial.NOT_SATISFIABLE
 
 
+def is_known(headers: Mapping[str, str], etag: str) -> bool:
+    """Whether the caller has the version with this ETag already (`If-None-Match`)."""
+    known = headers.get("if-none-match", "")
+    return known.strip() == "*" or etag in _ETAG.findall(known)
+
+
 def _is_current(headers: Mapping[str, str], document: StoredDocument) -> bool:
-    known = headers.get("if-none-match")
-    if known is not None:
-        return known.strip() == "*" or document.etag in _ETAG.findall(known)
+    if "if-none-match" in headers:
+        return is_known(headers, document.etag)
     since = _date(headers.get("if-modified-since"))
     return since is not None and _last_modified(document) <= since
 

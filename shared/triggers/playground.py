@@ -2,11 +2,12 @@
 
 import asyncio
 import os
-import re
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
+from werkzeug.datastructures import Accept
+from werkzeug.http import parse_accept_header
 
 from shared import app
 from shared.agents.definitions import Pattern, as_yaml
@@ -14,13 +15,12 @@ from shared.errors import NotConfigured, NotFound
 from shared.playground import static_files
 from shared.playground.static_files import StaticFile
 from shared.settings import Settings
+from shared.triggers.byte_ranges import is_known
 from shared.triggers.errors import answering, json_response
 
 _OFF = "The playground is off here: PLAYGROUND=on turns it on."
 _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "vary": "Accept-Encoding"}
 _STRICT = "; require-trusted-types-for 'script'; trusted-types dompurify playground"
-_GZIP = re.compile(r"(^|,)\s*(gzip|x-gzip|\*)\s*(;(?!\s*q=0(\.0*)?\s*($|,))|$|,)", re.IGNORECASE)
-"""An `Accept-Encoding` that takes gzip (RFC 9110, 12.5.3)."""
 
 
 async def playground_page(request: Request) -> Response:
@@ -113,11 +113,10 @@ def _require_on() -> Settings:
 
 
 def _response(request: Request, file: StaticFile) -> Response:
-    is_gzipped = _GZIP.search(request.headers.get("accept-encoding", "")) is not None
+    is_gzipped = parse_accept_header(request.headers.get("accept-encoding"), Accept)["gzip"] > 0
     tag = f'"{file.digest}{"-gzip" if is_gzipped else ""}"'
     headers = {**_SAFE, "etag": tag}
-    known = request.headers.get("if-none-match", "")
-    if tag in re.findall(r'"[^"]*"', known) or known.strip() == "*":
+    if is_known(request.headers, tag):
         return Response(status_code=304, headers=headers)
     if is_gzipped:
         headers["content-encoding"] = "gzip"

@@ -116,7 +116,10 @@ async def test_files_are_kept_for_ever_at_an_address_of_their_content(
 
 @pytest.mark.parametrize(
     ("accepted", "is_packed"),
-    [("gzip", True), ("br, gzip;q=0.5", True), ("*", True), ("identity", False), ("br, gzip;q=0", False), ("", False)],
+    [
+        *[("gzip", True), ("br, gzip;q=0.5", True), ("*", True)],
+        *[("identity", False), ("br, gzip;q=0", False), ("gzip;q=0, *", False), ("", False)],
+    ],
 )
 async def test_files_are_packed_only_for_who_can_unpack_them(
     built_in: RunningHost, accepted: str, is_packed: bool
