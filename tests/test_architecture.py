@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib.metadata import files
 from pathlib import Path
@@ -110,6 +111,7 @@ LATE = {
 }
 
 
+@cache
 def imports_of(file: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text())):
@@ -158,6 +160,7 @@ chat_types
 """The packages of `shared`, from the top down: each imports only from lines below its own, and within its own."""
 
 
+@cache
 def shared_imports() -> dict[str, set[str]]:
     """The modules of `shared` that each of them imports, at the top or late."""
     files = {

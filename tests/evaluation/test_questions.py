@@ -112,16 +112,16 @@ def test_what_is_not_used_or_measured_is_counted(tmp_path: Path) -> None:
     assert contents.sources == {"plan.pdf#page=3": 1}
 
 
-def test_a_hundred_thousand_lines_take_little_memory(tmp_path: Path) -> None:
+def test_many_lines_take_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
     with path.open("w") as file:
-        for number in range(100_000):
+        for number in range(20_000):
             file.write(json.dumps({"id": str(number), "question": "x" * 400, "silent": True}) + "\n")
     tracemalloc.start()
     try:
-        assert check(path).count == 100_000
-        assert sum(1 for _ in read(path)) == 100_000
+        assert check(path).count == 20_000
+        assert sum(1 for _ in read(path)) == 20_000
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert most < 30_000_000  # the ids; the file has 43 MB
+    assert most < 6_000_000  # the ids; the file has 9 MB

@@ -7,6 +7,7 @@ import pytest
 from aiohttp import web
 from azure.core import exceptions
 from azure.core.exceptions import AzureError
+from azure.storage.blob.aio import ContainerClient
 
 from shared.documents.blob_store import BlobStore
 from shared.errors import RateLimited, SwitchboardError, TooSlow, Unavailable
@@ -66,10 +67,10 @@ async def refusing(status: int, code: str, **headers: str) -> AsyncGenerator[str
 
 
 @asynccontextmanager
-async def refusing_blobs(status: int, code: str, **headers: str) -> AsyncGenerator[BlobStore]:
-    """A container whose service answers everything with this error."""
-    async with refusing(status, code, **headers) as account:
-        store = BlobStore.of(account, "content")
+async def refusing_blobs(status: int, code: str) -> AsyncGenerator[BlobStore]:
+    """A container whose service answers everything with this error, at once: the client does not try again."""
+    async with refusing(status, code) as account:
+        store = BlobStore(ContainerClient.from_connection_string(account, "content", retry_total=0))
         yield store
         await store.aclose()
 
@@ -100,9 +101,11 @@ async def test_a_refusal_says_what_to_do(status: int, code: str, words: str) -> 
 # See above.
 @pytest.mark.filterwarnings("ignore:Testing an element's truth value:DeprecationWarning")
 async def test_a_rate_limit_of_blobs_is_a_429_with_the_time_to_wait() -> None:
-    async with refusing_blobs(429, "TooManyRequests", **{"Retry-After": "33"}) as store:
+    async with refusing(429, "TooManyRequests", **{"Retry-After": "33"}) as account:
+        store = BlobStore.of(account, "content")
         with pytest.raises(RateLimited, match="Try again in 33 seconds") as raised:
             await store.find("a.md")
+        await store.aclose()
     assert raised.value.retry_after == 33
 
 
