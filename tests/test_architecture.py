@@ -111,6 +111,10 @@ LATE = {
 }
 
 
+_IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"(\.[^"]+)";', re.MULTILINE)
+"""An import of JavaScript that is done before the script itself; its path is group 1."""
+
+
 @cache
 def imports_of(file: Path) -> set[str]:
     found: set[str] = set()
@@ -155,6 +159,7 @@ host_file
 late_imports reusable_timeout http_extension
 events
 errors
+citations
 chat_types
 """
 """The packages of `shared`, from the top down: each imports only from lines below its own, and within its own."""
@@ -192,6 +197,17 @@ def test_packages_import_only_what_stands_below_them() -> None:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     TopologicalSorter(shared_imports()).prepare()
+
+
+def test_no_scripts_of_the_page_import_each_other_in_a_circle() -> None:
+    static = SHARED / "playground" / "static"
+    imports = {
+        file: {(file.parent / name).resolve() for name in re.findall(_IMPORT, file.read_text(encoding="utf-8"))}
+        for file in static.rglob("*.js")
+        if "vendor" not in file.parts
+    }
+    assert any(imports.values())
+    TopologicalSorter(imports).prepare()
 
 
 def modules(folder: str) -> list[Path]:

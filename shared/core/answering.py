@@ -3,12 +3,12 @@
 On the way the follow-up questions leave the text, and citations are compared with what was retrieved.
 """
 
-import re
 from collections.abc import Collection, Iterator
 from typing import assert_never
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import Json, ToolCall
+from shared.citations import unverified_citations
 from shared.core.followups import FollowupParser
 from shared.errors import Unavailable
 from shared.events import (
@@ -23,11 +23,6 @@ from shared.events import (
     ThoughtsAdded,
     Usage,
 )
-
-_BRACKETED = re.compile(r"\[([^\[\]\n]{1,300})\](?!\()")
-"""Text in brackets that is not the label of a Markdown link."""
-_LOOKS_LIKE_A_SOURCE = re.compile(r"\S.*\.[A-Za-z0-9]{1,8}(#page=\d+)?")
-"""A file name, with or without a page: `[1]` and `[sic]` are no citations."""
 
 
 class Answering:
@@ -100,23 +95,7 @@ def _ended(finished: ModelFinished | None, *, has_text: bool) -> ModelFinished:
     return finished
 
 
-def citations_in(text: str) -> Iterator[re.Match[str]]:
-    """Find what may be a citation: `[name]`, with the name as group 1."""
-    return _BRACKETED.finditer(text)
-
-
 def unverified(text: str, known: Collection[str]) -> Thought | None:
     """Make the thought that names the unverified citations of a text; None if there are none."""
     names = unverified_citations(text, known)
     return Thought("Unverified citations", list[Json](names)) if names else None
-
-
-def unverified_citations(text: str, known: Collection[str]) -> list[str]:
-    """List the sources that a text cites as `[name]` and that are not known, each once, in order.
-
-    Args:
-        text: The whole answer.
-        known: The `sourcepage` of each retrieved passage, and the names of attached files.
-    """
-    cited = dict.fromkeys(_BRACKETED.findall(text))
-    return [name for name in cited if name not in known and _LOOKS_LIKE_A_SOURCE.fullmatch(name)]

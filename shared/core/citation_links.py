@@ -11,9 +11,9 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from shared.chat_types import ChatRequest, Message
+from shared.citations import CITATION
 from shared.events import AgentMessage, ChatEvent, DataPoint, Retrieved, TextDelta
 
-_CITATION = re.compile(r"\[([^\[\]\n]{1,300})\](?!\()")
 _UNDECIDED = re.compile(r"\[[^\[\]\n]{0,300}\]?\Z")
 """The end of the text so far, if more text could make it a citation or a link."""
 _PAGE = re.compile(r"#page=\d+\Z")
@@ -70,4 +70,4 @@ def _path(sourcepage: str) -> str:
 
 
 def _with_links(text: str, known: dict[str, str]) -> str:
-    return _CITATION.sub(lambda cited: f"{cited[0]}({link})" if (link := known.get(cited[1])) else cited[0], text)
+    return CITATION.sub(lambda cited: f"{cited[0]}({link})" if (link := known.get(cited[1])) else cited[0], text)

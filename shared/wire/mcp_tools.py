@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shared.chat_types import Json, Passage
-from shared.core.answering import citations_in
+from shared.citations import citations_in
 from shared.core.fold import Answer
 from shared.errors import BadRequest, NotFound, SwitchboardError, error_text
 from shared.wire.context import link_to

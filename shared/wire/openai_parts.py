@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from shared.chat_types import ChatRequest, Json
-from shared.core.answering import citations_in
+from shared.citations import citations_in
 from shared.core.fold import Answer
 from shared.errors import ContentFiltered, NotFound, SwitchboardError, error_text
 from shared.events import AgentMessage, DataPoint, Finished, Thought

@@ -2,9 +2,9 @@
 
 import pytest
 
-from shared.core.answering import unverified_citations
+from shared.citations import unverified_citations
 
-SOURCES = {"plan.pdf#page=3", "leave.md"}
+SOURCES = {"plan.pdf#page=3", "leave.md", "Handbook#page=2", "Price list"}
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,10 @@ SOURCES = {"plan.pdf#page=3", "leave.md"}
         ("A note [1], a word [sic], a task [ ] and [x].", []),
         ("A [link.html](https://example.org) is no citation.", []),
         ("[broken.pdf", []),
+        ("Without an ending [Handbook#page=2], [Price list].", []),
+        ("A page that was not found [Handbook#page=9], or none [Handbook].", ["Handbook#page=9", "Handbook"]),
+        ("Other letters [price list], a page of nothing [Manual#page=1].", ["price list", "Manual#page=1"]),
+        ("A name that is nowhere [Manual].", []),
         ("[[nested.pdf]]", ["nested.pdf"]),
     ],
 )

@@ -29,6 +29,7 @@ from shared.chat_models.extractive.relevance import (
 )
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
+from shared.citations import CITED
 from shared.events import CompletionStarted, Usage
 from shared.words.stop_words import likely_language
 
@@ -54,7 +55,7 @@ _NO_TOKENS = Usage(0, 0)
 _WORD = re.compile(r"\s*\S+\s?")
 """Text of one event: a word with the white space around it."""
 _HAS_PUNCTUATION_AT_END = re.compile(r"[.!?…:;。！？؟۔։।॥][\"'”“»)]*$")
-_CITATION = re.compile(r"(?<=[.!?…:;。！？؟۔։।॥\"'”“»)]) \[([^\[\]\n]{1,300})\](?=\s|$)")
+_CITATION = re.compile(rf"(?<=[.!?…:;。！？؟۔։।॥\"'”“»)]) {CITED}(?=\s|$)")
 """A citation after a statement, as `_cited` writes it."""
 
 

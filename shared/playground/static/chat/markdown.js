@@ -10,8 +10,10 @@ import DOMPurify from "../vendor/purify.js";
 /** @typedef {import("../types.js").Source} Source */
 /** @typedef {{ raw: string, unsafe: string, html: ReturnType<typeof purified> }} Block */
 
-const CITATION = /^\[([^[\]\n]{1,300})\](?!\()/;
-const LOOKS_LIKE_A_SOURCE = /^\S.*\.[A-Za-z0-9]{1,8}(#page=\d+)?$/;
+/** A citation: a name in brackets, which is group 1, and not the label of a link. */
+export const CITATION = /\[([^[\]\n]{1,300})\](?!\()/gu;
+const AT_START = new RegExp(`^${CITATION.source}`, "u");
+const LOOKS_LIKE_A_SOURCE = /^\S.*(\.[A-Za-z0-9]{1,8}|#page=\d+)$/;
 const SAFE_LINK = /^(https?:|mailto:)/i;
 const TAGS = (
   "p br h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del hr a table thead tbody tr th td span button div"
@@ -116,7 +118,7 @@ export class AnswerRenderer {
             return index < 0 ? undefined : index;
           },
           tokenizer(text) {
-            const found = CITATION.exec(text);
+            const found = AT_START.exec(text);
             const name = found?.[1] ?? "";
             if (!found || !(renderer.#sources.has(name) || LOOKS_LIKE_A_SOURCE.test(name))) return undefined;
             return { type: "citation", raw: found[0], name };

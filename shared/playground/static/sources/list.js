@@ -2,7 +2,7 @@
 import { html } from "../html.js";
 import { openSource, selected } from "../state.js";
 import { placeOf } from "./documents.js";
-import { Viewer } from "./viewer.js";
+import { Reason, Viewer } from "./viewer.js";
 import { reasonsOf, unverifiedIn } from "./why.js";
 
 /** @typedef {import("./why.js").Why} Why */
@@ -51,23 +51,5 @@ function Card({ why }) {
   `;
 }
 
-/** @param {{ why: Why }} props */
-export function Reason({ why }) {
-  return html`
-    <dl class="reason">
-      <dt>Rank</dt><dd>${why.rank} of what was found</dd>
-      ${why.score !== null && html`<dt>Score</dt><dd>${round(why.score)}</dd>`}
-      ${why.rerankerScore !== null && html`<dt>Semantic ranker</dt><dd>${round(why.rerankerScore)} of 4</dd>`}
-      <dt>Words of the question</dt>
-      <dd>${why.words.length ? why.words.map((word) => html`<mark class="word">${word}</mark> `) : "none: it was found by its meaning, or by another query"}</dd>
-      <dt>Cited for</dt>
-      <dd>${why.sentences.length ? html`<ul>${why.sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>` : "nothing: the answer does not cite it"}</dd>
-    </dl>
-  `;
-}
-
 /** The beginning of a passage without the signs of Markdown. @param {string} text */
 const plain = (text) => text.slice(0, 600).replace(/(?:^|\s)(?:#{1,6}|[|:-]{3,})(?=\s|$)|\s\|(?=\s|$)|^\|/gu, " ");
-
-/** @param {number} score */
-const round = (score) => (Math.abs(score) >= 100 ? score.toFixed(0) : score.toPrecision(3));

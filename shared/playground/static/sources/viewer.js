@@ -4,9 +4,10 @@ import { openSource } from "../state.js";
 import { download, load, placeOf } from "./documents.js";
 import { markIn } from "./passages.js";
 import { PdfView } from "./pdf.js";
-import { Reason } from "./list.js";
 
-/** @param {{ why: import("./why.js").Why }} props */
+/** @typedef {import("./why.js").Why} Why */
+
+/** @param {{ why: Why }} props */
 export function Viewer({ why }) {
   const { source } = why;
   const shown = useSignal(/** @type {import("./documents.js").Shown | null} */ (null));
@@ -48,6 +49,24 @@ export function Viewer({ why }) {
     </section>
   `;
 }
+
+/** @param {{ why: Why }} props */
+export function Reason({ why }) {
+  return html`
+    <dl class="reason">
+      <dt>Rank</dt><dd>${why.rank} of what was found</dd>
+      ${why.score !== null && html`<dt>Score</dt><dd>${round(why.score)}</dd>`}
+      ${why.rerankerScore !== null && html`<dt>Semantic ranker</dt><dd>${round(why.rerankerScore)} of 4</dd>`}
+      <dt>Words of the question</dt>
+      <dd>${why.words.length ? why.words.map((word) => html`<mark class="word">${word}</mark> `) : "none: it was found by its meaning, or by another query"}</dd>
+      <dt>Cited for</dt>
+      <dd>${why.sentences.length ? html`<ul>${why.sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>` : "nothing: the answer does not cite it"}</dd>
+    </dl>
+  `;
+}
+
+/** @param {number} score */
+const round = (score) => (Math.abs(score) >= 100 ? score.toFixed(0) : score.toPrecision(3));
 
 /** @param {{ shown: import("./documents.js").Shown, source: import("../types.js").Source }} props */
 function Document({ shown, source }) {

@@ -1,4 +1,5 @@
 /** Why an answer has its sources: which are cited and where, what they scored, and which words of the question they hold. */
+import { CITATION } from "../chat/markdown.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").Source} Source */
@@ -11,7 +12,6 @@
  * }} Why `number` is that of the citation in the text, from 1; 0: it is not cited.
  */
 
-const CITATION = /\[([^\[\]\n]{1,300})\](?!\()/gu;
 const WORD = /[\p{L}\p{N}]{3,}/gu;
 const EVERYWHERE = new Set(
   ("the and for are was were with what which who whom whose how does did can could will would should have has had not this " +

@@ -1,0 +1,38 @@
+"""Citations in a text: `[name]`, with the name of a source or of an attached file."""
+
+import re
+from collections.abc import Collection, Iterator
+
+CITED = r"\[([^\[\]\n]{1,300})\]"
+"""Pattern of a name in brackets, which is group 1."""
+CITATION = re.compile(rf"{CITED}(?!\()")
+"""A name in brackets that is not the label of a Markdown link."""
+_LOOKS_LIKE_A_SOURCE = re.compile(r"\S.*(\.[A-Za-z0-9]{1,8}|#page=\d+)")
+"""A file name, or a page: `[1]` and `[sic]` are no citations."""
+
+
+def citations_in(text: str) -> Iterator[re.Match[str]]:
+    """Find what may be a citation, with the name as group 1."""
+    return CITATION.finditer(text)
+
+
+def unverified_citations(text: str, known: Collection[str]) -> list[str]:
+    """List the sources that a text cites and that are not known, each once, in order.
+
+    A name without a file ending counts if it is that of a known document with another page, or in other letter case.
+
+    Args:
+        text: The whole answer.
+        known: The `sourcepage` of each retrieved passage, and the names of attached files.
+    """
+    documents = {_document(name) for name in known}
+    cited = dict.fromkeys(place[1] for place in citations_in(text))
+    return [
+        name
+        for name in cited
+        if name not in known and (_LOOKS_LIKE_A_SOURCE.fullmatch(name) or _document(name) in documents)
+    ]
+
+
+def _document(name: str) -> str:
+    return name.partition("#page=")[0].casefold()
