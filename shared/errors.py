@@ -7,6 +7,7 @@
     ├── NotAllowed            403 forbidden
     ├── NotFound              404 not_found
     ├── TooSlowBody           408 request_timeout
+    ├── AlreadyThere          409 already_there
     ├── TooLarge              413 too_large
     ├── KeyReused             422 key_reused
     ├── RateLimited           429 rate_limited, with `retry_after`
@@ -125,18 +126,18 @@ class TooSlowBody(SwitchboardError):
     code = "request_timeout"
 
 
-class TooLarge(SwitchboardError):
-    """The request is over a size limit."""
-
-    status = 413
-    code = "too_large"
-
-
 class AlreadyThere(SwitchboardError):
     """Something of this name exists, and the request does not say that it may be replaced."""
 
     status = 409
     code = "already_there"
+
+
+class TooLarge(SwitchboardError):
+    """The request is over a size limit."""
+
+    status = 413
+    code = "too_large"
 
 
 class KeyReused(SwitchboardError):

@@ -2,8 +2,8 @@
 
 Each service's plug-in finds the `Reason` of a fault: by HTTP status here, by the classes of `azure.core` in
 `azure_service/asking.py`, by the classes and codes of `openai` in `openai_service/`, by gRPC status in
-`guard/rai/errors.py`. From there on one table holds for all: `DEFAULTS` gives each reason its error class and sentence,
-and a service's `ErrorTable` names only what differs for it.
+`guard/rai/session.py`. From there on one table holds for all: `DEFAULTS` gives each reason its error class and
+sentence, and a service's `ErrorTable` names only what differs for it.
 
 A service's own text never gets into an error: it may quote the question, a document or the key.
 """
