@@ -43,7 +43,7 @@ def test_files_that_docstrings_name_exist(folder: str) -> None:
     missing = {
         f"{file.relative_to(ROOT)}: {name}"
         for file in files
-        if "node_modules" not in file.parts
+        if {"node_modules", ".venv"}.isdisjoint(file.parts)
         for name in _paths_in_docstrings(file)
         if not any((base / name).exists() for base in (ROOT, ROOT / "shared", file.parent))
     }
