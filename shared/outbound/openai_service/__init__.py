@@ -1,5 +1,9 @@
 """One OpenAI-compatible service: how to reach it, one client for chat and embeddings, and the reasons of its errors.
 
 `connection` says which service the settings name, `service` sends requests to it, `reasons` reads its error bodies.
-`openai` itself is imported at the first request, by `sender` and `errors`.
+`openai` itself is imported at the first request, by `sender` and `errors`, and only what they need of it.
 """
+
+from shared.outbound.openai_service.late_package import import_late
+
+import_late()
