@@ -41,7 +41,7 @@ ifdef T
 	@$(PYTHON) -m pytest --durations=10 $(T)
 else
 	@$(PYTHON) -m pytest --durations=10 $(UNIT)
-	@$(PYTHON) -m pytest --durations=20 -m "not unit and not nightly"
+	@$(PYTHON) -m pytest --durations=20 -m "not unit and not nightly" -n 2 --dist loadfile
 endif
 
 unit: setup-test ## run the tests that start no process, on two cores

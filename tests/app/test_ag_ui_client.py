@@ -22,8 +22,10 @@ from tests.stand_ins.openai_service import OpenAIStandIn
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("ag_ui")]
 """One loop with the stand-in that the tests script."""
 
-EACH_VERSION = pytest.mark.parametrize("version", VERSIONS)
 NEWEST = VERSIONS[-1]
+EACH_VERSION = pytest.mark.parametrize(
+    "version", [*(pytest.param(older, marks=pytest.mark.nightly) for older in VERSIONS[:-1]), NEWEST]
+)
 FOLLOWUPS = {"overrides": {"suggest_followup_questions": True}}
 TEXT = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
 EVENTS = TypeAdapter[Any](Event)

@@ -25,7 +25,9 @@ from tests.wire.test_goldens import ALL_SCENARIOS, GOLDENS
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("ai_sdk")]
 """One loop with the stand-in that the tests script."""
 
-EACH = pytest.mark.parametrize("version", VERSIONS)
+EACH = pytest.mark.parametrize(
+    "version", [*(pytest.param(older, marks=pytest.mark.nightly) for older in VERSIONS[:-1]), VERSIONS[-1]]
+)
 FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
 ASKED = {"role": "user", "parts": [{"type": "text", "text": QUESTION}]}
 

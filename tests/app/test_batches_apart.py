@@ -100,6 +100,7 @@ async def test_what_the_guard_blocks_is_never_shown_even_by_the_next_runner(
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.nightly
 async def test_two_hosts_on_one_queue_answer_two_hundred_batches_once_each(
     tmp_path: Path, azurite: Azurite, http: aiohttp.ClientSession, concurrent: dict[str, str]
 ) -> None:

@@ -15,6 +15,7 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 import jsonschema_rs
+import pytest
 import pytest_asyncio
 import schemathesis
 from schemathesis import Case
@@ -102,6 +103,7 @@ def test_a_request_made_of_the_openapi_document_is_handled_as_described(case: Ca
     check(case, checked)
 
 
+@pytest.mark.nightly
 @swagger.parametrize()
 def test_a_request_made_of_the_swagger_document_is_handled_as_described(case: Case, checked: RunningHost) -> None:
     check(case, checked)

@@ -39,8 +39,15 @@ async def findings(page: Page, script: str) -> list[Any]:
     return await page.evaluate(RUN)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize(
+    ("size", "scheme"),
+    [
+        pytest.param(WIDE, "light", id="wide-light"),
+        pytest.param(NARROW, "dark", id="narrow-dark"),
+        pytest.param(WIDE, "dark", id="wide-dark", marks=pytest.mark.nightly),
+        pytest.param(NARROW, "light", id="narrow-light", marks=pytest.mark.nightly),
+    ],
+)
 async def test_axe_finds_nothing_serious(
     browser: Browser, app: RunningHost, openai: OpenAIStandIn, script: str, size: ViewportSize, scheme: str
 ) -> None:
