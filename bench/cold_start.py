@@ -1,12 +1,11 @@
 """What a new instance costs: importing the app, the time until it streams, and what of that a health check takes off.
 
 The import is compared with that of what every Functions app that streams imports. Its clock is the process's CPU time.
-The first byte counts from the start of the process, in front of the built-in parts and in front of a model that
-answers at once; the baseline has only the model.
+The first byte counts from the start of the process: in front of the built-in parts, in front of a model that answers at
+once, and with the services that an app in Azure has. The baseline has only the model.
 """
 
 import asyncio
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
-from bench.processes import OTHER_CORE, ROOT, SERVER_CORE, running
+from bench.processes import DEPLOYED, OTHER_CORE, ROOT, SERVER_CORE, running
 from bench.rounds import Comparison, by_turns
-from bench.targets import Target, make_index, model_settings
+from bench.targets import Target, in_azure, make_index, model_settings
 
 _ROUNDS = 5
 _UNIT = "milliseconds"
@@ -58,11 +57,11 @@ async def compare_imports(rounds: int) -> Comparison:
 
 
 async def compare_first_bytes(rounds: int) -> list[Comparison]:
-    """Our app with the built-in parts and with a model, against the baseline with that model; then the first request.
+    """Our app with the built-in parts, a model and services of Azure, against the baseline; then the first request.
 
     The first request is that of a process that already serves: with and without a health check before it.
     """
-    async with running("bench.upstream", core=OTHER_CORE) as upstream:
+    async with running("bench.upstream", core=OTHER_CORE) as upstream, in_azure(upstream.address, "any") as azure:
         with TemporaryDirectory() as data:
             await make_index(Path(data) / "index.sqlite")
             built_in = {"DATA_DIR": data, "HISTORY_BACKEND": "off"}
@@ -71,6 +70,7 @@ async def compare_first_bytes(rounds: int) -> list[Comparison]:
                 "baseline": partial(_first_byte, _BASELINE, model),
                 "ours, embedded": partial(_first_byte, _OURS, built_in),
                 "ours, with the model": partial(_first_byte, _OURS, built_in | model),
+                "ours, as in Azure": partial(_first_byte, _OURS, azure),
             }
             firsts = {
                 "at once": partial(_first_request, _OURS, built_in | model, checked=False),
@@ -94,7 +94,7 @@ async def compare_first_bytes(rounds: int) -> list[Comparison]:
 async def _import(modules: str) -> float:
     """Milliseconds of CPU time, in a process of its own."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", _TIMED.format(modules=modules)), cwd=ROOT, stdout=asyncio.subprocess.PIPE
+        *(DEPLOYED, "-c", _TIMED.format(modules=modules)), cwd=ROOT, stdout=asyncio.subprocess.PIPE
     )
     printed, _ = await process.communicate()
     return float(printed) * 1000

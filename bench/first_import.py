@@ -1,9 +1,8 @@
 """What the first request to a team pays for importing the agents' framework, against importing the whole app."""
 
 import asyncio
-import sys
 
-from bench.processes import ROOT
+from bench.processes import DEPLOYED, ROOT
 from bench.rounds import Comparison
 
 _ROUNDS = 5
@@ -22,9 +21,7 @@ async def report() -> list[Comparison]:
     app: list[float] = []
     agents: list[float] = []
     for _ in range(_ROUNDS):
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", _TIMED, cwd=ROOT, stdout=asyncio.subprocess.PIPE
-        )
+        process = await asyncio.create_subprocess_exec(DEPLOYED, "-c", _TIMED, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
         printed, _ = await process.communicate()
         of_app, of_agents = map(float, printed.split())
         app.append(of_app * 1000)

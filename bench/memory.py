@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from bench.processes import OTHER_CORE, ROOT, SERVER_CORE, Child, Memory, running
 from bench.rounds import Comparison
 from bench.streaming import ask_at_once
-from bench.targets import Target, make_index, model_settings
+from bench.targets import Target, in_azure, make_index, model_settings
 
 _ROUNDS = 2
 _MEGABYTE = 1_000_000
@@ -58,7 +58,7 @@ async def report(plan: Plan | None = None) -> list[Comparison]:
     """Compare the peaks, then the growth."""
     plan = plan or Plan()
     async with running("bench.upstream", core=OTHER_CORE) as upstream:
-        held: dict[str, list[_Held]] = {"baseline": [], "ours": []}
+        held: dict[str, list[_Held]] = {"baseline": [], "ours": [], "ours, as in Azure": []}
         for _ in range(plan.rounds):
             for name, runs in held.items():
                 async with serving(name, upstream) as target:
@@ -80,6 +80,8 @@ async def serving(name: str, upstream: Child) -> AsyncGenerator[Target]:
             data = stack.enter_context(TemporaryDirectory())
             await make_index(Path(data) / "index.sqlite")
             env |= {"DATA_DIR": data, "HISTORY_BACKEND": "off"}
+        elif name == "ours, as in Azure":
+            env = await stack.enter_async_context(in_azure(upstream.address, "any"))
         else:
             env["APP"] = str(ROOT / "bench" / "trivial")
         server = await stack.enter_async_context(running("bench.worker_server", env, core=SERVER_CORE))

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
+DEPLOYED = ROOT / ".tools" / "deployed" / "bin" / "python"
+"""Python with the packages that run the app and with no others: `tools/setup.py` makes it for benchmarks and tests."""
 _INHERITED = ("HOME", "LANG", "PATH", "TMPDIR")
 _START_SECONDS = 60
 _STOP_SECONDS = 10
@@ -63,7 +65,7 @@ class Child:
 
 @asynccontextmanager
 async def running(module: str, env: Mapping[str, str] | None = None, *, core: int | None) -> AsyncGenerator[Child]:
-    """Run a module until the end of the block.
+    """Run a module as it is deployed, without packages for development, until the end of the block.
 
     Args:
         module: Its name; it gets a line to its parent as its standard input.
@@ -73,7 +75,7 @@ async def running(module: str, env: Mapping[str, str] | None = None, *, core: in
     ours, childs = socket.socketpair()
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", module),
+        *(DEPLOYED, "-m", module),
         cwd=ROOT,
         env=inherited | dict(env or {}),
         stdin=childs.fileno(),

@@ -15,6 +15,9 @@ from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.wire.protocol import QUESTION
 from shared.wire.table import PROTOCOLS as PROTOCOL_TABLE
+from tests.retrieval.azure_search.azure_search import search_service
+from tests.stand_ins.azurite import Azurite
+from tests.stand_ins.identity_endpoint import identity_endpoint
 
 OURS = "ours"
 PROTOCOLS = {
@@ -131,6 +134,32 @@ def model_settings(upstream: Child) -> dict[str, str]:
         "OPENAI_API_KEY": "sk-bench-0123456789",
         "OPENAI_CHAT_MODEL": "gpt-4o",
     }
+
+
+@asynccontextmanager
+async def in_azure(endpoint: str, token: str) -> AsyncGenerator[dict[str, str]]:
+    """Start what stands in for the services that an app in Azure has beside its model.
+
+    Args:
+        endpoint: Where its model is, as Azure OpenAI.
+        token: What its identity gives the app for that.
+
+    Yields:
+        The environment of an app that signs in to Azure OpenAI by its identity, searches Azure AI Search, and keeps its
+        chats and budgets in tables and its documents in blobs.
+    """
+    async with identity_endpoint(token) as (identity, _), search_service(_PASSAGES) as search, Azurite() as azurite:
+        yield {
+            **identity,
+            **search.settings,
+            "AZURE_OPENAI_ENDPOINT": endpoint,
+            "AZURE_OPENAI_CHAT_DEPLOYMENT": "gpt-4o",
+            "AzureWebJobsStorage": azurite.connection_string,
+            "CONTENT_STORAGE": azurite.connection_string,
+            "HISTORY_BACKEND": "azure-table",
+            "LIMIT_BACKEND": "azure-table",
+            "LIMIT_TOKENS_PER_DAY": "1000000000",
+        }
 
 
 async def make_index(path: Path) -> None:

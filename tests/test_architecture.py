@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.processes import DEPLOYED
+
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT / "shared"
 
@@ -286,7 +288,7 @@ print(*sys.modules.keys() - platform)
 
 
 def test_importing_the_app_needs_no_environment_no_network_and_nothing_that_can_wait() -> None:
-    command = [sys.executable, "-W", "error", "-c", IMPORT_ALONE]
+    command = [DEPLOYED, "-W", "error", "-c", IMPORT_ALONE]
     done = subprocess.run(command, cwd=ROOT, env={}, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     loaded, ours = (set(line.split()) for line in done.stdout.splitlines())

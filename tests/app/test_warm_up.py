@@ -3,7 +3,7 @@
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from bench.processes import DEPLOYED
 from tests.app.conftest import NO_VECTORS
 from tests.app.test_answers import body
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
@@ -33,7 +34,7 @@ app = runpy.run_path({str(REPOSITORY / "function_app.py")!r})["app"]
 
 @app.route("probe/modules", methods=["GET"])
 async def probe_modules(req: Request) -> JSONResponse:
-    return JSONResponse(sorted(sys.modules))
+    return JSONResponse({{name: getattr(module, "__file__", None) for name, module in sys.modules.items()}})
 
 
 @app.route("probe/settings", methods=["POST"])
@@ -66,16 +67,23 @@ async def probe_warm_up(req: Request) -> JSONResponse:
 
 
 @asynccontextmanager
-async def probed(tmp_path: Path, data_dir: Path, env: dict[str, str]) -> AsyncGenerator[RunningHost]:
+async def probed(
+    tmp_path: Path, data_dir: Path, env: Mapping[str, str], python: Path = DEPLOYED
+) -> AsyncGenerator[RunningHost]:
     (tmp_path / "function_app.py").write_text(PROBED, "utf-8")
     shutil.copy(REPOSITORY / "host.json", tmp_path)
-    async with host_beside(tmp_path, {"DATA_DIR": str(data_dir), **env}) as host:
+    async with host_beside(tmp_path, {"DATA_DIR": str(data_dir), **env}, python) as host:
         yield host
 
 
 async def modules(host: RunningHost, http: aiohttp.ClientSession) -> set[str]:
+    return set(await module_files(host, http))
+
+
+async def module_files(host: RunningHost, http: aiohttp.ClientSession) -> dict[str, str | None]:
+    """The modules that the app has loaded, by name, and their files."""
     async with http.get(host.url + "/probe/modules") as response:
-        return set(await response.json())
+        return await response.json()
 
 
 async def set_right(host: RunningHost, http: aiohttp.ClientSession) -> None:

@@ -5,11 +5,12 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+
+from bench.processes import DEPLOYED
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 START_SECONDS = 60
@@ -25,15 +26,16 @@ class RunningHost:
         app: the directory of `function_app.py`.
         env: the app's settings; nothing but a few basics is inherited from the tests' own environment.
         arguments: more for the command line.
+        python: the Python that runs it; by default one that has the packages that are deployed, and no others.
     """
 
     run = ("-m", "local")
     """What Python runs."""
 
-    def __init__(self, app: Path, env: Mapping[str, str], arguments: tuple[str, ...]) -> None:
+    def __init__(self, app: Path, env: Mapping[str, str], arguments: tuple[str, ...], python: Path = DEPLOYED) -> None:
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         self.process = subprocess.Popen(
-            [sys.executable, *self.run, "--app", str(app), *arguments],
+            [python, *self.run, "--app", str(app), *arguments],
             cwd=REPOSITORY,
             env=inherited | dict(env),
             stdout=subprocess.PIPE,
@@ -111,10 +113,10 @@ class RunningHost:
 
 @contextmanager
 def running_host(
-    app: Path = REPOSITORY, env: Mapping[str, str] | None = None, *arguments: str
+    app: Path = REPOSITORY, env: Mapping[str, str] | None = None, *arguments: str, python: Path = DEPLOYED
 ) -> Generator[RunningHost]:
     """Run a host on a free port, wait until it is ready, and stop it; it must then end with exit code 0."""
-    host = RunningHost(app, env or {}, ("--port", "0", *arguments))
+    host = RunningHost(app, env or {}, ("--port", "0", *arguments), python)
     try:
         host.wait_for(_READY.pattern)
         yield host
@@ -124,9 +126,11 @@ def running_host(
 
 
 @asynccontextmanager
-async def host_beside(app: Path = REPOSITORY, env: Mapping[str, str] | None = None) -> AsyncGenerator[RunningHost]:
+async def host_beside(
+    app: Path = REPOSITORY, env: Mapping[str, str] | None = None, python: Path = DEPLOYED
+) -> AsyncGenerator[RunningHost]:
     """The same for who must not be held up meanwhile: stand-ins on this loop, which answer it."""
-    context = running_host(app, env)
+    context = running_host(app, env, python=python)
     host = await asyncio.to_thread(context.__enter__)
     try:
         yield host
