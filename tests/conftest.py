@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
+from bench.processes import DEPLOYED
 from tests import blocking, kinds
 from tests.browser import install_browser
 from tests.clients.ag_ui import install_ag_ui
@@ -47,7 +48,9 @@ INSTALLED = {
 
 
 def pytest_configure() -> None:
-    """Let no unit test start a process."""
+    """Let no unit test start a process, and say once what all hosted apps would lack."""
+    if not DEPLOYED.exists():
+        pytest.exit("What runs the apps of these tests is not installed: run `make setup-test`.", 2)
     kinds.forbid_processes()
 
 
