@@ -2,18 +2,23 @@
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 CITED = r"\[([^\[\]\n]{1,300})\]"
 """Pattern of a name in brackets, which is group 1."""
 CITATION = re.compile(rf"{CITED}(?!\()")
 """A name in brackets that is not the label of a Markdown link."""
+MOST_CITATIONS = 1_000
+"""Citations of a text that are looked at: a longer list is no answer, and reading it would keep others waiting."""
+_LONGEST_CITED = 2**18
+"""Characters of a text in which citations are looked for."""
 _LOOKS_LIKE_A_SOURCE = re.compile(r"\S.*(\.[A-Za-z0-9]{1,8}|#page=\d+)")
 """A file name, or a page: `[1]` and `[sic]` are no citations."""
 
 
 def citations_in(text: str) -> Iterator[re.Match[str]]:
-    """Find what may be a citation, with the name as group 1."""
-    return CITATION.finditer(text)
+    """Find what may be a citation, with the name as group 1; `MOST_CITATIONS` at most."""
+    return islice(CITATION.finditer(text, 0, _LONGEST_CITED), MOST_CITATIONS)
 
 
 def unverified_citations(text: str, known: Collection[str]) -> list[str]:

@@ -67,6 +67,9 @@ class _Chunk(msgspec.Struct, gc=False):
 
 _decoder = msgspec.json.Decoder(_Chunk)
 
+LONGEST_TEXT = 8_192
+"""Characters of a `ModelText`: a longer piece of the answer becomes several, so that no stage works long at one."""
+
 _REASONS = {
     "stop": "stop",
     "length": "length",
@@ -233,7 +236,11 @@ class ChunkReader:
         if text := _text(delta):
             self.has_content = True
             self._hold(len(text))
-            events.append(ModelText(text))
+            if len(text) <= LONGEST_TEXT:
+                events.append(ModelText(text))
+            else:
+                starts = range(0, len(text), LONGEST_TEXT)
+                events += [ModelText(text[start : start + LONGEST_TEXT]) for start in starts]
 
     def _add(self, piece: _ToolCallPiece) -> None:
         self.has_content = True
@@ -256,8 +263,8 @@ _LAST_SECOND = 253_402_300_800
 
 _MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 """Limit for an answer in one JSON document, in bytes: far more than any model writes."""
-_MAX_CHARACTERS = 4 * 1024 * 1024
-"""Limit for the text and the tool calls of an answer, in characters: some million tokens."""
+_MAX_CHARACTERS = 512 * 1024
+"""Limit for the text and the tool calls of an answer, in characters: the 128,000 tokens that models write at most."""
 _MAX_CALLS = 128
 """Limit for the tool calls of an answer; as many tools can be offered to OpenAI's models."""
 _MAX_CATEGORIES = 100

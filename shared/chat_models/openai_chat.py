@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal
 
-from shared.chat_models import ModelEvent, ModelRequest, ToolDefinition
-from shared.chat_models.chunk_reader import ChunkReader
+from shared.chat_models import ModelEvent, ModelRequest, ModelText, ToolDefinition
+from shared.chat_models.chunk_reader import LONGEST_TEXT, ChunkReader
 from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
 from shared.outbound.asking import CachedHealth
@@ -42,7 +42,7 @@ class OpenAIChatModel:
         self._health = CachedHealth(self._ask_health)
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield the answer as it comes; the events of one network read follow each other without suspending.
+        """Yield the answer as it comes; events that came together follow without suspending, up to `LONGEST_TEXT`.
 
         Raises:
             RateLimited, ContentFiltered, BadRequest, Unavailable, TooSlow: see `outbound.faults`.
@@ -58,14 +58,16 @@ class OpenAIChatModel:
             response = await self._request(body, model, limit, context.status_due)
             async with aclosing(response), aclosing(response.aiter_raw()) as received:
                 reader = ChunkReader(model.name, framing=_framing(response))
-                while not reader.is_done:
-                    data = await self._read(received, reader, timer, self._limit(reader, begun, context))
-                    if data is None:
-                        break
-                    for event in reader.feed(data):
+                data: bytes | None = b""
+                while data is not None:
+                    limit = self._limit(reader, begun, context)
+                    data = None if reader.is_done else await self._read(received, reader, timer, limit)
+                    characters = 0
+                    for event in reader.finish() if data is None else reader.feed(data):
                         yield event
-                for event in reader.finish():
-                    yield event
+                        if type(event) is ModelText and (characters := characters + len(event.text)) >= LONGEST_TEXT:
+                            characters = 0
+                            await asyncio.sleep(0)  # other requests have their turn
                 await self._drain(received)
 
     async def check(self) -> PartHealth:
@@ -78,7 +80,7 @@ class OpenAIChatModel:
         """Send the request, without the parameters that this model has refused before."""
         import openai
 
-        from shared.outbound.openai_service.errors import unsupported_parameter
+        from shared.outbound.openai_service.errors import fault_of, unsupported_parameter
 
         left_out = set(self._unsupported[model.name])
         while True:
@@ -88,6 +90,8 @@ class OpenAIChatModel:
             except openai.APIStatusError as exc:
                 name = unsupported_parameter(exc, sent)
                 if name is None:
+                    if (fault := fault_of(exc)).reason is Reason.NOT_THERE:
+                        raise ServiceFault(await self._service.explained(fault, model)) from exc
                     raise
                 left_out.add(name)
             else:

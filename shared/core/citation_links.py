@@ -11,7 +11,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from shared.chat_types import ChatRequest, Message
-from shared.citations import CITATION
+from shared.citations import CITATION, MOST_CITATIONS
 from shared.events import AgentMessage, ChatEvent, DataPoint, Retrieved, TextDelta
 
 _UNDECIDED = re.compile(r"\[[^\[\]\n]{0,300}\]?\Z")
@@ -54,7 +54,11 @@ def without_links(request: ChatRequest, base: str) -> ChatRequest:
     link = re.compile(rf"\]\({re.escape(base)}/[^()\s]{{1,1000}}\)")
 
     def plain(message: Message) -> Message:
-        return replace(message, content=link.sub("]", message.content)) if base in message.content else message
+        return (
+            replace(message, content=link.sub("]", message.content, MOST_CITATIONS))
+            if base in message.content
+            else message
+        )
 
     return replace(request, messages=tuple(map(plain, request.messages)))
 

@@ -3,8 +3,8 @@
 import re
 from enum import Enum, auto
 
-_OPENING = re.compile(r"(?<!\s)(\s*)<<(?!<)")
-"""The begin of a marker, with the white space before it."""
+_OPENING = re.compile(r"<<(?!<)")
+"""The begin of a marker."""
 _PLAIN = re.compile(r"([^<>\s][^<>\n]{0,399}|[^<>\n]{1,390}\?[ \t]{0,9})>>")
 """The rest of a marker: a question of at most 400 characters on one line, without angle brackets.
 
@@ -14,12 +14,12 @@ _BRACKETED = re.compile(r"(\S.{0,399}|.{1,390}\?[ \t]{0,9})>>[ \t]{0,9}")
 """The same with angle brackets in the question; the marker has to be the rest of its line."""
 _LONGEST_REST = 420
 """Characters after which a line no longer matches."""
+_LONGEST_GAP = 400
+"""Characters of white space that belong to a marker, so that no more of it is held back and looked at again."""
 _UNCLOSED = re.compile(r"(?!\s)(?!.*>>).{0,401}\Z")
 _UNCLOSED_PLAIN = re.compile(r"(?!\s)[^<>\n]{0,400}>?\Z")
 """The same for a marker that is not closed: the model had no room to finish the question."""
-_END = re.compile(r"\s*\Z")
-_UNDECIDED = re.compile(r"(?<!\s)\s*<?\Z")
-"""The end of a text that may be the begin of a marker, or the white space before one."""
+_END = re.compile(rf"\s{{0,{_LONGEST_GAP}}}\Z")
 
 
 class _NoMarker(Enum):
@@ -37,7 +37,8 @@ class FollowupParser:
     """Splits a stream of text into the text for the user and the follow-up questions, however chunks cut the markers.
 
     A question may have angle brackets if its marker is alone on its line or ends the text. The white space before a
-    marker and after the last one is removed. Only text that may still become a marker is held back.
+    marker and after the last one is removed, 400 characters of it at most. Only text that may still become a marker is
+    held back, so that a piece of text costs the same wherever it comes.
     """
 
     def __init__(self) -> None:
@@ -62,27 +63,32 @@ class FollowupParser:
         begin = place = 0
         cut: int | None = None
         while cut is None and (opening := _OPENING.search(text, place)):
-            alone = "\n" in opening[1] or (opening.start() == begin and self._at_line_start)
+            gap = _gap_before(text, opening.start(), begin)
+            alone = "\n" in text[gap : opening.start()] or (gap == begin and self._at_line_start)
             match _marker(text, opening.end(), alone=alone, ended=ended):
                 case _NoMarker.TEXT:
                     place = opening.end()
                 case _NoMarker.UNDECIDED:
-                    cut = opening.start()
+                    cut = gap
                 case _NoMarker.CUT_OFF:
-                    text, cut = text[: opening.start()], opening.start()
+                    text, cut = text[:gap], gap
                 case re.Match() as marker:
-                    shown.append(text[begin : opening.start()])
+                    shown.append(text[begin:gap])
                     self._at_line_start = alone
                     if (question := marker[1].strip()) and question not in self.questions:
                         self.questions.append(question)
                     begin = place = marker.end(1) + len(">>")
         if cut is None:
-            undecided = _UNDECIDED.search(text, begin)
-            cut = undecided.start() if undecided else len(text)
+            cut = _gap_before(text, len(text) - text.endswith("<", begin), begin)
         shown.append(text[begin:cut])
         self._at_line_start = self._at_line_start and begin == cut
         self._held = text[cut:]
         return "".join(shown)
+
+
+def _gap_before(text: str, end: int, begin: int) -> int:
+    """Return the place where the white space before `end` begins: at most `_LONGEST_GAP` of it, none before `begin`."""
+    return max(begin, end - _LONGEST_GAP) + len(text[max(begin, end - _LONGEST_GAP) : end].rstrip())
 
 
 def _marker(text: str, start: int, *, alone: bool, ended: bool) -> re.Match[str] | _NoMarker:

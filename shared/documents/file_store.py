@@ -15,7 +15,7 @@ from shared.chat_types import PartHealth
 from shared.documents import Rights, StoredDocument, is_name
 from shared.errors import Unavailable
 
-_READ_BYTES = 512 * 1024
+_READ_BYTES = 64 * 1024
 """Bytes that are read at a time."""
 _UNFINISHED = ".copy-"
 """Prefix of files that are being written."""

@@ -148,6 +148,8 @@ class Fault:
     """The service's id of the request, which finds it in the service's own logs."""
     param: str | None = None
     """The override that was not accepted."""
+    advice: str | None = None
+    """What to set instead, as a sentence for the caller; None where the table's sentence says all."""
 
 
 class ServiceFault(Exception):

@@ -162,18 +162,16 @@ def with_text(pages: Iterable[Page]) -> list[Page]:
     Raises:
         NoTextError: no page has text.
     """
-    found = [page for page in pages if _has_text(page)]
+    found = [page for page in pages if page.text]
     if not found:
         raise NoTextError("holds no text; scans and pictures need text recognition (OCR) first.")
     return found
 
 
 def _cleaned(pages: Iterable[Page]) -> list[Page]:
-    return [replace(page, text=clean(page.text)) for page in pages]
-
-
-def _has_text(page: Page) -> bool:
-    return any(character.isalnum() for character in page.text)
+    """Clean the pages' texts. One without a letter or a digit becomes empty, so that nobody has to look at it again."""
+    cleaned = (replace(page, text=clean(page.text)) for page in pages)
+    return [page if any(map(str.isalnum, page.text)) else replace(page, text="") for page in cleaned]
 
 
 async def _read_image(data: bytes, suffix: str, recognition: TextRecognition | None) -> list[Page]:
@@ -186,8 +184,8 @@ async def _read_image(data: bytes, suffix: str, recognition: TextRecognition | N
 
 async def _with_scans(data: bytes, pages: list[Page], recognition: TextRecognition) -> list[Page]:
     """The pages of a PDF; those that show something and have no text are read by text recognition."""
-    read = [page for page in pages if _has_text(page)]
-    scanned = [page.number for page in pages if page.number and not (page.is_blank or _has_text(page))]
+    read = [page for page in pages if page.text]
+    scanned = [page.number for page in pages if page.number and not (page.is_blank or page.text)]
     if not scanned:
         return read
     try:

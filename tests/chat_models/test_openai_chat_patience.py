@@ -126,7 +126,7 @@ async def test_a_connection_that_is_closed_without_an_answer_is_tried_again(
 
 
 async def test_a_service_that_only_hangs_up_is_unavailable(service: OpenAIStandIn) -> None:
-    service.hang_up(times=2)
+    service.hang_up(times=4)
     async with model_of(connection_to(service), retries=1) as model:
         assert "OPENAI_BASE_URL" in (await error_of(model, Unavailable)).message
 

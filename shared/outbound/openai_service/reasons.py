@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from shared.chat_types import Json
-from shared.errors import SwitchboardError
+from shared.errors import SwitchboardError, Unavailable
 from shared.outbound.faults import BY_STATUS, ErrorTable, Fault, Reason
 from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
 
@@ -68,6 +68,8 @@ _PLAIN = re.compile(r"[\w.:-]{1,80}")
 
 def error_of(fault: Fault, connection: OpenAIConnection, model: ServedModel) -> SwitchboardError:
     """Make the error that the caller gets, with the settings that this service and model come from."""
+    if fault.advice:
+        return Unavailable(fault.advice)
     return ERRORS.error(
         fault,
         address=f"{connection.address_setting} and the network",

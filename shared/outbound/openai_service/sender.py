@@ -5,7 +5,9 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from secrets import token_hex
 
+import aiohttp
 import httpx2
+import msgspec
 import openai
 from openai import AsyncStream
 
@@ -67,36 +69,66 @@ class Sender:
             deadline: On the event loop's clock, in seconds.
             status_due: As in `RequestContext`.
         """
-        text, images = _encode(body)
-        length = len(text) + sum(image.data_url_length + len(after) for image, after in images)
+        encoded = _encode(body)
 
         async def post() -> httpx2.Response:
-            # With this `cast_to` the SDK hands over the raw response, whatever the overload says of `stream_cls`.
-            answer: object = await self._client.post(
-                path,
-                cast_to=httpx2.Response,
-                content=_stream(text, images) if images else text,
-                options={"headers": {"Content-Length": str(length)}},
-                stream=True,
-                stream_cls=AsyncStream[object],
-            )
-            if not isinstance(answer, httpx2.Response):
-                raise TypeError(f"the SDK returned {type(answer).__name__}")
-            return answer
+            try:
+                return await self._post(path, *encoded)
+            except openai.APIConnectionError as exc:
+                if not _closed_before_answer(exc):
+                    raise
+            return await self._post(path, *encoded)
 
         return await with_retries(
             post, SDK, self._retries, deadline=deadline, service=self._host, status_due=status_due
         )
 
-    async def get(self, path: str) -> None:
-        """Fetch something for its status alone, once."""
-        await self._client.get(path, cast_to=httpx2.Response)
+    async def post_once(self, path: str, body: Mapping[str, object]) -> httpx2.Response:
+        """Send a request of JSON alone, once; return the answer with its body unread."""
+        return await self._post(path, *_encode(body))
+
+    async def _post(self, path: str, text: bytes, images: Sequence[tuple[ImagePart, bytes]]) -> httpx2.Response:
+        length = len(text) + sum(image.data_url_length + len(after) for image, after in images)
+        # With this `cast_to` the SDK hands over the raw response, whatever the overload says of `stream_cls`.
+        answer: object = await self._client.post(
+            path,
+            cast_to=httpx2.Response,
+            content=_stream(text, images) if images else text,
+            options={"headers": {"Content-Length": str(length)}},
+            stream=True,
+            stream_cls=AsyncStream[object],
+        )
+        if not isinstance(answer, httpx2.Response):
+            raise TypeError(f"the SDK returned {type(answer).__name__}")
+        return answer
+
+    async def get(self, path: str) -> object:
+        """Fetch JSON, once. The path is below the base URL, or a URL of its own.
+
+        Returns:
+            What the answer holds; None if that is no JSON.
+        """
+        answer = await self._client.get(path, cast_to=httpx2.Response)
+        try:
+            return msgspec.json.decode(answer.content)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            return None
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
         if self._tokens:
             await self._tokens.aclose()
+
+
+def _closed_before_answer(exc: BaseException) -> bool:
+    """Whether the service closed the connection without an answer: a kept one that it had given up, most often.
+
+    A new connection mends that at once, so that it is worth neither a pause nor a line in the log.
+    """
+    while cause := exc.__cause__:
+        exc = cause
+    return isinstance(exc, aiohttp.ServerDisconnectedError | ConnectionResetError | BrokenPipeError)
 
 
 def _encode(body: Mapping[str, object]) -> tuple[bytes, Sequence[tuple[ImagePart, bytes]]]:

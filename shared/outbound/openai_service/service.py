@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from shared.late_imports import run_import
 from shared.outbound.asking import RetryPolicy
-from shared.outbound.faults import Reason
-from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection
+from shared.outbound.faults import Fault
+from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection, ServedModel
 
 if TYPE_CHECKING:
     import httpx2
@@ -35,6 +35,7 @@ class OpenAIService:
         self._retries = retries or RetryPolicy()
         self._opening = asyncio.Lock()
         self._sender: Sender | None = None
+        self._has_model = False
 
     async def post(
         self, path: str, body: Mapping[str, object], *, deadline: float, status_due: float | None = None
@@ -57,24 +58,24 @@ class OpenAIService:
             return await (await self.opened()).post(path, body, deadline=deadline, status_due=status_due)
 
     async def check(self) -> None:
-        """Whether the service answers and takes our credentials: it is asked for its models, once.
+        """Check that the service answers, takes our credentials and has the model that the settings name.
 
         Raises:
             Unavailable, TooSlow: it does not; the message says what to check.
         """
         sender = await self.opened()
-        import openai
-
-        from shared.outbound.openai_service.errors import fault_of, service_errors
+        from shared.outbound.openai_service.errors import service_errors
+        from shared.outbound.openai_service.served_models import check_model
 
         with service_errors(self.connection, self.connection.chat_model):
-            try:
-                async with asyncio.timeout(self.timeouts.check):
-                    await sender.get("/models")
-            except openai.APIStatusError as exc:
-                # What else it says about its models does not matter: not every service lists them.
-                if fault_of(exc).reason in {Reason.CREDENTIALS, Reason.BROKEN, Reason.TOO_SLOW}:
-                    raise
+            await check_model(sender, self.connection, self.timeouts.check, is_known=self._has_model)
+        self._has_model = True
+
+    async def explained(self, fault: Fault, model: ServedModel) -> Fault:
+        """Add to the fault of a request what to set instead, in the words of `check`."""
+        from shared.outbound.openai_service.served_models import explained
+
+        return await explained(fault, await self.opened(), self.connection, model, self.timeouts.check)
 
     async def opened(self) -> "Sender":
         """Make the client, at the first call. Importing the SDK takes most of a second, so a thread does that."""

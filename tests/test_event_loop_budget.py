@@ -1,0 +1,196 @@
+"""No text keeps the event loop busy: each stage that a text goes through there works for a short time at once.
+
+The stages get hostile texts, whole and in pieces. What is measured is the CPU time of this thread, the best of three
+tries, so that other work on the machine does not count.
+"""
+
+import json
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import suppress
+
+import pytest
+
+from shared.chat_models.chunk_reader import LONGEST_TEXT
+from shared.chat_types import ChatRequest, Json, Message, Role
+from shared.citations import unverified_citations
+from shared.core.citation_links import linked, without_links
+from shared.core.fold import fold
+from shared.core.followups import FollowupParser
+from shared.errors import SwitchboardError
+from shared.events import ChatEvent, CompletionStarted, DataPoint, Finished, Retrieved, TextDelta
+from shared.guard.clearance import ReleaseQueue
+from shared.guard.content_safety.growing_text import GrowingText
+from shared.reading import Page
+from shared.reading.readers import with_text
+from shared.wire.framing import encode_json
+from shared.wire.protocol import Protocol
+from shared.wire.request_body import BODY_LIMIT, JsonReader
+from shared.wire.table import PROTOCOLS
+
+AT_ONCE = 0.05
+"""Seconds of CPU time that a stage may take before other requests have their turn."""
+LONGEST_ANSWER = 512 * 1024
+"""Bytes of a model's answer in UTF-8; it may have as many characters."""
+HOSTILE = (
+    " ", "\n", "\r\n", "[", "]", "[a](b", "[a.pdf]", "](", "[x](http://h/a)", "`", "\u0301", "a", "<", "<<a>>",
+    "<< ", "a <<b>c>>\n", ". ", '"', "\\", "🦷",
+)  # fmt: skip
+"""What the texts repeat: white space, brackets, backticks, combining marks, one letter, no letter, parts of markers."""
+PIECES = (1, 16, 64, 1_000, LONGEST_TEXT)
+"""Lengths of the pieces in which a text comes; the reader of chunks makes no longer ones."""
+QUESTION = ChatRequest(messages=(Message(Role.USER, "What does it pay?"),))
+FOUND = Retrieved(data_points=(DataPoint("a.pdf", "It pays."),), thoughts=())
+STARTED = CompletionStarted("id", 1, "model")
+
+
+def repeated(unit: str, length: int) -> str:
+    return unit * (length // len(unit.encode()))
+
+
+def pieces_of(text: str, size: int) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def longest[Piece](stage: Callable[[], Callable[[Piece], object]], pieces: Iterable[Piece]) -> tuple[float, float]:
+    """Return the CPU seconds of the slowest piece, and those of all, in the best of three tries."""
+    tries: list[tuple[float, float]] = []
+    for _ in range(3):
+        take = stage()
+        spent: list[float] = []
+        for piece in pieces:
+            begun = time.thread_time()
+            take(piece)
+            spent.append(time.thread_time() - begun)
+        tries.append((max(spent), sum(spent)))
+        if tries[-1][0] < AT_ONCE / 4:
+            break
+    return min(slowest for slowest, _ in tries), min(total for _, total in tries)
+
+
+def followups() -> Callable[[str], object]:
+    return FollowupParser().feed
+
+
+def sentences() -> Callable[[str], object]:
+    text = GrowingText(10_000)
+
+    def take(piece: str) -> None:
+        text.add(piece)
+        while text.take():
+            pass
+
+    return take
+
+
+def release() -> Callable[[str], object]:
+    queue: ReleaseQueue[None] = ReleaseQueue()
+
+    def take(piece: str) -> None:
+        queue.hold_text(piece)
+        queue.take_text(None)
+
+    return take
+
+
+STREAMED = {"follow-up questions": followups, "sentences for the guard": sentences, "release": release}
+"""The stages that take the answer piece by piece."""
+
+
+@pytest.mark.parametrize("stage", STREAMED.values(), ids=STREAMED)
+def test_no_piece_of_an_answer_is_worked_on_for_long_and_all_cost_grows_with_the_length(
+    stage: Callable[[], Callable[[str], object]],
+) -> None:
+    for unit in HOSTILE:
+        for size in PIECES:
+            pieces = pieces_of(repeated(unit, min(1_500 * size, 2**17)), size)
+            slowest, half = longest(stage, pieces)
+            assert slowest < AT_ONCE, (unit, size)
+            _, whole = longest(stage, pieces * 2)
+            assert whole < 3.5 * half + AT_ONCE, (unit, size)
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+async def test_links_are_made_piece_by_piece(unit: str) -> None:
+    async def answer() -> AsyncGenerator[ChatEvent]:
+        yield FOUND
+        for piece in pieces_of(repeated(unit, 16 * LONGEST_TEXT), LONGEST_TEXT):
+            yield TextDelta(piece)
+
+    events = linked(answer(), "http://h/content")
+    while True:
+        begun = time.thread_time()
+        with suppress(StopAsyncIteration):
+            await anext(events)
+            assert time.thread_time() - begun < AT_ONCE
+            continue
+        break
+
+
+WHOLE: dict[str, Callable[[str], object]] = {
+    "citations": lambda text: unverified_citations(text, ["a.pdf"]),
+    "links sent back": lambda text: without_links(
+        ChatRequest(messages=(Message(Role.ASSISTANT, text), Message(Role.USER, "Why?"))), "http://h"
+    ),
+    "pages with text": lambda text: with_text([Page(text)]),
+}
+"""The stages that take a whole text."""
+
+
+@pytest.mark.parametrize("stage", WHOLE.values(), ids=WHOLE)
+def test_a_whole_text_of_the_longest_answer_is_worked_on_for_a_short_time(stage: Callable[[str], object]) -> None:
+    for unit in HOSTILE:
+        slowest, _ = longest(lambda: stage, [repeated(unit, LONGEST_ANSWER)])
+        assert slowest < AT_ONCE, unit
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
+async def test_encoders_take_each_piece_and_the_whole_answer_in_a_short_time(protocol: Protocol) -> None:
+    for unit in HOSTILE:
+        text = repeated(unit, LONGEST_ANSWER)
+        events: list[ChatEvent] = [FOUND, STARTED, *map(TextDelta, pieces_of(text, LONGEST_TEXT)), Finished("stop")]
+
+        def encoding() -> Callable[[ChatEvent], object]:
+            encode, join = protocol.encoder(QUESTION).encode, protocol.framing.join
+            return lambda event: join(list(encode(event)))
+
+        slowest, _ = longest(encoding, events)
+        assert slowest < AT_ONCE, unit
+        if protocol.answer:
+            answer, whole = await fold(_replayed(events)), protocol.answer
+            slowest, _ = longest(lambda: lambda _: encode_json(whole(QUESTION, answer)), [None])  # noqa: B023 (called here)
+            assert slowest < AT_ONCE, unit
+
+
+async def _replayed(events: list[ChatEvent]) -> AsyncGenerator[ChatEvent]:
+    for event in events:
+        yield event
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
+def test_a_body_as_large_as_it_may_be_is_read_in_a_short_time(protocol: Protocol) -> None:
+    for unit in HOSTILE:
+        for body in _bodies(unit):
+            slowest, _ = longest(lambda: lambda sent: _read(protocol, sent), [body])
+            assert slowest < AT_ONCE, unit
+
+
+def _bodies(unit: str) -> Iterator[bytes]:
+    """The largest body that asks with such a text, and one of two messages of half its length."""
+    escaped = len(json.dumps(unit, ensure_ascii=False).encode()) - 2
+    text = unit * ((BODY_LIMIT - 1_000) // escaped)
+    half = text[: len(text) // 2]
+    conversations: list[list[Json]] = [
+        [{"role": "user", "content": text}],
+        [{"role": "assistant", "content": half}, {"role": "user", "content": half}],
+    ]
+    for messages in conversations:
+        yield json.dumps({"messages": messages, "input": messages}, ensure_ascii=False).encode()[:BODY_LIMIT]
+        yield json.dumps({"messages": messages}, ensure_ascii=False).encode()
+
+
+def _read(protocol: Protocol, body: bytes) -> None:
+    reader = JsonReader()
+    with suppress(SwitchboardError):
+        reader.feed(body)
+        protocol.parse(reader.finish().json)
