@@ -8,7 +8,9 @@
     ├── NotFound              404 not_found
     ├── TooSlowBody           408 request_timeout
     ├── TooLarge              413 too_large
+    ├── AlreadyThere          409 already_there
     ├── KeyReused             422 key_reused
+    ├── Unreadable            422 unreadable
     ├── RateLimited           429 rate_limited, with `retry_after`
     ├── InternalError         500 internal_error
     ├── Unavailable           503 unavailable
@@ -133,10 +135,17 @@ class TooLarge(SwitchboardError):
 
 
 class AlreadyThere(SwitchboardError):
-    """Something of this name exists, and the request does not say that it may be replaced."""
+    """There is another version of a document than the one that the request was checked against."""
 
     status = 409
     code = "already_there"
+
+
+class Unreadable(SwitchboardError):
+    """A document that cannot be indexed: it is damaged, protected, too large, or holds no text."""
+
+    status = 422
+    code = "unreadable"
 
 
 class KeyReused(SwitchboardError):
