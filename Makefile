@@ -30,7 +30,7 @@ endif
 index: setup ## index a folder of documents: make index DOCS=folder
 	@$(PYTHON) -m local.index_command "$(DOCS)"
 
-sync: setup ## index what has changed in the container of documents
+sync: setup ## index what has changed in the container of documents, and finish what has broken off
 	@$(PYTHON) -m local.index_command --sync
 
 api-key: setup ## make an API key for a caller: make api-key NAME=nightly-report

@@ -341,11 +341,13 @@ if watched:
         await content_events.handle_events(message.get_body())
 
 
-if watched and watched.content_sync_schedule != "off":
+compared = content_events.compared(os.environ)
 
-    @app.timer_trigger("timer", watched.content_sync_schedule)  # pyright: ignore[reportUnknownMemberType] (no types)
+if compared:
+
+    @app.timer_trigger("timer", compared)  # pyright: ignore[reportUnknownMemberType] (no types)
     async def content_sync(timer: func.TimerRequest) -> None:  # noqa: ARG001 (the worker passes it by this name)
-        """Bring the index into step with the container of documents (timer trigger)."""
+        """Bring the index into step with the documents that are kept (timer trigger)."""
         await content_events.sync()
 
 

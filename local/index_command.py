@@ -1,6 +1,7 @@
 """Index documents, with the settings of the app on this machine: `python -m local.index_command`.
 
-With `DOCS` it indexes a folder, and with `--sync` the container of documents. With `--first DOCS` it indexes the folder
+With `DOCS` it indexes a folder, and with `--sync` what has changed in the container of documents; it also finishes the
+uploads and deletions that have broken off. With `--first DOCS` it indexes the folder
 only if the built-in index lacks some of its documents and holds no others: so `make run` brings the samples to a fresh
 checkout, continues what was interrupted, and leaves an index of your own alone.
 
@@ -31,8 +32,8 @@ from shared.reading.readers import readable_suffixes
 from shared.settings import Settings, misspelt
 
 _NO_CONTAINER = (
-    "There is no container to follow: set CONTENT_STORAGE__blobServiceUri or CONTENT_STORAGE, or index a folder "
-    "with `make index DOCS=folder`."
+    "There is no container to follow, and no change of a document has broken off. To follow a container, set "
+    "CONTENT_STORAGE__blobServiceUri or CONTENT_STORAGE; to index a folder, use `make index DOCS=folder`."
 )
 
 _BAR = "{desc}{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} files{postfix}, {remaining} left"
@@ -45,7 +46,7 @@ def main() -> int:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("folder", nargs="?", type=Path, metavar="DOCS", help="a folder, with all folders below it")
     source.add_argument("--first", type=Path, metavar="DOCS", help="the same, if not all and no others are indexed")
-    source.add_argument("--sync", action="store_true", help="what has changed in the container of documents")
+    source.add_argument("--sync", action="store_true", help="what has changed in the container, or broken off")
     arguments = parser.parse_args()
     try:
         settings = _read_settings()
@@ -57,7 +58,7 @@ def main() -> int:
         return 0 if is_reported else _fail(wrong.message, 2)
     try:
         if arguments.sync:
-            return _sync(settings)
+            return asyncio.run(_ingest(None, settings))
         if arguments.first:
             return _index_first(arguments.first, settings)
         return _index(arguments.folder, _list(arguments.folder, settings), settings)
@@ -127,12 +128,6 @@ def _read_settings() -> Settings:
     return Settings.read(os.environ)
 
 
-def _sync(settings: Settings) -> int:
-    if not settings.has_container:
-        return _fail(_NO_CONTAINER, 2)
-    return asyncio.run(_ingest(None, settings))
-
-
 def _index_first(folder: Path, settings: Settings) -> int:
     """Index a folder if the built-in index lacks some of its documents and holds no others."""
     if settings.azure_search_endpoint or settings.has_container:
@@ -177,7 +172,7 @@ async def _indexed(settings: Settings) -> set[str]:
 
 
 async def _ingest(listing: Listing | None, settings: Settings) -> int:
-    """Ingest a folder, or the container if there is no listing; print the outcomes and return the exit code."""
+    """Ingest a folder, or the store if there is no listing; print the outcomes and return the exit code."""
     target = open_target(settings, keeps_readers=True)
     try:
         with _Console() as console:
@@ -187,7 +182,7 @@ async def _ingest(listing: Listing | None, settings: Settings) -> int:
                 report = await sync_stored(target, console)
     finally:
         await target.aclose()
-    _write_line(report.summary())
+    _write_line(report.summary() if report.files or settings.has_container or listing else _NO_CONTAINER)
     return 1 if report.counts()[Outcome.FAILED] else 0
 
 

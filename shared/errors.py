@@ -9,6 +9,7 @@
     ├── TooSlowBody           408 request_timeout
     ├── AlreadyThere          409 already_there
     ├── TooLarge              413 too_large
+    ├── Unreadable            422 unreadable
     ├── KeyReused             422 key_reused
     ├── RateLimited           429 rate_limited, with `retry_after`
     ├── InternalError         500 internal_error
@@ -127,7 +128,7 @@ class TooSlowBody(SwitchboardError):
 
 
 class AlreadyThere(SwitchboardError):
-    """Something of this name exists, and the request does not say that it may be replaced."""
+    """There is another version of a document than the one that the request was checked against."""
 
     status = 409
     code = "already_there"
@@ -138,6 +139,13 @@ class TooLarge(SwitchboardError):
 
     status = 413
     code = "too_large"
+
+
+class Unreadable(SwitchboardError):
+    """A document that cannot be indexed: it is damaged, protected, too large, or holds no text."""
+
+    status = 422
+    code = "unreadable"
 
 
 class KeyReused(SwitchboardError):

@@ -7,10 +7,11 @@ from pydantic import Field
 
 from shared.description.routes import BODY_ERRORS, CALLER_ERRORS, Answer, Parameter, PlainRoute, with_head
 from shared.description.schemas import one_of_these
-from shared.errors import AlreadyThere, BadRequest, NotAllowed, NotFound, RateLimited, TooLarge, TooSlow
+from shared.errors import AlreadyThere, BadRequest, NotAllowed, NotFound, RateLimited, TooLarge, TooSlow, Unreadable
 from shared.wire.table import NAMES
 
 _PATH = Parameter("path", "path", "The document's path as answers cite it, with or without '#page=…'.")
+_NAME = Parameter("path", "path", "The document's name: its path, as the list has it.")
 _PROTOCOL = Parameter(
     "path", "protocol", "The name of a protocol; the answer does not depend on it.", one_of_these(NAMES)
 )
@@ -58,6 +59,14 @@ class Documents(TypedDict):
     may_write: Annotated[bool, Field(description="Whether the caller may upload and delete documents.")]
 
 
+class IndexedDocument(TypedDict):
+    """A document that is indexed."""
+
+    name: str
+    state: Literal["indexed"]
+    detail: Annotated[str, Field(description="How many passages.")]
+
+
 class UploadStep(TypedDict):
     """A step of indexing a document."""
 
@@ -95,22 +104,28 @@ _DOCUMENT_ROUTES = (
         "documents/{*path}",
         "put_document",
         "Upload a document into the index",
-        "The body is the document, of up to 20 MiB. The answer has a line for each step, and one for the outcome.",
+        "The body is the document, of up to 20 MiB. Who accepts application/x-ndjson gets a line for each step, and "
+        "one for the outcome; the status is then 200 as soon as the first step begins.",
         {
-            200: Answer("The steps, as JSON Lines.", UploadStep, "application/jsonl", streams=True),
+            200: Answer(
+                "It is indexed, or the steps that lead there.",
+                IndexedDocument,
+                also=Answer("The steps.", UploadStep, "application/x-ndjson", streams=True),
+            ),
             202: Answer("The document is in its container, whose trigger indexes it.", QueuedDocument),
         },
-        (_PATH, Parameter("query", "overwrite", "Whether a document of this name is replaced.", bool)),
-        errors=(*_LIST_ERRORS, *BODY_ERRORS, AlreadyThere),
+        (_NAME, Parameter("query", "overwrite", "Whether a document of this name is replaced.", bool)),
+        errors=(*_LIST_ERRORS, *BODY_ERRORS, AlreadyThere, Unreadable),
     ),
     _route(
         "delete",
         "documents/{*path}",
         "delete_document",
         "Delete a document",
-        "Deletes it from the store and from the index.",
+        "Deletes the document of exactly this name from the index and from the store.",
         {204: Answer("It is deleted.")},
-        (_PATH,),
+        (_NAME,),
+        errors=(*_ERRORS, BadRequest, AlreadyThere),
     ),
 )
 

@@ -141,15 +141,19 @@ def _plain_operation(route: PlainRoute, schemas: Schemas) -> Schema:
 def _plain_answer(answer: Answer, schemas: Schemas) -> Schema:
     response: Schema = {"description": answer.description}
     if answer.kind is not None:
-        schema = schemas.of(answer.kind)
-        content = _stream(answer.media_type, schema) if answer.streams else {"schema": schema}
-        response["content"] = {answer.media_type: content}
+        bodies = [answer, *([answer.also] if answer.also else [])]
+        response["content"] = {body.media_type: _body(body, schemas) for body in bodies}
     if answer.headers:
         response["headers"] = {
             header.name: {"description": header.description, "required": True, "schema": schemas.of(header.kind)}
             for header in answer.headers
         }
     return response
+
+
+def _body(answer: Answer, schemas: Schemas) -> Schema:
+    schema = schemas.of(answer.kind)
+    return _stream(answer.media_type, schema) if answer.streams else {"schema": schema}
 
 
 def _parameters(parameters: Iterable[Parameter], schemas: Schemas) -> list[Schema]:

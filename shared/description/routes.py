@@ -99,6 +99,8 @@ class Answer:
     """Whether the body is a stream."""
     headers: tuple[Parameter, ...] = ()
     """Headers that it always has."""
+    also: "Answer | None" = None
+    """What those get instead who accept its media type."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,13 @@ from datetime import datetime
 from typing import Protocol
 
 from shared.chat_types import Access, PartHealth
+from shared.errors import AlreadyThere
 
 MAX_NAME_LENGTH = 1024
 """Characters in the name of a document. Source: Azure Blob Storage, 'Naming and referencing containers, blobs'."""
+
+PENDING = ".pending/"
+"""Beginning of the names of notes on changes that have begun (`shared/ingestion/changes.py`). Nobody is shown them."""
 
 _NOT_IN_NAME = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -33,9 +37,17 @@ class Rights:
 
         The store is asked as well as the index: the index may not have the rights of the latest version yet.
         """
-        named = bool(self.oids or self.groups)
-        seen = not (set(self.oids).isdisjoint(access.named_oids) and set(self.groups).isdisjoint(access.named_groups))
-        return named and not seen
+        return self != Rights() and not self.allow(access)
+
+    def allow(self, access: Access) -> bool:
+        """Whether a passage with these rights may be seen by this user."""
+        if self == Rights():
+            return access.open_documents
+        return not (set(self.oids).isdisjoint(access.named_oids) and set(self.groups).isdisjoint(access.named_groups))
+
+
+NOBODY = Rights(("nobody",))
+"""The rights of a document that is for nobody at all: no user has this id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +63,7 @@ class StoredDocument:
     last_modified: datetime
     """In UTC."""
     kept: bool
-    """Whether this app wrote it with `DocumentWriter.keep`; False: others put it into the store."""
+    """Whether it is the copy of a document from a folder; False: others put it into the store."""
     rights: Rights = Rights()
     """Who may see this version."""
     md5: str | None = None
@@ -107,16 +119,32 @@ class DocumentWriter(Protocol):
         """Whether others put documents here too, so that documents unknown to the index must not be removed."""
         ...
 
-    async def keep(self, name: str, data: bytes, rights: Rights | None = None, *, own: bool = True) -> None:
-        """Write a document. Readers see the old version or the new one, never a part.
+    async def keep(
+        self,
+        name: str,
+        data: bytes,
+        replaces: StoredDocument | None = None,
+        rights: Rights | None = None,
+        *,
+        own: bool = True,
+    ) -> StoredDocument:
+        """Write a document, if the store still has what the caller has found there.
+
+        Readers see the old version or the new one, never a part.
 
         Args:
             name: Its name.
             data: Its bytes.
-            rights: Who may see it; None: the rights of the version before. A folder stores no rights.
-            own: Whether it counts as `StoredDocument.kept`; False: as if others had put it there.
+            replaces: The version that is replaced; None: there is none.
+            rights: Who may see it; None: those who may see the version that is replaced.
+            own: What `StoredDocument.kept` becomes.
+
+        Returns:
+            The version that was written.
 
         Raises:
+            AlreadyThere: the store has another version by now, and it stays.
+            BadRequest: this store can have no document of this name.
             ValueError: `is_name` refuses the name.
         """
         ...
@@ -130,6 +158,9 @@ class DocumentWriter(Protocol):
 
         Returns:
             False if another version is there; it stays.
+
+        Raises:
+            BadRequest: the name leads through a link.
         """
         ...
 
@@ -155,6 +186,15 @@ def is_name(name: str) -> bool:
     if len(name) > MAX_NAME_LENGTH or _NOT_IN_NAME.search(name) or not _is_unicode(name):
         return False
     return all(part not in ("", ".", "..") for part in name.split("/"))
+
+
+def conflict(replaces: StoredDocument | None) -> AlreadyThere:
+    """The error of a write that has found another version than the one that it replaces; None: none at all."""
+    return AlreadyThere(
+        "Somebody else has changed the document at the same time. Look at it, and try again."
+        if replaces
+        else "There is a document of this name already. Choose another name, or say that it is replaced."
+    )
 
 
 def is_hidden(name: str) -> bool:

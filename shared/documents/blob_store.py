@@ -19,12 +19,12 @@ from azure.core.exceptions import (
     ResourceNotFoundError,
 )
 from azure.storage.blob import BlobProperties, BlobType, ContentSettings
-from azure.storage.blob.aio import BlobClient, ContainerClient, LinearRetry
+from azure.storage.blob.aio import ContainerClient, LinearRetry
 
 from shared.chat_types import PartHealth
-from shared.documents import Rights, StoredDocument, is_name, md5_of
+from shared.documents import NOBODY, Rights, StoredDocument, conflict, is_name, md5_of
 from shared.documents.media_types import media_type
-from shared.errors import NotConfigured, SwitchboardError, Unavailable
+from shared.errors import NotConfigured, SwitchboardError
 from shared.outbound.asking import CachedHealth
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import BLOBS, storage_errors
@@ -36,10 +36,12 @@ _KEPT = "switchboard"
 """Name of the metadata that `keep` sets; an upload by others removes it."""
 _OIDS, _GROUPS = "oids", "groups"
 """Names of the metadata that say who may see a blob."""
-_NOBODY = "nobody"
-"""An id that no user has."""
 _READ_BYTES = 512 * 1024
 """Bytes of one read request. A slow reader has about four times as many in memory."""
+_CONFLICTS = (409, 412)
+"""Statuses of a write under a condition that does not hold."""
+_BLOCKS_GONE = "InvalidBlockList"
+"""Error code of a write whose blocks were dropped, since somebody else has written the blob meanwhile."""
 _WRITE_BYTES = 1024 * 1024
 """Bytes of one write request; larger ones block the event loop. Only the last request makes the document visible."""
 
@@ -125,24 +127,39 @@ class BlobStore:
             async for chunk in download.chunks():
                 yield chunk
 
-    async def keep(self, name: str, data: bytes, rights: Rights | None = None, *, own: bool = True) -> None:
+    async def keep(
+        self,
+        name: str,
+        data: bytes,
+        replaces: StoredDocument | None = None,
+        rights: Rights | None = None,
+        *,
+        own: bool = True,
+    ) -> StoredDocument:
         """Write a document. The metadata of the version before stay, except for the rights if they are given.
 
         Raises:
-            Unavailable: somebody changed the document at the same time, or it cannot be written.
+            AlreadyThere: the container does not have what is replaced, or has something.
+            Unavailable: it cannot be written.
         """
         if not is_name(name):
             raise ValueError("no document can have this name")
-        blob = self._container.get_blob_client(name)
+        old = await self._properties(name)
+        if (old and _etag(old)) != (replaces and replaces.etag):
+            raise conflict(replaces)
+        metadata = _metadata(old.metadata if old else None, rights, own=own)
         with storage_errors(BLOBS):
             try:
-                await self._upload(blob, data, rights, own=own)
-            except ResourceNotFoundError:
-                with suppress(ResourceExistsError):
-                    await self._container.create_container()
-                await self._upload(blob, data, rights, own=own)
-            except (ResourceModifiedError, ResourceExistsError) as exc:
-                raise Unavailable("The document was changed by somebody else at the same time. Try again.") from exc
+                try:
+                    return await self._upload(name, data, metadata, replaces)
+                except ResourceNotFoundError:
+                    with suppress(ResourceExistsError):
+                        await self._container.create_container()
+                    return await self._upload(name, data, metadata, replaces)
+            except HttpResponseError as fault:
+                if fault.status_code in _CONFLICTS or getattr(fault, "error_code", "") == _BLOCKS_GONE:
+                    raise conflict(replaces) from fault
+                raise
 
     async def remove(self, name: str, etag: str | None = None) -> bool:
         """Remove a document if it exists in this version."""
@@ -198,25 +215,28 @@ class BlobStore:
                 raise
         return None if _is_folder(found) else found
 
-    async def _upload(self, blob: BlobClient, data: bytes, rights: Rights | None, *, own: bool) -> None:
-        """Replace the version whose metadata is taken over; fail if another version came in between."""
-        old = await self._properties(blob.blob_name)
+    async def _upload(
+        self, name: str, data: bytes, metadata: dict[str, str], replaces: StoredDocument | None
+    ) -> StoredDocument:
+        """Write a version in the place of the one that is replaced."""
         md5 = await asyncio.to_thread(md5_of, data)
         condition: dict[str, Any] = (
-            {"etag": old.etag, "match_condition": MatchConditions.IfNotModified}
-            if old
+            {"etag": replaces.etag, "match_condition": MatchConditions.IfNotModified}
+            if replaces
             else {"match_condition": MatchConditions.IfMissing}
         )
         async with aclosing(_pieces(data)) as pieces:
-            await blob.upload_blob(
+            written = await self._container.get_blob_client(name).upload_blob(
                 pieces,
                 overwrite=True,
-                metadata=_metadata(old.metadata if old else None, rights, own=own),
-                content_settings=ContentSettings(
-                    content_type=media_type(blob.blob_name), content_md5=bytearray.fromhex(md5)
-                ),
+                metadata=metadata,
+                content_settings=ContentSettings(content_type=media_type(name), content_md5=bytearray.fromhex(md5)),
                 **condition,
             )
+        modified = written["last_modified"].astimezone(UTC)
+        return StoredDocument(
+            name, len(data), _quoted(written["etag"]), modified, _KEPT in metadata, _rights(metadata), md5
+        )
 
     async def _ask(self) -> PartHealth:
         facts = {"container": self._container.container_name}
@@ -237,8 +257,17 @@ async def _pieces(data: bytes) -> AsyncGenerator[bytes]:
         yield data[start : start + _WRITE_BYTES]
 
 
+def _etag(found: BlobProperties) -> str:
+    return _quoted(found.etag)
+
+
+def _quoted(etag: str) -> str:
+    """An ETag with its quotes, which some answers leave out."""
+    return f'"{etag.strip('"')}"'
+
+
 def _described(found: BlobProperties, name: str) -> StoredDocument:
-    """Properties of a document, from a request for one blob or from a listing, whose ETags have no quotes.
+    """Properties of a document, from a request for one blob or from a listing.
 
     The MD5 is used for block blobs only: appending to other blobs does not change it.
     """
@@ -246,7 +275,7 @@ def _described(found: BlobProperties, name: str) -> StoredDocument:
     return StoredDocument(
         name,
         found.size,
-        f'"{found.etag.strip('"')}"',
+        _etag(found),
         found.last_modified.astimezone(UTC),
         _KEPT in _lower(found.metadata),
         _rights(found.metadata),
@@ -273,7 +302,7 @@ def _rights(metadata: Mapping[str, str] | None) -> Rights:
     """Rights from metadata. Metadata that are present and name nobody give rights to nobody, not to everybody."""
     lists = _lower(metadata)
     rights = Rights(_listed(lists.get(_OIDS, "")), _listed(lists.get(_GROUPS, "")))
-    return Rights((_NOBODY,)) if rights == Rights() and lists.keys() & {_OIDS, _GROUPS} else rights
+    return NOBODY if rights == Rights() and lists.keys() & {_OIDS, _GROUPS} else rights
 
 
 def _listed(value: str) -> tuple[str, ...]:

@@ -1,19 +1,28 @@
-"""Documents in a folder that only this app writes."""
+"""Documents in a folder that only this app writes; several processes of one machine may.
+
+Beside the folder is another one with a note on each document that did not come from a folder of documents: who may see
+it, by its ETag. A note is written before its document, and names the version before too, so that rights and bytes
+change in one step, the rename. A document that its note does not know is for nobody.
+"""
 
 import asyncio
 import errno
+import fcntl
+import hashlib
 import os
 import stat
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from shared.chat_types import PartHealth
-from shared.documents import Rights, StoredDocument, is_name
-from shared.errors import Unavailable
+from shared.documents import NOBODY, Rights, StoredDocument, conflict, is_name
+from shared.errors import BadRequest, Unavailable
 
 _READ_BYTES = 64 * 1024
 """Bytes that are read at a time."""
@@ -23,19 +32,39 @@ _MAX_WRITE_SECONDS = 3600.0
 """Age after which an unfinished copy counts as left by a killed process; writing takes seconds."""
 _NO_SUCH_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
 """Errors that say that no file has this name, or can have it."""
+_MAX_PART_BYTES = 255
+"""Bytes of a part of a name. Source: Linux, `NAME_MAX`; macOS and Windows count about the same."""
+_NO_NAME_HERE = (
+    "No document can have this name in a folder: a part of it is over 255 bytes, is a document or a link itself, or is "
+    "a folder. Choose another name."
+)
+
+
+class _Noted(msgspec.Struct, frozen=True):
+    """What a note says of a version."""
+
+    oids: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    own: bool = True
+
+
+_PLAIN, _UNKNOWN = _Noted(), _Noted(NOBODY.oids)
+"""What holds of a document without a note, and of a version that its note does not name."""
+_notes = msgspec.json.Decoder(dict[str, _Noted])
 
 
 class FileStore:
-    """A `DocumentStore` in a folder. It stores no rights: its documents name nobody.
+    """A `DocumentStore` in a folder.
 
     Args:
-        folder: Created at the first write. Links that lead out of it are not followed.
+        folder: Created at the first write. No link to a folder is followed, and none that leads out.
     """
 
     is_shared = False
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._notes = folder.parent / f"{folder.name}-rights"
         self._is_swept = False
 
     async def find(self, name: str) -> StoredDocument | None:
@@ -53,11 +82,21 @@ class FileStore:
             size = min(_READ_BYTES, end - offset)
             yield await _in_thread(lambda offset=offset, size=size: self._read(document, offset, size))
 
-    async def keep(self, name: str, data: bytes, rights: Rights | None = None, *, own: bool = True) -> None:  # noqa: ARG002 (files have neither)
+    async def keep(
+        self,
+        name: str,
+        data: bytes,
+        replaces: StoredDocument | None = None,
+        rights: Rights | None = None,
+        *,
+        own: bool = True,
+    ) -> StoredDocument:
         """Write a document. The unfinished file lies beside the folder, so that no listing shows it."""
         if not is_name(name):
             raise ValueError("no document can have this name")
-        await _in_thread(lambda: self._keep(name, data))
+        if rights is None:
+            rights = replaces.rights if replaces else Rights()
+        return await _in_thread(lambda: self._keep(name, data, replaces, _Noted(rights.oids, rights.groups, own)))
 
     async def remove(self, name: str, etag: str | None = None) -> bool:
         """Remove a document if it exists in this version, and the folders that are empty then."""
@@ -83,59 +122,127 @@ class FileStore:
         """Do nothing: no file stays open."""
 
     def _path(self, name: str) -> Path | None:
-        """The file of this name with links resolved; None if it is outside of the folder."""
-        if not is_name(name):
+        """The file of this name; None if it can have none here, since a part is too long or a link.
+
+        A link to a file of the folder counts as a file.
+        """
+        if not is_name(name) or max(len(part.encode()) for part in name.split("/")) > _MAX_PART_BYTES:
             return None
         root = self._folder.resolve()
-        path = (root / name).resolve()
-        return path if path.is_relative_to(root) else None
+        path = root / name
+        if path.parent.resolve() != path.parent:
+            return None
+        return path if not path.is_symlink() or path.resolve().is_relative_to(root) else None
 
     def _find(self, name: str) -> StoredDocument | None:
+        while True:
+            etag, status = self._version(name)
+            if status is None:
+                return None
+            noted = self._noted(name, etag)
+            if noted != _UNKNOWN or self._version(name)[0] == etag:  # else it was replaced after the first look
+                return _described(name, status, noted)
+
+    def _version(self, name: str) -> tuple[str | None, os.stat_result | None]:
+        """The ETag and the properties of a file; None if there is none."""
+        path = self._path(name)
         try:
-            path = self._path(name)
             status = path.stat() if path else None
         except OSError as fault:
             if fault.errno in _NO_SUCH_FILE:
-                return None
+                return None, None
             raise
-        return _described(name, status) if status and stat.S_ISREG(status.st_mode) else None
+        return (_etag(status), status) if status and stat.S_ISREG(status.st_mode) else (None, None)
+
+    def _noted(self, name: str, etag: str | None) -> _Noted:
+        """What is noted of this version of a document."""
+        try:
+            return _notes.decode(self._note_of(name).read_bytes()).get(etag or "", _UNKNOWN)
+        except FileNotFoundError:
+            return _PLAIN
+        except msgspec.DecodeError:
+            return _UNKNOWN
+
+    def _note_of(self, name: str) -> Path:
+        return self._notes / f"{hashlib.sha256(name.encode()).hexdigest()}.json"
 
     def _read(self, document: StoredDocument, offset: int, size: int) -> bytes:
         path = self._path(document.name)
         with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             if path:
                 with path.open("rb") as file:
-                    is_this = _described(document.name, os.fstat(file.fileno())).etag == document.etag
+                    is_this = _etag(os.fstat(file.fileno())) == document.etag
                     file.seek(offset)
                     if is_this and len(data := file.read(size)) == size:
                         return data
         raise Unavailable("The document was changed while it was read. Try again.")
 
-    def _keep(self, name: str, data: bytes) -> None:
-        target = self._folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not self._is_swept:
-            self._is_swept = True
-            _sweep(self._folder.parent)
-        descriptor, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=self._folder.parent)
+    def _keep(self, name: str, data: bytes, replaces: StoredDocument | None, noted: _Noted) -> StoredDocument:
+        with self._locked():
+            if not self._is_swept:
+                self._is_swept = True
+                _sweep(self._folder.parent)
+            there, _ = self._version(name)
+            if there != (replaces and replaces.etag):
+                raise conflict(replaces)
+            target = self._path(name)
+            if target is None or target.is_dir():
+                raise BadRequest(_NO_NAME_HERE)
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+            except (FileExistsError, NotADirectoryError) as fault:
+                raise BadRequest(_NO_NAME_HERE) from fault
+            with self._unfinished(data) as unfinished:
+                status = unfinished.stat()
+                before = {there: self._noted(name, there)} if there else {}
+                if noted != _PLAIN or self._note_of(name).exists():
+                    self._write_note(name, before | {_etag(status): noted})
+                unfinished.replace(target)
+        return _described(name, status, noted)
+
+    def _write_note(self, name: str, note: dict[str, _Noted]) -> None:
+        self._notes.mkdir(exist_ok=True)
+        with self._unfinished(msgspec.json.encode(note)) as unfinished:
+            unfinished.replace(self._note_of(name))
+
+    @contextmanager
+    def _unfinished(self, data: bytes) -> Generator[Path]:
+        """Write a file beside the folder, which is to be renamed."""
+        descriptor, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=self._folder.parent)
         try:
             with open(descriptor, "wb") as file:  # noqa: PTH123 (it is open already)
                 file.write(data)
-            os.replace(unfinished, target)  # noqa: PTH105 (both are in hand as they are)
+            yield Path(name)
         finally:
-            Path(unfinished).unlink(missing_ok=True)
+            Path(name).unlink(missing_ok=True)
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        """Hold the lock that all writers of the folder take; the system frees it when a process dies."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
 
     def _remove(self, name: str, etag: str | None) -> bool:
-        if etag and (found := self._find(name)) and found.etag != etag:
-            return False
-        target = self._folder / name
-        with suppress(FileNotFoundError, NotADirectoryError):
-            target.unlink()
-        for folder in target.parents:
-            if folder == self._folder:
-                break
-            with suppress(OSError):  # not empty, or not there
-                folder.rmdir()
+        if not self._folder.exists():
+            return True
+        with self._locked():
+            target = self._path(name)
+            there, _ = self._version(name)
+            if target is None:
+                return True
+            if etag and there not in (None, etag):
+                return False
+            with suppress(FileNotFoundError, NotADirectoryError):
+                target.unlink()
+            self._note_of(name).unlink(missing_ok=True)
+            for folder in list(target.parents)[: name.count("/")]:
+                with suppress(OSError):  # not empty, or not there
+                    folder.rmdir()
         return True
 
     def _names(self, prefix: str) -> list[str]:
@@ -166,6 +273,10 @@ async def _in_thread[T](work: Callable[[], T]) -> T:
         raise Unavailable(f"The folder of documents cannot be used: {fault.strerror}. Check DATA_DIR.") from fault
 
 
-def _described(name: str, status: os.stat_result) -> StoredDocument:
-    etag = f'"{status.st_mtime_ns:x}-{status.st_size:x}-{status.st_ino:x}"'
-    return StoredDocument(name, status.st_size, etag, datetime.fromtimestamp(status.st_mtime, UTC), kept=True)
+def _etag(status: os.stat_result) -> str:
+    return f'"{status.st_mtime_ns:x}-{status.st_size:x}-{status.st_ino:x}"'
+
+
+def _described(name: str, status: os.stat_result, noted: _Noted) -> StoredDocument:
+    modified = datetime.fromtimestamp(status.st_mtime, UTC)
+    return StoredDocument(name, status.st_size, _etag(status), modified, noted.own, Rights(noted.oids, noted.groups))

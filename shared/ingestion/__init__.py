@@ -1,7 +1,8 @@
 """Ingestion: fills a `PassageIndex` from a folder of documents, and from documents that others put into the store.
 
 `ingest` goes through a folder or through the store; `folder` lists and reads files, and `bundles` reads them ahead;
-`document` indexes one document: chunks of text from `shared.reading`, made into `passages`, and `page_images`.
+`changes` writes and deletes one document, in the store and the index; `document` makes its entry: chunks of text from
+`shared.reading`, made into `passages`, and `page_images`.
 `fingerprints` tell which documents are indexed already. The command is `local/index_command.py`.
 """
 
@@ -15,6 +16,7 @@ class Outcome(StrEnum):
     """What was done with a document."""
 
     INDEXED = "indexed"
+    QUEUED = "queued"
     UNCHANGED = "unchanged"
     REMOVED = "removed"
     SKIPPED = "skipped"

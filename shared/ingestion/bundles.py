@@ -38,8 +38,13 @@ class ReadFile:
     """The fingerprint of its entry."""
     passages: ReadPassages | None
     """Its passages; None if its entry in the index is up to date."""
-    has_copy: bool
-    """Whether the store has a copy of this version; known only if the entry is up to date."""
+    copy: StoredDocument | None
+    """What the store has of it."""
+
+    @property
+    def has_copy(self) -> bool:
+        """Whether the store has a copy of this version."""
+        return self.copy is not None and self.copy.md5 in (None, self.document.version)
 
 
 type Reading = ReadFile | Exception
@@ -123,8 +128,7 @@ class _Loaded:
         found = passages.get(self.document.name)
         if isinstance(found, Exception):
             return found
-        has_copy = self.copy is not None and self.copy.md5 in (None, self.document.version)
-        return ReadFile(self.document, self.fingerprint, found, has_copy)
+        return ReadFile(self.document, self.fingerprint, found, self.copy)
 
 
 async def _copy(name: str, target: Target) -> StoredDocument | SwitchboardError | None:

@@ -1,30 +1,26 @@
-"""The ingestion of one document, from a folder or from the store of documents."""
+"""What becomes of one document: its passages, their vectors, and images of its pages."""
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field
-from io import BytesIO
 from itertools import batched, chain
 from pathlib import PurePosixPath
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from shared.chat_types import Passage
 from shared.documents import DocumentStore, Rights, StoredDocument
-from shared.errors import SwitchboardError, Unavailable
+from shared.errors import SwitchboardError
 from shared.ingestion import FileReport, Outcome
-from shared.ingestion.fingerprints import Origin, fingerprint, has_same_content, has_version, is_from
-from shared.ingestion.folder import not_indexed
+from shared.ingestion.fingerprints import Origin, fingerprint, has_version
 from shared.ingestion.page_images import PageImages
 from shared.ingestion.passages import MAX_PASSAGES, passages_of
 from shared.reading import UnreadableError
-from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, check_size, read_document, readable_suffixes
+from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, read_document, readable_suffixes
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from shared.reading.sandbox_messages import TextsSplit
 from shared.retrieval import Embedder, FileEntry, PassageIndex, PassageTerms
 
-_MAX_TRIES = 3
-"""How often a document is indexed when it changes again during the work."""
 _EMBEDDING_BATCH = 64
 """Passages in one call of the embedder: with 500 tokens each, well below the limits of services."""
 _EMBEDDING_CALLS = 4
@@ -63,6 +59,11 @@ class Target:
     """Reads scans; None: documents without text cannot be read."""
     sandbox: Sandbox = field(default_factory=sandbox_for_documents)
     """Reads the documents, splits their text, and renders their pages."""
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary[str, asyncio.Lock])
+
+    def lock(self, name: str) -> asyncio.Lock:
+        """The lock of a document, so that one task of this process changes it at a time."""
+        return self._locks.setdefault(name, asyncio.Lock())
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -77,7 +78,7 @@ class Target:
     def is_current(self, known: str | None, document: StoredDocument) -> bool:
         """Whether the entry with this fingerprint is up to date. If False, only the bytes can tell."""
         dependencies = self._dependencies(document.name, document.rights)
-        return has_version(_origin(document), known, document.version, dependencies)
+        return has_version(origin_of(document), known, document.version, dependencies)
 
     def _dependencies(self, name: str, rights: Rights) -> list[str]:
         """Everything besides the bytes that a document's entry depends on."""
@@ -106,31 +107,6 @@ class Target:
         for part in (self.embedder, self.documents, self.pages, self.recognition):
             if part:
                 await part.aclose()
-
-
-async def ingest_stored(name: str, target: Target) -> FileReport:
-    """Make the index hold the stored document of this name in its present version; remove it if it is gone.
-
-    A document that cannot be read is reported as failed, and its entry is removed. Calls may come at any time, also
-    several for one document at once: the last one to write finds the version that is in the store then.
-
-    Raises:
-        SwitchboardError: a service fails now. The entry stays as it was, and the call should be repeated later.
-    """
-    if report := not_indexed(name, target.formats):
-        return report
-    for _ in range(_MAX_TRIES):
-        document = await target.documents.find(name)
-        try:
-            report = await _follow(name, document, target)
-        except SwitchboardError:
-            # The error may come from a change during the work: then the new version is tried.
-            if await target.documents.find(name) == document:
-                raise
-        else:
-            if await target.documents.find(name) == document:
-                return report
-    raise Unavailable("The document is changed again and again while it is indexed.")
 
 
 class ReadPassages(NamedTuple):
@@ -176,30 +152,23 @@ def _passages(document: LoadedDocument, numbers: Sequence[int | None], split: Te
     return ReadPassages(passages_of(document.name, numbers, split.chunks, document.rights), split.terms)
 
 
-async def entry_of(
-    document: LoadedDocument, read: ReadPassages, known: str, target: Target, *, keep: bool
-) -> FileEntry:
-    """Do all that comes before a document's passages are written: vectors, images of pages, and a copy.
-
-    The index is written last: after an interruption its fingerprint is the old one, and the document is done again.
+async def entry_of(document: LoadedDocument, read: ReadPassages, known: str, target: Target) -> FileEntry:
+    """Make a document's entry in the index: vectors, and images of its pages.
 
     Args:
         document: The document.
         read: Its passages.
         known: Its fingerprint.
         target: Where it goes.
-        keep: Whether a copy goes into the store of documents.
 
     Raises:
-        UnreadableError: its pages cannot be rendered. Nothing of it is kept.
+        UnreadableError: its pages cannot be rendered.
         SwitchboardError: it cannot be indexed now.
     """
     name, (passages, terms) = document.name, read
     vectors = await _embed(target.embedder, passages) if target.embedder else None
     pictured = target.pages if _suffix(name) == ".pdf" else None
     image_vectors = await pictured.replace(document.data, passages, target.sandbox) if pictured else None
-    if keep:
-        await target.documents.keep(name, document.data)
     return FileEntry(name, known, passages, vectors, image_vectors, terms)
 
 
@@ -209,43 +178,8 @@ def indexed(entry: FileEntry) -> FileReport:
     return FileReport(entry.sourcefile, Outcome.INDEXED, f"{number} passage{'s' if number > 1 else ''}", number)
 
 
-async def _follow(name: str, document: StoredDocument | None, target: Target) -> FileReport:
-    """Make the index hold this version of a stored document."""
-    if not document:
-        await target.forget(name)
-        return FileReport(name, Outcome.REMOVED)
-    try:
-        data = await _read_stored(document, target.documents)
-        loaded = LoadedDocument(name, data, _origin(document), document.version, document.rights)
-        new = await asyncio.to_thread(target.fingerprint_of, loaded)
-        known = (await target.index.fingerprints(name)).get(name, "")
-        if has_same_content(known, new) and is_from(loaded.origin, known):
-            return FileReport(name, Outcome.UNCHANGED)
-        entry = await entry_of(loaded, await read_passages(loaded, target), new, target, keep=False)
-        await target.index.replace(entry)
-        return indexed(entry)
-    except UnreadableError as unreadable:
-        await target.forget(name)
-        return FileReport(name, Outcome.FAILED, str(unreadable))
-    except OSError as fault:
-        raise Unavailable(f"The document cannot be read now: {fault.strerror}.") from fault
-
-
-async def _read_stored(document: StoredDocument, store: DocumentStore) -> bytes:
-    """All bytes of a version of a document.
-
-    Raises:
-        UnreadableError: there are too many, or none.
-    """
-    check_size(document.size)
-    data = BytesIO()  # unlike joining pieces, this never holds the bytes twice
-    async with aclosing(store.read(document)) as pieces:
-        async for piece in pieces:
-            data.write(piece)
-    return data.getvalue()
-
-
-def _origin(document: StoredDocument) -> Origin:
+def origin_of(document: StoredDocument) -> Origin:
+    """Where a stored document came from."""
     return Origin.FOLDER if document.kept else Origin.STORED
 
 

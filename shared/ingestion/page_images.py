@@ -12,7 +12,7 @@ from itertools import batched
 from typing import Protocol
 
 from shared.chat_types import Passage
-from shared.documents import DocumentWriter, Rights, is_name, page_image
+from shared.documents import DocumentStore, Rights, is_name, page_image
 from shared.reading import UnreadableError
 from shared.reading.limits import ReadLimitError
 from shared.reading.sandbox import Sandbox
@@ -52,7 +52,7 @@ class PageImages:
         wanted: Whether images are made. If not, existing images are removed with their documents.
     """
 
-    def __init__(self, store: DocumentWriter, embedder: ImageEmbedder | None, *, wanted: bool) -> None:
+    def __init__(self, store: DocumentStore, embedder: ImageEmbedder | None, *, wanted: bool) -> None:
         self._store = store
         self._embedder = embedder if wanted else None
         self._wanted = wanted
@@ -114,7 +114,8 @@ class PageImages:
         """Keep the images of pages, each with its number. Returns the vector, or None, of each page."""
 
         async def keep(number: int, image: bytes) -> list[float] | None:
-            await self._store.keep(page_image(sourcefile, number), image, rights)
+            name = page_image(sourcefile, number)
+            await self._store.keep(name, image, await self._store.find(name), rights)
             return await self._embedder.embed_image(image) if self._embedder else None
 
         # Wait for all, also after an error of one: no write must go on after this returns.

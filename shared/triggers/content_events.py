@@ -16,10 +16,10 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
-from weakref import WeakValueDictionary
 
 from shared import app
 from shared.chat_types import Json
+from shared.documents import PENDING
 from shared.errors import BadRequest, NotConfigured, SwitchboardError
 from shared.host_file import function_timeout
 from shared.settings import Settings
@@ -38,9 +38,6 @@ _SPARE_SECONDS = 60
 
 _log = logging.getLogger("switchboard.content")
 
-_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-"""One lock per document that is being indexed, so that only one task writes it at a time."""
-
 
 def watched(environment: Mapping[str, str]) -> Settings | None:
     """Return the settings if a trigger can watch the container, else None.
@@ -52,6 +49,20 @@ def watched(environment: Mapping[str, str]) -> Settings | None:
     except NotConfigured:
         return None
     return settings if settings.content_storage or settings.content_storage_queues else None
+
+
+def compared(environment: Mapping[str, str]) -> str | None:
+    """Return the schedule by which the store is compared with the index; None: never.
+
+    That is where a container is watched, and where the app keeps documents in a folder of its own, but in Azure.
+    """
+    try:
+        settings = Settings.read(environment)
+    except NotConfigured:
+        return None
+    has_own = not settings.has_container and not settings.in_azure
+    is_compared = (watched(environment) or has_own) and settings.content_sync_schedule != "off"
+    return settings.content_sync_schedule if is_compared else None
 
 
 async def handle_events(message: bytes) -> None:
@@ -68,8 +79,19 @@ async def handle_events(message: bytes) -> None:
         await _ingest(name, await app.get_target())
 
 
+async def finish_changes() -> None:
+    """Finish the uploads and deletions that an earlier process has left, where only this app writes documents."""
+    store = (await app.get_service()).documents
+    if app.get_settings().has_container or not [name async for name in store.names(PENDING)]:
+        return
+    from shared.ingestion.ingest import finish_all
+
+    for report in await finish_all(await app.get_target()):
+        _SyncLog().finished(report)
+
+
 async def sync() -> None:
-    """Compare the container with the index and repair the difference, as long as the platform lets a function run.
+    """Compare the store with the index and repair the difference, as long as the platform lets a function run.
 
     What is left over then is done by the next run.
 
@@ -159,12 +181,10 @@ def _name_in_url(data: Json, container: str) -> Iterator[str]:
 
 
 async def _ingest(name: str, target: "Target") -> None:
-    from shared.ingestion.document import ingest_stored
+    from shared.ingestion.changes import ingest_stored
 
-    lock = _locks.setdefault(name, asyncio.Lock())
     try:
-        async with lock:
-            report = await ingest_stored(name, target)
+        report = await ingest_stored(name, target)
     except SwitchboardError as fault:
         _log.warning("document %s cannot be indexed now: %s", _label(name), fault.message)
         raise fault.with_traceback(None) from None  # the cause may contain the document's name, which is confidential

@@ -3,7 +3,8 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 from urllib.parse import urlencode
 
@@ -13,11 +14,10 @@ from starlette.responses import Response, StreamingResponse
 from shared import app
 from shared.chat_types import Access, Caller, Json
 from shared.core.attachments import Attachment
-from shared.documents import MAX_NAME_LENGTH, Rights
+from shared.documents import MAX_NAME_LENGTH, Rights, StoredDocument, conflict, is_hidden, is_name
 from shared.documents.listing import ListedDocument, list_documents
 from shared.documents.media_types import media_type
-from shared.documents.serving import find_document
-from shared.errors import BadRequest, NotAllowed, TooLarge, log_fault
+from shared.errors import BadRequest, InternalError, NotAllowed, NotFound, SwitchboardError, TooLarge, log_fault
 from shared.identity import access_of, may_write
 from shared.service import Service
 from shared.triggers.budget import admit
@@ -26,16 +26,19 @@ from shared.triggers.receiving import read_body
 from shared.wire.framing import encode_json
 from shared.wire.request_body import Body
 
+if TYPE_CHECKING:
+    from shared.ingestion import FileReport
+
 UPLOAD_LIMIT = 20 * 1024 * 1024
 """Maximum size of an uploaded document, in bytes. It is in memory until it is indexed."""
 _MOST_LISTED = 100
 """Documents in one page of the list."""
 _MOST_UPLOADS = 4
 """Uploads that are indexed at the same time; others wait for their turn."""
-_QUEUED = "It is in the container of documents. The trigger of the container, or the next sync, indexes it."
+_LINES = "application/x-ndjson"
 
 _uploads = asyncio.Semaphore(_MOST_UPLOADS)
-_working: set[asyncio.Task[None]] = set()
+_working: set["asyncio.Task[FileReport]"] = set()
 """Uploads that go on when their caller has left."""
 
 
@@ -69,43 +72,49 @@ async def list_all_documents(request: Request) -> Response:
 
 @answering
 async def put_document(request: Request) -> Response:
-    """`PUT /documents/{path}`: index a document. The answer has a line for each step, and at last the outcome."""
-    from shared.ingestion.upload import check_free, check_name, lock_of
+    """`PUT /documents/{path}`: index a document. Who accepts `application/x-ndjson` gets a line for each step."""
+    from shared.ingestion.changes import check_name
 
     service, caller, access = await _writer(request)
     target = await app.get_target()
-    name = normalize("NFC", str(request.path_params.get("path") or ""))
+    name = _name(request)
     check_name(name, target)
-    replaces = request.query_params.get("overwrite", "false")
-    if replaces not in ("true", "false"):
+    overwrite = request.query_params.get("overwrite", "false")
+    if overwrite not in ("true", "false"):
         raise BadRequest("overwrite: should be true or false.")
-    if replaces == "false":
-        await check_free(name, target)
-    elif access:
-        await _require_own(name, access, service)
+    replaces = await service.documents.find(name)
+    if replaces and overwrite == "false":
+        raise conflict(None)
+    await _require_seen(name, replaces, access, service)
     rights = _rights(caller, access)
     with ExitStack() as held:
         deadline = deadline_of(request, service.settings.chat_deadline_seconds)
         body = await read_body(request, _BytesReader, deadline, held)
-        data = body.files[0].data
-        if service.settings.has_container:
-            async with lock_of(name):
-                await target.documents.keep(name, data, rights if replaces == "false" else None, own=False)
-            return json_response({"name": name, "state": "queued", "detail": _QUEUED}, status=202)
-        steps = _begin(name, data, rights, held.pop_all(), invocation_id(request))
-    return StreamingResponse(_lines(steps), media_type="application/jsonl", headers={"cache-control": "no-store"})
+        upload = _Upload(name, body.files[0].data, replaces, rights, held.pop_all())
+    first = await upload.steps.get() if _accepts_lines(request) else None
+    if first:  # else it has ended before its first step
+        lines = upload.lines(first, invocation_id(request))
+        return StreamingResponse(lines, media_type=_LINES, headers={"cache-control": "no-store"})
+    report = await asyncio.shield(upload.work)
+    return json_response(_outcome(report), status=202 if report.outcome == "queued" else 200)
 
 
 @answering
 async def delete_document(request: Request) -> Response:
-    """`DELETE /documents/{path}`: delete a document, and what the index has of it."""
-    from shared.ingestion.upload import delete
+    """`DELETE /documents/{path}`: delete the document of exactly this name, and what the index has of it."""
+    from shared.ingestion.changes import delete
 
     service, _, access = await _writer(request)
-    path = str(request.path_params.get("path") or "")
-    document = await find_document(service.documents, path, access, service.retriever.may_see)
-    await delete(document.name, await app.get_target())
-    return Response(status_code=204)
+    name = _name(request)
+    document = await service.documents.find(name) if is_name(name) and not is_hidden(name) else None
+    with suppress(NotAllowed):  # the answer does not tell that there is one
+        await _require_seen(name, document, access, service)
+        if document or await service.retriever.extent(name, access):
+            report = await delete(name, document, await app.get_target())
+            if report.outcome != "removed":
+                raise conflict(document)
+            return Response(status_code=204)
+    raise NotFound("There is no such document.")
 
 
 class _BytesReader:
@@ -149,14 +158,29 @@ async def _writer(request: Request) -> tuple[Service, Caller, Access | None]:
     return service, caller, access
 
 
-async def _require_own(name: str, access: Access, service: Service) -> None:
-    """Check that there is no document of this name that the caller may not see.
+def _name(request: Request) -> str:
+    return normalize("NFC", str(request.path_params.get("path") or ""))
+
+
+def _accepts_lines(request: Request) -> bool:
+    kinds = request.headers.get("accept", "").lower().split(",")
+    return any(kind.partition(";")[0].strip() == _LINES for kind in kinds)
+
+
+async def _require_seen(name: str, document: StoredDocument | None, access: Access | None, service: Service) -> None:
+    """Check that the caller may see what the store and the index have of a name, if they have anything.
 
     Raises:
-        NotAllowed: there is one.
+        NotAllowed: the caller may not.
     """
-    document = await service.documents.find(name)
-    if document and (document.rights.forbid(access) or not await service.retriever.may_see(name, access)):
+    if access is None:
+        return
+    is_seen = not (document and document.rights.forbid(access))
+    if await service.retriever.extent(name, None):
+        is_seen &= await service.retriever.extent(name, access) is not None
+    elif document:
+        is_seen = document.rights.allow(access)
+    if not is_seen:
         raise NotAllowed("There is a document of this name that you may not replace. Choose another name.")
 
 
@@ -172,36 +196,63 @@ def _rights(caller: Caller, access: Access | None) -> Rights:
     return rights
 
 
-def _begin(
-    name: str, data: bytes, rights: Rights, held: ExitStack, invocation: str
-) -> asyncio.Queue[dict[str, Json] | None]:
-    """Begin to index a document; return where its steps come, and None after the last. It goes on without a reader."""
-    from shared.ingestion.upload import upload
+class _Upload:
+    """A document that is being indexed, whether or not its caller waits for it.
 
-    steps: asyncio.Queue[dict[str, Json] | None] = asyncio.Queue()
+    Args:
+        name: Its name.
+        data: Its bytes.
+        replaces: The version that the caller may replace.
+        rights: Who may see it.
+        held: Closed when the bytes are no longer needed.
+    """
 
-    async def work() -> None:
-        with held:
-            try:
+    def __init__(
+        self, name: str, data: bytes, replaces: StoredDocument | None, rights: Rights, held: ExitStack
+    ) -> None:
+        self.steps: asyncio.Queue[str | None] = asyncio.Queue()
+        """Each step when it begins, and None at the end."""
+        self.work = asyncio.create_task(self._work(name, data, replaces, rights, held))
+        _working.add(self.work)
+        self.work.add_done_callback(_forget)
+
+    async def lines(self, first: str, invocation: str) -> AsyncGenerator[bytes]:
+        """Yield a line for each step, and one for the outcome."""
+        step: str | None = first
+        while step:
+            yield encode_json({"state": step}) + b"\n"
+            step = await self.steps.get()
+        outcome: dict[str, Json]
+        try:
+            outcome = _outcome(await asyncio.shield(self.work))
+        except SwitchboardError as error:
+            outcome = {"state": "failed", "detail": error.message}
+        except Exception as fault:  # noqa: BLE001 (the outer edge of this answer, and log_fault logs it)
+            log_fault(fault, invocation)
+            outcome = {"state": "failed", "detail": InternalError().message}
+        yield encode_json(outcome) + b"\n"
+
+    async def _work(
+        self, name: str, data: bytes, replaces: StoredDocument | None, rights: Rights, held: ExitStack
+    ) -> "FileReport":
+        from shared.ingestion.changes import write
+
+        try:
+            with held:
                 async with _uploads:
-                    target = await app.get_target()
-                    report = await upload(name, data, rights, target, lambda step: steps.put_nowait({"state": step}))
-                outcome: dict[str, Json] = {"state": report.outcome.value, "detail": report.detail}
-            except Exception as fault:  # noqa: BLE001 (the outer edge of this task, and log_fault logs it)
-                log_fault(fault, invocation)
-                outcome = {"state": "failed", "detail": "cannot be indexed because of a defect of the app."}
-            steps.put_nowait({"name": name, **outcome})
-            steps.put_nowait(None)
-
-    task = asyncio.create_task(work())
-    _working.add(task)
-    task.add_done_callback(_working.discard)
-    return steps
+                    return await write(name, data, replaces, rights, await app.get_target(), self.steps.put_nowait)
+        finally:
+            self.steps.put_nowait(None)
 
 
-async def _lines(steps: asyncio.Queue[dict[str, Json] | None]) -> AsyncGenerator[bytes]:
-    while step := await steps.get():
-        yield encode_json(step) + b"\n"
+def _forget(work: "asyncio.Task[FileReport]") -> None:
+    _working.discard(work)
+    if not work.cancelled():
+        work.exception()  # its caller may have left, and asyncio would log a fault that nobody has looked at
+
+
+def _outcome(report: "FileReport") -> dict[str, Json]:
+    return {"name": report.name, "state": report.outcome.value, "detail": report.detail}
 
 
 def _listed(one: ListedDocument) -> Json:

@@ -12,6 +12,7 @@ from importlib import import_module
 from shared import app
 from shared.errors import SwitchboardError
 from shared.late_imports import run_import
+from shared.triggers.content_events import finish_changes
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 
@@ -29,6 +30,7 @@ async def warm_up() -> None:
             service.load(),
             service.check(),
             app.get_batches(),
+            finish_changes(),
             run_import(list[Protocol], PROTOCOLS.values()),
             run_import(import_module, "shared.triggers.mcp_messages"),
         )

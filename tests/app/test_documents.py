@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,13 @@ ALONE = Key("alone")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def host(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[RunningHost]:
-    async with hosted(tmp_path_factory.mktemp("open"), {}) as host:
+    folder = tmp_path_factory.mktemp("open")
+    (folder / "elsewhere").mkdir()
+    (folder / "content").mkdir()
+    (folder / "content" / "link").symlink_to(folder / "elsewhere")
+    async with hosted(folder, {}) as host:
         yield host
+    assert not any((folder / "elsewhere").iterdir())
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -41,12 +46,16 @@ async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Ru
         yield host
 
 
+LINES = {"accept": "application/x-ndjson"}
+
+
 async def put(
     http: aiohttp.ClientSession, host: RunningHost, path: str, data: bytes, key: Key | None = None
-) -> tuple[int, list[dict[str, Any]]]:
+) -> tuple[int, dict[str, Any]]:
     headers = key.bearer if key else {}
-    async with http.put(f"{host.url}/documents/{path}", data=data, headers=headers) as response:
-        return response.status, [json.loads(line) for line in (await response.text()).splitlines()]
+    url = URL(f"{host.url}/documents/{path}", encoded=True)
+    async with http.put(url, data=data, headers=headers) as response:
+        return response.status, await response.json()
 
 
 async def names(http: aiohttp.ClientSession, host: RunningHost, key: Key | None = None, **query: str) -> list[str]:
@@ -64,10 +73,8 @@ async def answer(http: aiohttp.ClientSession, host: RunningHost, question: str, 
 async def test_a_document_is_answered_from_as_soon_as_it_is_uploaded_until_it_is_deleted(
     host: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    status, steps = await put(http, host, "animals/Z%C3%A9bra%20%231.md", ZEBRA)
-    assert status == 200
-    assert [step["state"] for step in steps] == ["reading", "embedding", "writing", "indexed"]
-    assert steps[-1] == {"name": "animals/Zébra #1.md", "state": "indexed", "detail": "1 passage"}
+    done = await put(http, host, "animals/Z%C3%A9bra%20%231.md", ZEBRA)
+    assert done == (200, {"name": "animals/Zébra #1.md", "state": "indexed", "detail": "1 passage"})
     assert "42 stripes" in await answer(http, host, "How many stripes do zebras have?")
     async with http.get(f"{host.url}/documents") as response:
         [listed] = (await response.json())["documents"]
@@ -87,7 +94,7 @@ async def test_a_document_is_replaced_only_where_the_request_says_so(
     host: RunningHost, http: aiohttp.ClientSession
 ) -> None:
     assert (await put(http, host, "horse.md", b"Horses sleep for three hours."))[0] == 200
-    status, [refused] = await put(http, host, "horse.md", b"Horses sleep for nine hours.")
+    status, refused = await put(http, host, "horse.md", b"Horses sleep for nine hours.")
     assert status == 409
     assert "There is a document of this name already" in refused["error"]
     assert "three" in await answer(http, host, "How long do horses sleep?")
@@ -95,16 +102,32 @@ async def test_a_document_is_replaced_only_where_the_request_says_so(
     assert "nine" in await answer(http, host, "How long do horses sleep?")
 
 
-async def test_uploads_of_a_name_at_the_same_time_leave_one_whole_document(
+async def test_of_uploads_of_a_name_at_the_same_time_one_is_indexed(
     host: RunningHost, http: aiohttp.ClientSession
 ) -> None:
     texts = [f"Camels drink {number} litres of water.".encode() for number in range(8)]
-    done = await asyncio.gather(*(put(http, host, "camel.md?overwrite=true", text) for text in texts))
-    assert {steps[-1]["state"] for _, steps in done} == {"indexed"}
+    done = await asyncio.gather(*(put(http, host, "camel.md", text) for text in texts))
+    assert sorted(status for status, _ in done) == [200] + [409] * 7
+    [kept] = [text for text, (status, _) in zip(texts, done, strict=True) if status == 200]
     async with http.get(f"{host.url}/content/camel.md") as response:
-        kept = await response.read()
-    assert kept in texts
+        assert await response.read() == kept
     assert kept.decode().split()[2] in await answer(http, host, "How many litres of water do camels drink?")
+
+
+async def test_who_accepts_lines_gets_each_step_and_everybody_else_one_document(
+    host: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    url = f"{host.url}/documents/lines.md"
+    async with http.put(url, data=ZEBRA, headers=LINES) as response:
+        assert (response.status, response.content_type) == (200, "application/x-ndjson")
+        steps = [json.loads(line) for line in (await response.text()).splitlines()]
+    assert [step["state"] for step in steps] == ["reading", "embedding", "writing", "indexed"]
+    assert steps[-1] == {"name": "lines.md", "state": "indexed", "detail": "1 passage"}
+    async with http.put(url, data=ZEBRA, headers=LINES) as response:
+        assert (response.status, response.content_type) == (409, "application/json")
+    async with http.put(f"{host.url}/documents/broken.pdf", data=b"%PDF-1.7 nothing", headers=LINES) as response:
+        assert response.status == 200
+        assert "is damaged" in json.loads((await response.text()).splitlines()[-1])["detail"]
 
 
 @pytest.mark.parametrize(
@@ -114,6 +137,10 @@ async def test_uploads_of_a_name_at_the_same_time_leave_one_whole_document(
         (".hidden.md", b"x", 400, "is hidden"),
         ("a%5Cb.md", b"x", 400, "no link can lead to"),
         ("n" * 1100 + ".md", b"x", 400, "no link can lead to"),
+        ("two%0Alines.md", b"x", 400, "no link can lead to"),
+        ("n" * 300 + ".md", b"x", 400, "over 255 bytes"),
+        ("taken.md/below.md", b"x", 400, "is a document"),
+        ("link/new.md", b"x", 400, "a link"),
         ("empty.md", b"", 400, "has no body"),
         ("big.md", b"x" * (20 * 1024 * 1024 + 1), 413, "over 20 MiB"),
         ("a.md?overwrite=maybe", b"x", 400, "overwrite: should be true or false"),
@@ -123,6 +150,7 @@ async def test_uploads_of_a_name_at_the_same_time_leave_one_whole_document(
 async def test_what_cannot_be_indexed_is_refused(
     host: RunningHost, http: aiohttp.ClientSession, path: str, data: bytes, status: int, says: str
 ) -> None:
+    await put(http, host, "taken.md", ZEBRA)
     before = await names(http, host)
     url = f"{host.url}/documents/{path}"
     async with http.put(URL(url, encoded=True), data=BytesIO(data)) as response:
@@ -131,9 +159,9 @@ async def test_what_cannot_be_indexed_is_refused(
 
 
 async def test_a_document_that_cannot_be_read_leaves_nothing(host: RunningHost, http: aiohttp.ClientSession) -> None:
-    status, steps = await put(http, host, "broken.pdf", b"%PDF-1.7 nothing")
-    assert (status, steps[-1]["state"]) == (200, "failed")
-    assert "is damaged" in steps[-1]["detail"]
+    status, refused = await put(http, host, "broken.pdf", b"%PDF-1.7 nothing")
+    assert status == 422
+    assert "The document is damaged" in refused["error"]
     assert "broken.pdf" not in await names(http, host)
 
 
@@ -179,11 +207,11 @@ async def test_nobody_writes_over_what_they_may_not_see(guarded: RunningHost, ht
 
 async def test_only_those_whom_the_setting_names_may_write(guarded: RunningHost, http: aiohttp.ClientSession) -> None:
     await put(http, guarded, "here.md?overwrite=true", ZEBRA, WRITER)
-    status, [refused] = await put(http, guarded, "reader.md", ZEBRA, READER)
+    status, refused = await put(http, guarded, "reader.md", ZEBRA, READER)
     assert (status, "DOCUMENTS_WRITERS" in refused["error"]) == (403, True)
     async with http.delete(f"{guarded.url}/documents/here.md", headers=READER.bearer) as response:
         assert response.status == 403
-    status, [refused] = await put(http, guarded, "nobodys.md", ZEBRA, ALONE)
+    status, refused = await put(http, guarded, "nobodys.md", ZEBRA, ALONE)
     assert (status, "no groups" in refused["error"]) == (403, True)
     for key, may in ((WRITER, True), (READER, False), (STRANGER, True)):
         async with http.get(f"{guarded.url}/documents", headers=key.bearer) as response:
@@ -192,5 +220,71 @@ async def test_only_those_whom_the_setting_names_may_write(guarded: RunningHost,
 
 async def test_nobody_writes_in_azure_unless_the_settings_say_so(tmp_path: Path, http: aiohttp.ClientSession) -> None:
     async with hosted(tmp_path, {"WEBSITE_SITE_NAME": "app", "AzureWebJobsStorage": ""}) as azure:
-        status, [refused] = await put(http, azure, "zebra.md", ZEBRA)
+        status, refused = await put(http, azure, "zebra.md", ZEBRA)
     assert (status, "DOCUMENTS_WRITERS" in refused["error"]) == (403, True)
+
+
+async def delete(http: aiohttp.ClientSession, host: RunningHost, path: str, key: Key | None = None) -> int:
+    url = URL(f"{host.url}/documents/{path}", encoded=True)
+    async with http.delete(url, headers=key.bearer if key else {}) as response:
+        return response.status
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("deer.txt%23v2.txt", "deer.txt"), ("a%2520b.txt", "a%20b.txt"), ("caf%25C3%25A9.txt", "caf%C3%A9.txt")],
+)
+async def test_a_deletion_takes_the_exact_name_also_when_it_is_repeated(
+    host: RunningHost, http: aiohttp.ClientSession, name: str, other: str
+) -> None:
+    for path in (name, other):
+        assert (await put(http, host, path, ZEBRA))[0] == 200
+    assert [await delete(http, host, name) for _ in range(2)] == [204, 404]
+    async with http.get(URL(f"{host.url}/content/{other}", encoded=True)) as response:
+        assert response.status == 200
+    assert await delete(http, host, other) == 204
+
+
+async def begun(host: RunningHost, path: str, data: bytes, key: Key) -> Callable[[], Awaitable[int]]:
+    """Begin an upload: send its headers and a part of the body. The result sends the rest and returns the status."""
+    reader, writer = await asyncio.open_connection(URL(host.url).host, URL(host.url).port)
+    lines = [f"PUT /api/documents/{path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(data)}"]
+    lines += [f"{name}: {value}" for name, value in key.bearer.items()]
+    writer.write("\r\n".join([*lines, "", ""]).encode() + data[:5])
+    await writer.drain()
+
+    async def finish() -> int:
+        writer.write(data[5:])
+        status = int((await reader.readline()).split()[1])
+        writer.close()
+        return status
+
+    return finish
+
+
+@pytest.mark.parametrize("query", ["", "?overwrite=true"])
+async def test_an_upload_that_was_overtaken_leaves_the_other_document(
+    guarded: RunningHost, http: aiohttp.ClientSession, query: str
+) -> None:
+    name = f"overtaken{len(query)}.md"
+    finish = await begun(guarded, name + query, b"Zebras have no stripes.", STRANGER)
+    assert (await put(http, guarded, name, ZEBRA, WRITER))[0] == 200
+    assert await finish() in (403, 409)  # by when the first one was checked
+    async with http.get(f"{guarded.url}/content/{name}", headers=READER.bearer) as response:
+        assert await response.read() == ZEBRA
+    async with http.get(f"{guarded.url}/content/{name}", headers=STRANGER.bearer) as response:
+        assert response.status == 404
+    assert await delete(http, guarded, name, WRITER) == 204
+
+
+async def test_who_replaces_a_document_leaves_it_to_those_who_may_see_it(
+    guarded: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    await put(http, guarded, "shared.md", ZEBRA, WRITER)
+    assert (await put(http, guarded, "shared.md?overwrite=true", ZEBRA[:-1], WRITER))[0] == 200
+    assert "shared.md" in await names(http, guarded, READER)
+    assert "shared.md" not in await names(http, guarded, STRANGER)
+    assert await delete(http, guarded, "shared.md", WRITER) == 204
+    assert (await put(http, guarded, "shared.md", ZEBRA, STRANGER))[0] == 200
+    assert "shared.md" not in await names(http, guarded, READER)
+    assert await delete(http, guarded, "shared.md", STRANGER) == 204

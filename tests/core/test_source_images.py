@@ -60,7 +60,7 @@ def stores(tmp_path: Path) -> Stores:
 async def test_of_a_page_whose_new_version_names_others_there_is_no_image(azurite: Azurite) -> None:
     store = BlobStore.of(azurite.connection_string, f"pages-{uuid4()}")
     for name, rights in (("ada.pdf", Rights(("ada",))), ("all.pdf", Rights()), ("ben.pdf", Rights(("ben",)))):
-        await store.keep(f"{name}/1.jpg", JPEG, rights)
+        await store.keep(f"{name}/1.jpg", JPEG, rights=rights)
     deadline = asyncio.get_running_loop().time() + 30
     request = ChatRequest((Message(Role.USER, "What?"),), Overrides(use_gpt4v=True))
     sources = [page(1, file=name) for name in ("ada.pdf", "all.pdf", "ben.pdf")]

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from shared.documents import DocumentStore
-from shared.errors import Unavailable
+from shared.documents import DocumentStore, Rights, StoredDocument
+from shared.errors import AlreadyThere, Unavailable
 
 type Uploading = Callable[[str, bytes], Awaitable[None]]
 """Puts a document in place as somebody else would, by its name."""
@@ -30,6 +30,11 @@ async def content(store: DocumentStore, name: str, start: int = 0, length: int |
     document = await store.find(name)
     assert document
     return b"".join([piece async for piece in store.read(document, start, length)])
+
+
+async def replace(store: DocumentStore, name: str, data: bytes, rights: Rights | None = None) -> StoredDocument:
+    """Write a document in the place of what is there."""
+    return await store.keep(name, data, await store.find(name), rights)
 
 
 class StoreContract:
@@ -60,7 +65,7 @@ class StoreContract:
         await store.keep("plan.pdf", FIRST)
         older = await store.find("plan.pdf")
         assert older
-        await store.keep("plan.pdf", b"Second.")
+        await replace(store, "plan.pdf", b"Second.")
         assert not await store.remove("plan.pdf", older.etag)
         assert await content(store, "plan.pdf") == b"Second."
         newer = await store.find("plan.pdf")
@@ -108,7 +113,7 @@ class StoreContract:
     async def test_a_change_has_another_etag(self, store: DocumentStore) -> None:
         await store.keep("plan.pdf", FIRST)
         first, again = await store.find("plan.pdf"), await store.find("plan.pdf")
-        await store.keep("plan.pdf", FIRST)
+        await replace(store, "plan.pdf", FIRST)
         changed = await store.find("plan.pdf")
         assert first == again
         assert first
@@ -161,15 +166,48 @@ class StoreContract:
         assert {document.name for document in found} == names
         assert found == [await store.find(document.name) for document in found]
 
-    async def test_many_write_the_same_name_and_one_of_them_is_there_whole(self, store: DocumentStore) -> None:
-        async def keep(number: int) -> None:
-            await store.keep("plan.pdf", str(number).encode() * 100_000)
+    async def test_what_was_written_is_what_is_found(self, store: DocumentStore) -> None:
+        first = await store.keep("plan.pdf", FIRST, own=False)
+        assert first == await store.find("plan.pdf")
+        second = await store.keep("plan.pdf", LARGE, first)
+        assert second == await store.find("plan.pdf")
+        assert (first.kept, second.kept) == (False, True)
 
-        done = await asyncio.gather(*map(keep, range(8)), return_exceptions=True)
-        assert None in done
-        assert all(isinstance(fault, Unavailable) for fault in done if fault)
-        assert len(set(await content(store, "plan.pdf"))) == 1
+    async def test_of_many_who_found_nothing_one_writes(self, store: DocumentStore) -> None:
+        texts = [str(number).encode() * 100_000 for number in range(8)]
+        done = await asyncio.gather(*(store.keep("plan.pdf", text) for text in texts), return_exceptions=True)
+        [(text, written)] = [
+            (text, one) for text, one in zip(texts, done, strict=True) if isinstance(one, StoredDocument)
+        ]
+        assert sum(isinstance(one, AlreadyThere) for one in done) == 7
+        assert await content(store, "plan.pdf") == text
+        assert await store.find("plan.pdf") == written
         assert [name async for name in store.names()] == ["plan.pdf"]
+
+    async def test_of_many_who_found_a_version_one_replaces_it(self, store: DocumentStore) -> None:
+        first = await store.keep("plan.pdf", FIRST)
+        texts = [str(number).encode() * 3 * 1024 * 1024 for number in range(8)]
+        done = await asyncio.gather(*(store.keep("plan.pdf", text, first) for text in texts), return_exceptions=True)
+        [text] = [text for text, one in zip(texts, done, strict=True) if isinstance(one, StoredDocument)]
+        assert sum(isinstance(one, AlreadyThere) for one in done) == 7
+        assert await content(store, "plan.pdf") == text
+
+    async def test_what_is_there_no_longer_is_not_replaced(self, store: DocumentStore) -> None:
+        first = await store.keep("plan.pdf", FIRST)
+        await store.remove("plan.pdf")
+        with pytest.raises(AlreadyThere, match="Somebody else has changed"):
+            await store.keep("plan.pdf", b"Second.", first)
+        assert await store.find("plan.pdf") is None
+
+    async def test_rights_stay_with_a_version_until_others_are_given(self, store: DocumentStore) -> None:
+        ada, staff = Rights(("ada",)), Rights((), ("staff", "board"))
+        assert (await store.keep("plan.pdf", FIRST, rights=ada)).rights == ada
+        assert (await replace(store, "plan.pdf", b"Second.")).rights == ada
+        assert (await replace(store, "plan.pdf", b"Third.", staff)).rights == staff
+        assert (await replace(store, "plan.pdf", b"Fourth.", Rights())).rights == Rights()
+        await replace(store, "plan.pdf", b"Fifth.", ada)
+        await store.remove("plan.pdf")
+        assert (await store.keep("plan.pdf", FIRST)).rights == Rights()
 
     async def test_it_can_be_read_now(self, store: DocumentStore) -> None:
         await store.keep("plan.pdf", FIRST)

@@ -10,7 +10,7 @@ from azure.storage.blob.aio import ContainerClient
 from shared.documents import Rights, md5_of
 from shared.documents.blob_store import BlobStore
 from shared.errors import NotConfigured, Unavailable
-from tests.documents.store_contract import StoreContract, Uploading, content
+from tests.documents.store_contract import StoreContract, Uploading, content, replace
 from tests.stand_ins.azurite import KEY, Azurite
 from tests.stand_ins.identity_endpoint import identity_endpoint
 
@@ -77,7 +77,7 @@ async def test_a_new_version_keeps_the_metadata_and_has_its_own_media_type(
     await container.upload_blob(
         "plan.pdf", b"old", metadata={"Groups": "g", "note": "n"}, content_settings=ContentSettings("text/html")
     )
-    await store.keep("plan.pdf", b"new")
+    await replace(store, "plan.pdf", b"new")
     properties = await container.get_blob_client("plan.pdf").get_blob_properties()
     metadata = {name.lower(): value for name, value in properties.metadata.items()}
     assert metadata == {"groups": "g", "note": "n", "switchboard": "kept"}
@@ -91,7 +91,7 @@ async def test_rights_that_are_given_with_a_new_version_take_the_place_of_the_ol
 ) -> None:
     await container.create_container()
     await container.upload_blob("1.jpg", b"old", metadata={"OIDs": "ben", "Groups": "all", "note": "n"})
-    await store.keep("1.jpg", b"new", rights)
+    await replace(store, "1.jpg", b"new", rights)
     document = await store.find("1.jpg")
     assert document
     assert document.rights == rights

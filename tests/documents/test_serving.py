@@ -9,6 +9,7 @@ from shared.documents import StoredDocument
 from shared.documents.file_store import FileStore
 from shared.documents.serving import content_headers, content_type, find_document
 from shared.errors import NotFound
+from tests.documents.store_contract import replace
 
 ADA = Access("ada")
 
@@ -114,7 +115,7 @@ async def test_only_what_the_caller_may_see_is_looked_for(content: FileStore) ->
 async def test_a_document_that_is_not_known_to_be_harmless_is_sandboxed(
     content: FileStore, name: str, *, sandboxed: bool
 ) -> None:
-    await content.keep(name, b"x")
+    await replace(content, name, b"x")
     headers = content_headers(await found(content, name))
     assert headers.get("content-security-policy") == ("sandbox" if sandboxed else None)
 
@@ -132,7 +133,7 @@ async def test_a_document_that_is_not_known_to_be_harmless_is_sandboxed(
     ],
 )
 async def test_a_document_is_shown_under_its_own_name(content: FileStore, path: str, disposition: str) -> None:
-    await content.keep(path, b"x")
+    await replace(content, path, b"x")
     headers = content_headers(await found(content, path))
     assert headers["content-disposition"] == disposition
 

@@ -13,7 +13,8 @@ from shared.documents import Rights, StoredDocument
 from shared.documents.blob_store import BlobStore
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
-from shared.ingestion.document import Target, ingest_stored
+from shared.ingestion.changes import ingest_stored
+from shared.ingestion.document import Target
 from shared.ingestion.page_images import PageImages
 from tests.ingestion.memory_index import LengthEmbedder, MemoryIndex
 from tests.stand_ins.azurite import Azurite

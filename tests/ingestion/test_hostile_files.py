@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from shared.documents.file_store import FileStore
-from shared.ingestion.document import ingest_stored
+from shared.ingestion.changes import ingest_stored
 from shared.ingestion.page_images import PageImages
 from shared.reading.limits import UPLOAD_LIMITS
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
+from tests.documents.store_contract import replace
 from tests.hostile.files import ENDS, HOSTILE_FILES, tiles_pdf
 from tests.ingestion.memory_index import Workplace, outcomes, reason
 
@@ -40,7 +41,7 @@ async def test_a_hostile_upload_fails_and_replaces_what_was_indexed(place: Workp
     store, target = FileStore(place.content), place.target()
     await store.keep(name, THREE.read_bytes() if name.endswith(".pdf") else b"a,b\n1,2")
     await ingest_stored(name, target)
-    await store.keep(name, HOSTILE_FILES[name]())
+    await replace(store, name, HOSTILE_FILES[name]())
     report = await ingest_stored(name, target)
     assert report.outcome.value == "failed"
     assert ENDS[name] in report.detail

@@ -12,7 +12,8 @@ from shared.documents import Rights
 from shared.documents.blob_store import BlobStore
 from shared.errors import Unavailable
 from shared.ingestion import IngestReport
-from shared.ingestion.document import Target, ingest_stored
+from shared.ingestion.changes import ingest_stored
+from shared.ingestion.document import Target
 from shared.retrieval import FileEntry
 from tests.ingestion.memory_index import Lines, MemoryIndex, Workplace, ingest, outcomes, reason
 from tests.stand_ins.azurite import Azurite

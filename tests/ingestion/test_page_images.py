@@ -11,10 +11,10 @@ from PIL import Image
 from pydantic import SecretStr
 from pypdfium2 import PdfDocument
 
-from shared.documents import Rights
+from shared.documents import StoredDocument
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
-from shared.ingestion.document import ingest_stored
+from shared.ingestion.changes import ingest_stored
 from shared.ingestion.page_images import PageImages
 from shared.reading.pdf import MAX_IMAGE_BYTES, MAX_IMAGE_SIDE, render_pages
 from shared.retrieval.embedders.azure_vision import VisionEmbedder
@@ -159,8 +159,7 @@ async def test_a_pdf_that_is_damaged_while_it_is_indexed_is_indexed_as_it_was_re
 
 async def test_a_fault_of_the_store_leaves_the_document_for_the_next_time(place: Pictured) -> None:
     class Full(FileStore):
-        async def keep(self, name: str, data: bytes, rights: Rights | None = None, *, own: bool = True) -> None:
-            del name, data, rights, own
+        async def keep(self, *_: object, **__: object) -> StoredDocument:
             raise Unavailable("The disk is full.")
 
     place.pages = PageImages(Full(place.folder), None, wanted=True)

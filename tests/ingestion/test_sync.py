@@ -13,7 +13,8 @@ from shared.documents import Rights, StoredDocument
 from shared.documents.blob_store import BlobStore
 from shared.errors import NotConfigured, Unavailable
 from shared.ingestion import IngestReport
-from shared.ingestion.document import Target, ingest_stored
+from shared.ingestion.changes import ingest_stored
+from shared.ingestion.document import Target
 from shared.ingestion.ingest import sync_stored
 from shared.ingestion.page_images import PageImages
 from shared.retrieval import FileEntry

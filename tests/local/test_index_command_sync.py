@@ -105,7 +105,7 @@ async def test_what_the_service_did_not_take_whole_is_told_and_done_the_next_tim
 
 
 REFUSED: dict[str, tuple[Callable[[dict[str, str]], Mapping[str, str]], int, str]] = {
-    "no storage": (lambda _: {"CONTENT_STORAGE": ""}, 2, "There is no container to follow"),
+    "no storage": (lambda _: {"CONTENT_STORAGE": ""}, 0, "There is no container to follow"),
     "no container": (lambda _: {"CONTENT_CONTAINER": "nowhere"}, 2, "CONTENT_CONTAINER"),
     "no right to list it": (
         lambda settings: {"CONTENT_STORAGE": settings["CONTENT_STORAGE"].replace(KEY, "d3Jvbmc=")},

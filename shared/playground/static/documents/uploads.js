@@ -54,7 +54,8 @@ export const pathOf = (name) => `/documents/${name.split("/").map(encodeURICompo
 async function send(one, overwrite) {
   one.state.value = "sending";
   try {
-    const init = { method: "PUT", headers: { "content-type": "application/octet-stream" }, body: one.file };
+    const headers = { "content-type": "application/octet-stream", accept: "application/x-ndjson" };
+    const init = { method: "PUT", headers, body: one.file };
     await follow(one, await request(`${pathOf(one.name)}?overwrite=${overwrite}`, init));
     if (!ENDS.has(one.state.value)) throw new ApiError("The connection ended. The list shows whether it was indexed.");
   } catch (error) {
