@@ -13,7 +13,7 @@ from typing import cast
 import aiohttp
 import msgspec
 
-from shared.core.answering import citations_in
+from shared.citations import citations_in
 
 MOST_BYTES = 8_000_000
 """Of an answer."""

@@ -13,7 +13,7 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from evaluation.backends import Reply, Source
 from evaluation.questions import Question
-from shared.core.answering import citations_in, unverified_citations
+from shared.citations import citations_in, unverified_citations
 
 DEPTH = 10
 """Sources that a ranking is measured on."""

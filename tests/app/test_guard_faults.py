@@ -64,6 +64,13 @@ async def model() -> AsyncGenerator[OpenAIStandIn]:
         yield service
 
 
+@pytest_asyncio.fixture(autouse=True, loop_scope="session")
+async def unasked(nothing_left_behind: None, model: OpenAIStandIn) -> AsyncGenerator[None]:  # noqa: ARG001 (its check comes after)
+    """Drop what a refused question left: whether the model was asked before the refusal is open."""
+    yield
+    model.forget_scripts()
+
+
 SHORT = {"RAI_TIMEOUT_SECONDS": "0.5"}
 """For a service that falls silent; one that says something may take its time."""
 

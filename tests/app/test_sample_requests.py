@@ -157,7 +157,7 @@ async def test_a_request_succeeds_with_nothing_configured_and_an_answer_cites(
 ) -> None:
     answer = await sent(host, http, request_, await started_for(host, http, request_))
     if "Prefer" in request_.headers:
-        assert json.loads(answer)["status"] == "queued"
+        assert json.loads(answer)["status"] in {"queued", "running"}  # it may have begun by now
     elif request_.path.endswith(("/chat", "/ask", "/stream", "/batch", "/completions", "/responses", "/ag-ui")):
         assert [name for name in DOCUMENTS if f"[{name}" in said(answer)]
 
