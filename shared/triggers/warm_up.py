@@ -6,8 +6,12 @@ the part fails with the same error, and its status goes to the caller.
 
 import asyncio
 import logging
+import struct
+import sys
 import time
 from importlib import import_module
+from importlib.util import MAGIC_NUMBER, cache_from_source
+from pathlib import Path
 
 from shared import app
 from shared.errors import SwitchboardError
@@ -40,6 +44,8 @@ async def warm_up() -> None:
         _log.warning("not warmed up: %s", type(error).__name__)
     else:
         _log.info("warmed up in %.0f ms", (time.monotonic() - started) * 1000)
+        if count := await asyncio.to_thread(compiled_each_time, "shared"):
+            _log.warning("%d modules of the app are compiled at each start: see docs/deploy.md, Byte code", count)
 
 
 def warm_up_soon() -> None:
@@ -47,3 +53,23 @@ def warm_up_soon() -> None:
     global _warming  # noqa: PLW0603 (the loop keeps only a weak reference to a task)
     if _warming is None:
         _warming = asyncio.create_task(warm_up())
+
+
+def compiled_each_time(package: str) -> int:
+    """Return how many loaded modules of a package have no byte code on the disk that is of their source as it is now.
+
+    Python writes it where it may. Where it may not, in a folder that is read-only, it compiles them at each start.
+    """
+    loaded = [module for name, module in sys.modules.items() if name.partition(".")[0] == package]
+    return sum(not _has_byte_code(Path(module.__file__)) for module in loaded if module.__file__)
+
+
+def _has_byte_code(source: Path) -> bool:
+    try:
+        with Path(cache_from_source(source)).open("rb") as file:
+            magic, flags, modified, size = struct.unpack("<4sIII", file.read(16))
+    except (OSError, struct.error):
+        return False
+    now = source.stat()
+    is_of_source = bool(flags) or (modified, size) == (int(now.st_mtime) & 0xFFFFFFFF, now.st_size & 0xFFFFFFFF)
+    return magic == MAGIC_NUMBER and is_of_source

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from http.client import HTTPConnection
@@ -155,7 +156,8 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_sent(host: RunningHost
 
 
 def test_an_invocation_whose_request_the_worker_refused_does_not_stay(tmp_path: Path) -> None:
-    with running_host(write_app(tmp_path, APP, extension=MICROSOFTS_EXTENSION)) as host:
+    app = write_app(tmp_path, APP, extension=MICROSOFTS_EXTENSION)
+    with running_host(app, python=Path(sys.executable)) as host:
         # The one route that Microsoft's extension has for every path does not match a line break.
         refused = exchange(host, request(b"GET /api/any/a%0ab HTTP/1.1"))
         assert refused.startswith(b"HTTP/1.1 404 ")

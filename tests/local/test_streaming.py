@@ -1,13 +1,17 @@
 """Bodies and answers as streams, in both directions, and what happens when either side goes.
 
-All of it holds on our own web extension and on Microsoft's, so that an app may change from one to the other.
+All of it holds on our own web extension and on Microsoft's, so that an app may change from one to the other; in
+`make nightly` on older workers too.
 """
 
 import asyncio
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from hashlib import sha256
 from io import BytesIO
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -15,6 +19,7 @@ from yarl import URL
 
 from tests.local.running_host import RunningHost, running_host
 from tests.local.small_apps import MICROSOFTS_EXTENSION, OUR_EXTENSION, write_app
+from tools.setup import find_uv
 
 APP = """
 import hashlib
@@ -164,14 +169,31 @@ async def records(req: Request) -> JSONResponse:
 """
 
 
+OLDER_WORKERS = ("1.1.1", "1.2.1")
+"""Releases of azure-functions-runtime before the locked one; of 1.0 and 1.1 the part that serves HTTP is the same."""
+
+
+@pytest.fixture(scope="module", params=["", *(pytest.param(each, marks=pytest.mark.nightly) for each in OLDER_WORKERS)])
+def worker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where a release of the worker is, or "" for the one that is installed."""
+    if not request.param:
+        return ""
+    folder = tmp_path_factory.mktemp("worker")
+    install = [find_uv(), "pip", "install", "--quiet", "--no-deps", "--python", sys.executable, "--target", str(folder)]
+    subprocess.run([*install, f"azure-functions-runtime=={request.param}"], check=True)
+    return str(folder)
+
+
 @pytest.fixture(scope="module", params=[OUR_EXTENSION, MICROSOFTS_EXTENSION])
 def extension(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
 @pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory, extension: str) -> Iterator[RunningHost]:
-    with running_host(write_app(tmp_path_factory.mktemp("streaming"), APP, extension=extension)) as running:
+def host(tmp_path_factory: pytest.TempPathFactory, extension: str, worker: str) -> Iterator[RunningHost]:
+    app = write_app(tmp_path_factory.mktemp("streaming"), APP, extension=extension)
+    # Microsoft's extension is not deployed.
+    with running_host(app, {"PYTHONPATH": worker}, python=Path(sys.executable)) as running:
         yield running
 
 
