@@ -19,6 +19,9 @@ from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
+from shared.chat_types import Caller
+from shared.history import Mode, owner_of
+from shared.history.sqlite_history import SqliteHistory
 from tests.app import conftest
 from tests.app.conftest import NO_VECTORS
 from tests.local.running_host import REPOSITORY, RunningHost
@@ -157,6 +160,22 @@ async def test_each_route_answers_as_over_http_and_the_protocol_can_be_named(
         await queues.emptied()
         assert QUESTION not in host.log()
     assert "80 %" in answers["a"]["body"]["message"]["content"]
+
+
+async def test_a_message_goes_on_with_the_chat_that_it_names_and_begins_none(queues: Queues, data_dir: Path) -> None:
+    owner = owner_of(Caller(key=f"queue {queues.requests.queue_name}"))
+    history = SqliteHistory(data_dir / "history.sqlite")
+    chat = await history.create(owner, Mode.STANDARD, "T")
+    message = {"protocol": "ai-chat-2024-05-29"}  # the app keeps the chats of its clients
+    async with hosted(data_dir, queues.settings, {"HISTORY_BACKEND": "sqlite"}):
+        await queues.ask({"id": "names none", **message, "body": BODY})
+        await queues.ask({"id": "names one", **message, "body": BODY | {"sessionState": chat.id}})
+        answers = {one["id"]: one["body"] for one in await queues.answered(2)}
+    assert "sessionState" not in answers["names none"]
+    assert answers["names one"]["sessionState"] == chat.id
+    assert [one.id for one in await history.conversations(owner)] == [chat.id]
+    question, _ = await history.messages(owner, chat.id)
+    assert question.content == QUESTION
 
 
 def without_ids(answer: Any) -> str:

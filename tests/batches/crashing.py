@@ -78,7 +78,7 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
     state = {"session_state": order["chat"]} if order.get("chat") else {}
     body = json.dumps({"messages": [{"role": "user", "content": order["question"]}], **state}).encode()
     asked = Asked(
-        protocol="semantic-kernel",
+        protocol=order.get("protocol", "semantic-kernel"),
         content_type="application/json",
         caller=Caller(),
         budget_key=OWNER,

@@ -107,6 +107,22 @@ async def test_a_batch_is_finished_wherever_its_process_ended(tmp_path: Path) ->
             assert [message.content for message in recorded] == [QUESTION, *ended["messages"]]
 
 
+async def test_a_batch_begins_one_chat_however_often_it_is_run(tmp_path: Path) -> None:
+    protocol = "ai-chat-2024-05-29"  # the app keeps the chats of its clients
+    async with OpenAIStandIn() as openai, processes(tmp_path, openai) as running:
+        await write_index(tmp_path, PASSAGES)
+        history = SqliteHistory(tmp_path / "history.sqlite")
+        crashed = await running.run(tmp_path, protocol=protocol, crash_at=6)
+        assert crashed["written"] == [*WRITES[:4], "chat", "call"]
+        (chat,) = await history.conversations("anonymous")
+        await age(FolderObjects(tmp_path / "batches"))
+        ended = await running.run(tmp_path, accept=False)
+        assert [message["sessionState"] for message in ended["result"]] == [chat.id, chat.id]
+        assert [one.id for one in await history.conversations("anonymous")] == [chat.id]
+        recorded = await history.messages("anonymous", chat.id)
+        assert [message.content for message in recorded] == [QUESTION, *ended["messages"]]
+
+
 @pytest.mark.parametrize(("part", "status"), [("request", 500), ("calls", 200)])
 async def test_a_damaged_object_neither_stops_a_batch_nor_repeats_it_for_ever(
     tmp_path: Path, part: str, status: int
