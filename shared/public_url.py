@@ -29,8 +29,8 @@ def known_url(public_url: str | None) -> str | None:
 def base_url(public_url: str | None, scheme: str, host: str) -> str:
     """Return the URL below which a request's links are: the one that is known, else the one that it was sent to.
 
-    A caller can write any `Host`, and then only that caller gets links to it. Forwarded headers count for nothing: behind
-    a proxy that ends TLS outside of Azure, `PUBLIC_URL` is needed.
+    A caller can write any `Host`, and then only that caller gets links to it. Forwarded headers count for nothing:
+    behind a proxy that ends TLS outside of Azure, `PUBLIC_URL` is needed.
 
     Args:
         public_url: `PUBLIC_URL`; None: not set.

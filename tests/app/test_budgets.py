@@ -48,6 +48,18 @@ async def test_of_300_at_once_just_as_many_pass_as_may(
             assert '"requests";q=7;w=60' in response.headers["ratelimit-policy"]
 
 
+async def test_a_caller_chooses_no_address_by_a_header(
+    openai: OpenAIStandIn, data_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    async with limited(openai, data_dir, LIMIT_CALLER_REQUESTS_PER_MINUTE="3") as app:
+        statuses: list[int] = []
+        for number in range(6):
+            forged = {"X-Forwarded-For": f"10.0.0.{number}", "X-Real-IP": f"10.0.0.{number}"}
+            async with http.post(app.url + "/chat", json=body(), headers=forged) as response:
+                statuses.append(response.status)
+        assert statuses == [200, 200, 200, 429, 429, 429]
+
+
 @pytest.mark.parametrize(
     ("path", "error"),
     [
