@@ -106,7 +106,7 @@ def test_the_ready_line_is_followed_by_a_request_that_can_be_pasted(tmp_path: Pa
 
 
 PAGE = """
-    from fastapi.responses import HTMLResponse
+    from starlette.responses import HTMLResponse
 
     @app.route(route="{*path}", methods=["GET"])
     async def page(req: Request) -> HTMLResponse:
