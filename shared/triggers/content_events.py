@@ -54,14 +54,13 @@ def watched(environment: Mapping[str, str]) -> Settings | None:
 def compared(environment: Mapping[str, str]) -> str | None:
     """Return the schedule by which the store is compared with the index; None: never.
 
-    That is where a container is watched, and where the app keeps documents in a folder of its own, but in Azure.
+    That is where a container is watched. What broke off in a folder is finished at the next start.
     """
     try:
         settings = Settings.read(environment)
     except NotConfigured:
         return None
-    has_own = not settings.has_container and not settings.in_azure
-    is_compared = (watched(environment) or has_own) and settings.content_sync_schedule != "off"
+    is_compared = watched(environment) and settings.content_sync_schedule != "off"
     return settings.content_sync_schedule if is_compared else None
 
 
