@@ -49,7 +49,7 @@ asyncio.run(main())
     ("name", "asked", "answer"),
     [
         ("a.md", ["GET"], "200; text/markdown; charset=utf-8; 6; 1"),
-        ("long.txt", ["GET"], "200; text/plain; charset=utf-8; 100000; 1"),
+        ("long.txt", ["GET"], "200; text/plain; charset=utf-8; 100000; 2"),  # once for each piece of 64 KiB
         ("latin.txt", ["GET"], "200; text/plain; 4; 1"),
         ("a.md", ["GET", "range: bytes=2-3"], "206; text/markdown; charset=utf-8; 2; 2"),
         ("a.md", ["HEAD"], "200; text/markdown; charset=utf-8; 0; 1"),

@@ -33,7 +33,7 @@ async def test_documents_are_uploaded_found_replaced_and_deleted(
     await page.get_by_label("Files").set_input_files([markdown("zebra.md", "Zebras have 42 stripes."), broken])
     uploads = page.get_by_role("list", name="Uploads")
     await expect(uploads.get_by_role("status").nth(0)).to_have_text("indexed: 1 passage")
-    await expect(uploads.get_by_role("status").nth(1)).to_contain_text("failed: is damaged")
+    await expect(uploads.get_by_role("status").nth(1)).to_contain_text("failed: The document is damaged")
     listed = page.get_by_role("list", name="Documents").get_by_role("listitem")
     await expect(listed).to_have_count(1)
     await expect(listed.get_by_role("link", name="animals/zebra.md")).to_be_visible()
