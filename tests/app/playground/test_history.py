@@ -72,10 +72,9 @@ async def test_a_teams_chat_is_opened_with_the_messages_of_each(
             openai.reply(f"I am {name}.")
     await page.goto(f"{app.url}#/")
     await page.get_by_role("radio", name="Team").check(force=True)
-    await ask_on(page, "Who are you?")
-    await ended(page)
-    async with page.expect_response(lambda answered: answered.request.method == "PUT"):
-        pass
+    async with page.expect_response(lambda answered: answered.request.method == "PUT"):  # it may come before the end
+        await ask_on(page, "Who are you?")
+        await ended(page)
     await page.reload()
     for name in ("Alpha", "Beta"):
         await expect(answer(page).get_by_role("region", name=name)).to_contain_text(f"I am {name}.")
