@@ -10,26 +10,9 @@ Source: AG-UI 1.0, `spec/1.0/schema.json`; `@ag-ui/client`, `verify.ts` and `tra
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
+from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.errors import ContentFiltered, Overloaded, RateLimited, error_text
-from shared.events import (
-    AgentMessage,
-    AgentWork,
-    ChatEvent,
-    CompletionStarted,
-    DataPoint,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    GuardState,
-    Progress,
-    Retrieved,
-    StepEnded,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-    Usage,
-)
 from shared.wire.ag_ui_body import AgUiKeys, Asked, attached, parse
 from shared.wire.ag_ui_shapes import AgUiEvent
 from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
@@ -55,43 +38,43 @@ class _Encoder:
         self._before_text, self._after_text = SSE.cut_at_holes(_content(self._message, HOLE))
         self._has_begun = False
         self._in_message = False
-        self._points: tuple[DataPoint, ...] = ()
-        self._thoughts: list[Thought] = []
+        self._points: tuple[events.DataPoint, ...] = ()
+        self._thoughts: list[events.Thought] = []
         self._has_more_thoughts = False
         self._model = ""
-        self._usages: dict[str, Usage] = {}
+        self._usages: dict[str, events.Usage] = {}
 
-    def encode(self, event: ChatEvent) -> Iterable[Record | Framed]:
+    def encode(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
         """The events of one event."""
-        if self._in_message and isinstance(event, TextDelta):  # for speed: most events are tokens
+        if self._in_message and isinstance(event, events.TextDelta):  # for speed: most events are tokens
             return (self._before_text + one_line(event.text) + self._after_text,)
         if self._has_begun:
             return self._records(event)
         self._has_begun = True
         return ({"type": "RUN_STARTED", **self._run}, *self._records(event))
 
-    def _records(self, event: ChatEvent) -> Iterable[Record]:
+    def _records(self, event: events.ChatEvent) -> Iterable[Record]:
         match event:
-            case TextDelta():
+            case events.TextDelta():
                 self._in_message = True
                 start: Record = {"type": "TEXT_MESSAGE_START", **self._message, "role": "assistant"}
                 return (start, _content(self._message, event.text))
-            case Retrieved():
+            case events.Retrieved():
                 return self._retrieved(event)
-            case CompletionStarted():
+            case events.CompletionStarted():
                 self._model = event.model
-            case AgentMessage():
+            case events.AgentMessage():
                 return self._said(event)
-            case ThoughtsAdded():
+            case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
                 self._has_more_thoughts = True
-            case FilterAnnotation():
+            case events.FilterAnnotation():
                 pass  # AG-UI has no place for it, and `Finished` tells what it led to
-            case Progress():
+            case events.Progress():
                 return (_custom("progress", _news_json(event.news)),)
-            case Finished():
+            case events.Finished():
                 return (*self._end_message(), *self._finished(event))
-            case Failed():
+            case events.Failed():
                 error = event.error
                 wait = (
                     [_custom("retry_after", error.retry_after)] if isinstance(error, RateLimited | Overloaded) else []
@@ -104,13 +87,13 @@ class _Encoder:
     def _end_message(self) -> Iterable[Record]:
         return ({"type": "TEXT_MESSAGE_END", **self._message},) if self._in_message else ()
 
-    def _retrieved(self, event: Retrieved) -> Iterator[Record]:
+    def _retrieved(self, event: events.Retrieved) -> Iterator[Record]:
         if event.data_points or self._points:
             yield self._sources(self._message, event.data_points)
         self._points, self._thoughts = event.data_points, [*event.thoughts]
         yield from self._told(self._message, event.thoughts)
 
-    def _said(self, said: AgentMessage) -> Iterator[Record]:
+    def _said(self, said: events.AgentMessage) -> Iterator[Record]:
         """An agent's message. Agents come one after the other, so that no two steps of one name are open at once."""
         self._points = tuple(dict.fromkeys((*self._points, *said.data_points)))
         if said.completion and said.finished and said.finished.usage:
@@ -135,7 +118,7 @@ class _Encoder:
         else:
             yield {"type": "SUBAGENT_FINISHED", **agent}
 
-    def _finished(self, event: Finished) -> Iterator[Record]:
+    def _finished(self, event: events.Finished) -> Iterator[Record]:
         if self._has_more_thoughts:
             yield from self._told(self._message, self._thoughts)
         result: Record = {"sources": _sources_json(self._points, self._base_url), "finish_reason": event.reason}
@@ -153,13 +136,13 @@ class _Encoder:
             ended["usage"] = [{"model": model, **input_output_tokens(usage)} for model, usage in self._usages.items()]
         yield ended
 
-    def _add_usage(self, model: str, usage: Usage) -> None:
-        self._usages[model] = Usage.total(self._usages.get(model), usage) or usage
+    def _add_usage(self, model: str, usage: events.Usage) -> None:
+        self._usages[model] = events.Usage.total(self._usages.get(model), usage) or usage
 
-    def _sources(self, message: Record, points: Iterable[DataPoint]) -> Record:
+    def _sources(self, message: Record, points: Iterable[events.DataPoint]) -> Record:
         return _custom("sources", {**message, "sources": _sources_json(points, self._base_url)})
 
-    def _told(self, message: Record, thoughts: Sequence[Thought]) -> Iterable[Record]:
+    def _told(self, message: Record, thoughts: Sequence[events.Thought]) -> Iterable[Record]:
         if not (self._asked.shows_thoughts and thoughts):
             return ()
         return (_custom("thoughts", {**message, "thoughts": thoughts_json(thoughts)}),)
@@ -169,13 +152,13 @@ def _custom(name: str, value: Json) -> Record:
     return {"type": "CUSTOM", "name": name, "value": value}
 
 
-def _news_json(news: StepEnded | AgentWork | GuardState) -> Json:
+def _news_json(news: events.StepEnded | events.AgentWork | events.GuardState) -> Json:
     match news:
-        case StepEnded():
+        case events.StepEnded():
             return {"kind": "step", "step": news.step, "milliseconds": round(news.milliseconds, 1)}
-        case AgentWork():
+        case events.AgentWork():
             return _work_json(news)
-        case GuardState():
+        case events.GuardState():
             return {
                 "kind": "guard",
                 "mode": news.mode,
@@ -191,7 +174,7 @@ def _news_json(news: StepEnded | AgentWork | GuardState) -> Json:
             }
 
 
-def _work_json(work: AgentWork) -> Json:
+def _work_json(work: events.AgentWork) -> Json:
     told: dict[str, Json] = {"kind": "agent", "agent": work.agent, "state": work.state}
     if work.query is not None:
         told["query"] = work.query
@@ -216,7 +199,7 @@ def _run_error(message: str, code: str) -> Record:
     return {"type": "RUN_ERROR", "message": message, "code": code}
 
 
-def _sources_json(points: Iterable[DataPoint], base_url: str) -> list[Json]:
+def _sources_json(points: Iterable[events.DataPoint], base_url: str) -> list[Json]:
     return [
         {"id": name, "title": name, "url": link_to(name, base_url), "text": text}
         for name, text in texts_by_source(points).items()

@@ -12,23 +12,10 @@ from typing import Annotated, Literal, NotRequired, TypedDict, assert_never
 import msgspec
 from pydantic import Field
 
+from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
 from shared.errors import BadRequest, ContentFiltered, SwitchboardError, error_text
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    DataPoint,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    Progress,
-    Retrieved,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-)
 from shared.wire.chat_body import parse_chat
 from shared.wire.context import (
     Context,
@@ -182,46 +169,46 @@ class _Encoder:
     def __init__(self, request: ChatRequest) -> None:
         self._state: Record = {"session_state": request.chat.session_state}
         self._plain_images = takes_plain_images(request)
-        self._data_points: tuple[DataPoint, ...] = ()
-        self._thoughts: tuple[Thought, ...] = ()
-        self._turn = CompletionStarted("", 0, "")
+        self._data_points: tuple[events.DataPoint, ...] = ()
+        self._thoughts: tuple[events.Thought, ...] = ()
+        self._turn = events.CompletionStarted("", 0, "")
         self._completion: Record = {}
         self._has_message = False
 
-    def encode(self, event: ChatEvent) -> Iterable[Record]:
+    def encode(self, event: events.ChatEvent) -> Iterable[Record]:
         match event:
-            case TextDelta():
+            case events.TextDelta():
                 return (self._chunk({"delta": {"content": event.text}}),)
-            case Retrieved():
+            case events.Retrieved():
                 self._thoughts = event.thoughts
                 context = retrieved_context(
                     event.data_points, event.thoughts, event.images, plain_images=self._plain_images
                 )
                 return (self._with_context(context, self._state),)
-            case CompletionStarted():
+            case events.CompletionStarted():
                 self._turn = event
                 self._completion = _completion(event)
                 delta: Record = {"content": None, "function_call": None, "role": "assistant", "tool_calls": None}
                 prompt_filter = _filter_results("prompt_filter_results", event.prompt_filter_results)
                 return (self._chunk({"delta": delta}) | prompt_filter,)
-            case AgentMessage():
+            case events.AgentMessage():
                 return self._said(event)
-            case ThoughtsAdded():
+            case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
                 return (self._with_context({"thoughts": thoughts_json(self._thoughts)}),)
-            case Finished():
+            case events.Finished():
                 return self._last(event)
-            case FilterAnnotation():
+            case events.FilterAnnotation():
                 # The service's own chunk has no delta, and clients that read one break on it.
                 return (self._chunk({"delta": {}, **_annotation(event)}),)
-            case Failed():
+            case events.Failed():
                 return self._failed(event)
-            case Progress():
+            case events.Progress():
                 return ()  # only AG-UI has a place for it
             case _:
                 assert_never(event)
 
-    def _said(self, event: AgentMessage) -> Iterable[Record]:
+    def _said(self, event: events.AgentMessage) -> Iterable[Record]:
         if self._has_message:
             yield self._chunk({"delta": {"content": BETWEEN_MESSAGES}})
         self._data_points = tuple(dict.fromkeys((*self._data_points, *event.data_points)))
@@ -237,7 +224,7 @@ class _Encoder:
         yield self._chunk({"delta": delta, "context": context, **filtered}) | prompt_filter
         self._has_message = True
 
-    def _last(self, event: Finished) -> Iterable[Record]:
+    def _last(self, event: events.Finished) -> Iterable[Record]:
         filtered = _filter_results("content_filter_results", event.content_filter_results)
         known = self._turn.prompt_filter_results
         prompt_filter = _filter_results("prompt_filter_results", None if known else event.prompt_filter_results)
@@ -246,7 +233,7 @@ class _Encoder:
         if event.followup_questions is not None:
             yield self._with_context({"followup_questions": list[Json](event.followup_questions)})
 
-    def _failed(self, event: Failed) -> Iterable[Record]:
+    def _failed(self, event: events.Failed) -> Iterable[Record]:
         if isinstance(event.error, ContentFiltered):
             filtered = _filter_results("content_filter_results", event.error.results)
             yield self._chunk({"delta": {}, "finish_reason": event.error.code, **filtered})
@@ -260,7 +247,7 @@ class _Encoder:
         return {"choices": [{"finish_reason": None, "index": 0, **choice}], **self._completion, "object": _CHUNK}
 
 
-def _completion(started: CompletionStarted) -> Record:
+def _completion(started: events.CompletionStarted) -> Record:
     return {
         "created": started.created,
         "id": started.id,
@@ -300,7 +287,7 @@ def _filter_results(key: str, results: Json) -> Record:
     return {key: results} if results else {}
 
 
-def _annotation(event: FilterAnnotation) -> Record:
+def _annotation(event: events.FilterAnnotation) -> Record:
     return {
         "content_filter_results": event.content_filter_results,
         "content_filter_offsets": event.content_filter_offsets,

@@ -8,23 +8,10 @@ from typing import Annotated, Literal, TypedDict, assert_never
 
 from pydantic import Field
 
+from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
 from shared.errors import ContentFiltered, SwitchboardError
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    DataPoint,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    Progress,
-    Retrieved,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-)
 from shared.wire.context import (
     agent_context,
     answer_context,
@@ -76,43 +63,43 @@ class DeltaEncoder:
         self._plain_images = takes_plain_images(request)
         self._state = state
         self._error = error
-        self._data_points: tuple[DataPoint, ...] = ()
-        self._thoughts: tuple[Thought, ...] = ()
-        self._turn = CompletionStarted("", 0, "")
+        self._data_points: tuple[events.DataPoint, ...] = ()
+        self._thoughts: tuple[events.Thought, ...] = ()
+        self._turn = events.CompletionStarted("", 0, "")
         self._has_message = False
 
-    def encode(self, event: ChatEvent) -> Iterable[Record]:
+    def encode(self, event: events.ChatEvent) -> Iterable[Record]:
         """The records of one event."""
         match event:
-            case TextDelta():
+            case events.TextDelta():
                 return ({"delta": {"content": event.text}},)
-            case Retrieved():
+            case events.Retrieved():
                 self._thoughts = event.thoughts
                 context = retrieved_context(
                     event.data_points, event.thoughts, event.images, plain_images=self._plain_images
                 )
                 return ({"delta": {"role": "assistant"}, "context": context, **self._state},)
-            case CompletionStarted():
+            case events.CompletionStarted():
                 self._turn = event
                 return ()
-            case AgentMessage():
+            case events.AgentMessage():
                 return self._said(event)
-            case ThoughtsAdded():
+            case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
                 return ({"delta": {}, "context": {"thoughts": thoughts_json(self._thoughts)}},)
-            case Finished():
+            case events.Finished():
                 return self._last(event)
-            case FilterAnnotation():
+            case events.FilterAnnotation():
                 found = filtered_context(answer=event.content_filter_results, offsets=event.content_filter_offsets)
                 return ({"delta": {}, "context": found},)
-            case Failed():
+            case events.Failed():
                 return self._failed(event)
-            case Progress():
+            case events.Progress():
                 return ()  # only AG-UI has a place for it
             case _:
                 assert_never(event)
 
-    def _said(self, event: AgentMessage) -> Iterable[Record]:
+    def _said(self, event: events.AgentMessage) -> Iterable[Record]:
         if self._has_message:
             yield {"delta": {"content": BETWEEN_MESSAGES}}
         self._data_points = tuple(dict.fromkeys((*self._data_points, *event.data_points)))
@@ -126,19 +113,19 @@ class DeltaEncoder:
         }
         self._has_message = True
 
-    def _last(self, event: Finished) -> Iterable[Record]:
+    def _last(self, event: events.Finished) -> Iterable[Record]:
         yield {"delta": {}, "context": _end(self._turn, event)}
         if event.followup_questions is not None:
             yield {"delta": {}, "context": {"followup_questions": list[Json](event.followup_questions)}}
 
-    def _failed(self, event: Failed) -> Iterable[Record]:
+    def _failed(self, event: events.Failed) -> Iterable[Record]:
         if isinstance(event.error, ContentFiltered):
             found = filtered_context(answer=event.error.results)
             yield {"delta": {}, "context": {"finish_reason": event.error.code, **found}}
         yield self._error(event.error, event.invocation_id)
 
 
-def _end(started: CompletionStarted, finished: Finished) -> Record:
+def _end(started: events.CompletionStarted, finished: events.Finished) -> Record:
     """The end of an answer, with the content filter's results."""
     prompt = started.prompt_filter_results or finished.prompt_filter_results
     return finished_context(started.model, finished) | filtered_context(prompt, finished.content_filter_results)

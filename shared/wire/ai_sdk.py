@@ -7,22 +7,9 @@ version does not know in a record ends the answer there, so that one stream has 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
+from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.errors import ContentFiltered, error_text
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    DataPoint,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    Progress,
-    Retrieved,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-)
 from shared.wire.ai_sdk_body import Asked, attached, parse
 from shared.wire.ai_sdk_shapes import AiSdkKeys, AiSdkRecord, AiSdkRequestMessage
 from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
@@ -45,41 +32,41 @@ class _Encoder:
         self._in_step = False
         self._in_text = False
         self._sources: set[str] = set()
-        self._thoughts: list[Thought] = []
-        self._turn = CompletionStarted("", 0, "")
+        self._thoughts: list[events.Thought] = []
+        self._turn = events.CompletionStarted("", 0, "")
 
-    def encode(self, event: ChatEvent) -> Iterable[Record | Framed]:
+    def encode(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
         """Return the records of one event."""
-        if isinstance(event, TextDelta) and self._in_text:  # for speed: most events are tokens
+        if isinstance(event, events.TextDelta) and self._in_text:  # for speed: most events are tokens
             return (_BEFORE_TEXT + one_line(event.text) + _AFTER_TEXT,)
         return self._records(event)
 
-    def _records(self, event: ChatEvent) -> Iterator[Record]:
-        if not self._has_begun and not isinstance(event, Failed):
+    def _records(self, event: events.ChatEvent) -> Iterator[Record]:
+        if not self._has_begun and not isinstance(event, events.Failed):
             self._has_begun = True
             yield {"type": "start", "messageId": self._asked.id}
         match event:
-            case Retrieved():
+            case events.Retrieved():
                 yield from self._begin_step()
                 yield from self._new_sources(event.data_points)
                 self._thoughts = []
                 yield from self._more_thoughts(event.thoughts)
-            case CompletionStarted():
+            case events.CompletionStarted():
                 self._turn = event
-            case TextDelta():
+            case events.TextDelta():
                 yield from self._begin_step()
                 self._in_text = True
                 yield {"type": "text-start", "id": _TEXT_ID}
                 yield {"type": "text-delta", "id": _TEXT_ID, "delta": event.text}
-            case ThoughtsAdded():
+            case events.ThoughtsAdded():
                 yield from self._more_thoughts(event.thoughts)
-            case AgentMessage():
+            case events.AgentMessage():
                 yield from self._message(event)
-            case FilterAnnotation() | Progress():
+            case events.FilterAnnotation() | events.Progress():
                 pass  # the results of the whole text are in the metadata at the end
-            case Finished():
+            case events.Finished():
                 yield from self._end(event)
-            case Failed():
+            case events.Failed():
                 yield from self._failed(event)
             case _:
                 assert_never(event)
@@ -89,7 +76,7 @@ class _Encoder:
             self._in_step = True
             yield {"type": "start-step"}
 
-    def _new_sources(self, points: Iterable[DataPoint]) -> Iterator[Record]:
+    def _new_sources(self, points: Iterable[events.DataPoint]) -> Iterator[Record]:
         """The sources that have not been sent."""
         texts = texts_by_source(point for point in points if point.sourcepage not in self._sources)
         self._sources.update(texts)
@@ -98,16 +85,16 @@ class _Encoder:
             source |= {"title": name, "providerMetadata": {"switchboard": {"text": text}}}
             yield source
 
-    def _more_thoughts(self, thoughts: Sequence[Thought]) -> Iterator[Record]:
+    def _more_thoughts(self, thoughts: Sequence[events.Thought]) -> Iterator[Record]:
         """All thoughts of the turn so far: a part replaces the one that has its id."""
         self._thoughts += thoughts
         yield from self._thoughts_part("turn", self._thoughts if thoughts else ())
 
-    def _thoughts_part(self, part: str, thoughts: Sequence[Thought]) -> Iterator[Record]:
+    def _thoughts_part(self, part: str, thoughts: Sequence[events.Thought]) -> Iterator[Record]:
         if thoughts and self._asked.shows_thoughts:
             yield {"type": "data-thoughts", "id": part, "data": thoughts_json(thoughts)}
 
-    def _message(self, message: AgentMessage) -> Iterator[Record]:
+    def _message(self, message: events.AgentMessage) -> Iterator[Record]:
         """The step of one agent."""
         part = str(message.position)
         agent: Record = {"name": message.agent}
@@ -125,7 +112,7 @@ class _Encoder:
         yield {"type": "text-end", "id": part}
         yield {"type": "finish-step"}
 
-    def _end(self, finished: Finished) -> Iterator[Record]:
+    def _end(self, finished: events.Finished) -> Iterator[Record]:
         if self._in_text:
             yield {"type": "text-end", "id": _TEXT_ID}
         if finished.followup_questions is not None:
@@ -140,11 +127,11 @@ class _Encoder:
         reason = _REASONS.get(finished.reason, "other")
         yield {"type": "finish", "finishReason": reason, "messageMetadata": metadata}
 
-    def _failed(self, event: Failed) -> Iterator[Record]:
+    def _failed(self, event: events.Failed) -> Iterator[Record]:
         """A filter that ends a text is a reason to finish, and no error."""
         error = event.error
         if isinstance(error, ContentFiltered) and self._in_text:
-            yield from self._end(Finished(error.code, content_filter_results=error.results))
+            yield from self._end(events.Finished(error.code, content_filter_results=error.results))
             return
         if self._in_text:
             yield {"type": "text-end", "id": _TEXT_ID}

@@ -7,22 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import assert_never
 
+from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
 from shared.errors import BadRequest, ContentFiltered
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    Progress,
-    Retrieved,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-)
 from shared.wire.chat_body import LONGEST_CONVERSATION, MAX_CONVERSATION_ID, parse_chat
 from shared.wire.context import retrieved_context, thoughts_json
 from shared.wire.protocol import Record, error_record
@@ -67,48 +55,48 @@ class KernelEncoder(ABC):
 
     def __init__(self, request: ChatRequest) -> None:
         self._request = request
-        self._turn = CompletionStarted("", 0, "")
+        self._turn = events.CompletionStarted("", 0, "")
         self._has_begun = False
         self._is_team = False
-        self._thoughts: tuple[Thought, ...] = ()
+        self._thoughts: tuple[events.Thought, ...] = ()
 
-    def encode(self, event: ChatEvent) -> Iterable[Record]:
+    def encode(self, event: events.ChatEvent) -> Iterable[Record]:
         """Return the records of one event."""
         match event:
-            case TextDelta():
+            case events.TextDelta():
                 return (self._piece(event.text),)
-            case Retrieved():
+            case events.Retrieved():
                 self._thoughts = event.thoughts
                 return (self._context(retrieved_context(event.data_points, event.thoughts, event.images)),)
-            case CompletionStarted():
+            case events.CompletionStarted():
                 self._turn, self._has_begun = event, True
                 return ()
-            case AgentMessage():
+            case events.AgentMessage():
                 self._is_team = True
                 asked = self._request.in_conversation(self._request.chat.conversation_id or self._turn.id)
                 return (self._whole(asked, agent_answer(event, self._turn)),)
-            case ThoughtsAdded():
+            case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
                 return () if self._is_team else (self._context({"thoughts": thoughts_json(self._thoughts)}),)
-            case Finished():
+            case events.Finished():
                 return () if self._is_team else self._last(event)
-            case FilterAnnotation():
+            case events.FilterAnnotation():
                 return (self._annotation(event),)
-            case Failed():
+            case events.Failed():
                 return self._failed(event)
-            case Progress():
+            case events.Progress():
                 return ()  # only AG-UI has a place for it
             case _:
                 assert_never(event)
 
-    def _last(self, event: Finished) -> Iterable[Record]:
+    def _last(self, event: events.Finished) -> Iterable[Record]:
         yield self._end(event)
         if event.followup_questions is not None:
             yield self._context({"followup_questions": list[Json](event.followup_questions)})
 
-    def _failed(self, event: Failed) -> Iterable[Record]:
+    def _failed(self, event: events.Failed) -> Iterable[Record]:
         if isinstance(event.error, ContentFiltered) and not self._is_team:
-            yield self._end(Finished(event.error.code, content_filter_results=event.error.results))
+            yield self._end(events.Finished(event.error.code, content_filter_results=event.error.results))
         yield error_record(event.error, event.invocation_id)
 
     @abstractmethod
@@ -120,11 +108,11 @@ class KernelEncoder(ABC):
         """A record with a part of the answer's context."""
 
     @abstractmethod
-    def _annotation(self, event: FilterAnnotation) -> Record:
+    def _annotation(self, event: events.FilterAnnotation) -> Record:
         """A record with the results of a content filter."""
 
     @abstractmethod
-    def _end(self, finished: Finished) -> Record:
+    def _end(self, finished: events.Finished) -> Record:
         """The record that says how the answer ended."""
 
     @abstractmethod

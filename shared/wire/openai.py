@@ -8,23 +8,10 @@ chunk but that of the tokens has a choice with a delta, since many clients read 
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
+from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, ended_by
 from shared.errors import ContentFiltered, NotFound
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    DataPoint,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    Progress,
-    Retrieved,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-)
 from shared.wire.context import usage_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.openai_asked import Asked
@@ -83,40 +70,40 @@ class _Encoder:
         self._before_text, self._after_text = SSE_DONE.cut_at_holes(self._chunk({"content": HOLE}))
         self._has_begun = False
         self._texts: list[str] = []
-        self._points: tuple[DataPoint, ...] = ()
-        self._thoughts: list[Thought] = []
+        self._points: tuple[events.DataPoint, ...] = ()
+        self._thoughts: list[events.Thought] = []
         self._prompt_filter: Json = None
 
-    def encode(self, event: ChatEvent) -> Iterable[Record | Framed]:
+    def encode(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
         if self._has_begun:  # the first line is for speed: most events are tokens
-            return (self._text(event.text),) if isinstance(event, TextDelta) else self._records(event)
+            return (self._text(event.text),) if isinstance(event, events.TextDelta) else self._records(event)
         self._has_begun = True
-        begin = () if isinstance(event, Failed) else (self._chunk({"role": "assistant", "content": ""}),)
+        begin = () if isinstance(event, events.Failed) else (self._chunk({"role": "assistant", "content": ""}),)
         return (*begin, *self._records(event))
 
-    def _records(self, event: ChatEvent) -> Iterable[Record | Framed]:
+    def _records(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
         match event:
-            case TextDelta():
+            case events.TextDelta():
                 return (self._text(event.text),)
-            case Retrieved():
+            case events.Retrieved():
                 self._points, self._thoughts = event.data_points, [*event.thoughts]
-            case CompletionStarted():
+            case events.CompletionStarted():
                 self._prompt_filter = event.prompt_filter_results
-            case AgentMessage():
+            case events.AgentMessage():
                 self._points = joined(self._points, event.data_points)
                 self._thoughts += event.thoughts
                 return (self._text(f"{BETWEEN_MESSAGES if self._texts else ''}{said(event)}"),)
-            case ThoughtsAdded():
+            case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
-            case FilterAnnotation():
+            case events.FilterAnnotation():
                 # Azure's own chunk has no delta, and clients that read one break on it.
                 results, offsets = event.content_filter_results, event.content_filter_offsets
                 return (self._chunk({}, None, content_filter_results=results, content_filter_offsets=offsets),)
-            case Finished():
+            case events.Finished():
                 return self._end(event)
-            case Failed():
+            case events.Failed():
                 return self._failed(event)
-            case Progress():
+            case events.Progress():
                 pass  # only AG-UI has a place for it
             case _:
                 assert_never(event)
@@ -126,7 +113,7 @@ class _Encoder:
         self._texts.append(text)
         return self._before_text + one_line(text) + self._after_text
 
-    def _end(self, finished: Finished) -> Iterator[Record]:
+    def _end(self, finished: events.Finished) -> Iterator[Record]:
         request = self._request
         annotations = _annotations("".join(self._texts), self._points, request.base_url)
         context = sources_context(request, self._points, self._thoughts, finished)
@@ -137,7 +124,7 @@ class _Encoder:
         if self._asked.include_usage and finished.usage:
             yield {**self._head, "choices": [], "usage": usage_json(finished.usage)}
 
-    def _failed(self, event: Failed) -> Iterable[Record]:
+    def _failed(self, event: events.Failed) -> Iterable[Record]:
         """A filter that ends a text is how an answer of OpenAI's ends, not an error."""
         if isinstance(event.error, ContentFiltered) and self._texts:
             return self._end(ended_by(event.error))
@@ -147,11 +134,11 @@ class _Encoder:
         return {**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason, **known(**more)}]}
 
 
-def _annotations(text: str, points: Iterable[DataPoint], base_url: str) -> list[Json]:
+def _annotations(text: str, points: Iterable[events.DataPoint], base_url: str) -> list[Json]:
     return [{"type": "url_citation", "url_citation": cited} for cited in citations(text, points, base_url)]
 
 
-def _reason(finished: Finished) -> str:
+def _reason(finished: events.Finished) -> str:
     return finished.reason if finished.reason in _REASONS else "stop"
 
 

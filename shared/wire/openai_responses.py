@@ -9,24 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, ended_by
 from shared.errors import ContentFiltered, NotFound
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    DataPoint,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    Progress,
-    Retrieved,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-    Usage,
-)
 from shared.wire.context import filtered_context
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.openai_asked import Asked
@@ -65,12 +51,12 @@ class _Encoder:
         self._texts: list[str] | None = None
         self._place: Record = {}
         self._delta: Sequence[bytes] = ()
-        self._points: tuple[DataPoint, ...] = ()
-        self._thoughts: list[Thought] = []
+        self._points: tuple[events.DataPoint, ...] = ()
+        self._thoughts: list[events.Thought] = []
         self._prompt_filter: Json = None
 
-    def encode(self, event: ChatEvent) -> Iterable[Record | Framed]:
-        if self._texts is None or not isinstance(event, TextDelta):
+    def encode(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
+        if self._texts is None or not isinstance(event, events.TextDelta):
             return self._records(event)
         number = self._number
         self._number += 1
@@ -78,33 +64,33 @@ class _Encoder:
         before, between, after = self._delta
         return (b"%b%d%b%b%b" % (before, number, between, one_line(event.text), after),)
 
-    def _records(self, event: ChatEvent) -> Iterator[Record | Framed]:
-        if not self._number and not isinstance(event, Failed):
+    def _records(self, event: events.ChatEvent) -> Iterator[Record | Framed]:
+        if not self._number and not isinstance(event, events.Failed):
             response = _response(self._request, [], {"status": "in_progress"})
             yield self._event("response.created", response=response)
             yield self._event("response.in_progress", response=response)
         match event:
-            case TextDelta():
+            case events.TextDelta():
                 yield from self._begin()
                 yield from self.encode(event)
-            case Retrieved():
+            case events.Retrieved():
                 self._points, self._thoughts = event.data_points, [*event.thoughts]
-            case CompletionStarted():
+            case events.CompletionStarted():
                 self._prompt_filter = event.prompt_filter_results
-            case AgentMessage():
+            case events.AgentMessage():
                 self._points = joined(self._points, event.data_points)
                 self._thoughts += event.thoughts
                 text, points, ended = _said(len(self._output), event)
                 yield from self._begin()
-                yield from self.encode(TextDelta(text))
+                yield from self.encode(events.TextDelta(text))
                 yield from self._done(points, ended)
-            case ThoughtsAdded():
+            case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
-            case FilterAnnotation() | Progress():
+            case events.FilterAnnotation() | events.Progress():
                 pass  # the last event has what the filters found in the whole answer
-            case Finished():
+            case events.Finished():
                 yield from self._ended(event)
-            case Failed():
+            case events.Failed():
                 yield from self._failed(event)
             case _:
                 assert_never(event)
@@ -125,7 +111,7 @@ class _Encoder:
         piece: Record = {"type": "response.output_text.delta", "sequence_number": HOLE, **self._place}
         self._delta = _FRAMING.cut_at_holes({**piece, "delta": HOLE, "logprobs": []})
 
-    def _done(self, points: Iterable[DataPoint], ended: Finished | None) -> Iterator[Record | Framed]:
+    def _done(self, points: Iterable[events.DataPoint], ended: events.Finished | None) -> Iterator[Record | Framed]:
         """End the message that has begun."""
         text = "".join(self._texts or ())
         annotations = _annotations(self._request, text, points)
@@ -142,7 +128,7 @@ class _Encoder:
         self._output.append(item)
         self._texts = None
 
-    def _ended(self, finished: Finished) -> Iterator[Record | Framed]:
+    def _ended(self, finished: events.Finished) -> Iterator[Record | Framed]:
         if not self._output:
             if self._texts is None:
                 yield from self._begin()  # every answer has a message
@@ -150,7 +136,7 @@ class _Encoder:
         end = _end(self._request, self._points, self._thoughts, finished, self._prompt_filter)
         yield self._event(f"response.{end['status']}", response=_response(self._request, self._output, end))
 
-    def _failed(self, event: Failed) -> Iterator[Record | Framed]:
+    def _failed(self, event: events.Failed) -> Iterator[Record | Framed]:
         """A filter that ends a text is how an answer of OpenAI's ends, not an error."""
         if isinstance(event.error, ContentFiltered) and (self._texts or self._output):
             yield from self._ended(ended_by(event.error))
@@ -161,17 +147,17 @@ class _Encoder:
             yield self._event("error", **shown, error=error)
 
 
-def _said(place: int, message: AgentMessage) -> tuple[str, Sequence[DataPoint], Finished | None]:
+def _said(place: int, message: events.AgentMessage) -> tuple[str, Sequence[events.DataPoint], events.Finished | None]:
     """The text of an agent's message, its sources, and how it ended. Clients join all texts into one."""
     return f"{BETWEEN_MESSAGES if place else ''}{said(message)}", message.data_points, message.finished
 
 
-def _status(ended: Finished | None) -> str:
+def _status(ended: events.Finished | None) -> str:
     """The status of a message; an agent that failed has not ended."""
     return "completed" if ended and ended.reason not in _INCOMPLETE else "incomplete"
 
 
-def _annotations(request: ChatRequest, text: str, points: Iterable[DataPoint]) -> list[Json]:
+def _annotations(request: ChatRequest, text: str, points: Iterable[events.DataPoint]) -> list[Json]:
     return [{"type": "url_citation", **cited} for cited in citations(text, points, request.base_url)]
 
 
@@ -214,7 +200,11 @@ def _response(request: ChatRequest, output: Iterable[Record], end: Record) -> Re
 
 
 def _end(
-    request: ChatRequest, points: Iterable[DataPoint], thoughts: Sequence[Thought], finished: Finished, prompt: Json
+    request: ChatRequest,
+    points: Iterable[events.DataPoint],
+    thoughts: Sequence[events.Thought],
+    finished: events.Finished,
+    prompt: Json,
 ) -> Record:
     """The keys of the answer that are known at its end."""
     reason = _INCOMPLETE.get(finished.reason)
@@ -227,7 +217,7 @@ def _end(
     }
 
 
-def _usage(usage: Usage) -> Record:
+def _usage(usage: events.Usage) -> Record:
     return {
         "input_tokens": usage.prompt_tokens,
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
