@@ -335,7 +335,7 @@ watched = content_events.watched(os.environ)
 
 if watched:
 
-    @app.queue_trigger("message", watched.content_events_queue, "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
+    @app.queue_trigger("message", watched.events_queue, "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def content_event(message: func.QueueMessage) -> None:
         """Index an uploaded document, or remove a deleted one from the index (queue trigger)."""
         await content_events.handle_events(message.get_body())

@@ -38,12 +38,9 @@ param authAllowedApplications string = ''
 @description('Tenant whose users may sign in. Empty: the one of the subscription.')
 param authTenantId string = ''
 
-@allowed(['on-request', 'enforced'])
-@description('Whether callers see only documents that name them: where a request asks for it, or always.')
+@allowed(['on-request', 'enforced', 'enforced-or-open'])
+@description('Whether callers see only documents that name them: where a request asks for it, always, or always and open ones too.')
 param accessControl string = 'on-request'
-
-@description('With enforced access control: whether documents that name nobody, or `all`, are for all who are signed in.')
-param accessControlOpenDocuments bool = false
 
 @allowed(['on', 'off'])
 @description('Whether the app serves the playground, a page to ask from, at /api. Callers sign in there as everywhere.')
@@ -147,7 +144,7 @@ param existingContentStorageName string = ''
 param existingContentStorageResourceGroup string = ''
 
 @minLength(3)
-@maxLength(57)
+@maxLength(49)
 @description('Container of the documents.')
 param contentContainer string = 'content'
 
@@ -474,7 +471,6 @@ module app 'modules/function-app.bicep' = {
         // Events are in our own account, wherever the documents are.
         CONTENT_STORAGE__queueServiceUri: storage.outputs.queueEndpoint
         CONTENT_CONTAINER: contentContainer
-        CONTENT_EVENTS_QUEUE: storage.outputs.eventsQueue
         CHAT_REQUESTS_QUEUE: storage.outputs.requestsQueue
         CHAT_ANSWERS_QUEUE: storage.outputs.answersQueue
         RAI_MODE: safetyMode
@@ -492,12 +488,9 @@ module app 'modules/function-app.bicep' = {
         LIMIT_REQUESTS_PER_MINUTE: string(requestsPerMinute)
         LIMIT_TOKENS_PER_DAY: string(tokensPerDay)
         LIMIT_BACKEND: 'azure-table'
-        LIMIT_TABLE_ENDPOINT: storage.outputs.tableEndpoint
         ACCESS_CONTROL: accessControl
-        ACCESS_CONTROL_OPEN_DOCUMENTS: string(accessControlOpenDocuments)
         // Those who do not sign in would share their chats with everyone.
         HISTORY_BACKEND: signIn ? 'azure-table' : 'off'
-        HISTORY_TABLE_ENDPOINT: signIn ? storage.outputs.tableEndpoint : ''
       },
       moreSettings
     )

@@ -338,7 +338,7 @@ def _traced(service: Service, tracing: "OtelTracing") -> Service:
     from shared.telemetry.operation import Peer
 
     settings = service.settings
-    index = settings.azure_search_knowledge_base or settings.azure_search_index or "embedded"
+    index = settings.knowledge_base[0] or settings.azure_search_index or "embedded"
     address = settings.rai_endpoint if settings.rai_backend == "rai" else settings.content_safety_endpoint
     if address and "://" not in address:
         address = f"grpc://{address}"

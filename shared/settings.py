@@ -10,11 +10,11 @@ from functools import cache
 from pydantic import ValidationError
 
 from shared.errors import NotConfigured
-from shared.settings_fields import SettingsFields
+from shared.settings_fields import AllFields
 from shared.settings_rules import half_configured
 
 
-class Settings(SettingsFields):
+class Settings(AllFields):
     """The settings of an app. `Settings.read` makes them and checks how they fit together."""
 
     @property
@@ -74,8 +74,14 @@ class Settings(SettingsFields):
 
 
 REMOVED = {
+    "ACCESS_CONTROL_OPEN_DOCUMENTS": "if it is true, set ACCESS_CONTROL to enforced-or-open. Unset it",
     "AGENTS_CONCURRENT_CALLS": "unset it. A team makes at most 8 model calls at the same time",
+    "AZURE_SEARCH_KNOWLEDGE_SOURCE": "write it behind the base, AZURE_SEARCH_KNOWLEDGE_BASE=base/source. Unset it",
+    "CONTENT_EVENTS_QUEUE": "unset it. The queue has the name of CONTENT_CONTAINER and -events behind it",
     "CONTENT_TRIGGER": "unset it. Without Event Grid, let CONTENT_SYNC_SCHEDULE compare the container more often",
+    "HISTORY_TABLE_ENDPOINT": "set AzureWebJobsStorage__tableServiceUri to it, and unset it",
+    "LIMIT_TABLE_ENDPOINT": "set AzureWebJobsStorage__tableServiceUri to it, and unset it",
+    "RAI_ALLOW_PLAINTEXT": "if it is true, write http:// before the host in RAI_ENDPOINT. Unset it",
 }
 """Settings of earlier versions, each with what to do instead."""
 
@@ -83,6 +89,7 @@ _PLATFORMS_OWN = {
     "azure_web_jobs_storage": "AzureWebJobsStorage",
     "azure_web_jobs_storage_blobs": "AzureWebJobsStorage__blobServiceUri",
     "azure_web_jobs_storage_queues": "AzureWebJobsStorage__queueServiceUri",
+    "azure_web_jobs_storage_tables": "AzureWebJobsStorage__tableServiceUri",
     "content_storage_blobs": "CONTENT_STORAGE__blobServiceUri",
     "content_storage_queues": "CONTENT_STORAGE__queueServiceUri",
 }
@@ -97,13 +104,12 @@ _PROBLEMS = {
 
 _PROBLEMS_OF = {
     "public_url": "should be a URL without user, query and fragment, such as https://chat.contoso.com/api",
-    "rai_endpoint": "should be https://… or host:port",
+    "rai_endpoint": "should be https://…, host:port or http://host:port",
     "documents_writers": "should be nobody, all, or ids of groups and names of API keys with commas between",
     "auth_tenant_id": "should be a UUID",
     "auth_client_id": "should be a UUID",
-    "content_container": "should be a container's name: 3 to 57 lower-case letters, digits and single hyphens",
+    "content_container": "should be a container's name: 3 to 49 lower-case letters, digits and single hyphens",
     "batch_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
-    "content_events_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
     "chat_requests_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
     "chat_answers_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
     "content_sync_schedule": "should be off, or six fields such as 0 30 2 * * *, every day at 2:30 UTC",
@@ -140,7 +146,7 @@ _NUMBER = "_0123456789"
 @cache
 def _spellings(letter: str) -> dict[str, str]:
     """The names of the settings that begin with a letter, each by itself in capitals."""
-    names = [variable(field) for field in SettingsFields.model_fields]
+    names = [variable(field) for field in AllFields.model_fields]
     return {name.upper(): name for name in names if name[:1] == letter}
 
 

@@ -17,6 +17,8 @@ type _PublicUrl = Annotated[
     Field(pattern=r"^https?://([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?(/[A-Za-z0-9._~%-]+)*/?$"),
 ]
 type _StorageName = Annotated[str, Field(pattern=r"^[a-z0-9](-?[a-z0-9]){2,56}$")]
+type _ContainerName = Annotated[str, Field(pattern=r"^[a-z0-9](-?[a-z0-9]){2,48}$")]
+"""So long that the name of its queue of events, and of that queue's poison queue, are names of queues too."""
 
 
 _ORIGIN = re.compile(r"\*|[a-z]+://[^\s,\"\]/]+")
@@ -56,8 +58,6 @@ def _read_origins(value: object) -> object:
 
 class SettingsFields(BaseModel):
     """Every setting. Times are in seconds."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     openai_base_url: _Url | None = Field(
         default=None,
@@ -205,12 +205,9 @@ class SettingsFields(BaseModel):
     )
     rai_endpoint: str | None = Field(
         default=None,
-        pattern=r"^(https://\S+|[^\s/:]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5})$",
-        description="The RAI service: `https://…` for TLS with the app's identity, or `host:port` without TLS.",
-    )
-    rai_allow_plaintext: bool = Field(
-        default=False,
-        description="Whether `host:port` may be another machine. Texts are then sent to it unencrypted.",
+        pattern=r"^(https://\S+|(http://)?([^\s/:]+|\[[0-9a-fA-F:]+\]):\d{1,5})$",
+        description="The RAI service: `https://…` for TLS with the app's identity; `host:port` on this machine, "
+        "without TLS; or `http://host:port` on another one, to which texts are then sent unencrypted.",
     )
     rai_policy: str = Field(
         default="default",
@@ -257,10 +254,9 @@ class SettingsFields(BaseModel):
         "those of passages.",
     )
     azure_search_knowledge_base: str | None = Field(
-        default=None, description="A knowledge base of the service to search with (agentic retrieval)."
-    )
-    azure_search_knowledge_source: str | None = Field(
-        default=None, description="The knowledge base's source for the index. Absent: it has the index's name."
+        default=None,
+        description="A knowledge base of the service to search with (agentic retrieval): its name, or `name/source` if "
+        "its knowledge source is not called like the index.",
     )
     azure_vision_endpoint: _Url | None = Field(
         default=None,
@@ -292,23 +288,10 @@ class SettingsFields(BaseModel):
         description="Connection string of the storage account of the documents, such as Azurite's. If this and "
         "`CONTENT_STORAGE__blobServiceUri` are absent, documents are stored in `DATA_DIR`.",
     )
-    content_storage_blobs: _Url | None = Field(
-        default=None,
-        description="Address of that account's blobs, such as `https://contoso.blob.core.windows.net`, for the app's "
-        "identity.",
-    )
-    content_storage_queues: _Url | None = Field(
-        default=None,
-        description="Address of that account's queues, for the trigger that reads `CONTENT_EVENTS_QUEUE`. If this and "
-        "`CONTENT_STORAGE` are absent, the container is not watched.",
-    )
-    content_container: _StorageName = Field(
+    content_container: _ContainerName = Field(
         default="content",
-        description="The container of the documents. Images of their pages are in another, `…-pages`.",
-    )
-    content_events_queue: _StorageName = Field(
-        default="content-events",
-        description="The queue of Event Grid's events. Two apps that share a storage account need one each.",
+        description="The container of the documents. Images of their pages are in another, `…-pages`, its events in "
+        "the queue `…-events`.",
     )
     content_sync_schedule: str = Field(
         default="0 30 2 * * *",
@@ -337,23 +320,11 @@ class SettingsFields(BaseModel):
         default="https://login.microsoftonline.com",
         description="The address of the tenant's signing keys; national clouds have others.",
     )
-    website_auth_enabled: bool = Field(
-        default=False, description="Set by the platform where App Service Authentication is in front of the app."
-    )
-    website_cors_allowed_origins: Annotated[tuple[str, ...], BeforeValidator(_read_origins)] = Field(
-        default=(), description="Set by the platform in Azure: the origins of its CORS setting. MCP takes no others."
-    )
-    website_site_name: str | None = Field(
-        default=None, description="Set by the platform in Azure: the name of the app there."
-    )
-    access_control: Literal["on-request", "enforced"] = Field(
+    access_control: Literal["on-request", "enforced", "enforced-or-open"] = Field(
         default="on-request",
         description="When callers see only the documents that name them or one of their groups: if a request asks "
-        "for it with a security filter, or always. `enforced` needs an `AUTH_MODE` in which callers sign in.",
-    )
-    access_control_open_documents: bool = Field(
-        default=False,
-        description="With `enforced`: whether all signed-in callers see documents that name nobody, or `all`.",
+        "for it with a security filter, or always. With `enforced-or-open` they also see documents that name nobody, "
+        "or `all`. Both need an `AUTH_MODE` in which callers sign in.",
     )
     limit_caller_requests_per_minute: int = Field(
         default=0, ge=0, description="How many requests a caller may send in a minute. 0: no limit."
@@ -374,22 +345,11 @@ class SettingsFields(BaseModel):
         description="Where requests and tokens are counted: by each instance for itself, or by all of them, which tell "
         "each other through Azure Table Storage within seconds.",
     )
-    limit_table_endpoint: str | None = Field(
-        default=None,
-        pattern=r"^https://\S+$",
-        description="Address of the tables, such as `https://contoso.table.core.windows.net`, for the app's identity. "
-        "With `LIMIT_BACKEND=azure-table`. Absent: those of `AzureWebJobsStorage`.",
-    )
     telemetry_content: bool = Field(default=False, description="Whether traces contain questions and answers.")
     applicationinsights_connection_string: SecretStr | None = Field(
         default=None,
         description="Application Insights, for traces. If this and `OTEL_EXPORTER_OTLP_ENDPOINT` are absent, there "
         "are none.",
-    )
-    applicationinsights_authentication_string: str | None = Field(
-        default=None,
-        description="`Authorization=AAD`, with `;ClientId=…` for a user-assigned identity: sign in to Application "
-        "Insights with the app's identity.",
     )
     otel_exporter_otlp_endpoint: _Url | None = Field(
         default=None,
@@ -399,28 +359,60 @@ class SettingsFields(BaseModel):
         default="sqlite",
         description="Where chats are stored: in a file in `DATA_DIR`, in Azure Table Storage, or nowhere.",
     )
-    history_table_endpoint: str | None = Field(
-        default=None,
-        pattern=r"^https://\S+$",
-        description="Address of the tables, such as `https://contoso.table.core.windows.net`, for the app's identity. "
-        "With `HISTORY_BACKEND=azure-table`.",
-    )
     azure_web_jobs_storage: SecretStr | None = Field(
         default=None,
-        description="Connection string of the app's own storage account, which the platform reads too. With "
-        "`HISTORY_BACKEND=azure-table` and no `HISTORY_TABLE_ENDPOINT`, its tables store the chats.",
-    )
-    azure_web_jobs_storage_blobs: _Url | None = Field(
-        default=None,
-        description="Address of that account's blobs, for the app's identity, where there is no connection string.",
-    )
-    azure_web_jobs_storage_queues: _Url | None = Field(
-        default=None, description="Address of that account's queues, likewise."
+        description="Connection string of the app's own storage account, which the platform reads too: for batches and "
+        "queues of requests, and with `azure-table` for chats and budgets. Or the addresses "
+        "[below](#variables-of-the-platform).",
     )
     data_dir: Path = Field(
         default=Path(".data"),
         description="The folder of the built-in stores: the index with its documents, and the chat history.",
     )
+
+
+class PlatformFields(BaseModel):
+    """Variables that Azure Functions has named, and reads or sets itself."""
+
+    azure_web_jobs_storage_blobs: _Url | None = Field(
+        default=None,
+        description="Address of the blobs of the app's own storage account, for the app's identity, where there is no "
+        "connection string.",
+    )
+    azure_web_jobs_storage_queues: _Url | None = Field(
+        default=None, description="Address of that account's queues, likewise."
+    )
+    azure_web_jobs_storage_tables: str | None = Field(
+        default=None, pattern=r"^https://\S+$", description="Address of that account's tables, likewise."
+    )
+    content_storage_blobs: _Url | None = Field(
+        default=None,
+        description="Address of the blobs of the documents' storage account, such as "
+        "`https://contoso.blob.core.windows.net`, for the app's identity.",
+    )
+    content_storage_queues: _Url | None = Field(
+        default=None,
+        description="Address of the queues with the events of that account. If this and `CONTENT_STORAGE` are absent, "
+        "the container is not watched.",
+    )
+    applicationinsights_authentication_string: str | None = Field(
+        default=None,
+        description="`Authorization=AAD`, with `;ClientId=…` for a user-assigned identity: sign in to Application "
+        "Insights with the app's identity.",
+    )
+    website_auth_enabled: bool = Field(
+        default=False, description="Set where App Service Authentication is in front of the app."
+    )
+    website_cors_allowed_origins: Annotated[tuple[str, ...], BeforeValidator(_read_origins)] = Field(
+        default=(), description="Set in Azure: the origins of the app's CORS setting. MCP takes no others."
+    )
+    website_site_name: str | None = Field(default=None, description="Set in Azure: the name of the app there.")
+
+
+class AllFields(SettingsFields, PlatformFields):
+    """The settings and the platform's variables, and what follows from them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @property
     def batches(self) -> Literal["folder", "queue", "off"]:
@@ -438,3 +430,19 @@ class SettingsFields(BaseModel):
     def has_container(self) -> bool:
         """Whether the documents are in a blob container, and not in `DATA_DIR`."""
         return bool(self.content_storage or self.content_storage_blobs)
+
+    @property
+    def knowledge_base(self) -> tuple[str, str]:
+        """Name of the knowledge base, empty if there is none, and of its source that is the index."""
+        name, _, source = (self.azure_search_knowledge_base or "").partition("/")
+        return name, source or self.azure_search_index or ""
+
+    @property
+    def events_queue(self) -> str:
+        """The queue of the events of the container of documents."""
+        return f"{self.content_container}-events"
+
+    @property
+    def enforces_rights(self) -> bool:
+        """Whether callers see only what the rights of documents allow, whatever a request asks for."""
+        return self.access_control != "on-request"

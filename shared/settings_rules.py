@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from shared.settings_fields import SettingsFields
+from shared.settings_fields import AllFields
 
 INDEX_FIELDS = (
     *("id", "content", "category", "sourcepage", "sourcefile", "oids", "groups"),
@@ -18,7 +18,7 @@ INDEX_FIELDS = (
 """The fields that `AZURE_SEARCH_FIELDS` may rename: those of azure-search-openai-demo's index, and ingestion's own."""
 
 
-def half_configured(settings: SettingsFields) -> list[str]:
+def half_configured(settings: AllFields) -> list[str]:
     """A sentence for each setting that is missing, or that has no effect beside the others."""
     rules = (
         _model,
@@ -36,7 +36,7 @@ def half_configured(settings: SettingsFields) -> list[str]:
     return [problem for rule in rules for problem in rule(settings)]
 
 
-def _model(settings: SettingsFields) -> Iterator[str]:
+def _model(settings: AllFields) -> Iterator[str]:
     openai = settings.openai_base_url or settings.openai_api_key
     azure = settings.azure_openai_endpoint
     if openai and azure:
@@ -59,15 +59,20 @@ def _model(settings: SettingsFields) -> Iterator[str]:
     yield from _unencrypted("AZURE_OPENAI_ENDPOINT", azure)
 
 
-def _history(settings: SettingsFields) -> Iterator[str]:
-    in_table = settings.history_backend == "azure-table"
-    if in_table and not (settings.history_table_endpoint or settings.azure_web_jobs_storage):
-        yield "HISTORY_TABLE_ENDPOINT is missing: name it, or set AzureWebJobsStorage to a connection string."
-    if settings.history_table_endpoint and not in_table:
-        yield "HISTORY_TABLE_ENDPOINT is set: set HISTORY_BACKEND to azure-table, or unset it."
+def _history(settings: AllFields) -> Iterator[str]:
+    if settings.history_backend == "azure-table":
+        yield from _tables(settings, "HISTORY_BACKEND")
 
 
-def _batches(settings: SettingsFields) -> Iterator[str]:
+def _tables(settings: AllFields, needed_by: str) -> Iterator[str]:
+    if not (settings.azure_web_jobs_storage_tables or settings.azure_web_jobs_storage):
+        yield (
+            f"AzureWebJobsStorage is missing: {needed_by}=azure-table needs it, as a connection string or as "
+            "AzureWebJobsStorage__tableServiceUri."
+        )
+
+
+def _batches(settings: AllFields) -> Iterator[str]:
     if settings.batch_backend == "queue" and not settings.has_own_storage:
         yield "AzureWebJobsStorage is missing: BATCH_BACKEND=queue needs it. Or set BATCH_BACKEND to folder or off."
     requests, answers = settings.chat_requests_queue, settings.chat_answers_queue
@@ -82,7 +87,7 @@ def _batches(settings: SettingsFields) -> Iterator[str]:
         yield "AzureWebJobsStorage is missing: CHAT_REQUESTS_QUEUE is a queue of it."
 
 
-def _safety(settings: SettingsFields) -> Iterator[str]:
+def _safety(settings: AllFields) -> Iterator[str]:
     endpoint = settings.rai_endpoint
     if settings.rai_mode != "off" and settings.rai_backend == "rai" and not endpoint:
         yield "RAI_ENDPOINT is missing: name the RAI service, or set RAI_MODE to off."
@@ -92,14 +97,13 @@ def _safety(settings: SettingsFields) -> Iterator[str]:
         yield "CONTENT_SAFETY_ENDPOINT is set: set RAI_BACKEND to content-safety, or unset it."
     if (
         endpoint
-        and not endpoint.startswith("https://")
-        and not settings.rai_allow_plaintext
+        and not endpoint.startswith(("https://", "http://"))
         and not _loopback(endpoint.rpartition(":")[0].strip("[]"))
     ):
-        yield "RAI_ENDPOINT is another machine without TLS: use https://…, or set RAI_ALLOW_PLAINTEXT to true."
+        yield "RAI_ENDPOINT is another machine without TLS: use https://…, or http://host:port without it."
 
 
-def _azure_services(settings: SettingsFields) -> Iterator[str]:
+def _azure_services(settings: AllFields) -> Iterator[str]:
     services = {
         "CONTENT_SAFETY": (settings.content_safety_endpoint, settings.content_safety_api_key),
         "AZURE_SEARCH": (settings.azure_search_endpoint, settings.azure_search_api_key),
@@ -118,7 +122,7 @@ def _azure_services(settings: SettingsFields) -> Iterator[str]:
             yield f"{name}_ENDPOINT: without {name}_API_KEY it has to be https://…."
 
 
-def _recognition(settings: SettingsFields) -> Iterator[str]:
+def _recognition(settings: AllFields) -> Iterator[str]:
     if settings.ocr == "local":
         if settings.document_intelligence_endpoint:
             yield "OCR is local and DOCUMENT_INTELLIGENCE_ENDPOINT is set: unset one of them."
@@ -126,14 +130,13 @@ def _recognition(settings: SettingsFields) -> Iterator[str]:
             yield "OCR=local takes packages that are not installed: run 'make setup OCR=local'."
 
 
-def _search(settings: SettingsFields) -> Iterator[str]:
+def _search(settings: AllFields) -> Iterator[str]:
     parts = {
         "AZURE_SEARCH_INDEX": settings.azure_search_index,
         "AZURE_SEARCH_FIELDS": settings.azure_search_fields,
         "AZURE_SEARCH_SEMANTIC_CONFIGURATION": settings.azure_search_semantic_configuration,
         "AZURE_SEARCH_VECTORIZER": settings.azure_search_vectorizer,
         "AZURE_SEARCH_KNOWLEDGE_BASE": settings.azure_search_knowledge_base,
-        "AZURE_SEARCH_KNOWLEDGE_SOURCE": settings.azure_search_knowledge_source,
         "AZURE_VISION_ENDPOINT": settings.azure_vision_endpoint,  # the built-in index has no vectors of images
     }
     if not settings.azure_search_endpoint:
@@ -142,15 +145,16 @@ def _search(settings: SettingsFields) -> Iterator[str]:
         )
     elif not settings.azure_search_index:
         yield "AZURE_SEARCH_INDEX is missing: name the index."
-    if settings.azure_search_knowledge_source and not settings.azure_search_knowledge_base:
-        yield "AZURE_SEARCH_KNOWLEDGE_BASE is missing, though AZURE_SEARCH_KNOWLEDGE_SOURCE is set."
+    base = settings.azure_search_knowledge_base
+    if base and not re.fullmatch("[^/]+(/[^/]+)?", base):
+        yield "AZURE_SEARCH_KNOWLEDGE_BASE: should be the base's name, or name/source."
     for field, called in settings.azure_search_fields.items():
         if field not in INDEX_FIELDS or not re.fullmatch(_FIELD_NAME, called):
             yield f"AZURE_SEARCH_FIELDS: should be field=name, with a field of {', '.join(INDEX_FIELDS)}."
             break
 
 
-def _content(settings: SettingsFields) -> Iterator[str]:
+def _content(settings: AllFields) -> Iterator[str]:
     if settings.public_url and not _host(settings.public_url):
         yield "PUBLIC_URL: should be a URL, such as https://chat.contoso.com/api."
     if settings.content_storage and settings.content_storage_blobs:
@@ -161,7 +165,7 @@ def _content(settings: SettingsFields) -> Iterator[str]:
     yield from _unencrypted("CONTENT_STORAGE__queueServiceUri", settings.content_storage_queues)
 
 
-def _identity(settings: SettingsFields) -> Iterator[str]:
+def _identity(settings: AllFields) -> Iterator[str]:
     mode = settings.auth_mode
     named = {"AUTH_TENANT_ID": settings.auth_tenant_id, "AUTH_CLIENT_ID": settings.auth_client_id}
     if mode in ("none", "api-key"):
@@ -173,18 +177,16 @@ def _identity(settings: SettingsFields) -> Iterator[str]:
             "AUTH_MODE is easy-auth, and App Service Authentication is not in front of the app (WEBSITE_AUTH_ENABLED): "
             "turn it on, or use bearer."
         )
-    if settings.access_control == "enforced" and mode == "none":
-        yield "AUTH_MODE is none: ACCESS_CONTROL=enforced needs callers who sign in."
+    if settings.enforces_rights and mode == "none":
+        yield f"AUTH_MODE is none: ACCESS_CONTROL={settings.access_control} needs callers who sign in."
     writes = settings.documents_writers not in (None, "nobody")
     if writes and mode == "none" and settings.website_site_name:
         yield "DOCUMENTS_WRITERS lets everybody write: set AUTH_MODE so that callers sign in, or set it to nobody."
-    if settings.access_control_open_documents and settings.access_control != "enforced":
-        yield "ACCESS_CONTROL_OPEN_DOCUMENTS is true: set ACCESS_CONTROL to enforced, or unset it."
     yield from _unencrypted("AUTH_AUTHORITY", settings.auth_authority)
     yield from _keys(settings)
 
 
-def _keys(settings: SettingsFields) -> Iterator[str]:
+def _keys(settings: AllFields) -> Iterator[str]:
     """Problems of `API_KEYS`. They quote names only: anything else may be a key."""
     keys = settings.api_keys
     if settings.auth_mode == "api-key" and not keys:
@@ -211,15 +213,12 @@ def _keys(settings: SettingsFields) -> Iterator[str]:
             taken[digest.lower()] = name
 
 
-def _limits(settings: SettingsFields) -> Iterator[str]:
-    in_table = settings.limit_backend == "azure-table"
-    if in_table and not (settings.limit_table_endpoint or settings.azure_web_jobs_storage):
-        yield "LIMIT_TABLE_ENDPOINT is missing: name it, or set AzureWebJobsStorage to a connection string."
-    if settings.limit_table_endpoint and not in_table:
-        yield "LIMIT_TABLE_ENDPOINT is set: set LIMIT_BACKEND to azure-table, or unset it."
+def _limits(settings: AllFields) -> Iterator[str]:
+    if settings.limit_backend == "azure-table":
+        yield from _tables(settings, "LIMIT_BACKEND")
 
 
-def _telemetry(settings: SettingsFields) -> Iterator[str]:
+def _telemetry(settings: AllFields) -> Iterator[str]:
     connection = settings.applicationinsights_connection_string
     signs_in = settings.applicationinsights_authentication_string
     collector = settings.otel_exporter_otlp_endpoint

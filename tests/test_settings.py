@@ -9,7 +9,7 @@ import pytest
 
 from shared.app import get_settings
 from shared.errors import NotConfigured
-from shared.settings import Settings, misspelt, variable
+from shared.settings import REMOVED, Settings, misspelt, variable
 from shared.wire.table import NAMES
 
 SAMPLE = Path(__file__).parent.parent / "local.settings.sample.json"
@@ -51,13 +51,12 @@ def test_nothing_configured_is_complete() -> None:
         ({"CHAT_REASONING_EFFORT": "low"}, "CHAT_REASONING_EFFORT is set: name a model"),
         ({"OPENAI_BASE_URL": "localhost:11434"}, "OPENAI_BASE_URL: should be a URL with its scheme"),
         ({"CHAT_DEADLINE_SECONDS": "soon"}, "CHAT_DEADLINE_SECONDS: should be a number"),
-        ({"AGENTS_CONCURRENT_CALLS": "8"}, "AGENTS_CONCURRENT_CALLS is no longer a setting: unset it"),
         ({"CHAT_DEADLINE_SECONDS": "0"}, "CHAT_DEADLINE_SECONDS: "),
         ({"CHAT_VISION": "perhaps"}, "CHAT_VISION: should be true or false"),
         ({"RAI_MODE": "on"}, "RAI_MODE: should be 'off', 'annotate' or 'enforce'"),
         ({"RAI_MODE": "enforce"}, "RAI_ENDPOINT is missing"),
-        ({"RAI_ENDPOINT": "http://rai.example"}, r"RAI_ENDPOINT: should be https://… or host:port\."),
-        ({"RAI_ENDPOINT": "rai.example:50051"}, "RAI_ENDPOINT is another machine without TLS.*RAI_ALLOW_PLAINTEXT"),
+        ({"RAI_ENDPOINT": "http://rai.example"}, r"RAI_ENDPOINT: should be https://…, host:port or http://host:port\."),
+        ({"RAI_ENDPOINT": "rai.example:50051"}, "RAI_ENDPOINT is another machine without TLS.*or http://host:port"),
         ({"RAI_ENDPOINT": "127.0.0.1.example:50051"}, "RAI_ENDPOINT is another machine"),
         ({"RAI_BACKEND": "content-safety"}, "CONTENT_SAFETY_ENDPOINT is missing"),
         ({"CONTENT_SAFETY_ENDPOINT": "https://x"}, "set RAI_BACKEND to content-safety"),
@@ -80,11 +79,13 @@ def test_nothing_configured_is_complete() -> None:
         ({"AUTH_AUTHORITY": "http://login.example"}, "AUTH_AUTHORITY is another machine without TLS"),
         ({"ACCESS_CONTROL": "off"}, "ACCESS_CONTROL: .*'enforced'"),
         ({"ACCESS_CONTROL": "enforced"}, "AUTH_MODE is none: ACCESS_CONTROL=enforced needs callers who sign in"),
-        ({"ACCESS_CONTROL_OPEN_DOCUMENTS": "true"}, "set ACCESS_CONTROL to enforced"),
+        ({"ACCESS_CONTROL": "enforced-or-open"}, "ACCESS_CONTROL=enforced-or-open needs callers who sign in"),
         ({"HISTORY_BACKEND": "cosmos"}, "HISTORY_BACKEND: .*'azure-table'"),
-        ({"HISTORY_BACKEND": "azure-table"}, "HISTORY_TABLE_ENDPOINT is missing.*AzureWebJobsStorage"),
-        ({"HISTORY_TABLE_ENDPOINT": "https://x.table.core.windows.net"}, "set HISTORY_BACKEND to azure-table"),
-        ({"HISTORY_TABLE_ENDPOINT": "http://x"}, "HISTORY_TABLE_ENDPOINT: .*such as https://"),
+        *(
+            ({name: "azure-table"}, f"AzureWebJobsStorage is missing: {name}=azure-table.*__tableServiceUri")
+            for name in ("HISTORY_BACKEND", "LIMIT_BACKEND")
+        ),
+        ({"AzureWebJobsStorage__tableServiceUri": "http://x"}, "__tableServiceUri: .*such as https://"),
         ({"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net"}, "AZURE_SEARCH_INDEX is missing: name the index"),
         *(
             ({name: value}, f"AZURE_SEARCH_ENDPOINT is missing, though {name} is set")
@@ -94,11 +95,13 @@ def test_nothing_configured_is_complete() -> None:
                 "AZURE_SEARCH_SEMANTIC_CONFIGURATION": "default",
                 "AZURE_SEARCH_VECTORIZER": "true",
                 "AZURE_SEARCH_KNOWLEDGE_BASE": "kb",
-                "AZURE_SEARCH_KNOWLEDGE_SOURCE": "ks",
                 "AZURE_VISION_ENDPOINT": "https://x.cognitiveservices.azure.com",
             }.items()
         ),
-        (SEARCH | {"AZURE_SEARCH_KNOWLEDGE_SOURCE": "ks"}, "AZURE_SEARCH_KNOWLEDGE_BASE is missing"),
+        *(
+            (SEARCH | {"AZURE_SEARCH_KNOWLEDGE_BASE": wrong}, "AZURE_SEARCH_KNOWLEDGE_BASE: should be .*name/source")
+            for wrong in ("/source", "base/", "base/source/more")
+        ),
         *(
             (SEARCH | {"AZURE_SEARCH_FIELDS": fields}, "AZURE_SEARCH_FIELDS: should be field=name.*sourcepage")
             for fields in (
@@ -135,9 +138,9 @@ def test_nothing_configured_is_complete() -> None:
         ({"CONTENT_STORAGE__blobServiceUri": "contoso"}, "CONTENT_STORAGE__blobServiceUri: should be a URL"),
         *(
             ({name: "Not_A_Name"}, f"{name}: should be a {kind}'s name")
-            for name, kind in {"CONTENT_CONTAINER": "container", "CONTENT_EVENTS_QUEUE": "queue"}.items()
+            for name, kind in {"CONTENT_CONTAINER": "container", "BATCH_QUEUE": "queue"}.items()
         ),
-        ({"CONTENT_CONTAINER": "x" * 58}, "CONTENT_CONTAINER: should be a container's name"),
+        ({"CONTENT_CONTAINER": "x" * 50}, "CONTENT_CONTAINER: should be a container's name"),
         *(
             ({"CONTENT_SYNC_SCHEDULE": wrong}, "CONTENT_SYNC_SCHEDULE: should be off, or six fields such as")
             for wrong in ("daily", "0 30 2 * *", "0 30 2 * * * *", "00:10:00", "0 30 2 * * %DAY%")
@@ -159,6 +162,17 @@ def test_what_is_missing_or_wrong_is_named(environment: dict[str, str], says: st
     assert "sk-secret" not in raised.value.message
 
 
+@pytest.mark.parametrize("name", REMOVED)
+def test_a_removed_setting_is_an_error_that_says_what_to_do_instead(name: str) -> None:
+    names = {variable(field) for field in Settings.model_fields}
+    assert name not in names
+    assert set(re.findall(r"[A-Z][A-Z_]{5,}[A-Z]|AzureWebJobsStorage\w*", REMOVED[name])) <= names
+    with pytest.raises(NotConfigured) as refused:
+        Settings.read({name: "secret"})
+    assert str(refused.value) == f"{name} is no longer a setting: {REMOVED[name]}."
+    assert Settings.read({name: " "}) == Settings.read({})
+
+
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
@@ -169,7 +183,7 @@ def test_what_is_missing_or_wrong_is_named(environment: dict[str, str], says: st
         ("DATA_DIRS", "DATA_DIR"),
         ("OPENAI_APIKEY", "OPENAI_API_KEY"),
         ("AZURE_OPENAI_ENDPIONT", "AZURE_OPENAI_ENDPOINT"),
-        ("ACCESS_CONTROLL_OPEN_DOCUMENT", "ACCESS_CONTROL_OPEN_DOCUMENTS"),
+        ("ACCES_CONTROLL", "ACCESS_CONTROL"),
         ("CONTENT_STORAGE__blobServiceURL", "CONTENT_STORAGE__blobServiceUri"),
         ("AzureWebjobsStorage", "AzureWebJobsStorage"),
     ],
@@ -286,6 +300,10 @@ def test_every_problem_is_named_at_once() -> None:
         SEARCH | {"AZURE_SEARCH_API_KEY": "k"},
         SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://localhost:8080", "AZURE_SEARCH_API_KEY": "k"},
         SEARCH | {"AZURE_SEARCH_KNOWLEDGE_BASE": "kb", "AZURE_SEARCH_VECTORIZER": "true"},  # of the index in the base
+        SEARCH | {"AZURE_SEARCH_KNOWLEDGE_BASE": "kb/source"},
+        {"RAI_ENDPOINT": "http://rai.example:50051"},
+        {"RAI_ENDPOINT": "http://[2001:db8::1]:50051"},
+        {"AzureWebJobsStorage__tableServiceUri": "https://t", "HISTORY_BACKEND": "azure-table"},
         {"CONTENT_STORAGE": "UseDevelopmentStorage=true"},
         {"CONTENT_STORAGE__blobServiceUri": "https://b", "CONTENT_STORAGE__queueServiceUri": "https://q"},
         SEARCH | {"DOCUMENT_INTELLIGENCE_ENDPOINT": "https://d", "AZURE_VISION_ENDPOINT": "https://v"},

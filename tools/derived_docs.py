@@ -15,7 +15,8 @@ from pydantic.fields import FieldInfo
 from setup import ROOT
 
 sys.path.insert(0, str(ROOT))
-from shared.settings import Settings, variable
+from shared.settings import variable
+from shared.settings_fields import PlatformFields, SettingsFields
 from shared.wire.protocol import Protocol
 from shared.wire.table import NAMES, PROTOCOLS
 
@@ -64,6 +65,10 @@ SECTIONS = {
     ),
     "telemetry_content": ("Telemetry", "[observability.md](observability.md) says what is sent."),
     "history_backend": ("Storage", ""),
+    "azure_web_jobs_storage_blobs": (
+        "Variables of the platform",
+        "Azure Functions has named these, and reads or sets them itself; the app goes by them too.",
+    ),
 }
 """The first setting of each section, its heading, and a sentence above the table."""
 
@@ -136,7 +141,7 @@ def _names(protocol: Protocol) -> str:
 
 def _page() -> Iterator[str]:
     yield HEAD
-    for name, field in Settings.model_fields.items():
+    for name, field in (SettingsFields.model_fields | PlatformFields.model_fields).items():
         if name in SECTIONS:
             heading, above = SECTIONS[name]
             yield f"\n## {heading}\n\n{above}{'\n\n' if above else ''}"

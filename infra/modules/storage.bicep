@@ -20,7 +20,7 @@ param privateNetwork bool
 @description('Whether requests of a queue are answered into another one.')
 param chatQueues bool
 
-var queueOfEvents = 'content-events'
+var queueOfEvents = '${contentContainer}-events'
 var queueOfRequests = 'chat-requests'
 var queueOfAnswers = 'chat-answers'
 var batches = 'chat-batches'
@@ -103,7 +103,7 @@ resource queues 'Microsoft.Storage/storageAccounts/queueServices@2023-05-01' = {
   name: 'default'
 }
 
-// The host makes its poison queue, content-events-poison, when there is something to put into it.
+// The host makes its poison queue, …-events-poison, when there is something to put into it.
 resource eventsQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' = {
   parent: queues
   name: queueOfEvents

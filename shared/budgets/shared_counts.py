@@ -75,8 +75,8 @@ class SharedCounts:
         Raises:
             NotConfigured: AzureWebJobsStorage is not a connection string.
         """
-        if settings.limit_table_endpoint:
-            return cls.at(settings.limit_table_endpoint, ledger)
+        if settings.azure_web_jobs_storage_tables:
+            return cls.at(settings.azure_web_jobs_storage_tables, ledger)
         connection = settings.azure_web_jobs_storage
         return cls.of(connection.get_secret_value() if connection else "", ledger)
 

@@ -41,8 +41,8 @@ class HistoryTable:
         Raises:
             NotConfigured: the connection string is none.
         """
-        if settings.history_table_endpoint:
-            return cls.at(settings.history_table_endpoint)
+        if settings.azure_web_jobs_storage_tables:
+            return cls.at(settings.azure_web_jobs_storage_tables)
         connection = settings.azure_web_jobs_storage
         return cls.of(connection.get_secret_value() if connection else "")
 

@@ -86,7 +86,7 @@ def access_of(caller: Caller, settings: Settings, overrides: Overrides | None = 
     """
     by_oid = bool(overrides and overrides.use_oid_security_filter)
     by_groups = bool(overrides and overrides.use_groups_security_filter)
-    enforced = settings.access_control == "enforced"
+    enforced = settings.enforces_rights
     if not (by_oid or by_groups or enforced):
         return None
     if caller.id is None:
@@ -96,7 +96,7 @@ def access_of(caller: Caller, settings: Settings, overrides: Overrides | None = 
             else "Sign in to search with a security filter, or leave the security filters off."
         )
     if not (by_oid or by_groups):
-        return Access(caller.oid, _known_groups(caller.groups), settings.access_control_open_documents)
+        return Access(caller.oid, _known_groups(caller.groups), settings.access_control == "enforced-or-open")
     return Access(caller.oid if by_oid else None, _known_groups(caller.groups) if by_groups else None)
 
 

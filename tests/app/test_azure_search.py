@@ -22,7 +22,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-ins that the tests script."""
 
 OWN = "own rules of dental care"
-BASE = {"AZURE_SEARCH_KNOWLEDGE_BASE": "base", "AZURE_SEARCH_KNOWLEDGE_SOURCE": "plans"}
+BASE = {"AZURE_SEARCH_KNOWLEDGE_BASE": "base/plans"}
 RIGHTS = (
     Passage("ada", f"Ada's {OWN}.", "ada.md", "ada.md", None, (ADA,)),
     Passage("ben", f"Ben's {OWN}.", "ben.md", "ben.md", None, (BEN,)),

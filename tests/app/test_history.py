@@ -381,7 +381,7 @@ async def test_without_a_history_the_routes_say_so_and_answers_do_not(
 
 async def test_a_history_configured_by_half_is_named(data_dir: Path, http: aiohttp.ClientSession) -> None:
     async with hosted(data_dir, {"HISTORY_BACKEND": "azure-table"}) as host:
-        assert "HISTORY_TABLE_ENDPOINT is missing" in host.log()
+        assert "AzureWebJobsStorage is missing: HISTORY_BACKEND=azure-table" in host.log()
         status, error = await Chats(host, http).send("GET")
     assert status == 503
-    assert "HISTORY_TABLE_ENDPOINT is missing" in error["error"]
+    assert "AzureWebJobsStorage is missing: HISTORY_BACKEND=azure-table" in error["error"]

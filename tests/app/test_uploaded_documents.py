@@ -49,12 +49,11 @@ class Container:
         name = f"c{uuid4().hex}"
         connection = azurite.connection_string
         self.blobs = ContainerClient.from_connection_string(connection, name)
-        self.queue = QueueClient.from_connection_string(connection, name)
-        self.poison = QueueClient.from_connection_string(connection, f"{name}-poison")
+        self.queue = QueueClient.from_connection_string(connection, f"{name}-events")
+        self.poison = QueueClient.from_connection_string(connection, f"{name}-events-poison")
         self.settings = {
             "CONTENT_STORAGE": connection,
             "CONTENT_CONTAINER": name,
-            "CONTENT_EVENTS_QUEUE": name,
             "CONTENT_SYNC_SCHEDULE": "off",
             "HISTORY_BACKEND": "off",
             **SOON,

@@ -18,7 +18,7 @@ from tests.small_index import small_index
 
 OPEN = Settings()
 ENFORCED = Settings(auth_mode="bearer", access_control="enforced")
-WITH_OPEN_DOCUMENTS = ENFORCED.model_copy(update={"access_control_open_documents": True})
+WITH_OPEN_DOCUMENTS = ENFORCED.model_copy(update={"access_control": "enforced-or-open"})
 BY_OID = Overrides(use_oid_security_filter=True)
 BY_GROUPS = Overrides(use_groups_security_filter=True)
 BY_BOTH = Overrides(use_oid_security_filter=True, use_groups_security_filter=True)
@@ -152,15 +152,15 @@ async def test_a_document_for_all_is_an_open_one_and_one_for_none_is_not(
     retriever: SqliteRetriever, caller: Caller
 ) -> None:
     seen = {
-        rule.access_control_open_documents: {
+        rule.access_control: {
             document
             for document in DOCUMENTS
             if await retriever.may_see(document.sourcefile, access_of(caller, rule) or Access())
         }
         for rule in (ENFORCED, WITH_OPEN_DOCUMENTS)
     }
-    assert seen[False] == set()
-    assert {(document.oids, document.groups) for document in seen[True]} == {
+    assert seen["enforced"] == set()
+    assert {(document.oids, document.groups) for document in seen["enforced-or-open"]} == {
         (document.oids, document.groups)
         for document in DOCUMENTS
         if not (document.oids or document.groups) or "all" in (*document.oids, *document.groups)

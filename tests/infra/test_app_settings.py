@@ -42,14 +42,12 @@ DEFAULT_IS_RIGHT = {
     "BATCH_DEADLINE_SECONDS": "moreSettings",
     "AGENTS_DEADLINE_SECONDS": "ChatUI's limit is the same everywhere",
     "RAI_ENDPOINT": "Content Safety is deployed; an RAI service is not ours to deploy, moreSettings",
-    "RAI_ALLOW_PLAINTEXT": "never in Azure",
     "RAI_POLICY": "moreSettings",
     "RAI_ON_ERROR": "safe as it is",
     "RAI_TIMEOUT_SECONDS": "moreSettings",
     "AZURE_SEARCH_FIELDS": "of an existing index, moreSettings",
     "AZURE_SEARCH_SEMANTIC_CONFIGURATION": "of an existing index, moreSettings",
     "AZURE_SEARCH_KNOWLEDGE_BASE": "made by hand in the search service, moreSettings",
-    "AZURE_SEARCH_KNOWLEDGE_SOURCE": "of that knowledge base, moreSettings",
     "CONTENT_SYNC_SCHEDULE": "a night is one everywhere at some time, moreSettings",
     "TELEMETRY_CONTENT": "off unless somebody decides otherwise, moreSettings",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "Application Insights is deployed",
@@ -62,7 +60,6 @@ DEFAULT_IS_RIGHT = {
 
 PLATFORMS_OWN = {
     "AZURE_CLIENT_ID",
-    "AzureWebJobsStorage__tableServiceUri",
     "AzureWebJobsStorage__credential",
     "AzureWebJobsStorage__clientId",
     "CONTENT_STORAGE__credential",
@@ -155,7 +152,7 @@ def test_every_deployment_has_limits_that_its_instances_share_and_0_takes_one_aw
     assert len(names) == 4
     assert all(getattr(settings, name) > 0 for name in names)
     assert settings.limit_backend == "azure-table"
-    assert settings.limit_table_endpoint == "https://st.table.example.com/"
+    assert settings.azure_web_jobs_storage_tables == "https://st.table.example.com/"
     assert Settings.read(app_settings(authMode="none", tokensPerDay="0")).limit_tokens_per_day == 0
 
 

@@ -146,7 +146,9 @@ def test_another_way_to_sign_in_takes_easy_auth_away() -> None:
 def test_the_queue_and_the_table_are_those_that_the_app_uses() -> None:
     queue = STORAGE.of("var")["queueOfEvents"].value
     assert queue is not None
-    assert text(queue).strip("'") == Settings().content_events_queue
+    assert (
+        text(queue).strip("'").replace("${contentContainer}", Settings().content_container) == Settings().events_queue
+    )
     assert text(STORAGE.of("resource")["history"].body["name"]).strip("'") == TABLE
 
 

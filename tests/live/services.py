@@ -41,7 +41,7 @@ SERVICES = (
     LiveService(
         "Chat history in Azure Table Storage",
         "tests/live/test_table_history.py",
-        (("HISTORY_TABLE_ENDPOINT",), ("AzureWebJobsStorage",)),
+        (("AzureWebJobsStorage__tableServiceUri",), ("AzureWebJobsStorage",)),
     ),
     LiveService(
         "Documents in Azure Blob Storage",

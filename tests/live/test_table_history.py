@@ -20,9 +20,11 @@ pytestmark = pytest.mark.live
 def own_table() -> HistoryTable:
     """A table under a name of its own, reached as the settings say."""
     settings = Settings.read(os.environ)
-    if settings.history_table_endpoint:
+    if settings.azure_web_jobs_storage_tables:
         identity = app_identity()
-        return HistoryTable(TableClient(settings.history_table_endpoint, own_name(), credential=identity), identity)
+        return HistoryTable(
+            TableClient(settings.azure_web_jobs_storage_tables, own_name(), credential=identity), identity
+        )
     connection = settings.azure_web_jobs_storage
     return HistoryTable(
         TableClient.from_connection_string(connection.get_secret_value() if connection else "", own_name())

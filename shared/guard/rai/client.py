@@ -65,7 +65,7 @@ class _Address:
 
     @classmethod
     def read(cls, endpoint: str) -> "_Address":
-        """Read `https://host[:port]` or `host:port`.
+        """Read `https://host[:port]`, `host:port` or `http://host:port`.
 
         Raises:
             NotConfigured: it has another form.
@@ -76,17 +76,19 @@ class _Address:
         except ValueError:
             port, address = 0, urlsplit("")
         more = address.path.strip("/") or address.query or address.fragment or "@" in address.netloc
-        if not port or not address.hostname or more or address.scheme not in ("", "https"):
-            raise NotConfigured("RAI_ENDPOINT should be https://host, https://host:port or host:port, with no path.")
+        if not port or not address.hostname or more or address.scheme not in ("", "http", "https"):
+            raise NotConfigured(
+                "RAI_ENDPOINT should be https://host, https://host:port, host:port or http://host:port, with no path."
+            )
         host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
-        return cls(f"{host}:{port}", secure=bool(address.scheme))
+        return cls(f"{host}:{port}", secure=address.scheme == "https")
 
 
 class RaiService:
     """The RAI service at one address, over one channel that is made at the first session.
 
     Args:
-        endpoint: `https://…` for TLS with the app's token, or `host:port` without either.
+        endpoint: `https://…` for TLS with the app's token, or `host:port` or `http://host:port` without either.
         policy: A name that the service knows, or the path of a JSON file (ending in `.json`).
         timeout: Seconds to wait for a connection, and for the service to take a message.
         credential: Identity of the app; None: its managed identity, or the user who is signed in locally.

@@ -65,7 +65,7 @@ _TABLE_NOT_ALLOWED = (
 )
 TABLES = ErrorTable(
     "The table of the chat history",
-    "HISTORY_TABLE_ENDPOINT or AzureWebJobsStorage",
+    "AzureWebJobsStorage",
     {
         **dict.fromkeys((*_FAILING, Reason.NOT_THERE, Reason.CHANGED), "{name} failed. Try again in a moment."),
         Reason.UNREACHABLE: "{name} cannot be reached. Check {address}.",

@@ -51,7 +51,7 @@ ERRORS = ErrorTable(
         Reason.NOT_ACCEPTED: (
             "{name} does not accept what it was asked: check that AZURE_SEARCH_INDEX has the fields that "
             "AZURE_SEARCH_FIELDS names and vectors of the embedding model that is configured here, and check "
-            "AZURE_SEARCH_SEMANTIC_CONFIGURATION and AZURE_SEARCH_KNOWLEDGE_SOURCE."
+            "AZURE_SEARCH_SEMANTIC_CONFIGURATION and the source in AZURE_SEARCH_KNOWLEDGE_BASE."
         ),
         Reason.BUSY: "{name} has too much to do. Try again later; if it stays, add replicas.",
     },
@@ -121,7 +121,7 @@ class SearchConnection:
             settings.azure_search_index or "",
             settings.azure_search_api_key,
             policy,
-            settings.azure_search_knowledge_base or "",
+            settings.knowledge_base[0],
         )
 
     async def ask[Answer](

@@ -82,8 +82,7 @@ class AzureKnowledgeBase:
         """Make a retriever for the knowledge base that the settings name. They were checked to be complete."""
         connection = SearchConnection.from_settings(settings)
         reader = IndexReader(connection, IndexFields.called(settings.azure_search_fields))
-        source = settings.azure_search_knowledge_source or connection.index
-        return cls(source, connection, reader)
+        return cls(settings.knowledge_base[1], connection, reader)
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """Find the passages that best match.

@@ -85,7 +85,7 @@ async def test_a_key_sees_only_the_documents_of_the_groups_that_it_was_given(
     assert seen_in((await ask(http, with_keys, FLOWS.bearer, by_oid))[1]) == set()
     async with http.get(f"{with_keys.url}/content/ADA.md", headers=FLOWS.bearer) as response:
         assert response.status == 404
-    open_too = taking(REPORT) | {"ACCESS_CONTROL": "enforced", "ACCESS_CONTROL_OPEN_DOCUMENTS": "true"}
+    open_too = taking(REPORT) | {"ACCESS_CONTROL": "enforced-or-open"}
     async with hosted(rights_dir, open_too) as host:
         assert seen_in((await ask(http, host, REPORT.bearer))[1]) == {"NOBODY", "ALL"}
 

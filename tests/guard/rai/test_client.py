@@ -119,7 +119,7 @@ def test_a_policy_file_that_is_none_is_named(tmp_path: Path, content: str | None
         "https://example.com/path",
         "https://user@example.com",
         "https://example.com:99999",
-        "http://a:1",
+        "ftp://a:1",
         "a",
     ],
 )

@@ -247,7 +247,7 @@ async def test_each_fault_has_its_error(
 
 async def test_a_source_that_the_base_does_not_have_is_told(service: AISearchStandIn) -> None:
     async with retrieving(service, source="other") as base:
-        with pytest.raises(NotConfigured, match="AZURE_SEARCH_KNOWLEDGE_SOURCE"):
+        with pytest.raises(NotConfigured, match="the source in AZURE_SEARCH_KNOWLEDGE_BASE"):
             await base.search(SearchQuery("vision"), CONTEXT)
 
 
