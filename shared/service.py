@@ -1,7 +1,7 @@
 """The parts of the app. `shared/turns.py` makes turns of them."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -76,7 +76,7 @@ class Service:
 
     async def check(self) -> dict[str, PartHealth]:
         """Check the health of every part, by the part's name in `GET /health`."""
-        checks = {
+        checks: dict[str, Awaitable[PartHealth]] = {
             "model": self.model.check(),
             "retrieval": self.retriever.check(),
             "history": self.history.check(),
@@ -84,6 +84,8 @@ class Service:
             "safety": self._check_safety(),
             "identity": self._check_identity(),
         }
+        if self.ledger and self.ledger.check:
+            checks["limits"] = self.ledger.check()
         return dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
 
     async def load(self) -> None:

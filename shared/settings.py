@@ -18,11 +18,6 @@ class Settings(AllFields):
     """The settings of an app. `Settings.read` makes them and checks how they fit together."""
 
     @property
-    def in_azure(self) -> bool:
-        """Whether the platform runs the app, and writes the headers that only it may write."""
-        return bool(self.website_site_name)
-
-    @property
     def callers_may_prompt(self) -> bool:
         """Whether a request may bring a system prompt."""
         if self.chat_caller_prompts is not None:
@@ -33,13 +28,6 @@ class Settings(AllFields):
     def shows_playground(self) -> bool:
         """Whether the playground is there: as `PLAYGROUND` says, else everywhere but in Azure."""
         return self.playground == "on" if self.playground else not self.in_azure
-
-    @property
-    def writers(self) -> frozenset[str]:
-        """Who may write documents: names of API keys and ids of groups; with `all` everybody."""
-        if self.documents_writers:
-            return frozenset(name.strip() for name in self.documents_writers.split(",")) - {"nobody"}
-        return frozenset({"all"}) if self.auth_mode == "none" and not self.in_azure else frozenset()
 
     @property
     def has_limits(self) -> bool:
@@ -98,7 +86,8 @@ _PLATFORMS_OWN = {
 _PROBLEMS = {
     "bool_parsing": "should be true or false",
     "float_parsing": "should be a number",
-    "string_pattern_mismatch": "should be a URL with its scheme, such as https://example.com",
+    "int_parsing": "should be a whole number",
+    "string_pattern_mismatch": "should be a URL with its scheme and without a user, such as https://example.com",
 }
 """Messages by pydantic's error type, where its own message does not help; most patterns are of URLs."""
 

@@ -10,7 +10,8 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
-type _Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
+type _Url = Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+([/?#]\S*)?$")]
+"""Without a user and a password, which would be shown where the address is."""
 type _Uuid = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")]
 type _PublicUrl = Annotated[
     str,
@@ -367,7 +368,8 @@ class SettingsFields(BaseModel):
     )
     data_dir: Path = Field(
         default=Path(".data"),
-        description="The folder of the built-in stores: the index with its documents, and the chat history.",
+        description="The folder of the built-in stores: the index with its documents, and the chat history. If it may only "
+        "be read, questions are answered and nothing is kept.",
     )
 
 
@@ -413,6 +415,18 @@ class AllFields(SettingsFields, PlatformFields):
     """The settings and the platform's variables, and what follows from them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @property
+    def in_azure(self) -> bool:
+        """Whether the platform runs the app, and writes the headers that only it may write."""
+        return bool(self.website_site_name)
+
+    @property
+    def writers(self) -> frozenset[str]:
+        """Who may write documents: names of API keys and ids of groups; with `all` everybody."""
+        if self.documents_writers:
+            return frozenset(name.strip() for name in self.documents_writers.split(",")) - {"nobody"}
+        return frozenset({"all"}) if self.auth_mode == "none" and not self.in_azure else frozenset()
 
     @property
     def batches(self) -> Literal["folder", "queue", "off"]:

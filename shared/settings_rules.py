@@ -23,6 +23,7 @@ def half_configured(settings: AllFields) -> list[str]:
     rules = (
         _model,
         _history,
+        _own_storage,
         _batches,
         _safety,
         _azure_services,
@@ -64,6 +65,19 @@ def _history(settings: AllFields) -> Iterator[str]:
         yield from _tables(settings, "HISTORY_BACKEND")
 
 
+def _own_storage(settings: AllFields) -> Iterator[str]:
+    connection = settings.azure_web_jobs_storage
+    if connection and not re.search(_CONNECTION_STRING, connection.get_secret_value()):
+        yield (
+            "AzureWebJobsStorage: should be the connection string of a storage account, or "
+            "`UseDevelopmentStorage=true` for Azurite."
+        )
+
+
+_CONNECTION_STRING = re.compile(r"(^|;)\s*(UseDevelopmentStorage=true|(AccountName|\w+Endpoint)=[^;\s])", re.IGNORECASE)
+"""What a connection string cannot be without. The SDK, which is imported late, reads the rest."""
+
+
 def _tables(settings: AllFields, needed_by: str) -> Iterator[str]:
     if not (settings.azure_web_jobs_storage_tables or settings.azure_web_jobs_storage):
         yield (
@@ -91,6 +105,8 @@ def _safety(settings: AllFields) -> Iterator[str]:
     endpoint = settings.rai_endpoint
     if settings.rai_mode != "off" and settings.rai_backend == "rai" and not endpoint:
         yield "RAI_ENDPOINT is missing: name the RAI service, or set RAI_MODE to off."
+    if settings.rai_mode == "annotate" and settings.rai_on_error == "block":
+        yield "RAI_ON_ERROR is block, and RAI_MODE=annotate never blocks: set RAI_MODE to enforce, or unset it."
     if settings.rai_backend == "content-safety" and not settings.content_safety_endpoint:
         yield "CONTENT_SAFETY_ENDPOINT is missing: name the resource, or set RAI_BACKEND to rai."
     if settings.rai_backend == "rai" and settings.content_safety_endpoint:
@@ -179,38 +195,54 @@ def _identity(settings: AllFields) -> Iterator[str]:
         )
     if settings.enforces_rights and mode == "none":
         yield f"AUTH_MODE is none: ACCESS_CONTROL={settings.access_control} needs callers who sign in."
-    writes = settings.documents_writers not in (None, "nobody")
-    if writes and mode == "none" and settings.website_site_name:
-        yield "DOCUMENTS_WRITERS lets everybody write: set AUTH_MODE so that callers sign in, or set it to nobody."
+    yield from _writers(settings)
     yield from _unencrypted("AUTH_AUTHORITY", settings.auth_authority)
     yield from _keys(settings)
 
 
+def _writers(settings: AllFields) -> Iterator[str]:
+    writers = settings.writers
+    named = writers - {"all"}
+    known = {name for key in settings.api_keys for name in (key.name, *key.groups)}
+    if settings.auth_mode == "none" and named:
+        yield "DOCUMENTS_WRITERS names callers, and nobody signs in: set it to all or nobody, or set AUTH_MODE."
+    elif settings.auth_mode == "none" and writers and settings.in_azure:
+        yield "DOCUMENTS_WRITERS lets everybody write: set AUTH_MODE so that callers sign in, or set it to nobody."
+    elif settings.auth_mode == "api-key" and not named <= known:
+        yield "DOCUMENTS_WRITERS has a name that is no key of API_KEYS and no group of one. For everybody it is all."
+    elif {name.lower() for name in named} & _EVERYBODY:
+        yield "DOCUMENTS_WRITERS should have ids of groups. For everybody who is signed in it is all, else nobody."
+
+
+_EVERYBODY = frozenset({"any", "anybody", "anyone", "everybody", "everyone", "none", "true", "false"})
+"""What is written for `all` or `nobody`, and would be taken for a group that nobody is in."""
+
+
 def _keys(settings: AllFields) -> Iterator[str]:
-    """Problems of `API_KEYS`. They quote names only: anything else may be a key."""
+    """Problems of `API_KEYS`. They quote nothing: a name may be the key itself, in the wrong place."""
     keys = settings.api_keys
     if settings.auth_mode == "api-key" and not keys:
         yield "API_KEYS is missing: AUTH_MODE=api-key needs it. `make api-key NAME=…` makes a key."
     if settings.auth_mode != "api-key" and keys:
         yield "API_KEYS is set: set AUTH_MODE to api-key, or unset it."
-    taken: dict[str, str] = {}
+    names, hashes = set[str](), dict[str, int]()
     for number, (name, digest, groups) in enumerate(keys, 1):
-        is_name = re.fullmatch(KEY_NAME, name)
-        entry = f"API_KEYS, '{name}'" if is_name else f"API_KEYS, entry {number}"
+        entry = f"API_KEYS, entry {number}"
         if any(part.startswith(KEY_MARK) for part in (name, digest, *groups)):
             yield f"{entry}: has the key itself. Make a new key, since others can read settings, and set its hash."
-        elif not is_name:
+        elif not re.fullmatch(KEY_NAME, name):
             yield f"{entry}: should be name:hash. {KEY_NAME_RULE}"
         elif not re.fullmatch("[0-9a-fA-F]{64}", digest):
             yield f"{entry}: should have the key's SHA-256 after the name: 64 hexadecimal digits, not the key itself."
         elif not all(re.fullmatch(_GROUP, group) for group in groups):
             yield f"{entry}: a group should be its id, of letters, digits, dots, hyphens and underscores."
-        elif name in taken.values():
-            yield f"{entry}: has several entries. Give each key a name of its own."
-        elif same := taken.get(digest.lower()):
-            yield f"{entry}: has the hash of '{same}'. Make a key for each."
+        elif name in names:
+            yield f"{entry}: has the name of an earlier one. Give each key a name of its own."
+        elif same := hashes.get(digest.lower()):
+            yield f"{entry}: has the hash of entry {same}. Make a key for each."
         else:
-            taken[digest.lower()] = name
+            names.add(name)
+            hashes[digest.lower()] = number
 
 
 def _limits(settings: AllFields) -> Iterator[str]:

@@ -235,18 +235,18 @@ def test_what_the_platform_and_libraries_read_is_never_taken_for_a_misspelling()
 @pytest.mark.parametrize(
     ("written", "says"),
     [
-        (f"flows:{PLAIN_KEY}", "'flows': has the key itself. Make a new key"),
+        (f"flows:{PLAIN_KEY}", "entry 1: has the key itself. Make a new key"),
         (PLAIN_KEY, "entry 1: has the key itself"),
         (f"{PLAIN_KEY}:flows", "entry 1: has the key itself"),
         (f"a:{HASH},{PLAIN_KEY}:{OTHER_HASH}", "entry 2: has the key itself"),
-        (f"a:{HASH}:{PLAIN_KEY}", "'a': has the key itself"),
-        ("flows:SECRET", "'flows': should have the key's SHA-256 after the name: 64 hexadecimal digits, not the key"),
-        ("flows", "'flows': should have the key's SHA-256"),
-        ("flows:", "'flows': should have the key's SHA-256"),
-        (f"flows:{HASH[:-1]}", "'flows': should have the key's SHA-256"),
-        (f"flows:{HASH}0", "'flows': should have the key's SHA-256"),
-        (f"flows:{HASH[:-1]}g", "'flows': should have the key's SHA-256"),
-        (f"a:{HASH}, flows:{HASH[:-1]}٠", "'flows': should have the key's SHA-256"),
+        (f"a:{HASH}:{PLAIN_KEY}", "entry 1: has the key itself"),
+        ("flows:SECRET", "entry 1: should have the key's SHA-256 after the name: 64 hexadecimal digits, not the key"),
+        ("mysecretkey", "entry 1: should have the key's SHA-256"),
+        ("flows:", "entry 1: should have the key's SHA-256"),
+        (f"flows:{HASH[:-1]}", "entry 1: should have the key's SHA-256"),
+        (f"flows:{HASH}0", "entry 1: should have the key's SHA-256"),
+        (f"flows:{HASH[:-1]}g", "entry 1: should have the key's SHA-256"),
+        (f"a:{HASH}, flows:{HASH[:-1]}٠", "entry 2: should have the key's SHA-256"),
         (HASH, "entry 1: should be name:hash. A name has 1 to 32"),
         (f":{HASH}", "entry 1: should be name:hash"),
         (f"SECRET:{HASH}", "entry 1: should be name:hash"),
@@ -254,21 +254,72 @@ def test_what_the_platform_and_libraries_read_is_never_taken_for_a_misspelling()
         (f"flows={HASH}", "entry 1: should be name:hash"),
         (f'{{"flows": "{HASH}"}}', "entry 1: should be name:hash"),
         ("@Microsoft.KeyVault(SecretUri=https://SECRET.vault.azure.net/secrets/keys/)", "entry 1: should be name:hash"),
-        (f"a:{HASH}:", "'a': a group should be its id"),
-        (f"a:{HASH}:SECRET SECRET", "'a': a group should be its id"),
-        (f"a:{HASH},a:{OTHER_HASH}", "'a': has several entries. Give each key a name of its own"),
-        (f"a:{HASH},b:{HASH.upper()}", "'b': has the hash of 'a'. Make a key for each"),
+        (f"a:{HASH}:", "entry 1: a group should be its id"),
+        (f"a:{HASH}:SECRET SECRET", "entry 1: a group should be its id"),
+        (f"a:{HASH},a:{OTHER_HASH}", "entry 2: has the name of an earlier one. Give each key a name of its own"),
+        (f"a:{HASH},b:{HASH.upper()}", "entry 2: has the hash of entry 1. Make a key for each"),
     ],
 )
 def test_a_wrong_entry_of_the_keys_is_named_and_not_repeated(written: str, says: str) -> None:
     with pytest.raises(NotConfigured, match=f"^API_KEYS, {re.escape(says)}") as refused:
         Settings.read({"AUTH_MODE": "api-key", "API_KEYS": written})
-    assert not re.search("SECRET|[0-9a-fF]{20}", refused.value.message)
+    assert not re.search("SECRET|secretkey|[0-9a-fF]{20}", refused.value.message)
 
 
 def test_every_wrong_entry_of_the_keys_is_named() -> None:
-    with pytest.raises(NotConfigured, match=r"API_KEYS, 'a': .* API_KEYS, 'b': .* API_KEYS, entry 4: "):
+    with pytest.raises(NotConfigured, match=r"API_KEYS, entry 1: .* API_KEYS, entry 2: .* API_KEYS, entry 4: "):
         Settings.read({"AUTH_MODE": "api-key", "API_KEYS": f"a:x, b:y, c:{HASH}, D:{HASH}"})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "hunter2",
+        "hunter2,hunter2:x",
+        "name:hunter2",
+        "name=hunter2",
+        "two words hunter2",
+        "hunter2://host",
+        "https://hunter2:x@host.example/v1?sig=hunter2",
+        "Endpoint=https://host.example;AccountKey=hunter2",
+    ],
+)
+def test_no_setting_repeats_a_secret_that_was_meant_for_another(written: str) -> None:
+    told: list[str] = []
+    for field in Settings.model_fields:
+        for more in ({}, {"AUTH_MODE": "api-key"}, {"OPENAI_BASE_URL": "http://localhost:1/v1"}):
+            try:
+                Settings.read({**more, variable(field): written})
+            except NotConfigured as refused:
+                told.append(refused.message)
+    assert len(told) > 100  # else none of these values is wrong anywhere
+    assert not [message for message in told if "hunter2" in message]
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"DOCUMENTS_WRITERS": "everyone"}, "DOCUMENTS_WRITERS names callers, and nobody signs in: set it to all or"),
+        (
+            {"DOCUMENTS_WRITERS": "writer, everyone", "AUTH_MODE": "api-key", "API_KEYS": f"writer:{HASH}"},
+            "DOCUMENTS_WRITERS has a name that is no key of API_KEYS and no group of one. For everybody it is all.",
+        ),
+        (
+            {"DOCUMENTS_WRITERS": "Everyone", "AUTH_MODE": "easy-auth", "WEBSITE_AUTH_ENABLED": "True"},
+            "DOCUMENTS_WRITERS should have ids of groups. For everybody who is signed in it is all, else nobody.",
+        ),
+        ({"CHAT_MAX_TOKENS": "4k"}, "CHAT_MAX_TOKENS: should be a whole number."),
+        (
+            {"RAI_MODE": "annotate", "RAI_ON_ERROR": "block", "RAI_ENDPOINT": "localhost:50051"},
+            "RAI_ON_ERROR is block, and RAI_MODE=annotate never blocks: set RAI_MODE to enforce, or unset it.",
+        ),
+    ],
+)
+def test_a_value_that_would_do_something_else_than_it_says_gets_one_sentence(
+    environment: dict[str, str], says: str
+) -> None:
+    with pytest.raises(NotConfigured, match=f"^{re.escape(says)}"):
+        Settings.read(environment)
 
 
 def test_an_empty_variable_with_a_misspelt_name_changes_nothing() -> None:

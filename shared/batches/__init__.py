@@ -98,3 +98,11 @@ class Engine(Protocol):
     def cancel(self, batch_id: str) -> None:
         """Stop a batch that runs in this process, at once. A runner elsewhere finds out by its next heartbeat."""
         ...
+
+    async def check(self) -> None:
+        """Do nothing if batches can be started.
+
+        Raises:
+            Unavailable, TooSlow: they cannot; says what to do.
+        """
+        ...

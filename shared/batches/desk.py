@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from secrets import token_hex
 
@@ -23,6 +23,7 @@ from shared.batches.records import (
     is_batch_id,
 )
 from shared.batches.running import KeptMessage, fail_batch, read_message, run_when_free
+from shared.chat_types import PartHealth
 from shared.errors import InternalError, KeyReused, NotFound, SwitchboardError, Unavailable
 from shared.service import Service
 
@@ -56,6 +57,15 @@ class Batches:
         self._store = store
         self._engine = engine
         self._service = service
+
+    async def check(self) -> PartHealth:
+        """Check whether batches can be kept and started."""
+        try:
+            async with aclosing(self._store.names("keys/")) as names:
+                await asyncio.gather(anext(names, None), self._engine.check())
+        except SwitchboardError as error:
+            return PartHealth("azure-storage", ok=False, detail=error.message, needed=False)
+        return PartHealth("azure-storage", ok=True, detail="A queue and blobs of AzureWebJobsStorage.", needed=False)
 
     async def accept(self, asked: Asked, body: bytes, owner: str, key: str | None) -> str:
         """Accept a batch, or find the one that this key has made; return its id.

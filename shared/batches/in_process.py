@@ -41,6 +41,9 @@ class InProcess:
         if task := self._tasks.get(batch_id):
             task.cancel()
 
+    async def check(self) -> None:
+        """Do nothing: this process can always run one."""
+
     async def _work(self, batch_id: str) -> None:
         async with self._slots:
             try:

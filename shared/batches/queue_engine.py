@@ -74,6 +74,11 @@ class QueueEngine:
     def cancel(self, batch_id: str) -> None:
         """Do nothing: the runner, which may be at another instance, sees it by its next heartbeat."""
 
+    async def check(self) -> None:
+        """Ask for the queue, which the first message makes."""
+        with storage_errors(OWN), suppress(ResourceNotFoundError):
+            await self._queue.get_queue_properties()
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self._queue.close()

@@ -1,13 +1,14 @@
 """Counts requests and tokens of each caller, and of all callers together, in the memory of this process."""
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from heapq import nlargest
 
 from shared.budgets import Clock, Limits
 from shared.budgets.standing import DAY, MINUTE, Standing, limit_headers
+from shared.chat_types import PartHealth
 from shared.errors import RateLimited
 from shared.settings import Settings
 
@@ -100,6 +101,8 @@ class Ledger:
         self._elsewhere_at = 0.0
         self.changed: Callable[[], None] | None = None
         """Called after each count; `SharedCounts` sets it."""
+        self.check: Callable[[], Awaitable[PartHealth]] | None = None
+        """Checks what counts for all instances; likewise."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "Ledger":

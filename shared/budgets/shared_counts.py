@@ -28,6 +28,7 @@ from azure.data.tables.aio import TableClient
 
 from shared.budgets.ledger import Counts, Ledger
 from shared.budgets.standing import DAY, MINUTE
+from shared.chat_types import PartHealth
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.transport import client_options
@@ -66,7 +67,7 @@ class SharedCounts:
         self._is_failing = False
         self._cleared: date | None = None
         self._task: asyncio.Task[None] | None = None
-        ledger.changed = self._exchange_soon
+        ledger.changed, ledger.check = self._exchange_soon, self.check
 
     @classmethod
     def from_settings(cls, settings: Settings, ledger: Ledger) -> "SharedCounts":
@@ -115,6 +116,17 @@ class SharedCounts:
             if self._is_failing:
                 _log.info("the table of budgets works again")
             self._is_failing = False
+
+    async def check(self) -> PartHealth:
+        """Check whether the table can be written and read."""
+        await self.exchange()
+        says = "A table of AzureWebJobsStorage counts for all instances."
+        if self._is_failing:
+            says = (
+                "The table of budgets cannot be used, and each instance counts for itself. Check AzureWebJobsStorage, "
+                "and give the app the role 'Storage Table Data Contributor', or the right key."
+            )
+        return PartHealth("azure-table", ok=not self._is_failing, detail=says, needed=False)
 
     async def aclose(self) -> None:
         """Cancel the background task, and close the connections."""

@@ -163,7 +163,7 @@ class SqliteHistory:
         try:
             count = await self._run(work)
         except Unavailable as error:
-            return PartHealth("embedded", ok=False, detail=error.message, needed=False)
+            return PartHealth("embedded", ok=False, detail=f"Chats are not kept. {error.message}", needed=False)
         detail = "A SQLite file in DATA_DIR. For Azure Table Storage set HISTORY_BACKEND=azure-table."
         return PartHealth("embedded", ok=True, detail=detail, facts={"conversations": count}, needed=False)
 

@@ -38,6 +38,7 @@ def answering(handler: Handler) -> Handler:
     async def answer(request: Request) -> Response:
         request.state.arrived = asyncio.get_running_loop().time()
         response = show_limits(request, await attempt(request))
+        response.headers["x-content-type-options"] = "nosniff"
         if named := [name for name in _FOR_PAGES if name in response.headers]:
             response.headers["access-control-expose-headers"] = ", ".join(named)
         return response

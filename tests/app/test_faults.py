@@ -41,7 +41,7 @@ async def test_bad_input_is_a_400_in_the_shape_of_the_protocol(
 ) -> None:
     async with http.post(built_in.url + path, data=sent) as response:
         error = (await response.json())["error"]
-    assert response.status == 400
+    assert (response.status, response.headers["X-Content-Type-Options"]) == (400, "nosniff")
     if "2024" in path:
         assert set(error) == {"code", "message"}
         assert error["code"] == "bad_request"

@@ -42,7 +42,7 @@ async def test_a_message_holds_the_id_of_a_batch_and_nothing_else(azurite: Azuri
 
 
 async def test_a_wrong_connection_string_is_told_by_its_name() -> None:
-    settings = Settings.read({"AzureWebJobsStorage": "nonsense"})
+    settings = Settings.read({"AzureWebJobsStorage": "AccountName=a;nonsense"})
     with pytest.raises(NotConfigured, match="AzureWebJobsStorage"):
         BlobObjects.from_settings(settings)
     with pytest.raises(NotConfigured, match="AzureWebJobsStorage"):

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import math
+import os
 import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -118,11 +119,26 @@ def open_for_reading(path: Path) -> apsw.Connection:
         Unavailable: the file cannot be used.
     """
     with translated():
-        # Readers, too, write files of the write-ahead log beside the index.
-        db = _prepare(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE))
-        db.pragma("query_only", True)
-        db.pragma("cache_size", -_CACHE_KIB)
-        return db
+        if may_write(path):  # readers, too, write files of the write-ahead log beside the index
+            return _reader(str(path), apsw.SQLITE_OPEN_READWRITE)
+        try:
+            return _reader(str(path), apsw.SQLITE_OPEN_READONLY)
+        except (apsw.CantOpenError, apsw.ReadOnlyError):  # the log is not there and cannot be made: all is in the index
+            name = f"{path.absolute().as_uri()}?immutable=1"
+            return _reader(name, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+
+
+def may_write(path: Path) -> bool:
+    """Whether a file and its folder may be written, as they may not where `DATA_DIR` is mounted to be read only."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _reader(name: str, flags: int) -> apsw.Connection:
+    db = _prepare(apsw.Connection(name, flags=flags))
+    db.pragma("query_only", True)
+    db.pragma("cache_size", -_CACHE_KIB)
+    db.pragma("user_version")  # opens the file
+    return db
 
 
 def has_schema(db: apsw.Connection) -> bool:
@@ -221,6 +237,8 @@ def _sqlite_vec() -> str:
 class _FileId(NamedTuple):
     device: int
     inode: int
+    time: int
+    """When it was changed, in nanoseconds, where SQLite takes it for immutable; else 0, since SQLite notices."""
 
 
 class _Reader(NamedTuple):
@@ -282,7 +300,7 @@ class SqliteReaders:
         except FileNotFoundError:
             self._close_idle()
             return None
-        file = _FileId(status.st_dev, status.st_ino)
+        file = _FileId(status.st_dev, status.st_ino, 0 if may_write(self._path) else status.st_mtime_ns)
         while self._idle:
             try:
                 reader = self._idle.pop()
