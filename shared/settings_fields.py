@@ -368,8 +368,8 @@ class SettingsFields(BaseModel):
     )
     data_dir: Path = Field(
         default=Path(".data"),
-        description="The folder of the built-in stores: the index with its documents, and the chat history. If it may only "
-        "be read, questions are answered and nothing is kept.",
+        description="The folder of the built-in stores: the index with its documents, and the chat history. If it may "
+        "only be read, questions are answered and nothing is kept.",
     )
 
 
