@@ -37,6 +37,8 @@ _ROLE = _event({"role": "assistant", "content": ""})
 _TOKEN = _event({"content": f" word{MARK.decode()}"})
 _USAGE = {"prompt_tokens": 900, "completion_tokens": 500, "total_tokens": 1400}
 _END = b"".join([_event({}, "stop"), _event({}, choices=[], usage=_USAGE), _framed(b"data: [DONE]\n\n"), b"0\r\n\r\n"])
+_LIST = b'{"object":"list","data":[{"id":"gpt-4o","object":"model"}]}'
+_MODELS = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(_LIST), _LIST)
 
 
 class _Plan:
@@ -55,7 +57,7 @@ class _Plan:
 
 
 class _Connection(asyncio.Protocol):
-    """Answers the requests of one connection, whatever they ask."""
+    """Answers the requests of one connection: a `GET` with the list of models, anything else with tokens."""
 
     def __init__(self, plan: _Plan) -> None:
         self._plan = plan
@@ -73,7 +75,10 @@ class _Connection(asyncio.Protocol):
         head, separator, body = self._received.partition(b"\r\n\r\n")
         if separator and len(body) >= _content_length(head):
             self._received = b""
-            self._answer()
+            if head.startswith(b"GET "):
+                self._write(_MODELS)
+            else:
+                self._answer()
 
     def _answer(self) -> None:
         self._write(_HEAD + _ROLE)

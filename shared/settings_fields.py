@@ -346,6 +346,14 @@ class SettingsFields(BaseModel):
         description="Where requests and tokens are counted: by each instance for itself, or by all of them, which tell "
         "each other through Azure Table Storage within seconds.",
     )
+    trusted_proxies: int | None = Field(
+        default=None,
+        ge=0,
+        le=10,
+        description="How many proxies in front of the app append to `X-Forwarded-For`: the entry of the first of them "
+        "is the address of a caller who does not sign in. Absent: 1 in Azure, its own; elsewhere 0, and the header "
+        "counts for nothing. Count only what nobody can go around.",
+    )
     telemetry_content: bool = Field(default=False, description="Whether traces contain questions and answers.")
     applicationinsights_connection_string: SecretStr | None = Field(
         default=None,
@@ -420,6 +428,11 @@ class AllFields(SettingsFields, PlatformFields):
     def in_azure(self) -> bool:
         """Whether the platform runs the app, and writes the headers that only it may write."""
         return bool(self.website_site_name)
+
+    @property
+    def proxies(self) -> int:
+        """How many proxies are in front of the app."""
+        return int(self.in_azure) if self.trusted_proxies is None else self.trusted_proxies
 
     @property
     def writers(self) -> frozenset[str]:

@@ -59,8 +59,7 @@ async def team_batch(request: Request) -> Response:
 @answering
 async def batch(request: Request) -> Response:
     """`GET /multi-agent-chat/batches/{id}`: how a batch stands, or its answer."""
-    service, batches = await _parts()
-    owner = owner_of(await service.identity.caller(request.headers))
+    service, batches, owner = await _counted(request)
     standing = await batches.find(request.path_params["id"], owner)
     return await _shown(request, service, batches, standing)
 
@@ -68,8 +67,7 @@ async def batch(request: Request) -> Response:
 @answering
 async def delete_batch(request: Request) -> Response:
     """`DELETE /multi-agent-chat/batches/{id}`: stop a batch, and delete all that is kept of it."""
-    service, batches = await _parts()
-    owner = owner_of(await service.identity.caller(request.headers))
+    _, batches, owner = await _counted(request)
     await batches.delete(request.path_params["id"], owner)
     return Response(status_code=204)
 
@@ -77,8 +75,7 @@ async def delete_batch(request: Request) -> Response:
 @answering
 async def batch_stream(request: Request) -> Response:
     """`GET /multi-agent-chat/batches/{id}/stream`: each message of a batch as it is done, then its end (SSE)."""
-    service, batches = await _parts()
-    owner = owner_of(await service.identity.caller(request.headers))
+    _, batches, owner = await _counted(request)
     standing = await batches.find(request.path_params["id"], owner)
     last = request.headers.get("last-event-id", "")
     if last == _END:
@@ -111,6 +108,14 @@ async def give_up_batch(message: bytes) -> None:
     """End the batch of a message that was given up, as failed (queue trigger of the poison queue)."""
     _, batches = await _parts()
     await batches.give_up(message.decode(errors="replace").strip())
+
+
+async def _counted(request: Request) -> "tuple[Service, Batches, str]":
+    """Return the parts and whose batches the caller may see, and count the request: reading a batch costs storage."""
+    service, batches = await _parts()
+    caller = await service.identity.caller(request.headers)
+    admit(request, service, caller)
+    return service, batches, owner_of(caller)
 
 
 async def _parts() -> "tuple[Service, Batches]":

@@ -11,7 +11,7 @@ from shared.chat_types import Caller
 from shared.service import Service
 
 FORWARDED = "x-forwarded-for"
-"""Header to which Azure's front end appends the client's address; the entries before it come from the caller.
+"""Header to which a proxy, as Azure's front end, appends its client's address; those before come from that client.
 
 Sources: Azure Functions host, which changes nothing of it; App Service, 'client IP address'."""
 _SUBSCRIBER_BITS = 64
@@ -43,7 +43,7 @@ def show_limits(request: Request, response: Response) -> Response:
 def key_of(request: Request, service: Service, caller: Caller) -> str:
     """Return the key that tells the caller of a request from others."""
     peer = request.client.host if request.client else ""
-    address = address_of(request.headers.getlist(FORWARDED), peer, in_azure=service.settings.in_azure)
+    address = address_of(request.headers.getlist(FORWARDED), peer, service.settings.proxies)
     return caller_key(caller, address)
 
 
@@ -52,16 +52,17 @@ def caller_key(caller: Caller, address: str) -> str:
     return caller.id or f"address:{address}"
 
 
-def address_of(forwarded: Sequence[str], peer: str, *, in_azure: bool) -> str:
+def address_of(forwarded: Sequence[str], peer: str, proxies: int) -> str:
     """Return the address of the client; empty if unknown, so that all such requests share a budget.
 
     Args:
         forwarded: The values of the header `FORWARDED`, in order.
-        peer: The remote address of the connection; in Azure it is the platform's.
-        in_azure: Whether the app runs in Azure, which appends to that header. Elsewhere it is ignored, since a caller
-            may have written all of it.
+        peer: The remote address of the connection; behind a proxy it is the last one's.
+        proxies: How many proxies in front of the app append to that header. What is before their entries is ignored:
+            the caller may have written it. A request with fewer entries has not come through all of them.
     """
-    said = ",".join(forwarded).rpartition(",")[2].strip() if in_azure else peer
+    entries = ",".join(forwarded).split(",") if forwarded else []
+    said = entries[-proxies].strip() if 0 < proxies <= len(entries) else peer
     for text in (said, said.rpartition(":")[0].strip("[]"), said.strip("[]")):  # with a port, or without
         try:
             address = ip_address(text)

@@ -48,13 +48,38 @@ async def test_of_300_at_once_just_as_many_pass_as_may(
             assert '"requests";q=7;w=60' in response.headers["ratelimit-policy"]
 
 
+ADDRESSES = ("X-Forwarded-For", "X-Real-IP", "X-Client-IP", "X-Azure-ClientIP", "True-Client-IP", "CF-Connecting-IP")
+"""Headers in which proxies name the caller."""
+
+
+async def test_behind_a_trusted_proxy_each_address_has_a_budget(
+    openai: OpenAIStandIn, data_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    async with limited(openai, data_dir, LIMIT_CALLER_REQUESTS_PER_MINUTE="1", TRUSTED_PROXIES="1") as app:
+        for forwarded, status in (("203.0.113.1", 200), ("203.0.113.2", 200), ("203.0.113.3, 203.0.113.1", 429)):
+            async with http.post(app.url + "/chat", json=body(), headers={"X-Forwarded-For": forwarded}) as response:
+                assert response.status == status
+
+
+async def test_polls_and_followers_of_a_batch_count(
+    openai: OpenAIStandIn, data_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    async with limited(openai, data_dir, LIMIT_CALLER_REQUESTS_PER_MINUTE="4") as app:
+        for path in ("/multi-agent-chat/batches/none", "/multi-agent-chat/batches/none/stream"):
+            for status in (404, 404) if path.endswith("none") else (404, 404, 429):
+                async with http.get(app.url + path) as response:
+                    assert response.status == status
+        async with http.delete(app.url + "/multi-agent-chat/batches/none") as response:
+            assert (response.status, "retry-after" in response.headers) == (429, True)
+
+
 async def test_a_caller_chooses_no_address_by_a_header(
     openai: OpenAIStandIn, data_dir: Path, http: aiohttp.ClientSession
 ) -> None:
     async with limited(openai, data_dir, LIMIT_CALLER_REQUESTS_PER_MINUTE="3") as app:
         statuses: list[int] = []
         for number in range(6):
-            forged = {"X-Forwarded-For": f"10.0.0.{number}", "X-Real-IP": f"10.0.0.{number}"}
+            forged = dict.fromkeys(ADDRESSES, f"10.0.0.{number}") | {"Forwarded": f"for=10.0.0.{number}"}
             async with http.post(app.url + "/chat", json=body(), headers=forged) as response:
                 statuses.append(response.status)
         assert statuses == [200, 200, 200, 429, 429, 429]

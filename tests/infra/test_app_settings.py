@@ -13,6 +13,7 @@ from tools.bicep import INFRA, properties, text
 CLIENT = "11111111-1111-1111-1111-111111111111"
 
 DEFAULT_IS_RIGHT = {
+    "TRUSTED_PROXIES": "Azure's own is in front of the app, and nothing else here",
     "DOCUMENTS_WRITERS": "documents come through the container: nobody uploads",
     "OPENAI_BASE_URL": "the model is Azure OpenAI's",
     "OPENAI_API_KEY": "the model is Azure OpenAI's",

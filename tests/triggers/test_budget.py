@@ -3,6 +3,7 @@
 import pytest
 
 from shared.chat_types import Caller
+from shared.settings import Settings
 from shared.triggers.budget import address_of, caller_key
 
 
@@ -19,15 +20,26 @@ from shared.triggers.budget import address_of, caller_key
         (["::ffff:203.0.113.9"], "203.0.113.9"),
         (["203.0.113.9, "], ""),
         (["unknown"], ""),
-        ([], ""),
+        ([], "10.0.0.1"),
     ],
 )
 def test_in_azure_only_what_the_platform_added_counts(forwarded: list[str], address: str) -> None:
-    assert address_of(forwarded, "10.0.0.1", in_azure=True) == address
+    assert address_of(forwarded, "10.0.0.1", 1) == address
 
 
-def test_elsewhere_the_header_does_not_count() -> None:
-    assert address_of(["203.0.113.9"], "192.0.2.7", in_azure=False) == "192.0.2.7"
+@pytest.mark.parametrize(
+    ("proxies", "address"),
+    [(0, "192.0.2.7"), (1, "203.0.113.3"), (2, "203.0.113.2"), (3, "203.0.113.1"), (4, "192.0.2.7")],
+)
+def test_the_entry_of_the_first_trusted_proxy_counts(proxies: int, address: str) -> None:
+    forwarded = ["203.0.113.1, 203.0.113.2", "203.0.113.3"]
+    assert address_of(forwarded, "192.0.2.7", proxies) == address
+
+
+def test_azure_is_the_one_proxy_that_is_trusted_unless_a_setting_says_more() -> None:
+    in_azure = {"WEBSITE_SITE_NAME": "contoso"}
+    assert [Settings.read(environment).proxies for environment in ({}, in_azure)] == [0, 1]
+    assert Settings.read(in_azure | {"TRUSTED_PROXIES": "2"}).proxies == 2
 
 
 def test_who_is_signed_in_has_one_budget_wherever_he_is() -> None:
