@@ -6,7 +6,7 @@ prepares a document for `GET /content`.
 
 import hashlib
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -98,8 +98,11 @@ class DocumentReader(Protocol):
         """
         ...
 
-    def find_all(self) -> AsyncGenerator[StoredDocument]:
-        """List all documents, in any order. Others may have put documents there whose names `is_name` refuses.
+    def find_all(self, wanted: Callable[[str], bool] = bool) -> AsyncGenerator[StoredDocument]:
+        """List the documents by name, as far as they are asked for.
+
+        Args:
+            wanted: Which names to list. Others may have put documents there whose names `is_name` refuses.
 
         Raises:
             NotConfigured: the container does not exist.

@@ -5,7 +5,7 @@ and `groups`, lists with commas) and whether this app wrote it (`switchboard`).
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
 from datetime import UTC
 from typing import Any
@@ -179,8 +179,8 @@ class BlobStore:
             async for name in self._container.list_blob_names(name_starts_with=prefix):
                 yield name
 
-    async def find_all(self) -> AsyncGenerator[StoredDocument]:
-        """List all documents.
+    async def find_all(self, wanted: Callable[[str], bool] = bool) -> AsyncGenerator[StoredDocument]:
+        """List the documents that are wanted, by name: the service lists them in that order (List Blobs, remarks).
 
         Raises:
             NotConfigured: the container does not exist.
@@ -188,7 +188,7 @@ class BlobStore:
         with storage_errors(BLOBS):
             try:
                 async for found in self._container.list_blobs(include=["metadata"]):
-                    if not _is_folder(found):
+                    if wanted(found.name) and not _is_folder(found):
                         yield _described(found, found.name)
             except ResourceNotFoundError as exc:
                 raise NotConfigured(_NO_CONTAINER) from exc

@@ -13,9 +13,10 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -26,6 +27,8 @@ from shared.errors import BadRequest, Unavailable
 
 _READ_BYTES = 64 * 1024
 """Bytes that are read at a time."""
+_FOUND_TOGETHER = 8
+"""Documents of a list that are looked at in one go."""
 _UNFINISHED = ".copy-"
 """Prefix of files that are being written."""
 _MAX_WRITE_SECONDS = 3600.0
@@ -104,13 +107,23 @@ class FileStore:
 
     async def names(self, prefix: str = "") -> AsyncGenerator[str]:
         """List the names that start with `prefix`."""
-        for name in await _in_thread(lambda: self._names(prefix)):
-            yield name
+        within, _, _ = prefix.rpartition("/")
+        if within and not is_name(within):
+            return
+        root = f"{within}/" if within else ""
+        for name in await _in_thread(lambda: list(_walk(self._folder / within, root))):
+            if name.startswith(prefix):
+                yield name
 
-    async def find_all(self) -> AsyncGenerator[StoredDocument]:
-        """List all documents."""
-        async for name in self.names():
-            if document := await self.find(name):
+    async def find_all(self, wanted: Callable[[str], bool] = bool) -> AsyncGenerator[StoredDocument]:
+        """List the documents that are wanted, by name. No more of them are looked at than are asked for."""
+        names = (name for name in _walk(self._folder) if wanted(name))
+
+        def some() -> list[StoredDocument | None]:
+            return [self._find(name) for name in islice(names, _FOUND_TOGETHER)]
+
+        while found := await _in_thread(some):
+            for document in filter(None, found):
                 yield document
 
     async def check(self) -> PartHealth:
@@ -245,16 +258,24 @@ class FileStore:
                     folder.rmdir()
         return True
 
-    def _names(self, prefix: str) -> list[str]:
-        within, _, _ = prefix.rpartition("/")
-        if within and not is_name(within):
-            return []
-        files = (
-            (Path(current) / file).relative_to(self._folder).as_posix()
-            for current, _, found in os.walk(self._folder / within)
-            for file in found
-        )
-        return sorted(name for name in files if name.startswith(prefix))
+
+def _walk(folder: Path | str, root: str = "") -> Iterator[str]:
+    """Yield the names of all files below a folder, each behind `root`, in order. Links to folders are not followed."""
+    try:
+        with os.scandir(folder) as entries:
+            # With its slash, the name of a folder sorts as those of the files in it do.
+            found = [f"{one.name}/" if one.is_dir() else one.name for one in entries if not _is_linked_folder(one)]
+    except OSError:  # it is gone, or may not be read
+        return
+    for name in sorted(found):
+        if name.endswith("/"):
+            yield from _walk(f"{folder}/{name[:-1]}", root + name)
+        else:
+            yield root + name
+
+
+def _is_linked_folder(entry: "os.DirEntry[str]") -> bool:
+    return entry.is_symlink() and entry.is_dir()
 
 
 def _sweep(folder: Path) -> None:

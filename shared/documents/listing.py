@@ -1,17 +1,17 @@
 """The documents that a caller may see, as `GET /documents` lists them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from itertools import batched
+from itertools import count
 
 from shared.chat_types import Access, Extent
 from shared.documents import DocumentReader, StoredDocument, is_hidden, is_name
 from shared.errors import TooLarge
 
 MOST_LISTED = 20_000
-"""Documents of a store that are listed; their properties are in memory together."""
+"""Names of a store that are looked at for one page of the list."""
 _ASKED_TOGETHER = 8
 """Documents about which the index is asked at the same time."""
 
@@ -47,34 +47,34 @@ async def list_documents(
         limit: The most documents to list.
 
     Raises:
-        TooLarge: the store has more than `MOST_LISTED` documents.
+        TooLarge: the page ends behind the first `MOST_LISTED` names.
         SwitchboardError: the store or the index fails now.
     """
-    wanted: list[StoredDocument] = []
-    async with aclosing(store.find_all()) as documents:
-        count = 0
-        async for document in documents:
-            count += 1
-            if count > MOST_LISTED:
-                raise TooLarge(f"There are more than {MOST_LISTED:,} documents, too many to list here.")
-            if _is_wanted(document, access, search, after):
-                wanted.append(document)
-    wanted.sort(key=lambda document: document.name)
+    part, looked_at = search.casefold(), count(1)
+
+    def is_wanted(name: str) -> bool:
+        if next(looked_at) > MOST_LISTED:
+            raise TooLarge(f"There are more than {MOST_LISTED:,} documents, too many to list here.")
+        return name > after and part in name.casefold() and is_name(name) and not is_hidden(name)
+
     found: list[ListedDocument] = []
-    for together in batched(wanted, _ASKED_TOGETHER, strict=False):
-        extents = await asyncio.gather(*(extent(document.name, access) for document in together))
-        found += [
-            ListedDocument(document, indexed)
-            for document, indexed in zip(together, extents, strict=True)
-            if indexed or not access
-        ]
-        if len(found) >= limit:
-            break
-    return found[:limit]
+    async with aclosing(store.find_all(is_wanted)) as documents:
+        while len(found) < limit and (together := await _some(documents, access, limit - len(found))):
+            extents = await asyncio.gather(*(extent(document.name, access) for document in together))
+            found += [
+                ListedDocument(document, indexed)
+                for document, indexed in zip(together, extents, strict=True)
+                if indexed or not access
+            ]
+    return found
 
 
-def _is_wanted(document: StoredDocument, access: Access | None, search: str, after: str) -> bool:
-    name = document.name
-    if not is_name(name) or is_hidden(name) or name <= after or search.casefold() not in name.casefold():
-        return False
-    return not (access and document.rights.forbid(access))
+async def _some(documents: AsyncGenerator[StoredDocument], access: Access | None, most: int) -> list[StoredDocument]:
+    """Return the next documents that the caller may see; none at the end."""
+    found: list[StoredDocument] = []
+    async for document in documents:
+        if not (access and document.rights.forbid(access)):
+            found.append(document)
+            if len(found) == min(most, _ASKED_TOGETHER):
+                break
+    return found

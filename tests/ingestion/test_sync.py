@@ -47,8 +47,8 @@ class WatchedStore(BlobStore):
             await self.after_finding.pop(0)()
         return found
 
-    async def find_all(self) -> AsyncGenerator[StoredDocument]:
-        async for document in super().find_all():
+    async def find_all(self, wanted: Callable[[str], bool] = bool) -> AsyncGenerator[StoredDocument]:
+        async for document in super().find_all(wanted):
             yield document
         while self.after_listing:
             await self.after_listing.pop(0)()
