@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -262,16 +263,28 @@ class FileStore:
 def _walk(folder: Path | str, root: str = "") -> Iterator[str]:
     """Yield the names of all files below a folder, each behind `root`, in order. Links to folders are not followed."""
     try:
-        with os.scandir(folder) as entries:
-            # With its slash, the name of a folder sorts as those of the files in it do.
-            found = [f"{one.name}/" if one.is_dir() else one.name for one in entries if not _is_linked_folder(one)]
+        changed = os.stat(folder).st_mtime_ns  # noqa: PTH116 (there is no path yet, and this runs for each folder)
+        # Two changes within a tick of the file system's clock have one time.
+        listed = _kept_entries if time.time_ns() - changed > _TICK_NANOSECONDS else _entries
+        names = listed(str(folder), changed)
     except OSError:  # it is gone, or may not be read
         return
-    for name in sorted(found):
+    for name in names:
         if name.endswith("/"):
             yield from _walk(f"{folder}/{name[:-1]}", root + name)
         else:
             yield root + name
+
+
+def _entries(folder: str, _changed: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        # With its slash, the name of a folder sorts as those of the files in it do.
+        return sorted(f"{one.name}/" if one.is_dir() else one.name for one in entries if not _is_linked_folder(one))
+
+
+_kept_entries = lru_cache(maxsize=8)(_entries)
+"""The entries of folders, which take a while to sort where they are many; by the time of the last change."""
+_TICK_NANOSECONDS = 2 * 10**9
 
 
 def _is_linked_folder(entry: "os.DirEntry[str]") -> bool:

@@ -90,3 +90,21 @@ async def test_copies_that_a_killed_process_left_go_and_those_in_progress_stay(t
         os.utime(data / name, (hours_ago, hours_ago))
     await FileStore(data / "content").keep("plan.md", b"Text.")
     assert below(data) == [".copy-in-progress", "content", "content/plan.md", "other"]
+
+
+async def test_a_list_is_in_the_order_of_names_and_knows_what_came_since_the_last(
+    store: FileStore, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data" / "content"
+    for name in ("a/x.md", "a.md", "a/b/y.md", "ab.md", "Z.md", "ä.md"):
+        await store.keep(name, b"1")
+    (folder / "linked").symlink_to(folder / "a")
+    for one in (folder, folder / "a"):
+        os.utime(one, (0, 0))  # long ago: what is in it may be kept
+    in_order = ["Z.md", "a.md", "a/b/y.md", "a/x.md", "ab.md", "ä.md"]
+    for _ in range(2):
+        assert [document.name async for document in store.find_all()] == in_order == sorted(in_order)
+    await store.keep("a/new.md", b"1")
+    await store.remove("ab.md")
+    listed = [document.name async for document in store.find_all(lambda name: name < "b")]
+    assert listed == ["Z.md", "a.md", "a/b/y.md", "a/new.md", "a/x.md"]
