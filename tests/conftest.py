@@ -142,9 +142,12 @@ def ai_sdk() -> None:
     """Vercel's AI SDK in several versions: they are installed."""
 
 
-@pytest.fixture(scope="session")
-def semantic_kernel() -> None:
-    """Microsoft's package, in an environment of its own: it is installed."""
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def semantic_kernel() -> AsyncGenerator[Client]:
+    """Microsoft's package, in an environment of its own, running."""
+    folder = CLIENTS / "semantic_kernel"
+    async with running(folder / ".venv" / "bin" / "python", folder / "client.py") as client:
+        yield client
 
 
 @pytest.fixture

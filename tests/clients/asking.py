@@ -45,12 +45,16 @@ class Client:
 
     async def ask(self, url: str, kind: str, body: dict[str, Any], key: str = "any") -> Seen:
         """Let it ask; `kind` is one that the client's own file names."""
+        return Seen(**await self.give({"url": url, "key": key, "kind": kind, "body": body}))
+
+    async def give(self, given: dict[str, Any]) -> Any:
+        """Give it a line of JSON, and return what it prints for it."""
         if not (self.process.stdin and self.process.stdout):
             raise RuntimeError
-        self.process.stdin.write(json.dumps({"url": url, "key": key, "kind": kind, "body": body}).encode() + b"\n")
+        self.process.stdin.write(json.dumps(given).encode() + b"\n")
         async with asyncio.timeout(ANSWER_SECONDS):
             line = await self.process.stdout.readline()
-        return Seen(**json.loads(line))
+        return json.loads(line)
 
 
 @asynccontextmanager

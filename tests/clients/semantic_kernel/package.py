@@ -1,17 +1,12 @@
-"""Installs a package in an environment of its own, once, and runs a script of this folder with it."""
+"""Installs a package in an environment of its own, once."""
 
-import asyncio
-import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 from tools.setup import find_python, find_uv
 
 FOLDER = Path(__file__).parent
-ENVIRONMENT = FOLDER / ".venv"
-RUN_SECONDS = 60
 
 
 def install_package(folder: Path = FOLDER) -> None:
@@ -25,22 +20,3 @@ def install_package(folder: Path = FOLDER) -> None:
     env = {name: value for name, value in os.environ.items() if name not in unset}
     assert subprocess.run(command, env=env, check=False).returncode == 0, f"uv could not install {folder.name}"
     stamp.touch()
-
-
-async def run(script: str, given: Any = None) -> Any:
-    """Run a script of this folder with the package: JSON in, JSON out."""
-    process = await asyncio.create_subprocess_exec(
-        ENVIRONMENT / "bin" / "python",
-        FOLDER / script,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        printed, complaints = await asyncio.wait_for(process.communicate(json.dumps(given).encode()), RUN_SECONDS)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == 0, complaints.decode()
-    return json.loads(printed)

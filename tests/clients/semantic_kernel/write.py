@@ -1,10 +1,8 @@
-"""Prints, by name, the JSON that the package writes of messages as its OpenAI connector makes them."""
+"""Writes messages with the package as its OpenAI connector makes them."""
 
 # pyright: reportMissingModuleSource=false
 # The package is in this folder's own environment, where the checks do not look.
 
-import json
-import sys
 from collections.abc import Mapping
 
 from semantic_kernel.contents import (
@@ -56,9 +54,9 @@ def piece(
     return message.model_dump_json()
 
 
-def main() -> None:
-    """Print them all."""
-    written = {
+def write() -> dict[str, str]:
+    """The JSON that the package writes of each message, by name."""
+    return {
         "plain": ChatMessageContent(role="assistant", content="Eye exams are covered.").model_dump_json(),
         "with metadata": whole(metadata=METADATA, finish_reason=FinishReason.STOP),
         "with a name": whole(name="Researcher"),
@@ -67,8 +65,3 @@ def main() -> None:
         "a piece": piece("Eye exams"),
         "the last piece": piece(None, finish_reason=FinishReason.STOP),
     } | {f"ended by {reason.value}": whole(finish_reason=reason) for reason in FinishReason}
-    json.dump(written, sys.stdout)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,8 @@
-"""Reads messages with the package, as a client does, and prints what it made of them.
+"""Reads and writes messages with the package as each line of JSON says, and prints what came of it as a line.
 
-Given `{"whole": [JSON texts], "pieces": [JSON texts]}`. The package's `StreamingChatMessageContent` does not read what
-it writes (its constructor refuses `content_type`): a client reads each piece as a `ChatMessageContent` and builds the
-streaming message of it, which it can then add up.
+A line is `{"whole": [JSON texts], "pieces": [JSON texts]}`, or `{}` for what the package writes itself. The package's
+`StreamingChatMessageContent` does not read what it writes (its constructor refuses `content_type`): a client reads each
+piece as a `ChatMessageContent` and builds the streaming message of it, which it can then add up.
 """
 
 # pyright: reportMissingModuleSource=false
@@ -14,6 +14,7 @@ from functools import reduce
 from operator import add
 
 from semantic_kernel.contents import ChatMessageContent, StreamingChatMessageContent, StreamingTextContent, TextContent
+from write import write
 
 
 def read_whole(text: str) -> dict[str, str]:
@@ -50,19 +51,19 @@ def read_piece(text: str) -> StreamingChatMessageContent:
     )
 
 
-def main() -> None:
-    """Read what is given."""
-    given = json.load(sys.stdin)
+def read(given: dict[str, list[str]]) -> dict[str, object]:
+    """What the package makes of the texts of messages and of pieces, and of the pieces together."""
     pieces = [read_piece(text) for text in given.get("pieces", [])]
-    read: dict[str, object] = {
+    made: dict[str, object] = {
         "whole": [read_whole(text) for text in given.get("whole", [])],
         "pieces": [{"text": str(piece), "written": piece.model_dump_json()} for piece in pieces],
     }
     if pieces:
         total = reduce(add, pieces)
-        read["sum"] = {"text": str(total), "written": total.model_dump_json()}
-    json.dump(read, sys.stdout)
+        made["sum"] = {"text": str(total), "written": total.model_dump_json()}
+    return made
 
 
-if __name__ == "__main__":
-    main()
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps(read(asked) if asked else write()), flush=True)  # noqa: T201 (it is how it answers)
