@@ -166,6 +166,18 @@ WRITTEN = {"upload": THIRD, "overwrite": SECOND}
 """What a change leaves as the text of the plan if it comes last."""
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test of two changes each pair: `make test` takes half of them in a folder, the others in a container."""
+    if "second" in metafunc.fixturenames:
+        in_folder = metafunc.cls is TestInAFolder  # pyright: ignore[reportUnknownMemberType]
+        pairs = [
+            pytest.param(*first, second, marks=[] if ((place + order) % 2 == 0) is in_folder else pytest.mark.nightly)
+            for place, first in enumerate(FIRST_CHANGES)
+            for order, second in enumerate(CHANGES)
+        ]
+        metafunc.parametrize(("first", "start", "second"), pairs)
+
+
 type Making = Callable[[], DocumentStore]
 """Makes an empty store."""
 
@@ -205,8 +217,6 @@ async def succeeds(change: Change, target: Target) -> bool:
 class Changes:
     """Tests that take the fixture `store`."""
 
-    @pytest.mark.parametrize("second", CHANGES)
-    @pytest.mark.parametrize(("first", "start"), FIRST_CHANGES)
     async def test_a_change_that_is_killed_and_the_next_one(
         self, store: Making, sandbox: Sandbox, first: str, start: str, second: str
     ) -> None:
@@ -238,8 +248,6 @@ class Changes:
             writes += 1
         assert writes > 1
 
-    @pytest.mark.parametrize("second", CHANGES)
-    @pytest.mark.parametrize(("first", "start"), FIRST_CHANGES)
     async def test_a_change_in_the_midst_of_another(
         self, store: Making, sandbox: Sandbox, first: str, start: str, second: str
     ) -> None:
