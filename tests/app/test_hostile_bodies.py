@@ -30,7 +30,8 @@ pytestmark = [
 
 OPENAPI = build_openapi()
 SEED = 13
-COUNT = 240
+COUNTS = [60, pytest.param(240, marks=pytest.mark.nightly)]
+"""How many bodies are made."""
 MOST_MEMORY = 100 * 1024 * 1024
 """Bytes that a request may take."""
 MOST_RATIO = 6
@@ -139,7 +140,10 @@ async def test_a_body_that_stopped_the_app_costs_little(attack: Attack, hostile:
     assert not await attack.problems(hostile)
 
 
-async def test_bodies_made_of_the_openapi_document_cost_little_and_are_answered_as_described(attack: Attack) -> None:
-    bodies = list(BodyFuzzer(OPENAPI, SEED).bodies(COUNT))
+@pytest.mark.parametrize("count", COUNTS)
+async def test_bodies_made_of_the_openapi_document_cost_little_and_are_answered_as_described(
+    attack: Attack, count: int
+) -> None:
+    bodies = list(BodyFuzzer(OPENAPI, SEED).bodies(count))
     found = {hostile.name: await attack.problems(hostile) for hostile in bodies}
     assert not {name: problems for name, problems in found.items() if problems}
