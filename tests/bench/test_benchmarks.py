@@ -4,6 +4,8 @@ import json
 from itertools import islice
 from pathlib import Path
 
+import pytest
+
 from bench.__main__ import write
 from bench.cold_start import compare_imports
 from bench.encoding import compare as compare_encoding
@@ -33,12 +35,14 @@ async def test_indexing_is_compared_with_one_process() -> None:
     assert list(comparison.values) == ["make index", "one process"]
 
 
+@pytest.mark.nightly
 async def test_memory_compares_peaks_and_growth() -> None:
     comparisons = await report_memory(Plan(rounds=1, warm=8, until=24, streams=4, tokens=2))
     each = ["baseline", "ours", "ours, as in Azure"]
     assert names(comparisons) == [each, each, each, ["trivial function", "ours"], ["trivial function", "ours"]]
 
 
+@pytest.mark.nightly
 async def test_traces_on_are_compared_with_traces_off() -> None:
     assert names(await compare_telemetry({2: 1}, rounds=1)) == [["off", "on", "on, with texts"]]
 

@@ -10,7 +10,7 @@ from shared.ingestion.page_images import PageImages
 from shared.reading.limits import UPLOAD_LIMITS
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from tests.documents.store_contract import replace
-from tests.hostile.files import ENDS, HOSTILE_FILES, tiles_pdf
+from tests.hostile.files import ENDLESS, ENDS, HOSTILE_FILES, tiles_pdf
 from tests.ingestion.memory_index import Workplace, outcomes, reason
 
 THREE = Path(__file__).parents[1] / "reading" / "files" / "three-pages.pdf"
@@ -36,7 +36,9 @@ async def test_each_hostile_file_of_a_folder_fails_and_the_others_are_indexed(pl
     assert set(place.index.files) == place.copies() == {"a.md", "z.md"}
 
 
-@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in ENDLESS else ()) for name in ENDS]
+)
 async def test_a_hostile_upload_fails_and_replaces_what_was_indexed(place: Workplace, name: str) -> None:
     store, target = FileStore(place.content), place.target()
     await store.keep(name, THREE.read_bytes() if name.endswith(".pdf") else b"a,b\n1,2")

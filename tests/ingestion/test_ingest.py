@@ -57,6 +57,7 @@ async def test_each_file_is_indexed_copied_and_reported(place: Workplace) -> Non
     assert reason(report, "leave/three-pages.pdf") == f"{len(pages)} passages"
 
 
+@pytest.mark.nightly
 async def test_kept_readers_make_the_same_index(tmp_path: Path) -> None:
     place = Workplace(tmp_path)
     for folder in (FILES, ROOT / "samples" / "documents", ROOT / "docs"):

@@ -121,7 +121,10 @@ async def test_text_in_any_encoding_is_read(charset: str) -> None:
     assert await read_there(data, ".txt") == await read_here(data, ".txt")  # the encoding is guessed
 
 
-@pytest.mark.parametrize("name", HOSTILE_FILES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.nightly if name in ENDLESS - {*ENDS} else ()) for name in HOSTILE_FILES],
+)
 async def test_a_hostile_file_ends_its_reader_and_nothing_else(name: str) -> None:
     data = HOSTILE_FILES[name]()
     assert await SANDBOX.read(b"good", ".txt") == [Page("good")]  # the server runs
