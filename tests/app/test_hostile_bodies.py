@@ -30,8 +30,15 @@ pytestmark = [
 
 OPENAPI = build_openapi()
 SEED = 13
-COUNTS = [60, pytest.param(240, marks=pytest.mark.nightly)]
-"""How many bodies are made."""
+COUNTS = [64, pytest.param(240, marks=pytest.mark.nightly)]
+"""How many bodies are made: at least one for each of the operations."""
+TAKING_JSON = {
+    (method, path)
+    for path, methods in OPENAPI["paths"].items()
+    for method, operation in methods.items()
+    if "application/json" in operation.get("requestBody", {}).get("content", {})
+}
+"""The operations that take JSON."""
 MOST_MEMORY = 100 * 1024 * 1024
 """Bytes that a request may take."""
 MOST_RATIO = 6
@@ -145,5 +152,6 @@ async def test_bodies_made_of_the_openapi_document_cost_little_and_are_answered_
     attack: Attack, count: int
 ) -> None:
     bodies = list(BodyFuzzer(OPENAPI, SEED).bodies(count))
+    assert {(hostile.method, hostile.path) for hostile in bodies} == TAKING_JSON
     found = {hostile.name: await attack.problems(hostile) for hostile in bodies}
     assert not {name: problems for name, problems in found.items() if problems}
