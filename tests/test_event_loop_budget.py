@@ -37,7 +37,7 @@ HOSTILE = (
     "<< ", "a <<b>c>>\n", ". ", '"', "\\", "🦷",
 )  # fmt: skip
 """What the texts repeat: white space, brackets, backticks, combining marks, one letter, no letter, parts of markers."""
-PIECES = (1, 16, 64, 1_000, LONGEST_TEXT)
+PIECES = [1, 64, LONGEST_TEXT, *(pytest.param(size, marks=pytest.mark.nightly) for size in (16, 1_000))]
 """Lengths of the pieces in which a text comes; the reader of chunks makes no longer ones."""
 QUESTION = ChatRequest(messages=(Message(Role.USER, "What does it pay?"),))
 FOUND = Retrieved(data_points=(DataPoint("a.pdf", "It pays."),), thoughts=())
@@ -97,17 +97,17 @@ STREAMED = {"follow-up questions": followups, "sentences for the guard": sentenc
 """The stages that take the answer piece by piece."""
 
 
+@pytest.mark.parametrize("size", PIECES)
 @pytest.mark.parametrize("stage", STREAMED.values(), ids=STREAMED)
 def test_no_piece_of_an_answer_is_worked_on_for_long_and_all_cost_grows_with_the_length(
-    stage: Callable[[], Callable[[str], object]],
+    stage: Callable[[], Callable[[str], object]], size: int
 ) -> None:
     for unit in HOSTILE:
-        for size in PIECES:
-            pieces = pieces_of(repeated(unit, min(1_500 * size, 2**17)), size)
-            slowest, half = longest(stage, pieces)
-            assert slowest < AT_ONCE, (unit, size)
-            _, whole = longest(stage, pieces * 2)
-            assert whole < 3.5 * half + AT_ONCE, (unit, size)
+        pieces = pieces_of(repeated(unit, min(1_500 * size, 2**17)), size)
+        slowest, half = longest(stage, pieces)
+        assert slowest < AT_ONCE, unit
+        _, whole = longest(stage, pieces * 2)
+        assert whole < 3.5 * half + AT_ONCE, unit
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
