@@ -138,7 +138,7 @@ async def test_what_is_typed_stays_with_its_chat(page: Page, app: RunningHost, o
 async def test_a_question_without_an_answer_can_be_asked_again(
     page: Page, app: RunningHost, openai: OpenAIStandIn
 ) -> None:
-    openai.reply("Half", asyncio.Event())
+    openai.reply(asyncio.Event(), "Late")  # a page that is left with a part of the answer may still keep that part
     async with page.expect_response(lambda answered: answered.request.method == "PUT"):
         await ask(page, app, "Lost?")
     await page.reload()
