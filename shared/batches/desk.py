@@ -61,8 +61,9 @@ class Batches:
     async def check(self) -> PartHealth:
         """Check whether batches can be kept and started."""
         try:
+            await self._engine.check()
             async with aclosing(self._store.names("keys/")) as names:
-                await asyncio.gather(anext(names, None), self._engine.check())
+                await anext(names, None)
         except SwitchboardError as error:
             return PartHealth("azure-storage", ok=False, detail=error.message, needed=False)
         return PartHealth("azure-storage", ok=True, detail="A queue and blobs of AzureWebJobsStorage.", needed=False)
