@@ -180,18 +180,21 @@ class BlobStore:
                 yield name
 
     async def find_all(self, wanted: Callable[[str], bool] = bool) -> AsyncGenerator[StoredDocument]:
-        """List the documents that are wanted, by name: the service lists them in that order (List Blobs, remarks).
+        """List the documents that are wanted, by name. All are read first: the order of the service is another one.
+
+        Storage may compare UTF-16, and then an emoji comes before the full-width letters that Python puts first.
 
         Raises:
             NotConfigured: the container does not exist.
         """
         with storage_errors(BLOBS):
             try:
-                async for found in self._container.list_blobs(include=["metadata"]):
-                    if wanted(found.name) and not _is_folder(found):
-                        yield _described(found, found.name)
+                blobs = self._container.list_blobs(include=["metadata"])
+                found = [_described(one, one.name) async for one in blobs if wanted(one.name) and not _is_folder(one)]
             except ResourceNotFoundError as exc:
                 raise NotConfigured(_NO_CONTAINER) from exc
+        for document in sorted(found, key=lambda document: document.name):
+            yield document
 
     async def check(self) -> PartHealth:
         """Check whether the container can be read. The answer may be half a minute old."""

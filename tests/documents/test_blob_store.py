@@ -7,8 +7,10 @@ import pytest
 from azure.storage.blob import ContentSettings
 from azure.storage.blob.aio import ContainerClient
 
+from shared.chat_types import Access, Extent
 from shared.documents import Rights, md5_of
 from shared.documents.blob_store import BlobStore
+from shared.documents.listing import list_documents
 from shared.errors import NotConfigured, Unavailable
 from tests.documents.store_contract import StoreContract, Uploading, content, replace
 from tests.stand_ins.azurite import KEY, Azurite
@@ -116,6 +118,21 @@ async def test_a_folder_of_a_hierarchical_namespace_is_no_document(
     await container.upload_blob("leave", b"", metadata={"hdi_isfolder": "true"})
     assert await store.find("leave") is None
     assert [found async for found in store.find_all()] == []
+
+
+async def test_the_pages_of_a_list_hold_each_document_once_in_whatever_order_the_service_lists(
+    store: BlobStore,
+) -> None:
+    async def whole(_name: str, _access: Access | None) -> Extent:
+        return Extent(1, 1)
+
+    names = ["Z.md", "a/b.md", "日.md", "Ａ.md", "😀.md"]  # by UTF-16 the emoji comes before the full-width letter
+    for name in names:
+        await store.keep(name, b"1")
+    listed: list[str] = []
+    while page := await list_documents(store, None, whole, search="", after=listed[-1] if listed else "", limit=1):
+        listed += [found.document.name for found in page]
+    assert listed == names
 
 
 async def test_a_version_is_told_by_the_md5_of_the_bytes_and_where_there_is_none_by_the_etag(

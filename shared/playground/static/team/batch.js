@@ -5,7 +5,7 @@ import { overrides, selected } from "../state.js";
 
 /** @typedef {{ name: string, text: string, problem: string }} Said */
 
-const SLOWEST_MS = 2_000;
+const LONGEST_WAIT_SECONDS = 70; // for a budget of requests a minute; one of a day is an error
 /** The batch that runs or ran last; it goes on while other tabs are open.
  * @type {import("../types.js").Signal<{ question: string, said: Said[], state: "running" | "done" | "failed" | "stopped", problem: string, path: string } | null>} */
 const batch = signal(null);
@@ -68,10 +68,10 @@ async function run(question) {
     const path = `/multi-agent-chat/batches/${id}`;
     if (id && !isRunning()) await remove(path); // it was stopped before it had an address
     if (id) tell({ path });
-    while (response.status === 202) {
-      await new Promise((resolve) => setTimeout(resolve, pauseOf(response)));
+    for (let seconds = 1; response.status === 202; seconds += 1) {
+      await pause(Math.min(seconds, Number(response.headers.get("retry-after")) || 1));
       if (!isRunning()) return;
-      response = await request(path);
+      response = await poll(path);
       if (response.status === 202) tell({ said: saidIn((await response.clone().json()).messages) });
     }
     tell({ said: saidIn(await response.json()), state: "done" });
@@ -89,8 +89,23 @@ async function stop() {
 /** @param {string} path */
 const remove = (path) => request(path, { method: "DELETE" }).catch(() => {}); // it may have ended meanwhile
 
-/** @param {Response} response */
-const pauseOf = (response) => Math.min((Number(response.headers.get("retry-after")) || 1) * 1000, SLOWEST_MS);
+/** @param {number} seconds */
+const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+/**
+ * Ask for the batch. A poll counts in the caller's budget: one that is refused comes again, and the batch goes on.
+ * @param {string} path
+ * @returns {Promise<Response>}
+ */
+async function poll(path) {
+  try {
+    return await request(path);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 429 || error.retryAfter > LONGEST_WAIT_SECONDS) throw error;
+    await pause(error.retryAfter);
+    return poll(path);
+  }
+}
 
 /** @param {any} messages @returns {Said[]} */
 function saidIn(messages) {
