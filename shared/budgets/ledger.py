@@ -112,10 +112,16 @@ class Ledger:
             Limits(settings.limit_requests_per_minute, settings.limit_tokens_per_day),
         )
 
-    def admit(self, key: str) -> "Admission":
-        """Count a request of a caller, unless a limit is reached; the result has the refusal then."""
+    def admit(self, key: str, *, spends: bool = True) -> "Admission":
+        """Count a request of a caller, unless a limit is reached; the result has the refusal then.
+
+        Args:
+            key: The caller's key.
+            spends: Whether the request may use tokens. One that does not is admitted when there are none left.
+        """
         account = self._account(key)
-        reached = next((one for one in self.standings(account) if one.remaining < 1), None)
+        limits = (one for one in self.standings(account) if spends or one.unit == "requests")
+        reached = next((one for one in limits if one.remaining < 1), None)
         if reached is None:
             now = self._clock.monotonic()
             account.count_request(now)

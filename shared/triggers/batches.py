@@ -114,7 +114,7 @@ async def _counted(request: Request) -> "tuple[Service, Batches, str]":
     """Return the parts and whose batches the caller may see, and count the request: reading a batch costs storage."""
     service, batches = await _parts()
     caller = await service.identity.caller(request.headers)
-    admit(request, service, caller)
+    admit(request, service, caller, spends=False)  # who has used up the tokens may still read what they were used for
     return service, batches, owner_of(caller)
 
 

@@ -18,15 +18,15 @@ _SUBSCRIBER_BITS = 64
 """Leading bits of an IPv6 address that identify a subscriber, who can use all addresses with them (RFC 6177)."""
 
 
-def admit(request: Request, service: Service, caller: Caller) -> None:
-    """Count the request in its caller's budget, if limits are set.
+def admit(request: Request, service: Service, caller: Caller, *, spends: bool = True) -> None:
+    """Count the request in its caller's budget, if limits are set; for one that spends no tokens these do not matter.
 
     Raises:
         RateLimited: the caller, or all callers together, have reached a limit.
     """
     if service.ledger is None:
         return
-    admission = service.ledger.admit(key_of(request, service, caller))
+    admission = service.ledger.admit(key_of(request, service, caller), spends=spends)
     request.state.admission = admission
     if admission.refusal:
         raise admission.refusal

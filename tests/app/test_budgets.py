@@ -124,6 +124,14 @@ async def used_up(openai: OpenAIStandIn, data_dir: Path) -> AsyncGenerator[Runni
         yield app
 
 
+async def test_who_has_used_up_the_tokens_may_still_read_a_batch(
+    used_up: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    for path in ("/multi-agent-chat/batches/none", "/multi-agent-chat/batches/none/stream"):
+        async with http.get(used_up.url + path) as response:
+            assert response.status == 404
+
+
 async def test_a_body_is_not_needed_to_be_refused(used_up: RunningHost) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", used_up.port)
     writer.write(b"POST /api/chat HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\n")
