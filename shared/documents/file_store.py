@@ -263,7 +263,7 @@ class FileStore:
 def _walk(folder: Path | str, root: str = "") -> Iterator[str]:
     """Yield the names of all files below a folder, each behind `root`, in order. Links to folders are not followed."""
     try:
-        changed = os.stat(folder).st_mtime_ns  # noqa: PTH116 (there is no path yet, and this runs for each folder)
+        changed = Path(folder).stat().st_mtime_ns
         # Two changes within a tick of the file system's clock have one time.
         listed = _kept_entries if time.time_ns() - changed > _TICK_NANOSECONDS else _entries
         names = listed(str(folder), changed)
@@ -285,6 +285,7 @@ def _entries(folder: str, _changed: int) -> list[str]:
 _kept_entries = lru_cache(maxsize=8)(_entries)
 """The entries of folders, which take a while to sort where they are many; by the time of the last change."""
 _TICK_NANOSECONDS = 2 * 10**9
+"""No file system's clock has a longer tick: two seconds is that of FAT."""
 
 
 def _is_linked_folder(entry: "os.DirEntry[str]") -> bool:
