@@ -206,11 +206,7 @@ def _image_embedder(settings: Settings) -> "VisionEmbedder | None":
 
 
 def _retriever(settings: Settings, embedder: Embedder | None) -> Retriever:
-    """A knowledge base or an index of Azure AI Search if they are configured, else the built-in index."""
-    if settings.azure_search_knowledge_base:
-        from shared.retrieval.azure_search.knowledge_base import AzureKnowledgeBase
-
-        return AzureKnowledgeBase.from_settings(settings)
+    """An index of Azure AI Search if one is configured, else the built-in index."""
     if settings.azure_search_endpoint:
         from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 
@@ -338,7 +334,7 @@ def _traced(service: Service, tracing: "OtelTracing") -> Service:
     from shared.telemetry.operation import Peer
 
     settings = service.settings
-    index = settings.knowledge_base[0] or settings.azure_search_index or "embedded"
+    index = settings.azure_search_index or "embedded"
     address = settings.rai_endpoint if settings.rai_backend == "rai" else settings.content_safety_endpoint
     if address and "://" not in address:
         address = f"grpc://{address}"

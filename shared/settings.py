@@ -64,7 +64,8 @@ class Settings(AllFields):
 REMOVED = {
     "ACCESS_CONTROL_OPEN_DOCUMENTS": "if it is true, set ACCESS_CONTROL to enforced-or-open. Unset it",
     "AGENTS_CONCURRENT_CALLS": "unset it. A team makes at most 8 model calls at the same time",
-    "AZURE_SEARCH_KNOWLEDGE_SOURCE": "write it behind the base, AZURE_SEARCH_KNOWLEDGE_BASE=base/source. Unset it",
+    "AZURE_SEARCH_KNOWLEDGE_BASE": "unset it. The app searches the index that AZURE_SEARCH_INDEX names",
+    "AZURE_SEARCH_KNOWLEDGE_SOURCE": "unset it. The app searches the index that AZURE_SEARCH_INDEX names",
     "CONTENT_EVENTS_QUEUE": "unset it. The queue has the name of CONTENT_CONTAINER and -events behind it",
     "CONTENT_TRIGGER": "unset it. Without Event Grid, let CONTENT_SYNC_SCHEDULE compare the container more often",
     "HISTORY_TABLE_ENDPOINT": "set AzureWebJobsStorage__tableServiceUri to it, and unset it",

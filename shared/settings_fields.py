@@ -254,11 +254,6 @@ class SettingsFields(BaseModel):
         description="Whether the index itself makes the vector of a query. The embedding model here still makes "
         "those of passages.",
     )
-    azure_search_knowledge_base: str | None = Field(
-        default=None,
-        description="A knowledge base of the service to search with (agentic retrieval): its name, or `name/source` if "
-        "its knowledge source is not called like the index.",
-    )
     azure_vision_endpoint: _Url | None = Field(
         default=None,
         description="Azure AI Vision, which makes vectors of page images (`PAGE_IMAGES`) for Azure AI Search. Absent: "
@@ -457,12 +452,6 @@ class AllFields(SettingsFields, PlatformFields):
     def has_container(self) -> bool:
         """Whether the documents are in a blob container, and not in `DATA_DIR`."""
         return bool(self.content_storage or self.content_storage_blobs)
-
-    @property
-    def knowledge_base(self) -> tuple[str, str]:
-        """Name of the knowledge base, empty if there is none, and of its source that is the index."""
-        name, _, source = (self.azure_search_knowledge_base or "").partition("/")
-        return name, source or self.azure_search_index or ""
 
     @property
     def events_queue(self) -> str:

@@ -152,7 +152,6 @@ def _search(settings: AllFields) -> Iterator[str]:
         "AZURE_SEARCH_FIELDS": settings.azure_search_fields,
         "AZURE_SEARCH_SEMANTIC_CONFIGURATION": settings.azure_search_semantic_configuration,
         "AZURE_SEARCH_VECTORIZER": settings.azure_search_vectorizer,
-        "AZURE_SEARCH_KNOWLEDGE_BASE": settings.azure_search_knowledge_base,
         "AZURE_VISION_ENDPOINT": settings.azure_vision_endpoint,  # the built-in index has no vectors of images
     }
     if not settings.azure_search_endpoint:
@@ -161,9 +160,6 @@ def _search(settings: AllFields) -> Iterator[str]:
         )
     elif not settings.azure_search_index:
         yield "AZURE_SEARCH_INDEX is missing: name the index."
-    base = settings.azure_search_knowledge_base
-    if base and not re.fullmatch("[^/]+(/[^/]+)?", base):
-        yield "AZURE_SEARCH_KNOWLEDGE_BASE: should be the base's name, or name/source."
     for field, called in settings.azure_search_fields.items():
         if field not in INDEX_FIELDS or not re.fullmatch(_FIELD_NAME, called):
             yield f"AZURE_SEARCH_FIELDS: should be field=name, with a field of {', '.join(INDEX_FIELDS)}."

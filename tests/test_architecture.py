@@ -51,7 +51,6 @@ PLUG_INS = {
     "shared.identity.api_keys",
     "shared.identity.bearer",
     "shared.identity.easy_auth",
-    "shared.retrieval.azure_search.knowledge_base",
     "shared.retrieval.azure_search.retriever",
     "shared.reading.document_intelligence",
     "shared.reading.local_recognition",

@@ -94,13 +94,8 @@ def test_nothing_configured_is_complete() -> None:
                 "AZURE_SEARCH_FIELDS": "content=chunk",
                 "AZURE_SEARCH_SEMANTIC_CONFIGURATION": "default",
                 "AZURE_SEARCH_VECTORIZER": "true",
-                "AZURE_SEARCH_KNOWLEDGE_BASE": "kb",
                 "AZURE_VISION_ENDPOINT": "https://x.cognitiveservices.azure.com",
             }.items()
-        ),
-        *(
-            (SEARCH | {"AZURE_SEARCH_KNOWLEDGE_BASE": wrong}, "AZURE_SEARCH_KNOWLEDGE_BASE: should be .*name/source")
-            for wrong in ("/source", "base/", "base/source/more")
         ),
         *(
             (SEARCH | {"AZURE_SEARCH_FIELDS": fields}, "AZURE_SEARCH_FIELDS: should be field=name.*sourcepage")
@@ -350,8 +345,7 @@ def test_every_problem_is_named_at_once() -> None:
         {"AUTH_AUTHORITY": "http://127.0.0.1:8080"},
         SEARCH | {"AZURE_SEARCH_API_KEY": "k"},
         SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://localhost:8080", "AZURE_SEARCH_API_KEY": "k"},
-        SEARCH | {"AZURE_SEARCH_KNOWLEDGE_BASE": "kb", "AZURE_SEARCH_VECTORIZER": "true"},  # of the index in the base
-        SEARCH | {"AZURE_SEARCH_KNOWLEDGE_BASE": "kb/source"},
+        SEARCH | {"AZURE_SEARCH_VECTORIZER": "true"},
         {"RAI_ENDPOINT": "http://rai.example:50051"},
         {"RAI_ENDPOINT": "http://[2001:db8::1]:50051"},
         {"AzureWebJobsStorage__tableServiceUri": "https://t", "HISTORY_BACKEND": "azure-table"},

@@ -143,8 +143,6 @@ def _props(search: SearchQuery, found: SearchResult, more_ignored: list[str]) ->
     }
     if ignored:
         props["ignored_overrides"] = list[Json](ignored)
-    if found.steps is not None:
-        props["steps"] = found.steps
     if found.note:
         props["note"] = found.note
     return props

@@ -55,8 +55,6 @@ class SearchResult:
     """Overrides of the request that this retriever does not support."""
     rarities: Mapping[str, float] = field(default_factory=dict[str, float])
     """Inverse document frequency of the query's words in the whole index, by `spelled`; empty: not known."""
-    steps: Json = None
-    """Further steps that the service made by itself, such as searches that it planned; None: there were none."""
     details: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """Facts about the search for a debug display. They contain no sources and no rights."""
 

@@ -14,7 +14,6 @@ from tests.app.test_answers import body, read_lines
 from tests.local.running_host import RunningHost
 from tests.retrieval.azure_search.azure_search import search_service
 from tests.stand_ins.ai_search import AISearchStandIn
-from tests.stand_ins.ai_search_knowledge import KnowledgeBase
 from tests.stand_ins.entra import ADA, BEN, STAFF, EntraStandIn
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -22,7 +21,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-ins that the tests script."""
 
 OWN = "own rules of dental care"
-BASE = {"AZURE_SEARCH_KNOWLEDGE_BASE": "base/plans"}
 RIGHTS = (
     Passage("ada", f"Ada's {OWN}.", "ada.md", "ada.md", None, (ADA,)),
     Passage("ben", f"Ben's {OWN}.", "ben.md", "ben.md", None, (BEN,)),
@@ -37,7 +35,6 @@ async def service() -> AsyncGenerator[AISearchStandIn]:
     async with search_service(
         (*PASSAGES, *RIGHTS, FOREIGN), dimensions=OpenAIStandIn.dimensions, vectorizer=True
     ) as service:
-        service.knowledge_bases["base"] = KnowledgeBase("plans", service.index_name)
         yield service
 
 
@@ -130,26 +127,10 @@ async def test_the_results_tell_their_scores_and_captions_and_how_they_were_aske
     assert answer["context"]["data_points"]["text"] == [f"plan.pdf#page=3: {caption}"]
 
 
-async def test_a_base_answers_in_place_of_the_index(
+async def test_who_signs_in_is_answered_from_what_names_them(
     search: AISearchStandIn, http: aiohttp.ClientSession, tmp_path: Path
 ) -> None:
-    async with hosted(tmp_path, search.settings | BASE) as host:
-        async with http.post(host.url + "/chat", json=asking()) as response:
-            answer = await response.json()
-        async with http.get(host.url + "/health") as response:
-            retrieval = (await response.json())["parts"]["retrieval"]
-    assert "[plan.pdf#page=3]" in answer["message"]["content"]
-    props = thought(answer, "Generated search query")["props"]
-    assert props["knowledge_base"] == retrieval["knowledge_base"] == "base"
-    assert [step["type"] for step in props["steps"]] == ["searchIndex", "agenticReasoning"]
-    assert search.searches == []
-
-
-@pytest.mark.parametrize("base", [{}, BASE], ids=["index", "knowledge base"])
-async def test_who_signs_in_is_answered_from_what_names_them(
-    search: AISearchStandIn, http: aiohttp.ClientSession, tmp_path: Path, base: dict[str, str]
-) -> None:
-    more = base | {"ACCESS_CONTROL": "enforced"}
+    more = {"ACCESS_CONTROL": "enforced"}
     async with EntraStandIn() as entra, hosted(tmp_path, search.settings | entra.settings | more) as host:
 
         async def seen(overrides: dict[str, Any], **claims: Any) -> set[str]:

@@ -48,7 +48,6 @@ DEFAULT_IS_RIGHT = {
     "RAI_TIMEOUT_SECONDS": "moreSettings",
     "AZURE_SEARCH_FIELDS": "of an existing index, moreSettings",
     "AZURE_SEARCH_SEMANTIC_CONFIGURATION": "of an existing index, moreSettings",
-    "AZURE_SEARCH_KNOWLEDGE_BASE": "made by hand in the search service, moreSettings",
     "CONTENT_SYNC_SCHEDULE": "a night is one everywhere at some time, moreSettings",
     "TELEMETRY_CONTENT": "off unless somebody decides otherwise, moreSettings",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "Application Insights is deployed",

@@ -28,7 +28,6 @@ from tests.stand_ins.ai_search_bodies import read_search
 from tests.stand_ins.ai_search_definitions import IndexDefinition, read_definition
 from tests.stand_ins.ai_search_demo import INDEX_NAME
 from tests.stand_ins.ai_search_documents import Index, read_object
-from tests.stand_ins.ai_search_knowledge import KnowledgeBase, read_retrieval, retrieve
 from tests.stand_ins.ai_search_queries import answer
 from tests.stand_ins.ai_search_refusals import Refusal
 from tests.stand_ins.ai_search_scripts import Operation, Scripted
@@ -45,7 +44,6 @@ ROLES: dict[Operation, frozenset[str]] = {
     "search": frozenset({READER, CONTRIBUTOR}),
     "lookup": frozenset({READER, CONTRIBUTOR}),
     "count": frozenset({READER, CONTRIBUTOR}),
-    "retrieve": frozenset({READER, CONTRIBUTOR}),
     "write": frozenset({CONTRIBUTOR}),
     "definition": frozenset({SERVICE_READER, SERVICE_CONTRIBUTOR}),
     "create": frozenset({SERVICE_CONTRIBUTOR}),
@@ -66,7 +64,6 @@ _ROUTES: tuple[tuple[str, str, Operation], ...] = (
     ("POST", r"/indexes", "create"),
     ("GET", r"/indexes", "list"),
     ("GET", r"/indexes\('(?P<name>[^']+)'\)/search\.stats", "stats"),
-    ("POST", r"/knowledgebases\('(?P<name>[^']+)'\)/retrieve", "retrieve"),
 )
 
 
@@ -102,8 +99,6 @@ class AISearchStandIn(Scripted):
         """What the identity of `token` may do."""
         self.requests: list[Received] = []
         self.indexes: dict[str, Index] = {}
-        """By name."""
-        self.knowledge_bases: dict[str, KnowledgeBase] = {}
         """By name."""
         self.hidden_fields: set[str] = set()
         """Fields that the documents of answers come without, though the index has them."""
@@ -201,8 +196,6 @@ class AISearchStandIn(Scripted):
         if operation == "list":
             shown = [index.definition.shown() for index in self.indexes.values()]
             return web.json_response({"value": shown})
-        if operation == "retrieve":
-            return self._retrieve(parts["name"], raw)
         index = self._index(parts["name"])
         match operation:
             case "search":
@@ -261,13 +254,6 @@ class AISearchStandIn(Scripted):
         if key not in index.documents:
             raise Refusal(404, "The document was not found.")
         return web.json_response(index.shown(index.documents[key]))
-
-    def _retrieve(self, name: str, raw: bytes) -> web.StreamResponse:
-        base = self.knowledge_bases.get(name)
-        if base is None:
-            raise Refusal(404, f"No knowledge base with the name '{name}' was found in the service 'stand-in'.")
-        asked = read_retrieval(read_object(raw), base)
-        return web.json_response(retrieve(base, self._index(base.index), asked))
 
     def _without(self, result: dict[str, Json]) -> dict[str, Json]:
         """The answer without the fields that documents are to come without."""

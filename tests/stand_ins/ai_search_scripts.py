@@ -11,9 +11,7 @@ from aiohttp import web
 from shared.chat_types import Json
 from tests.stand_ins.local_server import LocalServer
 
-type Operation = Literal[
-    "search", "write", "lookup", "count", "definition", "create", "delete", "list", "stats", "retrieve"
-]
+type Operation = Literal["search", "write", "lookup", "count", "definition", "create", "delete", "list", "stats"]
 """What a request wants."""
 type Reply = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -13,18 +13,11 @@ from azure.core.exceptions import HttpResponseError
 from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
 from azure.search.documents.indexes.models import SearchField
-from azure.search.documents.knowledgebases.aio import KnowledgeBaseRetrievalClient
-from azure.search.documents.knowledgebases.models import (
-    KnowledgeBaseRetrievalRequest,
-    KnowledgeRetrievalSemanticIntent,
-    SearchIndexKnowledgeSourceParams,
-)
 from azure.search.documents.models import VectorizableTextQuery, VectorizedQuery
 
 from shared.chat_types import Json
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.ai_search_demo import demo_index
-from tests.stand_ins.ai_search_knowledge import KnowledgeBase
 from tests.stand_ins.hashed_embedder import hashed_vector
 
 TEXTS = {
@@ -379,46 +372,6 @@ BAD_INDEXES: dict[str, dict[str, Any]] = {
 async def test_a_wrong_index_is_refused(service: AISearchStandIn, case: str) -> None:
     assert (await post(service, "/indexes", BAD_INDEXES[case]))[0] == 400
     assert list(service.indexes) == [service.index_name]
-
-
-async def retrieve(service: AISearchStandIn, **params: Any) -> list[str]:
-    service.knowledge_bases["base"] = KnowledgeBase("source", service.index_name)
-    credential = AzureKeyCredential(service.admin_key)
-    async with KnowledgeBaseRetrievalClient(service.endpoint, credential, knowledge_base_name="base") as client:
-        named = {"knowledge_source_name": "source", **params}
-        source = SearchIndexKnowledgeSourceParams(**cast("Any", named))
-        answer = await client.retrieve(
-            KnowledgeBaseRetrievalRequest(
-                intents=[KnowledgeRetrievalSemanticIntent(search="glasses paid")],
-                include_activity=True,
-                knowledge_source_params=[source],
-            )
-        )
-        assert answer.activity
-        return [str(reference.as_dict()["docKey"]) for reference in answer.references or []]
-
-
-async def test_a_knowledge_base_gives_references(service: AISearchStandIn) -> None:
-    assert (await retrieve(service, include_references=True))[:2] == ["vision", "dental"]
-    assert await retrieve(service, reranker_threshold=3.0) == ["vision"]
-    assert await retrieve(service, filter_add_on="groups/any(g: g eq 'g2')", reranker_threshold=1.0) == ["dental"]
-    assert await retrieve(service, include_references=False) == []
-
-
-@pytest.mark.parametrize(
-    "params",
-    [{"knowledge_source_name": "never"}, {"reranker_threshold": 5.0}, {"filter_add_on": "colour eq 'red'"}],
-)
-async def test_a_wrong_retrieval_is_refused(service: AISearchStandIn, params: dict[str, Any]) -> None:
-    with pytest.raises(HttpResponseError) as caught:
-        await retrieve(service, **params)
-    assert caught.value.status_code == 400
-
-
-@pytest.mark.parametrize("body", [{}, {"intents": []}, {"messages": []}, {"intents": [{"search": "a"}]}])
-async def test_a_retrieval_names_what_to_search_for(service: AISearchStandIn, body: Json) -> None:
-    service.knowledge_bases["base"] = KnowledgeBase("source", service.index_name)
-    assert (await post(service, "/knowledgebases('base')/retrieve", body))[0] == 400
 
 
 async def test_faults_come_when_they_are_asked_for(service: AISearchStandIn, client: Any) -> None:

@@ -1,1 +1,1 @@
-"""Azure AI Search: search, the index that ingestion writes, and agentic retrieval from a knowledge base."""
+"""Azure AI Search: search, and the index that ingestion writes."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
-from azure.search.documents.knowledgebases.aio import KnowledgeBaseRetrievalClient
 from pydantic import SecretStr
 
 from shared.errors import NotConfigured, SwitchboardError
@@ -44,14 +43,14 @@ ERRORS = ErrorTable(
             "AZURE_SEARCH_API_KEY."
         ),
         Reason.CREDENTIALS: "{name} refused this app: {credential_advice}.",
-        Reason.NOT_THERE: "{name} has no {thing}.",
+        Reason.NOT_THERE: "{name} has no index '{index}' (AZURE_SEARCH_INDEX).",
         Reason.NOT_AN_ANSWER: (
             "What is at AZURE_SEARCH_ENDPOINT sent something that is no answer of {name}: check it."
         ),
         Reason.NOT_ACCEPTED: (
             "{name} does not accept what it was asked: check that AZURE_SEARCH_INDEX has the fields that "
             "AZURE_SEARCH_FIELDS names and vectors of the embedding model that is configured here, and check "
-            "AZURE_SEARCH_SEMANTIC_CONFIGURATION and the source in AZURE_SEARCH_KNOWLEDGE_BASE."
+            "AZURE_SEARCH_SEMANTIC_CONFIGURATION."
         ),
         Reason.BUSY: "{name} has too much to do. Try again later; if it stays, add replicas.",
     },
@@ -60,13 +59,13 @@ ERRORS = ErrorTable(
 """Messages and error classes that differ from `outbound.faults.DEFAULTS`."""
 
 
-def error_of(fault: Fault, right: Right, thing: str, *, has_key: bool) -> SwitchboardError:
+def error_of(fault: Fault, right: Right, index: str, *, has_key: bool) -> SwitchboardError:
     """Make the error for the caller.
 
     Args:
         fault: What went wrong.
         right: The right that the request needs.
-        thing: Name of the index or knowledge base, for the case that the service does not have it.
+        index: Name of the index, for the case that the service does not have it.
         has_key: Whether the app signs in with a key; else it uses its identity.
     """
     advice = (
@@ -74,7 +73,7 @@ def error_of(fault: Fault, right: Right, thing: str, *, has_key: bool) -> Switch
         if has_key
         else f"give its identity the role '{right.role}', and turn on role-based access control for the service"
     )
-    return ERRORS.error(fault, credential_advice=advice, thing=thing)
+    return ERRORS.error(fault, credential_advice=advice, index=index)
 
 
 INGESTION_RETRIES = RetryPolicy(retries=5, longest_wait=60.0)
@@ -89,7 +88,6 @@ class SearchConnection:
         index: The index's name.
         key: The service's key; None: the app's identity.
         policy: Number of retries, and the waits before them; None: the default.
-        knowledge_base: The knowledge base's name; empty: there is none.
         options: Further options of the SDK's clients.
     """
 
@@ -99,19 +97,14 @@ class SearchConnection:
         index: str,
         key: SecretStr | None,
         policy: RetryPolicy | None = None,
-        knowledge_base: str = "",
         **options: Any,  # noqa: ANN401 (the SDK's own)
     ) -> None:
         self.index = index
-        self.knowledge_base = knowledge_base
         self.policy = policy or RetryPolicy()
         self._has_key = key is not None
         self._credential = credential_of(key)
         self._documents = SearchClient(endpoint, index, self._credential, **client_options(**options))
         self._indexes = SearchIndexClient(endpoint, self._credential, **client_options(**options))
-        self._knowledge_base = KnowledgeBaseRetrievalClient(
-            endpoint, self._credential, knowledge_base_name=knowledge_base, **client_options(**options)
-        )
 
     @classmethod
     def from_settings(cls, settings: Settings, policy: RetryPolicy | None = None) -> "SearchConnection":
@@ -121,7 +114,6 @@ class SearchConnection:
             settings.azure_search_index or "",
             settings.azure_search_api_key,
             policy,
-            settings.knowledge_base[0],
         )
 
     async def ask[Answer](
@@ -138,35 +130,22 @@ class SearchConnection:
             NotConfigured: the service refuses the app, or has no such index.
             Unavailable, RateLimited, TooSlow: the service failed.
         """
-        return await self._ask(lambda: call(self._documents), deadline, right, self._index_label)
+        return await self._ask(lambda: call(self._documents), deadline, right)
 
     async def ask_indexes[Answer](
         self, call: Callable[[SearchIndexClient], Awaitable[Answer]], *, deadline: float, right: Right = LOOK
     ) -> Answer:
         """Send a request for the definition of an index: read or create it; see `ask`."""
-        return await self._ask(lambda: call(self._indexes), deadline, right, self._index_label)
-
-    async def ask_knowledge_base[Answer](
-        self, call: Callable[[KnowledgeBaseRetrievalClient], Awaitable[Answer]], *, deadline: float
-    ) -> Answer:
-        """Send a request to the knowledge base; see `ask`."""
-        thing = f"knowledge base '{self.knowledge_base}' (AZURE_SEARCH_KNOWLEDGE_BASE)"
-        return await self._ask(lambda: call(self._knowledge_base), deadline, READ, thing)
+        return await self._ask(lambda: call(self._indexes), deadline, right)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        for client in (self._documents, self._indexes, self._knowledge_base):
+        for client in (self._documents, self._indexes):
             await client.close()
         await close(self._credential)
 
-    @property
-    def _index_label(self) -> str:
-        return f"index '{self.index}' (AZURE_SEARCH_INDEX)"
-
-    async def _ask[Answer](
-        self, call: Callable[[], Awaitable[Answer]], deadline: float, right: Right, thing: str
-    ) -> Answer:
+    async def _ask[Answer](self, call: Callable[[], Awaitable[Answer]], deadline: float, right: Right) -> Answer:
         def to_error(fault: Fault) -> SwitchboardError:
-            return error_of(fault, right, thing, has_key=self._has_key)
+            return error_of(fault, right, self.index, has_key=self._has_key)
 
         return await ask(call, to_error, self.policy, deadline=deadline, service="Azure AI Search")

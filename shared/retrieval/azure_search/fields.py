@@ -92,9 +92,9 @@ def file_filter(sourcefile: str, fields: IndexFields) -> str:
     return f"{fields.sourcefile} eq {literal(sourcefile)}"
 
 
-def pages_filter(sourcepages: Iterable[str], fields: IndexFields) -> str:
-    """The filter for passages of these pages."""
-    return f"({_is_one_of(fields.sourcepage, sourcepages) or NOTHING})"
+def page_filter(sourcepage: str, fields: IndexFields) -> str:
+    """The filter for passages of this page."""
+    return f"{fields.sourcepage} eq {literal(sourcepage)}"
 
 
 def all_of(*filters: str | None) -> str | None:

@@ -17,7 +17,7 @@ from shared.errors import SwitchboardError
 from shared.outbound.asking import CachedHealth
 from shared.retrieval import MOST_READ, whole
 from shared.retrieval.azure_search.connection import SearchConnection
-from shared.retrieval.azure_search.fields import NOTHING, IndexFields, access_filter, all_of, file_filter, pages_filter
+from shared.retrieval.azure_search.fields import NOTHING, IndexFields, access_filter, all_of, file_filter, page_filter
 
 _KIND = "azure-ai-search"
 _EMPTY = "The index is empty: run `make index DOCS=folder`, or `make sync` for the documents of the container."
@@ -29,7 +29,7 @@ _HEALTH_TIMEOUT_SECONDS = 3.0
 
 
 class IndexReader:
-    """The requests that all retrievers over an index share.
+    """The requests that read from an index.
 
     Args:
         connection: Connection to the service and its index.
@@ -78,7 +78,7 @@ class IndexReader:
         if seen == NOTHING:
             return False
         deadline = _deadline_in(_ACCESS_TIMEOUT_SECONDS)
-        file, page = file_filter(document, self.fields), pages_filter([document], self.fields)
+        file, page = file_filter(document, self.fields), page_filter(document, self.fields)
         if await self._exists(all_of(file, seen), deadline):
             return True
         return await self._exists(all_of(page, seen), deadline) and not await self._exists(file, deadline)
@@ -110,7 +110,7 @@ class IndexReader:
             NotConfigured: the service refuses the app, or the index does not support the request.
             Unavailable, RateLimited, TooSlow: the service failed.
         """
-        named = f"({file_filter(document, self.fields)} or {pages_filter([document], self.fields)})"
+        named = f"({file_filter(document, self.fields)} or {page_filter(document, self.fields)})"
         where = all_of(named, access_filter(access, self.fields) if access else None)
         if where == NOTHING:
             return ()

@@ -28,7 +28,7 @@ from tests.stand_ins.identity_endpoint import identity_endpoint
 @pytest.mark.parametrize("reason", Reason)
 @pytest.mark.parametrize("has_key", [True, False])
 def test_each_reason_has_an_error_and_a_whole_sentence(reason: Reason, has_key: bool) -> None:
-    error = error_of(Fault(reason, retry_after=1.2), READ, "index 'x'", has_key=has_key)
+    error = error_of(Fault(reason, retry_after=1.2), READ, "x", has_key=has_key)
     assert error.message.endswith(".")
     assert "{" not in error.message
 
