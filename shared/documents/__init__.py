@@ -98,11 +98,12 @@ class DocumentReader(Protocol):
         """
         ...
 
-    def find_all(self, wanted: Callable[[str], bool] = bool) -> AsyncGenerator[StoredDocument]:
-        """List the documents by name, as far as they are asked for.
+    def find_all(self, after: str = "", wanted: Callable[[str], bool] | None = None) -> AsyncGenerator[StoredDocument]:
+        """List the documents in the store's order of names, as far as they are asked for.
 
         Args:
-            wanted: Which names to list. Others may have put documents there whose names `is_name` refuses.
+            after: Only what comes behind this name.
+            wanted: Which names to list; None: all. Others may have put documents there whose names `is_name` refuses.
 
         Raises:
             NotConfigured: the container does not exist.

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
 from datetime import UTC
+from itertools import batched
 from typing import Any
 
 from azure.core import MatchConditions
@@ -36,6 +37,12 @@ _KEPT = "switchboard"
 """Name of the metadata that `keep` sets; an upload by others removes it."""
 _OIDS, _GROUPS = "oids", "groups"
 """Names of the metadata that say who may see a blob."""
+_LISTED_FIRST, _LISTED_TOGETHER = 10, 100
+"""Blobs of the first and of each later answer to a list. 100 take 35 ms on the event loop."""
+_NAMES_TOGETHER = 1000
+"""Names of one answer to a list of names. They take 20 ms on the event loop."""
+_FOUND_TOGETHER = 8
+"""Blobs of a search that are looked at at the same time."""
 _READ_BYTES = 512 * 1024
 """Bytes of one read request. A slow reader has about four times as many in memory."""
 _CONFLICTS = (409, 412)
@@ -176,25 +183,25 @@ class BlobStore:
     async def names(self, prefix: str = "") -> AsyncGenerator[str]:
         """List the names that start with `prefix`."""
         with storage_errors(BLOBS), suppress(ResourceNotFoundError):  # no container: no names
-            async for name in self._container.list_blob_names(name_starts_with=prefix):
+            listed = self._container.list_blob_names(name_starts_with=prefix, results_per_page=_NAMES_TOGETHER)
+            async for name in listed:
                 yield name
 
-    async def find_all(self, wanted: Callable[[str], bool] = bool) -> AsyncGenerator[StoredDocument]:
-        """List the documents that are wanted, by name. All are read first: the order of the service is another one.
-
-        Storage may compare UTF-16, and then an emoji comes before the full-width letters that Python puts first.
+    async def find_all(
+        self, after: str = "", wanted: Callable[[str], bool] | None = None
+    ) -> AsyncGenerator[StoredDocument]:
+        """List the documents that are wanted, in the order of the service, which is not that of Python for all names.
 
         Raises:
             NotConfigured: the container does not exist.
         """
         with storage_errors(BLOBS):
             try:
-                blobs = self._container.list_blobs(include=["metadata"])
-                found = [_described(one, one.name) async for one in blobs if wanted(one.name) and not _is_folder(one)]
+                async with aclosing(self._search(after, wanted) if wanted else self._list(after)) as blobs:
+                    async for found in blobs:
+                        yield _described(found, found.name)
             except ResourceNotFoundError as exc:
                 raise NotConfigured(_NO_CONTAINER) from exc
-        for document in sorted(found, key=lambda document: document.name):
-            yield document
 
     async def check(self) -> PartHealth:
         """Check whether the container can be read. The answer may be half a minute old."""
@@ -205,6 +212,29 @@ class BlobStore:
         await self._container.close()
         if self._credential:
             await self._credential.close()
+
+    async def _list(self, after: str) -> AsyncGenerator[BlobProperties]:
+        """List what comes behind a name: a few first, since nobody may ask for more."""
+        is_behind = _behind(after)
+        pages: Any = self._container.list_blobs(
+            include=["metadata"], results_per_page=_LISTED_FIRST, start_from=after or None
+        ).by_page()
+        async for page in pages:
+            pages.results_per_page = _LISTED_TOGETHER
+            async for found in page:
+                if is_behind(found.name) and not _is_folder(found):
+                    yield found
+
+    async def _search(self, after: str, wanted: Callable[[str], bool]) -> AsyncGenerator[BlobProperties]:
+        """List what is wanted behind a name. Names alone take a twentieth of the time."""
+        is_behind = _behind(after)
+        pages = self._container.list_blob_names(results_per_page=_NAMES_TOGETHER, start_from=after or None).by_page()
+        async for page in pages:
+            names = [name async for name in page if is_behind(name) and wanted(name)]
+            for together in batched(names, _FOUND_TOGETHER, strict=False):
+                for found in await asyncio.gather(*map(self._properties, together)):
+                    if found:
+                        yield found
 
     async def _properties(self, name: str) -> BlobProperties | None:
         if not is_name(name):
@@ -252,6 +282,22 @@ class BlobStore:
         except SwitchboardError as error:
             return PartHealth(_KIND, ok=False, detail=error.message, facts=facts, needed=False)
         return PartHealth(_KIND, ok=True, detail="Azure Blob Storage", facts=facts, needed=False)
+
+
+def _behind(after: str) -> Callable[[str], bool]:
+    """Return what tells which names of a list that starts at `after` come behind it.
+
+    The list is in the service's order. Where it does not start there, because no blob has the name now or the service
+    is an Azurite before 3.37 and lists from the beginning, Python's order decides.
+    """
+    first = ""
+
+    def is_behind(name: str) -> bool:
+        nonlocal first
+        first = first or name
+        return name != after if first == after else name > after
+
+    return is_behind
 
 
 async def _pieces(data: bytes) -> AsyncGenerator[bytes]:

@@ -13,6 +13,7 @@ import os
 import stat
 import tempfile
 import time
+from bisect import bisect_right
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -116,9 +117,11 @@ class FileStore:
             if name.startswith(prefix):
                 yield name
 
-    async def find_all(self, wanted: Callable[[str], bool] = bool) -> AsyncGenerator[StoredDocument]:
-        """List the documents that are wanted, by name. No more of them are looked at than are asked for."""
-        names = (name for name in _walk(self._folder) if wanted(name))
+    async def find_all(
+        self, after: str = "", wanted: Callable[[str], bool] | None = None
+    ) -> AsyncGenerator[StoredDocument]:
+        """List the documents that are wanted. No more of them are looked at than are asked for."""
+        names = filter(wanted, _walk(self._folder, after=after))
 
         def some() -> list[StoredDocument | None]:
             return [self._find(name) for name in islice(names, _FOUND_TOGETHER)]
@@ -260,8 +263,14 @@ class FileStore:
         return True
 
 
-def _walk(folder: Path | str, root: str = "") -> Iterator[str]:
-    """Yield the names of all files below a folder, each behind `root`, in order. Links to folders are not followed."""
+def _walk(folder: Path | str, root: str = "", after: str = "") -> Iterator[str]:
+    """Yield the names of the files below a folder, in order. Links to folders are not followed.
+
+    Args:
+        folder: The folder.
+        root: What each name begins with.
+        after: Only names behind this one, compared without `root`.
+    """
     try:
         changed = Path(folder).stat().st_mtime_ns
         # Two changes within a tick of the file system's clock have one time.
@@ -269,10 +278,12 @@ def _walk(folder: Path | str, root: str = "") -> Iterator[str]:
         names = listed(str(folder), changed)
     except OSError:  # it is gone, or may not be read
         return
-    for name in names:
-        if name.endswith("/"):
-            yield from _walk(f"{folder}/{name[:-1]}", root + name)
-        else:
+    # Only the last entry up to `after` can be a folder with names behind it.
+    for name in names[max(bisect_right(names, after) - 1, 0) :]:
+        is_around = after.startswith(name)
+        if name.endswith("/") and (is_around or name > after):
+            yield from _walk(f"{folder}/{name[:-1]}", root + name, after[len(name) :] if is_around else "")
+        elif name > after:
             yield root + name
 
 
@@ -282,7 +293,7 @@ def _entries(folder: str, _changed: int) -> list[str]:
         return sorted(f"{one.name}/" if one.is_dir() else one.name for one in entries if not _is_linked_folder(one))
 
 
-_kept_entries = lru_cache(maxsize=8)(_entries)
+_kept_entries = lru_cache(maxsize=1000)(_entries)
 """The entries of folders, which take a while to sort where they are many; by the time of the last change."""
 _TICK_NANOSECONDS = 2 * 10**9
 """No file system's clock has a longer tick: two seconds is that of FAT."""

@@ -11,7 +11,7 @@ from shared.documents import DocumentReader, StoredDocument, is_hidden, is_name
 from shared.errors import TooLarge
 
 MOST_LISTED = 20_000
-"""Names of a store that are looked at for one page of the list."""
+"""Names that are looked at for one page of the list."""
 _ASKED_TOGETHER = 8
 """Documents about which the index is asked at the same time."""
 
@@ -35,7 +35,7 @@ async def list_documents(
     after: str,
     limit: int,
 ) -> list[ListedDocument]:
-    """List the documents by name.
+    """List the documents in the store's order of names.
 
     Args:
         store: Where the documents are.
@@ -47,7 +47,7 @@ async def list_documents(
         limit: The most documents to list.
 
     Raises:
-        TooLarge: the page ends behind the first `MOST_LISTED` names.
+        TooLarge: there is less than a page among the next `MOST_LISTED` names.
         SwitchboardError: the store or the index fails now.
     """
     part, looked_at = search.casefold(), count(1)
@@ -55,11 +55,13 @@ async def list_documents(
     def is_wanted(name: str) -> bool:
         if next(looked_at) > MOST_LISTED:
             raise TooLarge(f"There are more than {MOST_LISTED:,} documents, too many to list here.")
-        return name > after and part in name.casefold() and is_name(name) and not is_hidden(name)
+        return part in name.casefold() and is_name(name) and not is_hidden(name)
 
     found: list[ListedDocument] = []
-    async with aclosing(store.find_all(is_wanted)) as documents:
-        while len(found) < limit and (together := await _some(documents, access, limit - len(found))):
+    # Without a search nearly all are wanted: a container then lists their properties with their names.
+    in_store, here = (is_wanted, bool) if part else (None, is_wanted)
+    async with aclosing(store.find_all(after, in_store)) as documents:
+        while len(found) < limit and (together := await _some(documents, here, access, limit - len(found))):
             extents = await asyncio.gather(*(extent(document.name, access) for document in together))
             found += [
                 ListedDocument(document, indexed)
@@ -69,11 +71,13 @@ async def list_documents(
     return found
 
 
-async def _some(documents: AsyncGenerator[StoredDocument], access: Access | None, most: int) -> list[StoredDocument]:
-    """Return the next documents that the caller may see; none at the end."""
+async def _some(
+    documents: AsyncGenerator[StoredDocument], is_wanted: Callable[[str], bool], access: Access | None, most: int
+) -> list[StoredDocument]:
+    """Return the next wanted documents that the caller may see; none at the end."""
     found: list[StoredDocument] = []
     async for document in documents:
-        if not (access and document.rights.forbid(access)):
+        if is_wanted(document.name) and not (access and document.rights.forbid(access)):
             found.append(document)
             if len(found) == min(most, _ASKED_TOGETHER):
                 break

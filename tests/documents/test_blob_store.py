@@ -129,10 +129,13 @@ async def test_the_pages_of_a_list_hold_each_document_once_in_whatever_order_the
     names = ["Z.md", "a/b.md", "日.md", "Ａ.md", "😀.md"]  # by UTF-16 the emoji comes before the full-width letter
     for name in names:
         await store.keep(name, b"1")
-    listed: list[str] = []
-    while page := await list_documents(store, None, whole, search="", after=listed[-1] if listed else "", limit=1):
-        listed += [found.document.name for found in page]
-    assert listed == names
+    for search in ("", ".MD"):
+        listed: list[str] = []
+        after = ""
+        while page := await list_documents(store, None, whole, search=search, after=after, limit=1):
+            listed += [found.document.name for found in page]
+            after = listed[-1]
+        assert sorted(listed) == names
 
 
 async def test_a_version_is_told_by_the_md5_of_the_bytes_and_where_there_is_none_by_the_etag(
@@ -154,11 +157,17 @@ async def test_a_version_is_told_by_the_md5_of_the_bytes_and_where_there_is_none
     assert await version("in blocks.md") == await version("log.txt") == "etag"
 
 
-async def test_names_are_listed_page_after_page(store: BlobStore, container: ContainerClient) -> None:
+async def test_documents_are_listed_page_after_page(store: BlobStore, container: ContainerClient) -> None:
     await container.create_container()
     for number in range(30):
         await container.upload_blob(f"{number:02}.md", b"x")
-    assert [name async for name in store.names()] == [f"{number:02}.md" for number in range(30)]
+    names = [f"{number:02}.md" for number in range(30)]
+    assert [name async for name in store.names()] == names
+    assert [found.name async for found in store.find_all()] == names
+    await store.remove("12.md")
+    for after in ("12.md", "11.md"):  # it lists from there, whether or not there still is such a document
+        assert [found.name async for found in store.find_all(after)] == names[13:]
+        assert [found.name async for found in store.find_all(after, lambda name: name > "20.md")] == names[21:]
 
 
 async def test_a_container_that_is_not_there_is_told_and_made_when_a_document_is_kept(

@@ -106,5 +106,9 @@ async def test_a_list_is_in_the_order_of_names_and_knows_what_came_since_the_las
         assert [document.name async for document in store.find_all()] == in_order == sorted(in_order)
     await store.keep("a/new.md", b"1")
     await store.remove("ab.md")
-    listed = [document.name async for document in store.find_all(lambda name: name < "b")]
+    listed = [document.name async for document in store.find_all("", lambda name: name < "b")]
     assert listed == ["Z.md", "a.md", "a/b/y.md", "a/new.md", "a/x.md"]
+    for number, after in enumerate(listed):
+        assert [document.name async for document in store.find_all(after)] == [*listed, "ä.md"][number + 1 :]
+    assert [document.name async for document in store.find_all("a/")] == ["a/b/y.md", "a/new.md", "a/x.md", "ä.md"]
+    assert [document.name async for document in store.find_all("a/c")] == ["a/new.md", "a/x.md", "ä.md"]

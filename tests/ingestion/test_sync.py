@@ -47,8 +47,10 @@ class WatchedStore(BlobStore):
             await self.after_finding.pop(0)()
         return found
 
-    async def find_all(self, wanted: Callable[[str], bool] = bool) -> AsyncGenerator[StoredDocument]:
-        async for document in super().find_all(wanted):
+    async def find_all(
+        self, after: str = "", wanted: Callable[[str], bool] | None = None
+    ) -> AsyncGenerator[StoredDocument]:
+        async for document in super().find_all(after, wanted):
             yield document
         while self.after_listing:
             await self.after_listing.pop(0)()
