@@ -12,6 +12,7 @@ from shared.agents.definitions import load_agents
 from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.documents import DocumentStore
+from shared.documents.late import LateDocuments
 from shared.errors import NotConfigured
 from shared.guard import SafetyService
 from shared.history import HistoryStore, NoHistory
@@ -85,8 +86,8 @@ def build_service(settings: Settings) -> Service:
         agents.for_chat(settings.chat_agent),
         _SAFETY[settings.rai_backend](settings),
         _IDENTITY[settings.auth_mode](settings),
-        _documents(settings),
-        _pages(settings),
+        LateDocuments(lambda: _documents(settings)),
+        LateDocuments(lambda: _pages(settings)),
         sandbox_for_uploads(),
         ledger=_ledger(settings),
     )

@@ -10,7 +10,7 @@ from shared.agents.definitions import AgentDefinition, Agents
 from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.chat_types import PartHealth
-from shared.documents import DocumentReader, DocumentStore
+from shared.documents import DocumentReader
 from shared.guard import SafetyService
 from shared.history import HistoryStore
 from shared.identity import Identity
@@ -46,7 +46,7 @@ class Service:
     """Checks texts; None if no safety service is configured."""
     identity: Identity
     """Identifies the caller."""
-    documents: DocumentStore
+    documents: DocumentReader
     """Documents that answers cite."""
     pages: DocumentReader
     """Images of the documents' pages."""

@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from pydantic import SecretStr
+
 from shared.settings_fields import AllFields
 
 INDEX_FIELDS = (
@@ -66,11 +68,14 @@ def _history(settings: AllFields) -> Iterator[str]:
 
 
 def _own_storage(settings: AllFields) -> Iterator[str]:
-    connection = settings.azure_web_jobs_storage
+    yield from _connection_string("AzureWebJobsStorage", settings.azure_web_jobs_storage)
+
+
+def _connection_string(name: str, connection: SecretStr | None) -> Iterator[str]:
     if connection and not re.search(_CONNECTION_STRING, connection.get_secret_value()):
         yield (
-            "AzureWebJobsStorage: should be the connection string of a storage account, or "
-            "`UseDevelopmentStorage=true` for Azurite."
+            f"{name}: should be the connection string of a storage account, or `UseDevelopmentStorage=true` for "
+            "Azurite."
         )
 
 
@@ -171,6 +176,7 @@ def _content(settings: AllFields) -> Iterator[str]:
         yield "PUBLIC_URL: should be a URL, such as https://chat.contoso.com/api."
     if settings.content_storage and settings.content_storage_blobs:
         yield "CONTENT_STORAGE and CONTENT_STORAGE__blobServiceUri are set: unset one of the two."
+    yield from _connection_string("CONTENT_STORAGE", settings.content_storage)
     if settings.content_storage_queues and not settings.content_storage_blobs:
         yield "CONTENT_STORAGE__blobServiceUri is missing, though CONTENT_STORAGE__queueServiceUri is set."
     yield from _unencrypted("CONTENT_STORAGE__blobServiceUri", settings.content_storage_blobs)

@@ -121,6 +121,7 @@ def test_nothing_configured_is_complete() -> None:
             {"CONTENT_STORAGE": "AccountName=a;AccountKey=sk-secret", "CONTENT_STORAGE__blobServiceUri": "https://x"},
             "CONTENT_STORAGE and CONTENT_STORAGE__blobServiceUri are set: unset one",
         ),
+        ({"CONTENT_STORAGE": "sk-secret"}, "CONTENT_STORAGE: should be the connection string of a storage account"),
         ({"CONTENT_STORAGE__queueServiceUri": "https://x"}, "CONTENT_STORAGE__blobServiceUri is missing"),
         ({"CONTENT_STORAGE__blobServiceUri": "http://blobs.example"}, "CONTENT_STORAGE__blobServiceUri is another"),
         (

@@ -35,7 +35,7 @@ All are environment variables, and none has to be set; an empty one counts as le
 application settings of the Function App; [deploy.md](deploy.md) sets them. Times are in seconds.
 
 Where an Azure service has no key here, the app signs in with its managed identity; `AZURE_CLIENT_ID`, a variable of
-`azure-identity`, selects a user-assigned one. On a laptop it uses the account of `az login`. Both need the same
+Azure's SDKs, selects a user-assigned one. On a laptop it uses the account of `az login`. Both need the same
 [roles](deploy.md#who-may-do-what).
 
 The app reads them once. `make run`, `GET /api/health` and callers get an error that names what is wrong or missing. A

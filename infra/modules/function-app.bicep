@@ -107,7 +107,7 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
   name: 'appsettings'
   properties: union(
     {
-      // DefaultAzureCredential takes the user-assigned identity of this id.
+      // The app signs in as the user-assigned identity of this id.
       AZURE_CLIENT_ID: identityClientId
       AzureWebJobsStorage__credential: 'managedidentity'
       AzureWebJobsStorage__clientId: identityClientId

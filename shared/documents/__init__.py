@@ -110,13 +110,17 @@ class DocumentReader(Protocol):
         """
         ...
 
+    def names(self, prefix: str = "") -> AsyncGenerator[str]:
+        """List the names that start with `prefix`, in any order; none where the container does not exist."""
+        ...
+
     async def check(self) -> PartHealth:
         """Check whether documents can be read now."""
         ...
 
 
-class DocumentWriter(Protocol):
-    """Keeps and removes documents. Every method raises `Unavailable` or `TooSlow` when the service fails."""
+class DocumentStore(DocumentReader, Protocol):
+    """A place of documents that can be read and written, as ingestion needs it."""
 
     @property
     def is_shared(self) -> bool:
@@ -168,17 +172,9 @@ class DocumentWriter(Protocol):
         """
         ...
 
-    def names(self, prefix: str = "") -> AsyncGenerator[str]:
-        """List the names that start with `prefix`, in any order; none where the container does not exist."""
-        ...
-
     async def aclose(self) -> None:
         """Close the connections."""
         ...
-
-
-class DocumentStore(DocumentReader, DocumentWriter, Protocol):
-    """A place of documents that can be read and written, as ingestion needs it."""
 
 
 def is_name(name: str) -> bool:

@@ -15,6 +15,7 @@ from bench.processes import DEPLOYED
 from tests.app.conftest import NO_VECTORS
 from tests.app.test_answers import body
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
+from tests.stand_ins.identity_endpoint import identity_endpoint
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -167,6 +168,25 @@ async def test_the_trigger_warms_up_and_its_faults_come_back_at_the_request(
         status, answer = await ask(host, http)
         assert status == 200, answer
         assert await modules(host, http) == before
+
+
+async def test_in_azure_a_first_question_imports_neither_azure_identity_nor_the_sdk_of_blobs(
+    tmp_path: Path, data_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    async with OpenAIStandIn(prefix="/openai/v1") as azure, identity_endpoint(azure.api_key) as (identity, _):
+        settings = {
+            **identity,
+            **NOT_YET,
+            "AZURE_OPENAI_ENDPOINT": azure.base_url.removesuffix("/openai/v1"),
+            "AZURE_OPENAI_CHAT_DEPLOYMENT": azure.model,
+            "CONTENT_STORAGE": "UseDevelopmentStorage=true",
+        }
+        async with probed(tmp_path, data_dir, settings) as host:
+            await set_right(host, http)
+            azure.reply("An answer.")
+            status, answer = await ask(host, http)
+            assert status == 200, answer
+            assert not {"azure.identity", "msal", "azure.storage.blob", "requests"} & await modules(host, http)
 
 
 async def test_a_service_that_is_down_ends_no_warm_up_and_is_the_requests_503(

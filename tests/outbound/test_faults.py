@@ -21,7 +21,7 @@ from shared.outbound.openai_service.reasons import ERRORS as MODEL
 from shared.retrieval.azure_search.connection import ERRORS as SEARCH
 
 TABLES = [MODEL, ErrorTable("Azure AI Test", "TEST_ENDPOINT"), SEARCH, SAFETY, BLOBS, STORED_TABLES]
-WORDS = {"setting": "S", "credential_advice": "A", "model_setting": "M", "thing": "T", "settings": "S", "sent": "X"}
+WORDS = {"setting": "S", "credential_advice": "A", "model_setting": "M", "index": "T", "settings": "S", "sent": "X"}
 
 KINDS = {
     Reason.TOO_SLOW: TooSlow,

@@ -1,12 +1,15 @@
 """Signing the app in to services of Azure: with a key, or with its identity. Imports `azure.core`: import it late."""
 
 import asyncio
+import os
+import time
 
-from azure.core.credentials import AzureKeyCredential
+from azure.core.credentials import AccessToken, AzureKeyCredential
 from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import AzureError
 from pydantic import SecretStr
 
+from shared.outbound.azure_service.managed_identity import RENEWED_BEFORE_SECONDS, ManagedIdentity
 from shared.outbound.faults import Fault, Reason, ServiceFault
 
 AI_SERVICES = "https://cognitiveservices.azure.com/.default"
@@ -17,6 +20,8 @@ type Credential = AzureKeyCredential | AsyncTokenCredential
 
 def app_identity() -> AsyncTokenCredential:
     """The managed identity, or on a laptop the person who is signed in; to be closed."""
+    if managed := ManagedIdentity.from_environment(os.environ):
+        return managed
     from azure.identity.aio import DefaultAzureCredential
 
     return DefaultAzureCredential()
@@ -41,11 +46,10 @@ class IdentityTokens:
     """
 
     def __init__(self, credential: AsyncTokenCredential | None = None) -> None:
-        from azure.identity.aio import get_bearer_token_provider
-
         self._credential = credential or app_identity()
         self._is_ours = credential is None
-        self._provider = get_bearer_token_provider(self._credential, AI_SERVICES)
+        self._token: AccessToken | None = None
+        self._asking = asyncio.Lock()
 
     async def token(self, seconds: float | None = None) -> str:
         """A token that is valid now.
@@ -57,8 +61,10 @@ class IdentityTokens:
             ServiceFault: there is no identity, or its directory does not answer in time.
         """
         try:
-            async with asyncio.timeout(seconds):
-                return await self._provider()
+            async with asyncio.timeout(seconds), self._asking:
+                if self._token is None or self._token.expires_on - time.time() < RENEWED_BEFORE_SECONDS:
+                    self._token = await self._credential.get_token(AI_SERVICES)
+                return self._token.token
         except (AzureError, TimeoutError):
             raise ServiceFault(Fault(Reason.NO_IDENTITY)) from None
 
