@@ -40,9 +40,11 @@ class LateDocuments:
             async for piece in pieces:
                 yield piece
 
-    async def find_all(self, wanted: Callable[[str], bool] = bool) -> AsyncGenerator[StoredDocument]:
+    async def find_all(
+        self, after: str = "", wanted: Callable[[str], bool] | None = None
+    ) -> AsyncGenerator[StoredDocument]:
         """List the documents; see `DocumentReader.find_all`."""
-        async with aclosing((await self._opened()).find_all(wanted)) as documents:
+        async with aclosing((await self._opened()).find_all(after, wanted)) as documents:
             async for document in documents:
                 yield document
 
