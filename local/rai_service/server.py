@@ -12,6 +12,7 @@ from local.rai_service.analysis import SessionAnalysis
 from local.rai_service.faults import NONE, Faults
 from local.rai_service.inline_policy import apply_inline_policy
 from local.rai_service.policy import Policy
+from local.rai_service.wire import decode_request, encode_response
 from shared.errors import BadRequest
 from shared.guard import Buffer, Completion, SafetyEvent
 from shared.guard.rai.wire import (
@@ -22,8 +23,6 @@ from shared.guard.rai.wire import (
     MalformedMessage,
     PolicyName,
     Stop,
-    decode_request,
-    encode_response,
 )
 
 WHAT_IT_IS = (("x-rai-service", "reference stand-in"),)

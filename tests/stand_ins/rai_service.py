@@ -33,6 +33,7 @@ from typing import Self, assert_never
 import grpc
 import grpc.aio
 
+from local.rai_service.wire import decode_request, encode_response
 from shared.guard import AnalysisResult, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
 from shared.guard.payloads import PayloadReader
 from shared.guard.rai.wire import (
@@ -42,8 +43,6 @@ from shared.guard.rai.wire import (
     Commit,
     InlinePolicy,
     PolicyName,
-    decode_request,
-    encode_response,
 )
 from tests.stand_ins.rai_clearing import Clearing
 

@@ -1,7 +1,7 @@
-"""Encodes and decodes the messages of the RAI service: the only module that uses protobuf. Import it late.
+"""Encodes what a client sends to the RAI service, and decodes what it gets. Uses protobuf: import it late.
 
-The client and the reference server exchange bytes over gRPC's generic stream, and call these functions. To use the
-service's own proto file, put it in place of `rai.proto`, run `make proto`, and adapt this module.
+Bytes are exchanged over gRPC's generic stream. To use the service's own proto file, put it in place of `rai.proto`, run
+`make proto`, and adapt this module, and `local/rai_service/wire.py`, which is the service's side.
 """
 
 import json
@@ -76,7 +76,7 @@ def encode_request(message: ClientMessage) -> bytes:
                 inline = json_format.ParseDict(policy, pb.SafetyPolicy())
                 request = pb.AnalyzeBySafetyPolicyRequest(safety_policy_inline=inline)
             case Buffer(side, api, payload):
-                raw = pb.AOAIRawBuffer(api_name=_API_NUMBERS[api], source=_SOURCE_NUMBERS[side], payload=payload)
+                raw = pb.AOAIRawBuffer(api_name=API_NUMBERS[api], source=SOURCE_NUMBERS[side], payload=payload)
                 request = pb.AnalyzeBySafetyPolicyRequest(aoaiRawBuffer=raw)
             case Commit():
                 request = pb.AnalyzeBySafetyPolicyRequest(commitBuffer=True)
@@ -86,60 +86,6 @@ def encode_request(message: ClientMessage) -> bytes:
     except (ValueError, json_format.ParseError):
         # `from None`, since protobuf's error quotes the text.
         raise MalformedMessage("This message cannot be written.") from None
-
-
-def decode_request(data: bytes) -> ClientMessage:
-    """Decode a message of a client.
-
-    Raises:
-        MalformedMessage: it is none of the messages of the AOAI protocol alignment mode.
-    """
-    try:
-        request = pb.AnalyzeBySafetyPolicyRequest.FromString(data)
-    except DecodeError:
-        raise MalformedMessage("These bytes are no request.") from None
-    match request.WhichOneof("request"):
-        case "safety_policy_name":
-            return PolicyName(request.safety_policy_name)
-        case "safety_policy_inline":
-            return _inline(request.safety_policy_inline)
-        case "aoaiRawBuffer":
-            raw = request.aoaiRawBuffer
-            if raw.api_name not in _APIS:
-                raise MalformedMessage("A buffer's api_name is unknown, or its payloads have no published rules.")
-            return Buffer(_source(raw.source), _APIS[raw.api_name], raw.payload)
-        case "commitBuffer":
-            return Commit()
-        case "stopProcessing":
-            return Stop()
-        case _:
-            raise MalformedMessage("A request holds none of the messages of this mode.")
-
-
-def encode_response(event: SafetyEvent) -> bytes:
-    """Encode an event of the service.
-
-    Raises:
-        MalformedMessage: a text has half a surrogate pair, or a number is too large.
-    """
-    try:
-        match event:
-            case AnalysisResult():
-                response = pb.AnalyzeBySafetyPolicyResponse(analysisResult=_result_message(event))
-            case Watermark(place, offset):
-                watermark = pb.Watermark(
-                    sourceType=_SOURCE_NUMBERS[place.side],
-                    messageId=place.message_id,
-                    contentIndex=place.content_index,
-                    offset=offset,
-                )
-                response = pb.AnalyzeBySafetyPolicyResponse(watermark=watermark)
-            case Completion(end_reason, error_description):
-                completion = pb.Completion(end_reason=end_reason, error_description=error_description)
-                response = pb.AnalyzeBySafetyPolicyResponse(completion=completion)
-        return response.SerializeToString()
-    except ValueError:
-        raise MalformedMessage("This event cannot be written.") from None
 
 
 def decode_response(data: bytes) -> SafetyEvent:
@@ -176,7 +122,7 @@ def read_policy(document: str | bytes) -> InlinePolicy:
         raise MalformedPolicy(f"it is no JSON, from line {exc.lineno}, column {exc.colno} on") from None
     except (UnicodeDecodeError, RecursionError):
         raise MalformedPolicy("it is no JSON in UTF-8") from None
-    inline = _inline(_parsed(_check(policy, pb.SafetyPolicy, ""), pb.SafetyPolicy(), "it"))
+    inline = inline_policy(_parsed(_check(policy, pb.SafetyPolicy, ""), pb.SafetyPolicy(), "it"))
     if not inline.policy["taskSettings"]:
         raise MalformedPolicy("taskSettings is missing or empty: say what to look for")
     return inline
@@ -214,59 +160,41 @@ def _parsed[M: Message](value: dict[str, Json], message: M, path: str) -> M:
         raise MalformedPolicy(f"{path} has a value of the wrong type") from None
 
 
-def _inline(policy: pb.SafetyPolicy) -> InlinePolicy:
+def inline_policy(policy: pb.SafetyPolicy) -> InlinePolicy:
+    """Convert a policy in a message to JSON."""
     return InlinePolicy(json_format.MessageToDict(policy, always_print_fields_with_no_presence=True))
 
 
-_API_NUMBERS = {
+API_NUMBERS = {
     Api.COMPLETION: pb.API_NAME_COMPLETION,
     Api.CHAT_COMPLETION: pb.API_NAME_CHATCOMPLETION,
     Api.REALTIME: pb.API_NAME_REALTIME,
     Api.IMAGE_GENERATION: pb.API_NAME_IMAGE_CREATE,
 }
-_APIS = {number: api for api, number in _API_NUMBERS.items()}
 
-_SOURCE_NUMBERS = {Side.PROMPT: pb.SOURCE_PROMPT, Side.COMPLETION: pb.SOURCE_COMPLETION}
-_SOURCES = {number: source for source, number in _SOURCE_NUMBERS.items()}
+SOURCE_NUMBERS = {Side.PROMPT: pb.SOURCE_PROMPT, Side.COMPLETION: pb.SOURCE_COMPLETION}
+_SOURCES = {number: source for source, number in SOURCE_NUMBERS.items()}
 
 
-def _source(number: pb.Source) -> Side:
+def read_source(number: pb.Source) -> Side:
+    """Tell which side a number of the proto file stands for.
+
+    Raises:
+        MalformedMessage: it is neither.
+    """
     if number not in _SOURCES:
         raise MalformedMessage("A source is neither the prompt nor the completion.")
     return _SOURCES[number]
 
 
 def _place(source: pb.Source, message_id: str, content_index: int) -> Place:
-    return Place(_source(source), message_id, _offset(content_index))
+    return Place(read_source(source), message_id, _offset(content_index))
 
 
 def _offset(number: int) -> int:
     if number < 0:
         raise MalformedMessage("An offset or index is negative.")
     return number
-
-
-def _result_message(event: AnalysisResult) -> pb.AnalysisResult:
-    offset = pb.ContentOffset(
-        sourceType=_SOURCE_NUMBERS[event.place.side],
-        messageId=event.place.message_id,
-        contentIndex=event.place.content_index,
-        startOffset=event.start,
-        endOffset=event.end,
-    )
-    return pb.AnalysisResult(offset=offset, harmCategoryTaskResults=map(_outcome_message, event.findings))
-
-
-def _outcome_message(finding: Finding) -> pb.HarmCategoryTaskOutcome:
-    result = pb.HarmCategoryTaskResult(
-        harmCategory=finding.category,
-        isDetected=finding.detected,
-        severity=finding.severity,
-        riskLevel=finding.risk_level,
-    )
-    return pb.HarmCategoryTaskOutcome(
-        result=finding.result, isBlocking=finding.blocking, kind=finding.kind, harmCategoryTaskResult=result
-    )
 
 
 def _result(message: pb.AnalysisResult) -> AnalysisResult:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from local.rai_service.wire import decode_request, encode_response
 from shared.chat_types import Json
 from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
 from shared.guard.rai.wire import (
@@ -22,10 +23,8 @@ from shared.guard.rai.wire import (
     MalformedPolicy,
     PolicyName,
     Stop,
-    decode_request,
     decode_response,
     encode_request,
-    encode_response,
     read_policy,
 )
 
