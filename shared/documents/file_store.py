@@ -29,6 +29,8 @@ from shared.errors import BadRequest, Unavailable
 
 _READ_BYTES = 64 * 1024
 """Bytes that are read at a time."""
+_MOST_READ = 2
+"""Pieces of documents that are read at the same time: what else needs a thread need not wait for many readers."""
 _FOUND_TOGETHER = 8
 """Documents of a list that are looked at in one go."""
 _UNFINISHED = ".copy-"
@@ -71,6 +73,7 @@ class FileStore:
         self._folder = folder
         self._notes = folder.parent / f"{folder.name}-rights"
         self._is_swept = False
+        self._reading = asyncio.Semaphore(_MOST_READ)
 
     async def find(self, name: str) -> StoredDocument | None:
         """Find a document; None if there is none."""
@@ -85,7 +88,9 @@ class FileStore:
         end = document.size if length is None else start + length
         for offset in range(start, end, _READ_BYTES):
             size = min(_READ_BYTES, end - offset)
-            yield await _in_thread(lambda offset=offset, size=size: self._read(document, offset, size))
+            async with self._reading:
+                data = await _in_thread(lambda offset=offset, size=size: self._read(document, offset, size))
+            yield data
 
     async def keep(
         self,

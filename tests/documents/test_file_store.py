@@ -1,5 +1,6 @@
 """Documents in a folder: the contract, and that nothing outside of the folder is one."""
 
+import asyncio
 import os
 import time
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
-from tests.documents.store_contract import StoreContract, Uploading, content
+from tests.documents.store_contract import LARGE, StoreContract, Uploading, content
 
 
 @pytest.fixture
@@ -112,3 +113,15 @@ async def test_a_list_is_in_the_order_of_names_and_knows_what_came_since_the_las
         assert [document.name async for document in store.find_all(after)] == [*listed, "ä.md"][number + 1 :]
     assert [document.name async for document in store.find_all("a/")] == ["a/b/y.md", "a/new.md", "a/x.md", "ä.md"]
     assert [document.name async for document in store.find_all("a/c")] == ["a/new.md", "a/x.md", "ä.md"]
+
+
+async def test_who_looks_for_a_document_does_not_wait_for_all_who_read(store: FileStore) -> None:
+    document = await store.keep("large.pdf", LARGE)
+    readers = [store.read(document) for _ in range(60)]
+    reading = [asyncio.ensure_future(anext(reader)) for reader in readers]
+    await asyncio.sleep(0)  # each has asked for its first piece
+    await store.find("large.pdf")
+    assert sum(one.done() for one in reading) < 30
+    await asyncio.gather(*reading)
+    for reader in readers:
+        await reader.aclose()
