@@ -44,6 +44,10 @@ class Standing:
     """Its end; None: it has not ended."""
 
 
+type Look = tuple[Standing, tuple[KeptMessage, ...]]
+"""How a batch stands, and its messages from a number on."""
+
+
 class Batches:
     """The batches of the app.
 
@@ -57,6 +61,7 @@ class Batches:
         self._store = store
         self._engine = engine
         self._service = service
+        self._looks: dict[tuple[str, str, int, float], asyncio.Task[Look]] = {}
 
     async def check(self) -> PartHealth:
         """Check whether batches can be kept and started."""
@@ -112,7 +117,7 @@ class Batches:
         if not state.is_readable(time.time()):
             raise _not_found()
         result = await read_result(self._store, batch_id)
-        if result is None:
+        if result is None and state.is_stale(time.time()):
             with suppress(SwitchboardError):  # the next poll tries again
                 await self._restart_if_stale(batch_id)
         return Standing(batch_id, state, result)
@@ -122,6 +127,30 @@ class Batches:
         while message := await read_message(self._store, batch_id, first):
             yield message
             first += 1
+
+    async def look(self, batch_id: str, owner: str, first: int, *, pause: float = 0.0) -> Look:
+        """Return, after a pause, how a batch stands, and its messages from a number on.
+
+        All in this process who wait for the same share one look at the store.
+
+        Raises:
+            InternalError: a message is damaged.
+            NotFound, Unavailable, TooSlow: as `find` raises them.
+        """
+        key = batch_id, owner, first, pause
+        looking = self._looks.get(key)
+        if looking is None:
+            looking = self._looks[key] = asyncio.create_task(self._look(*key))
+            looking.add_done_callback(_forget)  # all who wait may have left, and asyncio would log its error
+        return await asyncio.shield(looking)
+
+    async def _look(self, batch_id: str, owner: str, first: int, pause: float) -> Look:
+        try:
+            await asyncio.sleep(pause)
+            standing = await self.find(batch_id, owner)  # before its messages: with a result, they are all there
+            return standing, tuple([message async for message in self.messages(batch_id, first)])
+        finally:
+            del self._looks[batch_id, owner, first, pause]
 
     async def ended(self, batch_id: str, owner: str, seconds: float) -> Standing:
         """Wait until a batch has ended, or for so many seconds; return how it stands then."""
@@ -258,6 +287,11 @@ _MOST_TRIES = 5
 def _print_of(asked: Asked, body: bytes) -> str:
     """Hash what makes two requests the same."""
     return digest(asked.route, asked.protocol, asked.content_type, body)
+
+
+def _forget(looking: asyncio.Task[Look]) -> None:
+    if not looking.cancelled():
+        looking.exception()
 
 
 def _not_found() -> NotFound:

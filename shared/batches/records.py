@@ -19,6 +19,9 @@ RETENTION_SECONDS = 24 * 60 * 60.0
 MOST_RUNS = 5
 """How often a batch is begun; one that ends its process each time is then given up."""
 
+UNREADABLE = "What is kept of this batch cannot be read. Start another one."
+"""What a caller is told of a batch that is damaged, or kept by another version of the app."""
+
 _ID = re.compile("[0-9a-f]{32}")
 
 
@@ -91,7 +94,7 @@ def decode[Record](data: bytes, kind: type[Record]) -> Record:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise InternalError("What is kept of this batch cannot be read. Start another one.") from None
+        raise InternalError(UNREADABLE) from None
 
 
 def is_batch_id(text: str) -> bool:

@@ -14,7 +14,7 @@ from shared.batches import NEW, Conflict, ObjectStore
 from shared.batches.claim import Claim, Outcome, claim_batch, failed, read_state, unreadable
 from shared.batches.kept_calls import KeptCalls
 from shared.batches.packing import pack, unpack
-from shared.batches.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, Asked, Result
+from shared.batches.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, UNREADABLE, Asked, Result
 from shared.chat_types import ChatRequest, ChatState, Json, RequestContext
 from shared.core.fold import fold
 from shared.core.kept_chats import resume
@@ -95,9 +95,22 @@ class KeptMessage:
 
 
 async def read_message(store: ObjectStore, batch_id: str, number: int) -> KeptMessage | None:
-    """Read a message of a batch by its number, from 0; None: there are no more yet."""
+    """Read a message of a batch by its number, from 0; None: there are no more yet.
+
+    Raises:
+        InternalError: it is damaged.
+        Unavailable, TooSlow: the store cannot be used.
+    """
     found = await store.read(f"{batch_id}/messages/{number}")
-    return KeptMessage(*unpack(found.data)) if found else None
+    if found is None:
+        return None
+    with suppress(ValueError):
+        match unpack(found.data):
+            case (AgentMessage() as message, list() as documents):
+                return KeptMessage(message, cast("list[Json]", documents))
+            case _:
+                pass
+    raise InternalError(UNREADABLE)
 
 
 class _StoreFailedError(Exception):
@@ -112,6 +125,8 @@ class _StoreFailedError(Exception):
 def _interrupting() -> Generator[None]:
     try:
         yield
+    except InternalError:  # what it has kept is damaged, and stays so
+        raise
     except SwitchboardError as error:
         raise _StoreFailedError(error) from None
 

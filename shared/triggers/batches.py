@@ -5,7 +5,7 @@ the first, and end at anything else. So one that failed is no 429 or 503 either,
 send again.
 """
 
-import asyncio
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from shared import app
 from shared.accepting import accept
 from shared.chat_types import Json
-from shared.errors import NotConfigured, NotFound
+from shared.errors import InternalError, NotConfigured, NotFound
 from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
@@ -32,12 +32,12 @@ from shared.wire.prefer import Preferences, read_key, read_preferences
 from shared.wire.request_body import Body, BodyReader
 
 if TYPE_CHECKING:
-    from shared.batches.desk import Batches, Standing
+    from shared.batches.desk import Batches, Look, Standing
 
 RETRY_AFTER_SECONDS = 5
 """When to ask for a pending batch again."""
 _LOOK_SECONDS = 0.5
-"""How often a batch is looked at for a page that follows it."""
+"""How often a batch is looked at for those who follow it."""
 _END = "end"
 """`Last-Event-ID` of a page that has seen the end."""
 
@@ -76,13 +76,15 @@ async def delete_batch(request: Request) -> Response:
 async def batch_stream(request: Request) -> Response:
     """`GET /multi-agent-chat/batches/{id}/stream`: each message of a batch as it is done, then its end (SSE)."""
     _, batches, owner = await _counted(request)
-    standing = await batches.find(request.path_params["id"], owner)
+    batch_id = request.path_params["id"]
     last = request.headers.get("last-event-id", "")
     if last == _END:
+        await batches.find(batch_id, owner)
         return Response(status_code=204)  # a browser then stops to connect again (HTML Standard, server-sent events)
     first = int(last) if last.isascii() and last.isdecimal() and len(last) <= 6 else 0
+    look = await batches.look(batch_id, owner, first)
     headers = {"cache-control": "no-cache", "content-type": "text/event-stream"}
-    return StreamingResponse(_followed(batches, standing.batch_id, owner, first), headers=headers)
+    return StreamingResponse(_followed(batches, owner, look, first), headers=headers)
 
 
 def queue_of(environment: Mapping[str, str]) -> str | None:
@@ -188,26 +190,29 @@ def _record(standing: "Standing", messages: list[Json]) -> Json:
     }
 
 
-async def _followed(batches: "Batches", batch_id: str, owner: str, number: int) -> AsyncGenerator[bytes]:
+async def _followed(batches: "Batches", owner: str, look: "Look", number: int) -> AsyncGenerator[bytes]:
     """Yield the events of a batch from a message on. A client that leaves ends this, and not the batch."""
-    quiet = 0.0
+    standing, messages = look
+    sent = time.monotonic()
     while True:
+        for kept in messages:
+            number += 1
+            yield _event("message", str(number), kept.documents)
+        if standing.result:
+            yield _event("end", _END, {"status": standing.result.status})
+            return
+        if messages:
+            sent = time.monotonic()
+        elif time.monotonic() - sent >= KEEP_ALIVE_SECONDS:
+            sent = time.monotonic()
+            yield b": keep-alive\n\n"
         try:
-            result = (await batches.find(batch_id, owner)).result
+            standing, messages = await batches.look(standing.batch_id, owner, number, pause=_LOOK_SECONDS)
         except NotFound:
             return  # deleted
-        async for kept in batches.messages(batch_id, number):
-            number += 1
-            quiet = 0
-            yield _event("message", str(number), kept.documents)
-        if result:
-            yield _event("end", _END, {"status": result.status})
+        except InternalError as error:  # a message is damaged, and stays so
+            yield _event("end", _END, {"status": error.status, "error": error.message})
             return
-        await asyncio.sleep(_LOOK_SECONDS)
-        quiet += _LOOK_SECONDS
-        if quiet >= KEEP_ALIVE_SECONDS:
-            quiet = 0
-            yield b": keep-alive\n\n"
 
 
 def _event(kind: str, event_id: str, data: Json) -> bytes:

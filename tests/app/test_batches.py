@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from shared.batches import NEW
 from tests.app.batches import BATCH, LATER, Place, accepted, contents, pending, place_of, polled, said_so_far, until
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.test_answers import body
@@ -164,6 +165,27 @@ async def test_messages_are_shown_and_streamed_as_they_are_done(app: App, http: 
             assert (await response.text()).count("event: message") == count
     async with http.get(location + "/stream", headers={"Last-Event-ID": "end"}) as response:
         assert response.status == 204
+
+
+async def test_a_damaged_message_ends_the_stream_with_a_sentence(app: App, http: aiohttp.ClientSession) -> None:
+    go_on = asyncio.Event()
+    with app.openai.to(ALPHA):
+        app.openai.reply("Alpha agrees.")
+    with app.openai.to(BETA):
+        app.openai.reply(go_on, "Beta objects.")
+    location = await accepted(http, app.url, body())
+    await said_so_far(http, location, 1)
+    async with http.get(location + "/stream") as response:
+        await response.content.readuntil(b"\n\n")
+        await app.place.store.write(f"{location[-32:]}/messages/1", b'["t", [["d", "AgentMessage", {"te', NEW)
+        rest = await response.text()
+    assert rest.startswith('id: end\nevent: end\ndata: {"status":500,"error":"What is kept of this batch cannot be read')
+    async with http.get(location + "/stream") as response:
+        assert response.status == 500
+        assert "cannot be read" in await response.text()
+    go_on.set()
+    status, ended = await polled(http, location)
+    assert (status, "cannot be read" in str(ended)) == (500, True)
 
 
 async def test_one_key_makes_one_batch_however_often_it_comes_at_once(app: App, http: aiohttp.ClientSession) -> None:
