@@ -104,12 +104,10 @@ async def read_message(store: ObjectStore, batch_id: str, number: int) -> KeptMe
     found = await store.read(f"{batch_id}/messages/{number}")
     if found is None:
         return None
-    with suppress(ValueError):
-        match unpack(found.data):
-            case (AgentMessage() as message, list() as documents):
-                return KeptMessage(message, cast("list[Json]", documents))
-            case _:
-                pass
+    with suppress(ValueError, TypeError):
+        message, documents = unpack(found.data)
+        if isinstance(message, AgentMessage) and isinstance(documents, list):
+            return KeptMessage(message, cast("list[Json]", documents))
     raise InternalError(UNREADABLE)
 
 
