@@ -10,30 +10,12 @@ from functools import cache
 from pydantic import ValidationError
 
 from shared.errors import NotConfigured
-from shared.settings_fields import AllFields
+from shared.settings_derived import AllFields
 from shared.settings_rules import half_configured
 
 
 class Settings(AllFields):
     """The settings of an app. `Settings.read` makes them and checks how they fit together."""
-
-    @property
-    def callers_may_prompt(self) -> bool:
-        """Whether a request may bring a system prompt."""
-        if self.chat_caller_prompts is not None:
-            return self.chat_caller_prompts
-        return not (self.in_azure and self.auth_mode == "none")
-
-    @property
-    def shows_playground(self) -> bool:
-        """Whether the playground is there: as `PLAYGROUND` says, else everywhere but in Azure."""
-        return self.playground == "on" if self.playground else not self.in_azure
-
-    @property
-    def has_limits(self) -> bool:
-        """Whether requests or tokens are counted."""
-        per_caller = self.limit_caller_requests_per_minute or self.limit_caller_tokens_per_day
-        return bool(per_caller or self.limit_requests_per_minute or self.limit_tokens_per_day)
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Settings":

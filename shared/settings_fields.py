@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, BeforeValidator, Field, SecretStr
 
 type _Url = Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+([/?#]\S*)?$")]
 """Without a user and a password, which would be shown where the address is."""
@@ -412,53 +412,3 @@ class PlatformFields(BaseModel):
         default=(), description="Set in Azure: the origins of the app's CORS setting. MCP takes no others."
     )
     website_site_name: str | None = Field(default=None, description="Set in Azure: the name of the app there.")
-
-
-class AllFields(SettingsFields, PlatformFields):
-    """The settings and the platform's variables, and what follows from them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @property
-    def in_azure(self) -> bool:
-        """Whether the platform runs the app, and writes the headers that only it may write."""
-        return bool(self.website_site_name)
-
-    @property
-    def proxies(self) -> int:
-        """How many proxies are in front of the app."""
-        return int(self.in_azure) if self.trusted_proxies is None else self.trusted_proxies
-
-    @property
-    def writers(self) -> frozenset[str]:
-        """Who may write documents: names of API keys and ids of groups; with `all` everybody."""
-        if self.documents_writers:
-            return frozenset(name.strip() for name in self.documents_writers.split(",")) - {"nobody"}
-        return frozenset({"all"}) if self.auth_mode == "none" and not self.in_azure else frozenset()
-
-    @property
-    def batches(self) -> Literal["folder", "queue", "off"]:
-        """Where batches run that outlive their request."""
-        return self.batch_backend or ("queue" if self.has_own_storage else "folder")
-
-    @property
-    def has_own_storage(self) -> bool:
-        """Whether blobs and queues of the app's own storage account can be used."""
-        return bool(
-            self.azure_web_jobs_storage or (self.azure_web_jobs_storage_blobs and self.azure_web_jobs_storage_queues)
-        )
-
-    @property
-    def has_container(self) -> bool:
-        """Whether the documents are in a blob container, and not in `DATA_DIR`."""
-        return bool(self.content_storage or self.content_storage_blobs)
-
-    @property
-    def events_queue(self) -> str:
-        """The queue of the events of the container of documents."""
-        return f"{self.content_container}-events"
-
-    @property
-    def enforces_rights(self) -> bool:
-        """Whether callers see only what the rights of documents allow, whatever a request asks for."""
-        return self.access_control != "on-request"

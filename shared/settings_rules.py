@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from shared.settings_fields import AllFields
+from shared.settings_derived import AllFields
 
 INDEX_FIELDS = (
     *("id", "content", "category", "sourcepage", "sourcefile", "oids", "groups"),

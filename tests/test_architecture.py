@@ -154,6 +154,7 @@ identity
 outbound
 settings
 settings_rules
+settings_derived
 settings_fields
 public_url version
 host_file

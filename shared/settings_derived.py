@@ -1,0 +1,75 @@
+"""What follows from the settings, such as who may write documents where no setting says it."""
+
+from typing import Literal
+
+from pydantic import ConfigDict
+
+from shared.settings_fields import PlatformFields, SettingsFields
+
+
+class AllFields(SettingsFields, PlatformFields):
+    """The settings and the platform's variables, and what follows from them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @property
+    def in_azure(self) -> bool:
+        """Whether the platform runs the app, and writes the headers that only it may write."""
+        return bool(self.website_site_name)
+
+    @property
+    def proxies(self) -> int:
+        """How many proxies are in front of the app."""
+        return int(self.in_azure) if self.trusted_proxies is None else self.trusted_proxies
+
+    @property
+    def writers(self) -> frozenset[str]:
+        """Who may write documents: names of API keys and ids of groups; with `all` everybody."""
+        if self.documents_writers:
+            return frozenset(name.strip() for name in self.documents_writers.split(",")) - {"nobody"}
+        return frozenset({"all"}) if self.auth_mode == "none" and not self.in_azure else frozenset()
+
+    @property
+    def batches(self) -> Literal["folder", "queue", "off"]:
+        """Where batches run that outlive their request."""
+        return self.batch_backend or ("queue" if self.has_own_storage else "folder")
+
+    @property
+    def has_own_storage(self) -> bool:
+        """Whether blobs and queues of the app's own storage account can be used."""
+        return bool(
+            self.azure_web_jobs_storage or (self.azure_web_jobs_storage_blobs and self.azure_web_jobs_storage_queues)
+        )
+
+    @property
+    def has_container(self) -> bool:
+        """Whether the documents are in a blob container, and not in `DATA_DIR`."""
+        return bool(self.content_storage or self.content_storage_blobs)
+
+    @property
+    def events_queue(self) -> str:
+        """The queue of the events of the container of documents."""
+        return f"{self.content_container}-events"
+
+    @property
+    def enforces_rights(self) -> bool:
+        """Whether callers see only what the rights of documents allow, whatever a request asks for."""
+        return self.access_control != "on-request"
+
+    @property
+    def callers_may_prompt(self) -> bool:
+        """Whether a request may bring a system prompt."""
+        if self.chat_caller_prompts is not None:
+            return self.chat_caller_prompts
+        return not (self.in_azure and self.auth_mode == "none")
+
+    @property
+    def shows_playground(self) -> bool:
+        """Whether the playground is there: as `PLAYGROUND` says, else everywhere but in Azure."""
+        return self.playground == "on" if self.playground else not self.in_azure
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether requests or tokens are counted."""
+        per_caller = self.limit_caller_requests_per_minute or self.limit_caller_tokens_per_day
+        return bool(per_caller or self.limit_requests_per_minute or self.limit_tokens_per_day)
