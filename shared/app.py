@@ -8,7 +8,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from shared.late_imports import run_import
+from shared.late_imports import Late, run_import
 from shared.parts import build_batches, build_service, open_answers, open_target, tidying
 from shared.service import Service
 from shared.settings import Settings
@@ -32,25 +32,18 @@ def get_settings() -> Settings:
     return settings
 
 
-_building = asyncio.Lock()
-_service: Service | None = None
+_service = Late(lambda: build_service(get_settings()))
+_target = Late(lambda: open_target(get_settings()))
+_answers = Late(lambda: open_answers(get_settings()))
 
 
 async def get_service() -> Service:
-    """The service of this process, built at the first request, in a thread since its imports take a while.
+    """The service of this process, built at the first request.
 
     Raises:
         NotConfigured: a setting is missing or wrong.
     """
-    global _service  # noqa: PLW0603 (the one singleton: a worker process serves one app)
-    async with _building:
-        if _service is None:
-            _service = await run_import(build_service, get_settings())
-    return _service
-
-
-_opening = asyncio.Lock()
-_target: "Target | None" = None
+    return await _service.get()
 
 
 async def get_target() -> "Target":
@@ -59,11 +52,16 @@ async def get_target() -> "Target":
     Raises:
         NotConfigured: a setting is missing or wrong.
     """
-    global _target  # noqa: PLW0603 (as above)
-    async with _opening:
-        if _target is None:
-            _target = await run_import(open_target, get_settings())
-    return _target
+    return await _target.get()
+
+
+async def get_answers() -> "AnswerQueue":
+    """Where this process sends the answers to requests of a queue, opened for the first one.
+
+    Raises:
+        NotConfigured: a setting is missing or wrong.
+    """
+    return await _answers.get()
 
 
 _starting = asyncio.Lock()
@@ -79,7 +77,7 @@ async def get_batches() -> "Batches | None":
     Raises:
         NotConfigured: a setting is missing or wrong.
     """
-    global _batches, _tidying  # noqa: PLW0603 (as above)
+    global _batches, _tidying  # noqa: PLW0603 (a worker process serves one app)
     settings = get_settings()
     if settings.batches == "off":
         return None
@@ -90,19 +88,3 @@ async def get_batches() -> "Batches | None":
             if upkeep := tidying(_batches, settings):
                 _tidying = asyncio.create_task(upkeep)
     return _batches
-
-
-_answers: "AnswerQueue | None" = None
-
-
-async def get_answers() -> "AnswerQueue":
-    """Where this process sends the answers to requests of a queue, opened for the first one.
-
-    Raises:
-        NotConfigured: a setting is missing or wrong.
-    """
-    global _answers  # noqa: PLW0603 (as above)
-    async with _starting:
-        if _answers is None:
-            _answers = await run_import(open_answers, get_settings())
-    return _answers

@@ -11,6 +11,26 @@ from collections.abc import Callable
 _importing = threading.Lock()
 
 
+class Late[T]:
+    """Something that is made when it is first needed, once; if that fails, the next call tries again.
+
+    Args:
+        make: Imports modules, so it is called in a thread.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._making = asyncio.Lock()
+        self._made: T | None = None
+
+    async def get(self) -> T:
+        """Return it."""
+        async with self._making:
+            if self._made is None:
+                self._made = await run_import(self._make)
+            return self._made
+
+
 async def run_import[**P, T](work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Run a function that imports modules in a thread, and return its result."""
 

@@ -3,40 +3,31 @@
 The SDK of a store takes a tenth of a start to import, and most answers need no document.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from shared.chat_types import PartHealth
 from shared.documents import DocumentReader, StoredDocument
-from shared.late_imports import run_import
+from shared.late_imports import Late
 
 
 class LateDocuments:
     """A `DocumentReader` over another one. Each method raises `NotConfigured` if that cannot be opened.
 
     Args:
-        open_store: Imports and opens the other one; called in a thread, again if it failed.
+        open_store: Imports and opens the other one; called again if it failed.
     """
 
     def __init__(self, open_store: Callable[[], DocumentReader]) -> None:
-        self._open_store = open_store
-        self._store: DocumentReader | None = None
-        self._opening = asyncio.Lock()
-
-    async def _opened(self) -> DocumentReader:
-        async with self._opening:
-            if self._store is None:
-                self._store = await run_import(self._open_store)
-            return self._store
+        self._store = Late(open_store)
 
     async def find(self, name: str) -> StoredDocument | None:
         """Find a document; see `DocumentReader.find`."""
-        return await (await self._opened()).find(name)
+        return await (await self._store.get()).find(name)
 
     async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
         """Yield the bytes of a document; see `DocumentReader.read`."""
-        async with aclosing((await self._opened()).read(document, start, length)) as pieces:
+        async with aclosing((await self._store.get()).read(document, start, length)) as pieces:
             async for piece in pieces:
                 yield piece
 
@@ -44,16 +35,16 @@ class LateDocuments:
         self, after: str = "", wanted: Callable[[str], bool] | None = None
     ) -> AsyncGenerator[StoredDocument]:
         """List the documents; see `DocumentReader.find_all`."""
-        async with aclosing((await self._opened()).find_all(after, wanted)) as documents:
+        async with aclosing((await self._store.get()).find_all(after, wanted)) as documents:
             async for document in documents:
                 yield document
 
     async def names(self, prefix: str = "") -> AsyncGenerator[str]:
         """List the names that begin with a text; see `DocumentReader.names`."""
-        async with aclosing((await self._opened()).names(prefix)) as names:
+        async with aclosing((await self._store.get()).names(prefix)) as names:
             async for name in names:
                 yield name
 
     async def check(self) -> PartHealth:
         """Check whether documents can be read now."""
-        return await (await self._opened()).check()
+        return await (await self._store.get()).check()
