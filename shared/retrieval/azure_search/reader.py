@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from azure.search.documents.aio import SearchClient
 
-from shared.chat_types import Access, Caption, Extent, Json, PartHealth, Passage
+from shared.chat_types import Access, Caption, Extent, Json, PartHealth, Passage, RequestContext
 from shared.errors import SwitchboardError
 from shared.outbound.asking import CachedHealth
 from shared.retrieval import MOST_READ, whole
@@ -29,7 +29,7 @@ _HEALTH_TIMEOUT_SECONDS = 3.0
 
 
 class IndexReader:
-    """The requests that read from an index.
+    """The part of a `Retriever` that needs no question: what an index has, and who may see it.
 
     Args:
         connection: Connection to the service and its index.
@@ -102,7 +102,7 @@ class IndexReader:
         passages = await self._connection.ask(count, deadline=_deadline_in(_ACCESS_TIMEOUT_SECONDS))
         return Extent(passages, None) if passages else None
 
-    async def read(self, document: str, access: Access | None, deadline: float) -> Sequence[Passage]:
+    async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
         """Read the passages with this `sourcepage`, or else with this `sourcefile`, in the order of the text.
 
         Raises:
@@ -111,10 +111,10 @@ class IndexReader:
             Unavailable, RateLimited, TooSlow: the service failed.
         """
         named = f"({file_filter(document, self.fields)} or {page_filter(document, self.fields)})"
-        where = all_of(named, access_filter(access, self.fields) if access else None)
+        where = all_of(named, access_filter(context.access, self.fields) if context.access else None)
         if where == NOTHING:
             return ()
-        found = await self.find({"filter": where, "top": MOST_READ}, deadline)
+        found = await self.find({"filter": where, "top": MOST_READ}, context.deadline)
         return whole(sorted(found, key=_place), document)
 
     async def check(self) -> PartHealth:

@@ -12,7 +12,7 @@ from typing import Any
 
 from azure.search.documents.models import VectorQuery
 
-from shared.chat_types import Access, Extent, Json, PartHealth, Passage, RequestContext, RetrievalMode
+from shared.chat_types import Json, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, TooSlow
 from shared.retrieval import Embedder, SearchQuery, SearchResult, overrides_in
 from shared.retrieval.azure_search.connection import SearchConnection
@@ -43,17 +43,24 @@ class _Plan:
     """Why the search differs from the request; None if it does not."""
 
 
-class AzureSearchRetriever:
+class AzureSearchRetriever(IndexReader):
     """A `Retriever` over an index of Azure AI Search.
 
     Args:
-        reader: Reads the index; closed by `aclose`.
+        connection: Connection to the service and its index; closed by `aclose`.
+        fields: Names of the index's fields.
         vectors: The vector fields that can be searched.
         semantic_configuration: The index's configuration for the semantic ranker; None: its default.
     """
 
-    def __init__(self, reader: IndexReader, vectors: VectorFields, semantic_configuration: str | None) -> None:
-        self._reader = reader
+    def __init__(
+        self,
+        connection: SearchConnection,
+        fields: IndexFields,
+        vectors: VectorFields,
+        semantic_configuration: str | None,
+    ) -> None:
+        super().__init__(connection, fields)
         self._vectors = vectors
         self._semantic_configuration = semantic_configuration
 
@@ -68,9 +75,10 @@ class AzureSearchRetriever:
             embedder: Makes vectors of questions; the caller closes it. None: the app makes none.
             image_embedder: Makes vectors of questions in the space of the images' vectors; the caller closes it.
         """
-        reader = IndexReader(SearchConnection.from_settings(settings), IndexFields.called(settings.azure_search_fields))
-        vectors = VectorFields(reader.fields, embedder, image_embedder, vectorizer=settings.azure_search_vectorizer)
-        return cls(reader, vectors, settings.azure_search_semantic_configuration)
+        fields = IndexFields.called(settings.azure_search_fields)
+        vectors = VectorFields(fields, embedder, image_embedder, vectorizer=settings.azure_search_vectorizer)
+        connection = SearchConnection.from_settings(settings)
+        return cls(connection, fields, vectors, settings.azure_search_semantic_configuration)
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """Find the passages that best match.
@@ -85,32 +93,12 @@ class AzureSearchRetriever:
             TooSlow: the deadline passed.
         """
         plan = self._plan(query)
-        where = query_filter(query, self._reader.fields)
+        where = query_filter(query, self.fields)
         if where == NOTHING or not query.text.strip():
             return SearchResult((), plan.mode, plan.note)
         vectors = await self._vectors_of(query, plan.vectors, context.deadline) if plan.vectors else ()
-        found = await self._reader.find(self._arguments(query, plan, where, vectors), context.deadline)
+        found = await self.find(self._arguments(query, plan, where, vectors), context.deadline)
         return self._result(query, plan, found)
-
-    async def may_see(self, document: str, access: Access) -> bool:
-        """Check whether `access` allows a passage of this document; see `IndexReader.may_see`."""
-        return await self._reader.may_see(document, access)
-
-    async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
-        """Count the passages of a file; see `IndexReader.extent`."""
-        return await self._reader.extent(sourcefile, access)
-
-    async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
-        """Read the passages of a page or of a file; see `IndexReader.read`."""
-        return await self._reader.read(document, context.access, context.deadline)
-
-    async def check(self) -> PartHealth:
-        """Check that the index can be searched and is not empty."""
-        return await self._reader.check()
-
-    async def aclose(self) -> None:
-        """Close the connections to the service."""
-        await self._reader.aclose()
 
     def _plan(self, query: SearchQuery) -> _Plan:
         if query.mode is RetrievalMode.TEXT:
@@ -164,7 +152,7 @@ class AzureSearchRetriever:
             details={
                 "query_type": "semantic" if query.semantic_ranker else "simple",
                 "vector_fields": list[Json](plan.vectors.queries) if plan.vectors else [],
-                "filter": category_filter(query.include_category, query.exclude_category, self._reader.fields),
+                "filter": category_filter(query.include_category, query.exclude_category, self.fields),
                 "use_security_filter": query.access is not None,
             },
         )

@@ -8,7 +8,6 @@ from shared.outbound.asking import RetryPolicy
 from shared.retrieval import Embedder
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.fields import IndexFields
-from shared.retrieval.azure_search.reader import IndexReader
 from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 from shared.retrieval.azure_search.vectors import VectorFields
 from shared.settings import Settings
@@ -72,7 +71,8 @@ async def searching(
     settings = Settings.read(service.settings | more)
     fields = IndexFields.called(settings.azure_search_fields)
     retriever = AzureSearchRetriever(
-        IndexReader(SearchConnection.from_settings(settings, RetryPolicy(first_backoff=0.01)), fields),
+        SearchConnection.from_settings(settings, RetryPolicy(first_backoff=0.01)),
+        fields,
         VectorFields(fields, embedder, image_embedder, vectorizer=settings.azure_search_vectorizer),
         settings.azure_search_semantic_configuration,
     )
