@@ -11,8 +11,12 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from tests.app.batches import BATCH, accepted, until
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.test_answers import body
+from tests.app.test_hostile_files import readers_below
+from tests.app.test_multipart import ROUTE, form
+from tests.hostile.files import HOSTILE_FILES
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -52,24 +56,90 @@ ADDRESSES = ("X-Forwarded-For", "X-Real-IP", "X-Client-IP", "X-Azure-ClientIP", 
 """Headers in which proxies name the caller."""
 
 
-async def test_behind_a_trusted_proxy_each_address_has_a_budget(
-    openai: OpenAIStandIn, data_dir: Path, http: aiohttp.ClientSession
-) -> None:
-    async with limited(openai, data_dir, LIMIT_CALLER_REQUESTS_PER_MINUTE="1", TRUSTED_PROXIES="1") as app:
-        for forwarded, status in (("203.0.113.1", 200), ("203.0.113.2", 200), ("203.0.113.3, 203.0.113.1", 429)):
-            async with http.post(app.url + "/chat", json=body(), headers={"X-Forwarded-For": forwarded}) as response:
-                assert response.status == status
+def forged(number: int) -> dict[str, str]:
+    """What a caller writes to be another one each time."""
+    return dict.fromkeys(ADDRESSES, f"10.0.0.{number}") | {"Forwarded": f"for=10.0.0.{number}"}
 
 
-async def test_polls_and_followers_of_a_batch_count(
-    openai: OpenAIStandIn, data_dir: Path, http: aiohttp.ClientSession
+def through_proxy(address: str, number: int) -> dict[str, str]:
+    """The same behind a proxy, which appends the address that it sees."""
+    return forged(number) | {"X-Forwarded-For": f"10.0.0.{number}, {address}"}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def behind_proxy(
+    openai: OpenAIStandIn, data_dir: Path, concurrent: dict[str, str]
+) -> AsyncGenerator[RunningHost]:
+    """An app with a proxy that it trusts."""
+    settings = concurrent | {"LIMIT_CALLER_REQUESTS_PER_MINUTE": "3", "TRUSTED_PROXIES": "1"}
+    async with limited(openai, data_dir, **settings) as app:
+        yield app
+
+
+async def test_behind_a_proxy_an_address_has_one_budget_for_all_that_it_asks(
+    behind_proxy: RunningHost, http: aiohttp.ClientSession
 ) -> None:
-    async with limited(openai, data_dir, LIMIT_CALLER_REQUESTS_PER_MINUTE="4") as app:
-        for path in ("/multi-agent-chat/batches/none", "/multi-agent-chat/batches/none/stream"):
-            for status in (404, 404) if path.endswith("none") else (404, 404, 429):
-                async with http.get(app.url + path) as response:
-                    assert response.status == status
-        async with http.delete(app.url + "/multi-agent-chat/batches/none") as response:
+    async def status_of(method: str, path: str, number: int, address: str = "203.0.113.1") -> int:
+        headers = through_proxy(address, number)
+        asked = body() if method == "POST" else None
+        async with http.request(method, behind_proxy.url + path, json=asked, headers=headers) as response:
+            return response.status
+
+    assert [await status_of("POST", "/chat", number) for number in range(3)] == [200, 200, 200]
+    for number, path in enumerate(("/documents", "/chat-history", "/multi-agent-chat/batches/none"), 3):
+        assert await status_of("GET", path, number) == 429
+        assert await status_of("GET", path, number, "203.0.113.2") in (200, 404)
+    assert await status_of("POST", "/chat", 9) == 429
+
+
+async def test_behind_a_proxy_an_idempotency_key_belongs_to_an_address(
+    behind_proxy: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    batches = [
+        await accepted(
+            http,
+            behind_proxy.url + BATCH,
+            body(),
+            **{"Idempotency-Key": "1"},
+            **through_proxy(address, number),
+        )
+        for number, address in enumerate(("203.0.113.3", "203.0.113.3", "203.0.113.4"))
+    ]
+    assert batches[0] == batches[1] != batches[2]
+
+
+async def test_behind_a_proxy_an_address_does_not_take_all_readers_of_attachments(
+    behind_proxy: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    async def attach(media_type: str, data: bytes, headers: dict[str, str]) -> int:
+        sent = form(("messages[0].files[0]", media_type, data))
+        async with http.post(behind_proxy.url + ROUTE, data=sent, headers=headers) as response:
+            return response.status
+
+    async def two_read() -> bool:
+        return len(await asyncio.to_thread(readers_below, behind_proxy.process.pid)) >= 2
+
+    slow = HOSTILE_FILES["nested-lists.html"]()
+    taking = [
+        asyncio.create_task(attach("text/html", slow, through_proxy("203.0.113.5", number))) for number in range(3)
+    ]
+    try:
+        await until(two_read)
+        assert await attach("text/plain", b"Short.", through_proxy("203.0.113.6", 3)) == 200
+        assert not any(task.done() for task in taking)
+    finally:
+        for task in taking:
+            task.cancel()
+
+
+async def test_polls_and_followers_of_a_batch_count(behind_proxy: RunningHost, http: aiohttp.ClientSession) -> None:
+    batch = behind_proxy.url + "/multi-agent-chat/batches/none"
+    headers = through_proxy("203.0.113.7", 0)
+    for url in (batch, batch, batch + "/stream"):
+        async with http.get(url, headers=headers) as response:
+            assert response.status == 404
+    for method, url in (("GET", batch), ("GET", batch + "/stream"), ("DELETE", batch)):
+        async with http.request(method, url, headers=headers) as response:
             assert (response.status, "retry-after" in response.headers) == (429, True)
 
 
@@ -79,10 +149,20 @@ async def test_a_caller_chooses_no_address_by_a_header(
     async with limited(openai, data_dir, LIMIT_CALLER_REQUESTS_PER_MINUTE="3") as app:
         statuses: list[int] = []
         for number in range(6):
-            forged = dict.fromkeys(ADDRESSES, f"10.0.0.{number}") | {"Forwarded": f"for=10.0.0.{number}"}
-            async with http.post(app.url + "/chat", json=body(), headers=forged) as response:
+            async with http.post(app.url + "/chat", json=body(), headers=forged(number)) as response:
                 statuses.append(response.status)
         assert statuses == [200, 200, 200, 429, 429, 429]
+        for number, path in enumerate(("/documents", "/chat-history"), 6):
+            async with http.get(app.url + path, headers=forged(number)) as response:
+                assert response.status == 429
+
+
+async def test_the_tokens_of_a_day_are_those_of_a_caller_whatever_it_writes(
+    used_up: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    for number in range(3):
+        async with http.post(used_up.url + "/chat", json=body(), headers=forged(number)) as response:
+            assert response.status == 429
 
 
 @pytest.mark.parametrize(
