@@ -11,11 +11,11 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from bench.processes import DEPLOYED
+from tests.local.fork_server import INHERITED, ForkedProcess
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 START_SECONDS = 60
 STOP_SECONDS = 60
-_INHERITED = ("HOME", "LANG", "PATH", "TMPDIR")
 _READY = re.compile(r"Switchboard is ready: (http://127\.0\.0\.1:\d+\S*)")
 
 
@@ -33,14 +33,8 @@ class RunningHost:
     """What Python runs."""
 
     def __init__(self, app: Path, env: Mapping[str, str], arguments: tuple[str, ...], python: Path = DEPLOYED) -> None:
-        inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-        self.process = subprocess.Popen(
-            [python, *self.run, "--app", str(app), *arguments],
-            cwd=REPOSITORY,
-            env=inherited | dict(env),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        self.process = _started((python, *self.run, "--app", app, *arguments), inherited | dict(env))
         self._printed = bytearray()
         self._ended = False
         self._changed = threading.Condition()
@@ -109,6 +103,13 @@ class RunningHost:
         with self._changed:
             self._ended = True
             self._changed.notify_all()
+
+
+def _started(command: tuple[str | Path, ...], env: dict[str, str]) -> ForkedProcess | subprocess.Popen[bytes]:
+    """Fork our own app where its Python is the fork server's and no setting is one that Python itself reads."""
+    if command[:5] == (DEPLOYED, "-m", "local", "--app", REPOSITORY) and not any(n.startswith("PYTHON") for n in env):
+        return ForkedProcess([str(argument) for argument in command[2:]], env)
+    return subprocess.Popen(command, cwd=REPOSITORY, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 @contextmanager
