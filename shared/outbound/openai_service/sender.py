@@ -3,7 +3,9 @@
 import json
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import cache
 from secrets import token_hex
+from ssl import SSLContext
 
 import aiohttp
 import httpx2
@@ -25,6 +27,12 @@ _IMAGE_STEP = 48 * 1024
 """Bytes of an image that are encoded at a time; a multiple of 3, so that base64 needs no padding between steps."""
 _LARGEST_ANSWER = 64 * 1024 * 1024
 """Bytes of an answer. The longest that models write, 128,000 tokens, is one event of some 500 bytes for each."""
+
+
+@cache
+def _certificates() -> SSLContext:
+    """The certificates that this machine trusts: reading them takes longer than all else that a client begins with."""
+    return httpx2.create_ssl_context()
 
 
 class Sender:
@@ -54,6 +62,7 @@ class Sender:
                 timeout=timeout,
                 follow_redirects=False,
                 headers={"Accept-Encoding": "identity"},
+                verify=_certificates(),
                 event_hooks={"response": [_bound]},
             ),
         )
