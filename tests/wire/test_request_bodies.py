@@ -238,7 +238,7 @@ def test_only_the_first_wrong_item_of_a_list_is_told(model: type[BodyModel], bod
     assert refused.value.message.count(": should be") == 1
 
 
-STEPS = pytest.mark.parametrize("step", [7, 4_096, 65_536, 10_000_000])
+STEPS = pytest.mark.parametrize("step", [61, 4_096, 65_536, 10_000_000])
 """Sizes of the chunks in which a body comes."""
 
 
