@@ -98,14 +98,15 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _values(function: FunctionType, names: set[str]) -> Iterator[Any]:
-    """The functions and classes of our own packages behind these names, also those that are named by their module."""
+    """The functions of our own packages behind these names, also by their module, and the classes, also by an object."""
     values = [function.__globals__[name] for name in names if name in function.__globals__]
     modules = [value for value in values if isinstance(value, ModuleType) and _is_followed(value.__name__)]
     values += [getattr(module, name) for module in modules for name in names if hasattr(module, name)]
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     for value in [*values, *cells]:
-        if isinstance(value, FunctionType | type) and _is_followed(value.__module__):
-            yield value
+        found = value if isinstance(value, FunctionType | type) else type(value)
+        if _is_followed(found.__module__):
+            yield found
 
 
 def _is_followed(module: str) -> bool:

@@ -9,11 +9,26 @@ import threading
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from bench.processes import DEPLOYED
-from tests.local.fork_server import INHERITED, ForkedProcess
+from tests.local.fork_server import INHERITED, REPOSITORY, ForkedProcess, ForkServer
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+HOSTS = ForkServer(
+    DEPLOYED,
+    modules=(
+        "azure.functions.decorators",
+        "azurefunctions.extensions.base",
+        "local.host",
+        "openai",
+        "shared.app",
+        "shared.http_extension",
+        "shared.triggers.batches",
+        "shared.triggers.chat_requests",
+        "shared.triggers.content_events",
+    ),
+)
+type Process = ForkedProcess | subprocess.Popen[bytes]
 START_SECONDS = 60
 STOP_SECONDS = 60
 _READY = re.compile(r"Switchboard is ready: (http://127\.0\.0\.1:\d+\S*)")
@@ -34,7 +49,7 @@ class RunningHost:
 
     def __init__(self, app: Path, env: Mapping[str, str], arguments: tuple[str, ...], python: Path = DEPLOYED) -> None:
         inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
-        self.process = _started((python, *self.run, "--app", app, *arguments), inherited | dict(env))
+        self.process, self._output = _start((python, *self.run, "--app", app, *arguments), inherited | dict(env))
         self._printed = bytearray()
         self._ended = False
         self._changed = threading.Condition()
@@ -90,13 +105,11 @@ class RunningHost:
             self.process.kill()
             self.process.wait()
             self._reader.join()
-            if self.process.stdout:
-                self.process.stdout.close()
+            self._output.close()
         return code
 
     def _read(self) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
+        for line in self._output:
             with self._changed:
                 self._printed += line
                 self._changed.notify_all()
@@ -105,11 +118,13 @@ class RunningHost:
             self._changed.notify_all()
 
 
-def _started(command: tuple[str | Path, ...], env: dict[str, str]) -> ForkedProcess | subprocess.Popen[bytes]:
+def _start(command: tuple[str | Path, ...], env: dict[str, str]) -> tuple[Process, BinaryIO]:
     """Fork our own app where its Python is the fork server's and no setting is one that Python itself reads."""
     if command[:5] == (DEPLOYED, "-m", "local", "--app", REPOSITORY) and not any(n.startswith("PYTHON") for n in env):
-        return ForkedProcess([str(argument) for argument in command[2:]], env)
-    return subprocess.Popen(command, cwd=REPOSITORY, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return HOSTS.start(*command[2:], env=env)
+    process = subprocess.Popen(command, cwd=REPOSITORY, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert process.stdout
+    return process, cast("BinaryIO", process.stdout)
 
 
 @contextmanager

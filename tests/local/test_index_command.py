@@ -17,6 +17,7 @@ from azure.storage.blob.aio import ContainerClient
 
 from shared.retrieval.sqlite.index import SqliteIndex
 from tests.hostile.files import nested_pdf
+from tests.local.fork_server import ForkServer
 from tests.reading.test_sandbox import children, is_server
 from tests.stand_ins.azurite import Azurite
 
@@ -28,6 +29,9 @@ FORMATS = (
 )
 
 
+COMMANDS = ForkServer(sys.executable, "-W", "error", modules=("local.index_command",))
+
+
 def command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-W", "error", "-m", "local.index_command", *map(str, arguments)]
 
@@ -37,16 +41,8 @@ def environment(data: Path, **more: str) -> dict[str, str]:
 
 
 def run(data: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*arguments),
-        cwd=data.parent,  # where no `local.settings.json` of a developer is
-        env=environment(data, **more),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=60,
-    )
+    elsewhere = data.parent  # where no `local.settings.json` of a developer is
+    return COMMANDS.run("local.index_command", *arguments, env=environment(data, **more), folder=elsewhere)
 
 
 def fingerprints(data: Path) -> dict[str, str]:

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,6 +10,7 @@ import pytest
 from azure.storage.blob.aio import ContainerClient
 
 from tests.local.running_host import REPOSITORY
+from tests.local.test_index_command import COMMANDS
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.azurite import Azurite
 
@@ -28,17 +27,9 @@ def machine(tmp_path: Path) -> Path:
 
 
 def index(machine: Path, *arguments: str, **more: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "local.index_command", *arguments],
-        cwd=machine,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY), **more},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    return done.returncode, done.stdout
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY), **more}
+    done = COMMANDS.run("local.index_command", *arguments, env=env, folder=machine)
+    return done.returncode, done.stdout + done.stderr
 
 
 def test_the_index_is_where_the_local_settings_put_it(machine: Path) -> None:
