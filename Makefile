@@ -48,7 +48,7 @@ unit: setup-test ## run the tests that start no process, on two cores
 	@$(PYTHON) -m pytest --durations=10 $(UNIT)
 
 nightly: setup-test ## run what `make test` leaves out: what takes long and seldom finds anything
-	@$(PYTHON) -m pytest --durations=20 -m nightly
+	@$(PYTHON) -m pytest --durations=20 -m "nightly or hypothesis" --hypothesis-profile ci
 
 coverage: setup-test ## run the unit tests and report which lines of shared/ they reach
 	@COVERAGE_CORE=sysmon $(PYTHON) -m pytest $(UNIT) --cov=shared --cov-report=term:skip-covered

@@ -26,8 +26,10 @@ from tests.stand_ins.azurite import Azurite, install_azurite
 
 # A shell that runs the tests in the background ignores Ctrl-C, and what they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# The same examples each time, however slow the machine is; `--hypothesis-profile default` looks for new ones.
-settings.load_profile("ci")
+# The same examples each time, however slow the machine is; `make nightly` takes more of them ("ci"), and
+# `--hypothesis-profile default` looks for new ones.
+settings.register_profile("short", settings.get_profile("ci"), max_examples=30)
+settings.load_profile("short")
 
 LIVE = Path(__file__).parent / "live"
 CLIENTS = Path(__file__).parent / "clients"

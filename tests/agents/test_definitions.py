@@ -277,7 +277,7 @@ def test_aliases_that_would_grow_without_end_are_not_followed(written: Callable[
     assert "an alias (`*name`) is not followed" in faults_of(written(ONE + "loop: &loop [*loop]\n"))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.one_of(
         st.binary(max_size=60),

@@ -13,11 +13,14 @@ import pytest
 from aiohttp import web
 
 from tests.evaluation.backend import ChatBackend, answer_ai_chat, raw
-from tests.local.running_host import REPOSITORY
+from tests.local.fork_server import REPOSITORY, ForkServer
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = pytest.mark.timeout(300)
 
+COMMANDS = ForkServer(
+    sys.executable, modules=("evaluation.measuring", "evaluation.comparing", "evaluation.page", "evaluation.served")
+)
 INHERITED = {name: os.environ[name] for name in ("HOME", "LANG", "PATH", "TMPDIR") if name in os.environ}
 
 
@@ -47,9 +50,12 @@ class Command:
 
     async def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> tuple[int | None, str]:
         """Run it to its end; return the exit code and what it printed."""
-        process = await self.start(*arguments, env=env)
-        said, _ = await process.communicate()
-        return process.returncode, said.decode()
+        more = INHERITED | dict(env or {})
+        report = ("--out", self.folder / "report")
+        done = await asyncio.to_thread(
+            COMMANDS.run, "evaluation", *report, *arguments, env=more, folder=REPOSITORY, seconds=120
+        )
+        return done.returncode, done.stdout + done.stderr
 
     async def ask(self, base: str, *arguments: str, env: Mapping[str, str] | None = None) -> tuple[int | None, str]:
         return await self.run("--questions", str(self.questions), "--base", base, *arguments, env=env)

@@ -26,7 +26,7 @@ def cases(draw: st.DrawFn) -> tuple[list[str], list[int], int | None]:
     return pieces, schedule, unsafe
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 @given(cases())
 def test_what_is_released_is_a_prefix_before_the_first_unsafe_byte_and_a_safe_text_comes_whole(
     case: tuple[list[str], list[int], int | None],

@@ -117,7 +117,7 @@ overrides = st.builds(
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(caller=callers, asked=overrides, with_open=st.booleans())
 async def test_no_request_shows_more_than_the_caller_has_a_right_to(
     retriever: SqliteRetriever, caller: Caller, asked: Overrides, with_open: bool

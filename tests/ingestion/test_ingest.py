@@ -60,7 +60,7 @@ async def test_each_file_is_indexed_copied_and_reported(place: Workplace) -> Non
 @pytest.mark.nightly
 async def test_kept_readers_make_the_same_index(tmp_path: Path) -> None:
     place = Workplace(tmp_path)
-    for folder in (FILES, ROOT / "samples" / "documents", ROOT / "docs"):
+    for folder in (FILES, ROOT / "samples" / "documents"):
         shutil.copytree(folder, place.docs / folder.name)
     report = await place.ingest()
     assert report.counts()[Outcome.INDEXED] > 30
@@ -78,9 +78,9 @@ async def test_the_built_in_index_has_the_same_rows_from_kept_readers_as_from_on
     place = Workplace(tmp_path)
     for folder in (FILES, ROOT / "samples" / "documents", ROOT / "docs"):
         shutil.copytree(folder, place.docs / folder.name)
-    for number in range(100):  # notes of one passage each, in languages that are told apart by the whole file
+    for number in range(30):  # notes of one passage each, in languages that are told apart by the whole file
         place.write(f"notes/{number}.md", f"# Notiz {number}\n\nDie Brille wird nicht bezahlt. 4711; 12\n")
-    place.write("de/mixed.md", "Die Brille, die wir haben.\n\n" + "# Table\n\n| Brillen | 4711 |\n" * 400)
+    place.write("de/mixed.md", "Die Brille, die wir haben.\n\n" + "# Table\n\n| Brillen | 4711 |\n" * 200)
     rows: list[dict[str, Sequence[object]]] = []
     for keeps in (True, False):
         path = tmp_path / f"index-{keeps}.sqlite"
@@ -88,10 +88,10 @@ async def test_the_built_in_index_has_the_same_rows_from_kept_readers_as_from_on
         target = Target(SqliteIndex(path), None, FileStore(tmp_path / f"content-{keeps}"), sandbox=sandbox)
         report = await ingest(place.docs, target, Lines())
         await target.aclose()
-        assert report.counts()[Outcome.INDEXED] > 130
+        assert report.counts()[Outcome.INDEXED] > 60
         rows.append(rows_of(path))
     assert rows[0] == rows[1]
-    assert len(rows[0]["passages"]) > 300
+    assert len(rows[0]["passages"]) > 200
 
 
 def rows_of(path: Path) -> dict[str, Sequence[object]]:

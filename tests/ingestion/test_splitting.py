@@ -35,7 +35,7 @@ def numbered(text: str) -> str:
     return re.sub(r"\b(?!a0\b|b1\b)\w+", lambda word: f"{word[0]}{next(numbers)}", text)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 @given(documents.map(numbered))
 def test_passages_cover_the_whole_text_in_order_and_within_the_limit(text: str) -> None:
     end = start = 0

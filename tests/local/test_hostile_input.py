@@ -171,7 +171,7 @@ def test_requests_may_come_pipelined(host: RunningHost) -> None:
     assert answers.endswith(b'{"path":"2"}')
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     method=st.sampled_from([b"GET", b"POST", b"OPTIONS", b"HEAD"]),
     target=st.binary(max_size=40),

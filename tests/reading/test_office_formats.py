@@ -181,7 +181,7 @@ def test_a_formula_has_the_value_that_was_saved_and_is_not_evaluated() -> None:
 
 
 def test_rows_that_only_have_a_format_cost_nothing() -> None:
-    rows = b"".join(b'<row r="%d" s="1" customFormat="1"/>' % row for row in range(2, 1_048_577))
+    rows = b"".join(b'<row r="%d" s="1" customFormat="1"/>' % row for row in range(2, 300_000))
     filled = b'<row r="1"><c r="A1"><v>7</v></c></row>'
     assert read(xlsx(b'<dimension ref="A1:XFD1048576"/>' + cells(filled + rows)), ".xlsx") == "## Sheet\n\n7"
 

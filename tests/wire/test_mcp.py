@@ -218,7 +218,7 @@ sent_with = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(deadline=None)
 @given(sent_headers=sent_with, sent=messages)
 def test_any_message_has_a_reply_that_is_json_rpc(sent_headers: dict[str, str], sent: dict[str, Any]) -> None:
     found = receive(sent_headers, sent)

@@ -105,7 +105,7 @@ TRIES = {
 tries = st.fixed_dictionaries({}, optional={name: st.sampled_from(values) for name, values in TRIES.items()})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(
     path=st.sampled_from(QUESTIONS),
     inside=tries,
