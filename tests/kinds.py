@@ -98,7 +98,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _values(function: FunctionType, names: set[str]) -> Iterator[Any]:
-    """The functions of our own packages behind these names, also by their module, and the classes, also by an object."""
+    """The functions and classes of our own packages behind these names, also behind a module or an object of one."""
     values = [function.__globals__[name] for name in names if name in function.__globals__]
     modules = [value for value in values if isinstance(value, ModuleType) and _is_followed(value.__name__)]
     values += [getattr(module, name) for module in modules for name in names if hasattr(module, name)]
