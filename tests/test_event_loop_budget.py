@@ -167,12 +167,15 @@ async def _replayed(events: list[ChatEvent]) -> AsyncGenerator[ChatEvent]:
         yield event
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
-def test_a_body_as_large_as_it_may_be_is_read_in_a_short_time(protocol: Protocol) -> None:
-    for unit in HOSTILE:
-        for body in _bodies(unit):
-            slowest, _ = longest(lambda: lambda sent: _read(protocol, sent), [body])
-            assert slowest < AT_ONCE, unit
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_body_as_large_as_it_may_be_is_read_in_a_short_time(unit: str) -> None:
+    for body in _bodies(unit):
+        slowest, _ = longest(lambda: _read, [body])
+        assert slowest < AT_ONCE
+        if (values := _read(body)) is not None:
+            for name, protocol in PROTOCOLS.items():
+                slowest, _ = longest(lambda: lambda sent: _parse(protocol, sent), [values])  # noqa: B023 (called here)
+                assert slowest < AT_ONCE, name
 
 
 def _bodies(unit: str) -> Iterator[bytes]:
@@ -189,8 +192,14 @@ def _bodies(unit: str) -> Iterator[bytes]:
         yield json.dumps({"messages": messages}, ensure_ascii=False).encode()
 
 
-def _read(protocol: Protocol, body: bytes) -> None:
+def _read(body: bytes) -> dict[str, Json] | None:
     reader = JsonReader()
     with suppress(SwitchboardError):
         reader.feed(body)
-        protocol.parse(reader.finish().json)
+        return reader.finish().json
+    return None
+
+
+def _parse(protocol: Protocol, values: dict[str, Json]) -> None:
+    with suppress(SwitchboardError):
+        protocol.parse(values)
