@@ -14,6 +14,8 @@ from typing import BinaryIO, cast
 from bench.processes import DEPLOYED
 from tests.local.fork_server import INHERITED, REPOSITORY, ForkedProcess, ForkServer
 
+READ_AT_IMPORT = ("OTEL_PYTHON_", "PYTHON", "SSL_CERT_")
+"""How settings begin that the interpreter, its libraries or OpenTelemetry's read while they are imported."""
 HOSTS = ForkServer(
     DEPLOYED,
     modules=(
@@ -119,8 +121,9 @@ class RunningHost:
 
 
 def _start(command: tuple[str | Path, ...], env: dict[str, str]) -> tuple[Process, BinaryIO]:
-    """Fork our own app where its Python is the fork server's and no setting is one that Python itself reads."""
-    if command[:5] == (DEPLOYED, "-m", "local", "--app", REPOSITORY) and not any(n.startswith("PYTHON") for n in env):
+    """Fork our own app where its Python is the fork server's, and no library reads one of these settings at import."""
+    is_ours = command[:5] == (DEPLOYED, "-m", "local", "--app", REPOSITORY)
+    if is_ours and not any(name.startswith(READ_AT_IMPORT) for name in env):
         return HOSTS.start(*command[2:], env=env)
     process = subprocess.Popen(command, cwd=REPOSITORY, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout
