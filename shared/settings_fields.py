@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr
+from pydantic_core import PydanticCustomError
 
 type _Url = Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+([/?#]\S*)?$")]
 """Without a user and a password, which would be shown where the address is."""
@@ -31,6 +32,17 @@ def _read_names(value: object) -> object:
         return value
     pairs = [pair.partition("=") for pair in value.split(",") if pair.strip()]
     return {name.strip(): called.strip() for name, _, called in pairs}
+
+
+def _require_ascii(key: SecretStr) -> SecretStr:
+    """Refuse a key that no header can have; the errors of the HTTP clients would repeat it."""
+    text = key.get_secret_value()
+    if not (text.isascii() and text.isprintable()):
+        raise PydanticCustomError("no_key", "should be a key: one line of ASCII characters")
+    return key
+
+
+type _Key = Annotated[SecretStr, AfterValidator(_require_ascii)]
 
 
 class ApiKey(NamedTuple):
@@ -65,9 +77,7 @@ class SettingsFields(BaseModel):
         description="Base URL of an OpenAI-compatible service, such as `http://localhost:11434/v1` for Ollama. "
         "Absent: `https://api.openai.com/v1`, if there is an `OPENAI_API_KEY`.",
     )
-    openai_api_key: SecretStr | None = Field(
-        default=None, description="Key of that service; a local one may need none."
-    )
+    openai_api_key: _Key | None = Field(default=None, description="Key of that service; a local one may need none.")
     openai_chat_model: str | None = Field(
         default=None, description="The model that answers, by the service's name for it."
     )
@@ -82,7 +92,7 @@ class SettingsFields(BaseModel):
     azure_openai_embedding_deployment: str | None = Field(
         default=None, description="The deployment that makes vectors. Absent: no vector search."
     )
-    azure_openai_api_key: SecretStr | None = Field(
+    azure_openai_api_key: _Key | None = Field(
         default=None,
         description="Key of the resource. Absent: managed identity, or the local sign-in.",
     )
@@ -228,7 +238,7 @@ class SettingsFields(BaseModel):
         description="Azure AI Content Safety, such as `https://contoso.cognitiveservices.azure.com`, for "
         "`RAI_BACKEND=content-safety`.",
     )
-    content_safety_api_key: SecretStr | None = Field(
+    content_safety_api_key: _Key | None = Field(
         default=None, description="Key of that resource. Absent: managed identity, or the local sign-in."
     )
     azure_search_endpoint: _Url | None = Field(
@@ -236,7 +246,7 @@ class SettingsFields(BaseModel):
         description="Azure AI Search, such as `https://contoso.search.windows.net`. Absent: the built-in index.",
     )
     azure_search_index: str | None = Field(default=None, description="The index to search and to write to.")
-    azure_search_api_key: SecretStr | None = Field(
+    azure_search_api_key: _Key | None = Field(
         default=None,
         description="Key of the service: a query key is enough to search, an admin key writes too. Absent: managed "
         "identity, or the local sign-in.",
@@ -259,14 +269,14 @@ class SettingsFields(BaseModel):
         description="Azure AI Vision, which makes vectors of page images (`PAGE_IMAGES`) for Azure AI Search. Absent: "
         "images are not searched.",
     )
-    azure_vision_api_key: SecretStr | None = Field(
+    azure_vision_api_key: _Key | None = Field(
         default=None, description="Key of that resource. Absent: managed identity, or the local sign-in."
     )
     document_intelligence_endpoint: _Url | None = Field(
         default=None,
         description="Azure AI Document Intelligence, which reads scanned pages. Absent: scanned pages have no text.",
     )
-    document_intelligence_api_key: SecretStr | None = Field(
+    document_intelligence_api_key: _Key | None = Field(
         default=None, description="Key of that resource. Absent: managed identity, or the local sign-in."
     )
     ocr: Literal["off", "local"] = Field(

@@ -33,6 +33,10 @@ def test_nothing_configured_is_complete() -> None:
     ("environment", "says"),
     [
         ({"OPENAI_API_KEY": "sk-secret"}, "OPENAI_CHAT_MODEL is missing"),
+        *(
+            ({"OPENAI_CHAT_MODEL": "m", "OPENAI_API_KEY": f"sk-secret{odd}1"}, "OPENAI_API_KEY: should be a key")
+            for odd in ("é", "\n", "\x7f")
+        ),
         ({"OPENAI_BASE_URL": "http://localhost:11434/v1"}, "OPENAI_CHAT_MODEL is missing"),
         ({"OPENAI_CHAT_MODEL": "m"}, "OPENAI_API_KEY or OPENAI_BASE_URL is missing"),
         ({"OPENAI_EMBEDDING_MODEL": "m"}, "OPENAI_API_KEY or OPENAI_BASE_URL is missing"),
