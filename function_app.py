@@ -5,9 +5,23 @@ import os
 import azure.functions as func
 from azure.functions.warmup import WarmUpContext
 
-from shared import triggers
 from shared.http_extension import Request, Response
-from shared.triggers import batches, chat_requests, content_events
+from shared.triggers import (
+    about,
+    batches,
+    chat_history,
+    chat_requests,
+    companion,
+    content_events,
+    demo_page,
+    documents,
+    other_paths,
+    playground,
+    warm_up,
+)
+from shared.triggers import chat as chats
+from shared.triggers import content as contents
+from shared.triggers import mcp as mcp_server
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 """App without function keys, which chat front ends cannot send. `AUTH_MODE`, or a gateway, decides who may call."""
@@ -16,289 +30,289 @@ app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 @app.route("chat", methods=["POST"])
 async def chat(req: Request) -> Response:
     """One answer, in the protocol that the body selects."""
-    return await triggers.chat(req)
+    return await chats.chat(req)
 
 
 @app.route("chat/stream", methods=["POST"])
 async def chat_stream(req: Request) -> Response:
     """A streamed answer, in the protocol that the body selects."""
-    return await triggers.chat_stream(req)
+    return await chats.chat_stream(req)
 
 
 @app.route("ask", methods=["POST"])
 async def ask(req: Request) -> Response:
     """One answer to a question on its own, in the RAG chat protocol."""
-    return await triggers.ask(req)
+    return await chats.ask(req)
 
 
 @app.route("multi-agent-chat/batch", methods=["POST"])
 async def multi_agent_batch(req: Request) -> Response:
     """The messages of all agents of the team, in Semantic Kernel's shape for ChatUI."""
-    return await triggers.team_batch(req)
+    return await batches.team_batch(req)
 
 
 @app.route("multi-agent-chat/stream", methods=["POST"])
 async def multi_agent_stream(req: Request) -> Response:
     """Each agent's message as soon as it is complete."""
-    return await triggers.team_stream(req)
+    return await chats.team_stream(req)
 
 
 @app.route("multi-agent-chat/batches/{id}", methods=["GET"])
 async def batch(req: Request) -> Response:
     """A batch that outlives its request: how it stands, or its answer."""
-    return await triggers.batch(req)
+    return await batches.batch(req)
 
 
 @app.route("multi-agent-chat/batches/{id}", methods=["DELETE"])
 async def delete_batch(req: Request) -> Response:
     """Stop such a batch, and delete it."""
-    return await triggers.delete_batch(req)
+    return await batches.delete_batch(req)
 
 
 @app.route("multi-agent-chat/batches/{id}/stream", methods=["GET"])
 async def batch_stream(req: Request) -> Response:
     """Its messages as they are done."""
-    return await triggers.batch_stream(req)
+    return await batches.batch_stream(req)
 
 
 @app.route("v1/chat/completions", methods=["POST"])
 async def chat_completions(req: Request) -> Response:
     """One answer or a stream, in OpenAI's Chat Completions."""
-    return await triggers.chat_completions(req)
+    return await chats.chat_completions(req)
 
 
 @app.route("ag-ui", methods=["POST"])
 async def ag_ui(req: Request) -> Response:
     """A streamed answer, in AG-UI, at the URL that its clients are given."""
-    return await triggers.ag_ui(req)
+    return await chats.ag_ui(req)
 
 
 @app.route("v1/responses", methods=["POST"])
 async def responses(req: Request) -> Response:
     """One answer or a stream, in OpenAI's Responses."""
-    return await triggers.responses(req)
+    return await chats.responses(req)
 
 
 @app.route("v1/models", methods=["GET"])
 async def models(req: Request) -> Response:
     """What a request in OpenAI's protocol may name as its model."""
-    return await triggers.models(req)
+    return await about.models(req)
 
 
 @app.route("v1/models/{id}", methods=["GET"])
 async def model(req: Request) -> Response:
     """One of these models."""
-    return await triggers.model(req)
+    return await about.model(req)
 
 
 @app.route("{protocol}/chat", methods=["POST"])
 async def pinned_chat(req: Request) -> Response:
     """One answer, in the protocol that the route names."""
-    return await triggers.chat(req)
+    return await chats.chat(req)
 
 
 @app.route("{protocol}/chat/stream", methods=["POST"])
 async def pinned_chat_stream(req: Request) -> Response:
     """A streamed answer, in the protocol that the route names."""
-    return await triggers.chat_stream(req)
+    return await chats.chat_stream(req)
 
 
 @app.route("ai-sdk/chat/{id}/stream", methods=["GET"])
 async def ai_sdk_resume(req: Request) -> Response:
     """Say to the AI SDK that there is no answer to resume."""
-    return await triggers.nothing_to_resume(req)
+    return await chats.nothing_to_resume(req)
 
 
 @app.route("ai-sdk/multi-agent-chat/stream/{id}/stream", methods=["GET"])
 async def ai_sdk_resume_team(req: Request) -> Response:
     """The same of a team's answer."""
-    return await triggers.nothing_to_resume(req)
+    return await chats.nothing_to_resume(req)
 
 
 @app.route("{protocol}/ask", methods=["POST"])
 async def pinned_ask(req: Request) -> Response:
     """One answer to a question on its own, in the protocol that the route names."""
-    return await triggers.ask(req)
+    return await chats.ask(req)
 
 
 @app.route("{protocol}/multi-agent-chat/batch", methods=["POST"])
 async def pinned_multi_agent_batch(req: Request) -> Response:
     """The messages of all agents of the team, in the protocol that the route names."""
-    return await triggers.team_batch(req)
+    return await batches.team_batch(req)
 
 
 @app.route("{protocol}/multi-agent-chat/stream", methods=["POST"])
 async def pinned_multi_agent_stream(req: Request) -> Response:
     """Each agent's message as soon as it is complete."""
-    return await triggers.team_stream(req)
+    return await chats.team_stream(req)
 
 
 @app.route("chat-history", methods=["GET"])
 async def list_chats(req: Request) -> Response:
     """The caller's chats, newest first."""
-    return await triggers.list_chats(req)
+    return await chat_history.list_chats(req)
 
 
 @app.route("chat-history", methods=["POST"])
 async def start_chat(req: Request) -> Response:
     """Start a chat."""
-    return await triggers.start_chat(req)
+    return await chat_history.start_chat(req)
 
 
 @app.route("chat-history/{id}/messages", methods=["GET"])
 async def chat_messages(req: Request) -> Response:
     """The messages of a chat."""
-    return await triggers.chat_messages(req)
+    return await chat_history.chat_messages(req)
 
 
 @app.route("chat-history/{id}", methods=["PUT"])
 async def update_chat(req: Request) -> Response:
     """Add messages to a chat, or update them."""
-    return await triggers.update_chat(req)
+    return await chat_history.update_chat(req)
 
 
 @app.route("chat-history/{id}", methods=["DELETE"])
 async def delete_chat(req: Request) -> Response:
     """Delete a chat."""
-    return await triggers.delete_chat(req)
+    return await chat_history.delete_chat(req)
 
 
 @app.route("rai/analyze", methods=["POST"])
 async def rai_analyze(req: Request) -> Response:
     """The results of the safety service for a text, a payload or a conversation."""
-    return await triggers.rai_analyze(req)
+    return await companion.rai_analyze(req)
 
 
 @app.route("rai/analyze/stream", methods=["POST"])
 async def rai_analyze_stream(req: Request) -> Response:
     """The same results as a stream."""
-    return await triggers.rai_analyze_stream(req)
+    return await companion.rai_analyze_stream(req)
 
 
 @app.route("mcp", methods=["POST"])
 async def mcp(req: Request) -> Response:
     """Tools for the agents of other apps: search, read, ask."""
-    return await triggers.mcp(req)
+    return await mcp_server.mcp(req)
 
 
 @app.route("mcp/oauth-protected-resource", methods=["GET"])
 async def mcp_sign_in(req: Request) -> Response:
     """Where the users of these apps sign in."""
-    return await triggers.mcp_sign_in(req)
+    return await mcp_server.mcp_sign_in(req)
 
 
 @app.route("content/{*path}", methods=["GET", "HEAD"])
 async def content(req: Request) -> Response:
     """A source document that answers cite."""
-    return await triggers.content(req)
+    return await contents.content(req)
 
 
 @app.route("{protocol}/content/{*path}", methods=["GET", "HEAD"])
 async def pinned_content(req: Request) -> Response:
     """The same document, for clients that take a base URL."""
-    return await triggers.content(req)
+    return await contents.content(req)
 
 
 @app.route("documents", methods=["GET"])
 async def list_documents(req: Request) -> Response:
     """The documents that the caller may see."""
-    return await triggers.list_all_documents(req)
+    return await documents.list_all_documents(req)
 
 
 @app.route("documents/{*path}", methods=["PUT"])
 async def put_document(req: Request) -> Response:
     """Index a document."""
-    return await triggers.put_document(req)
+    return await documents.put_document(req)
 
 
 @app.route("documents/{*path}", methods=["DELETE"])
 async def delete_document(req: Request) -> Response:
     """Delete a document from the store and the index."""
-    return await triggers.delete_document(req)
+    return await documents.delete_document(req)
 
 
 @app.route("{protocol}/config", methods=["GET"])
 async def demo_config(req: Request) -> Response:
     """The options of azure-search-openai-demo's web page."""
-    return await triggers.demo_config(req)
+    return await demo_page.demo_config(req)
 
 
 @app.route("{protocol}/auth_setup", methods=["GET"])
 async def demo_auth_setup(req: Request) -> Response:
     """How users of that page sign in."""
-    return await triggers.demo_auth_setup(req)
+    return await demo_page.demo_auth_setup(req)
 
 
 @app.route("{protocol}/chat_history", methods=["POST"])
 async def keep_demo_chat(req: Request) -> Response:
     """Keep a chat of that page."""
-    return await triggers.keep_demo_chat(req)
+    return await demo_page.keep_demo_chat(req)
 
 
 @app.route("{protocol}/chat_history/sessions", methods=["GET"])
 async def list_demo_chats(req: Request) -> Response:
     """The caller's chats that the page has kept, newest first."""
-    return await triggers.list_demo_chats(req)
+    return await demo_page.list_demo_chats(req)
 
 
 @app.route("{protocol}/chat_history/sessions/{id}", methods=["GET"])
 async def demo_chat(req: Request) -> Response:
     """The questions and answers of a chat of that page."""
-    return await triggers.demo_chat(req)
+    return await demo_page.demo_chat(req)
 
 
 @app.route("{protocol}/chat_history/sessions/{id}", methods=["DELETE"])
 async def delete_demo_chat(req: Request) -> Response:
     """Delete a chat of that page."""
-    return await triggers.delete_demo_chat(req)
+    return await demo_page.delete_demo_chat(req)
 
 
 @app.route("{protocol}/upload", methods=["POST"])
 async def demo_upload(req: Request) -> Response:
     """Say that users cannot upload documents here."""
-    return await triggers.demo_not_offered(req)
+    return await demo_page.demo_not_offered(req)
 
 
 @app.route("{protocol}/list_uploaded", methods=["GET"])
 async def demo_uploads(req: Request) -> Response:
     """The same."""
-    return await triggers.demo_not_offered(req)
+    return await demo_page.demo_not_offered(req)
 
 
 @app.route("{protocol}/delete_uploaded", methods=["POST"])
 async def demo_delete_upload(req: Request) -> Response:
     """The same."""
-    return await triggers.demo_not_offered(req)
+    return await demo_page.demo_not_offered(req)
 
 
 @app.route("{protocol}/speech", methods=["POST"])
 async def demo_speech(req: Request) -> Response:
     """Say that this app makes no speech."""
-    return await triggers.demo_not_offered(req)
+    return await demo_page.demo_not_offered(req)
 
 
 @app.warm_up_trigger("context")  # pyright: ignore[reportUnknownMemberType, reportUntypedFunctionDecorator] (no types)
 async def warmup(context: WarmUpContext) -> None:  # noqa: ARG001 (the worker passes it by this name)
     """Prepare a new instance before Azure sends it requests. Azure finds this function by its name."""
-    await triggers.warm_up()
+    await warm_up.warm_up()
 
 
 @app.route("health", methods=["GET"])
 async def health(req: Request) -> Response:
     """Whether the app can answer, and the state of each part."""
-    return await triggers.health(req)
+    return await about.health(req)
 
 
 @app.route("openapi.json", methods=["GET"])
 async def openapi(req: Request) -> Response:
     """The OpenAPI 3.1 document."""
-    return await triggers.openapi(req)
+    return await about.openapi(req)
 
 
 @app.route("swagger.json", methods=["GET"])
 async def swagger(req: Request) -> Response:
     """The Swagger 2.0 document, for Logic Apps and Power Platform."""
-    return await triggers.swagger(req)
+    return await about.swagger(req)
 
 
 @app.route("playground/team", methods=["GET"])
@@ -307,19 +321,19 @@ async def playground_agents(req: Request) -> Response:
 
     The Functions host tries the routes in the order of the functions' names: this one comes before `playground_file`.
     """
-    return await triggers.playground_agents(req)
+    return await playground.playground_agents(req)
 
 
 @app.route("docs", methods=["GET", "HEAD"])
 async def api_page(req: Request) -> Response:
     """The OpenAPI document as a page."""
-    return await triggers.api_page(req)
+    return await playground.api_page(req)
 
 
 @app.route("playground/{digest}/{*path}", methods=["GET", "HEAD"])
 async def playground_file(req: Request) -> Response:
     """A file that this page or the playground's loads."""
-    return await triggers.playground_file(req)
+    return await playground.playground_file(req)
 
 
 @app.route("{*path}")
@@ -328,7 +342,7 @@ async def without_route(req: Request) -> Response:
 
     The Functions host tries the routes in the order of the functions' names, so this name has to be the last of all.
     """
-    return await triggers.other_path(req)
+    return await other_paths.other_path(req)
 
 
 watched = content_events.watched(os.environ)
