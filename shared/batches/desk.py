@@ -9,19 +9,8 @@ from secrets import token_hex
 
 import msgspec
 
-from shared.batches import NEW, Conflict, Engine, ObjectStore
+from shared.batches import NEW, Conflict, Engine, ObjectStore, records
 from shared.batches.claim import purge, read_result, read_state
-from shared.batches.records import (
-    RETENTION_SECONDS,
-    STALE_SECONDS,
-    Asked,
-    KeyEntry,
-    Result,
-    State,
-    decode,
-    digest,
-    is_batch_id,
-)
 from shared.batches.running import KeptMessage, fail_batch, read_message, run_when_free
 from shared.chat_types import PartHealth
 from shared.errors import InternalError, KeyReused, NotFound, SwitchboardError, Unavailable
@@ -38,9 +27,9 @@ class Standing:
 
     batch_id: str
     """Its id."""
-    state: State
+    state: records.State
     """Who works on it."""
-    result: Result | None
+    result: records.Result | None
     """Its end; None: it has not ended."""
 
 
@@ -73,7 +62,7 @@ class Batches:
             return PartHealth("azure-storage", ok=False, detail=error.message, needed=False)
         return PartHealth("azure-storage", ok=True, detail="A queue and blobs of AzureWebJobsStorage.", needed=False)
 
-    async def accept(self, asked: Asked, body: bytes, owner: str, key: str | None) -> str:
+    async def accept(self, asked: records.Asked, body: bytes, owner: str, key: str | None) -> str:
         """Accept a batch, or find the one that this key has made; return its id.
 
         Each step can be done twice, so that a request that comes again goes on where the first one was cut off.
@@ -90,12 +79,12 @@ class Batches:
         """
         batch_id, name = token_hex(16), ""
         if key is not None:
-            name = f"keys/{digest(key)}"
-            batch_id = await self._enter(name, KeyEntry(batch_id, _print_of(asked, body), time.time()))
+            name = f"keys/{records.digest(key)}"
+            batch_id = await self._enter(name, records.KeyEntry(batch_id, _print_of(asked, body), time.time()))
         with suppress(Conflict):
             await self._store.write(f"{batch_id}/request", msgspec.json.encode(asked) + b"\n" + body, NEW)
         now = time.time()
-        state = State(digest(owner), now, now, name)
+        state = records.State(records.digest(owner), now, now, name)
         try:
             await self._store.write(f"{batch_id}/state", msgspec.json.encode(state), NEW)
         except Conflict:
@@ -175,7 +164,7 @@ class Batches:
             found = await self._store.read(f"{batch_id}/state")
             if found is None:
                 raise _not_found()
-            state = msgspec.structs.replace(decode(found.data, State), deleted=True)
+            state = msgspec.structs.replace(records.decode(found.data, records.State), deleted=True)
             try:
                 await self._store.write(f"{batch_id}/state", msgspec.json.encode(state), found.etag)
             except Conflict:
@@ -183,7 +172,7 @@ class Batches:
         self._engine.cancel(batch_id)
         await purge(self._store, batch_id, state=False)
         entered = await self._store.read(state.key) if state.key else None
-        if entered and decode(entered.data, KeyEntry).batch_id == batch_id:
+        if entered and records.decode(entered.data, records.KeyEntry).batch_id == batch_id:
             await self._store.delete(state.key)
         if not was_readable:
             raise _not_found()
@@ -194,7 +183,7 @@ class Batches:
         Raises:
             Unavailable, TooSlow: the store cannot be used. The batch can be run again.
         """
-        if is_batch_id(batch_id):
+        if records.is_batch_id(batch_id):
             await run_when_free(batch_id, self._store, self._service)
 
     async def give_up(self, batch_id: str) -> None:
@@ -203,7 +192,7 @@ class Batches:
         Raises:
             Unavailable, TooSlow: the store cannot be used.
         """
-        if is_batch_id(batch_id):
+        if records.is_batch_id(batch_id):
             await fail_batch(batch_id, self._store)
 
     async def tidy(self, *, resume: bool) -> None:
@@ -218,7 +207,7 @@ class Batches:
                 await self._tidy_object(name, resume=resume)
         # What has no state: a batch whose acceptance was cut off, and what a message of the request queue has kept.
         standing = {"keys", *(name.removesuffix("/state") for name in found if name.endswith("/state"))}
-        old = [name async for name in self._store.names(before=time.time() - RETENTION_SECONDS)]
+        old = [name async for name in self._store.names(before=time.time() - records.RETENTION_SECONDS)]
         for name in old:
             if name.partition("/")[0] not in standing:
                 await self._store.delete(name)
@@ -228,18 +217,18 @@ class Batches:
         if part == "state" and (state := await read_state(self._store, batch_id)):
             await self._tidy(batch_id, state, resume=resume)
         elif batch_id == "keys" and (kept := await self._store.read(name)):
-            entry = decode(kept.data, KeyEntry)
-            if time.time() - entry.created > RETENTION_SECONDS:
+            entry = records.decode(kept.data, records.KeyEntry)
+            if time.time() - entry.created > records.RETENTION_SECONDS:
                 await self._store.delete(name)
 
-    async def _tidy(self, batch_id: str, state: State, *, resume: bool) -> None:
+    async def _tidy(self, batch_id: str, state: records.State, *, resume: bool) -> None:
         if not state.is_readable(time.time()):
             # A runner that has not seen the end yet may write a little more: the next sweep finds that.
-            await purge(self._store, batch_id, state=time.time() - state.beat > STALE_SECONDS)
+            await purge(self._store, batch_id, state=time.time() - state.beat > records.STALE_SECONDS)
         elif resume and await self._store.read(f"{batch_id}/result") is None:
             await self._engine.start(batch_id)
 
-    async def _enter(self, name: str, entry: KeyEntry) -> str:
+    async def _enter(self, name: str, entry: records.KeyEntry) -> str:
         """Enter a batch under its key; return the id of the batch that is entered there."""
         for _ in range(_MOST_TRIES):
             with suppress(Conflict):
@@ -248,10 +237,10 @@ class Batches:
             found = await self._store.read(name)
             if found is None:
                 continue
-            known = decode(found.data, KeyEntry)
+            known = records.decode(found.data, records.KeyEntry)
             state = await read_state(self._store, known.batch_id)
             now = time.time()
-            if now - known.created > RETENTION_SECONDS or (state and not state.is_readable(now)):
+            if now - known.created > records.RETENTION_SECONDS or (state and not state.is_readable(now)):
                 await self._store.delete(name)
             elif known.request != entry.request:
                 raise KeyReused(
@@ -261,9 +250,9 @@ class Batches:
                 return known.batch_id
         raise Unavailable("Others use this Idempotency-Key at the same time. Try again.")
 
-    async def _state_of(self, batch_id: str, owner: str) -> State:
-        state = await read_state(self._store, batch_id) if is_batch_id(batch_id) else None
-        if state is None or state.owner != digest(owner):
+    async def _state_of(self, batch_id: str, owner: str) -> records.State:
+        state = await read_state(self._store, batch_id) if records.is_batch_id(batch_id) else None
+        if state is None or state.owner != records.digest(owner):
             raise _not_found()
         return state
 
@@ -272,7 +261,7 @@ class Batches:
         found = await self._store.read(f"{batch_id}/state")
         if found is None:
             return
-        state = decode(found.data, State)
+        state = records.decode(found.data, records.State)
         if not state.is_stale(time.time()) or await self._store.read(f"{batch_id}/result"):
             return
         free = msgspec.structs.replace(state, runner="", beat=time.time())
@@ -284,9 +273,9 @@ class Batches:
 _MOST_TRIES = 5
 
 
-def _print_of(asked: Asked, body: bytes) -> str:
+def _print_of(asked: records.Asked, body: bytes) -> str:
     """Hash what makes two requests the same."""
-    return digest(asked.route, asked.protocol, asked.content_type, body)
+    return records.digest(asked.route, asked.protocol, asked.content_type, body)
 
 
 def _forget(looking: asyncio.Task[Look]) -> None:

@@ -6,23 +6,12 @@ On the way the follow-up questions leave the text, and citations are compared wi
 from collections.abc import Collection, Iterator
 from typing import assert_never
 
+from shared import events
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import Json, ToolCall
 from shared.citations import unverified_citations
 from shared.core.followups import FollowupParser
 from shared.errors import Unavailable
-from shared.events import (
-    ChatEvent,
-    CompletionStarted,
-    FilterAnnotation,
-    Finished,
-    Progress,
-    Retrieved,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-    Usage,
-)
 
 
 class Answering:
@@ -39,13 +28,13 @@ class Answering:
         self._answer: list[str] = []
         self._finished: ModelFinished | None = None
 
-    def take(self, event: ModelEvent | Retrieved | Progress) -> ChatEvent | None:
+    def take(self, event: ModelEvent | events.Retrieved | events.Progress) -> events.ChatEvent | None:
         """Return the event that is shown for one of the model's, if any; what the turn adds is shown as it is."""
         match event:
             case ModelText():
                 text = self._parser.feed(event.text) if self._parser else event.text
                 return self._shown(text) if text else None
-            case CompletionStarted() | FilterAnnotation() | Retrieved() | Progress():
+            case events.CompletionStarted() | events.FilterAnnotation() | events.Retrieved() | events.Progress():
                 return event
             case ModelFinished():
                 self._finished = event
@@ -55,7 +44,7 @@ class Answering:
                 assert_never(event)
         return None
 
-    def end(self, known: Collection[str], spent: Usage | None = None) -> Iterator[ChatEvent]:
+    def end(self, known: Collection[str], spent: events.Usage | None = None) -> Iterator[events.ChatEvent]:
         """Yield the events that end the answer.
 
         Args:
@@ -68,18 +57,18 @@ class Answering:
         if self._parser and (rest := self._parser.flush()):
             yield self._shown(rest)
         if thought := unverified("".join(self._answer), known):
-            yield ThoughtsAdded((thought,))
+            yield events.ThoughtsAdded((thought,))
         finished = _ended(self._finished, has_text=bool(self._answer))
-        yield Finished(
+        yield events.Finished(
             reason=final_reason(finished),
-            usage=Usage.total(spent, finished.usage),
+            usage=events.Usage.total(spent, finished.usage),
             content_filter_results=finished.content_filter_results,
             followup_questions=tuple(self._parser.questions) if self._parser else None,
         )
 
-    def _shown(self, text: str) -> TextDelta:
+    def _shown(self, text: str) -> events.TextDelta:
         self._answer.append(text)
-        return TextDelta(text)
+        return events.TextDelta(text)
 
 
 def final_reason(finished: ModelFinished) -> str:
@@ -95,7 +84,7 @@ def _ended(finished: ModelFinished | None, *, has_text: bool) -> ModelFinished:
     return finished
 
 
-def unverified(text: str, known: Collection[str]) -> Thought | None:
+def unverified(text: str, known: Collection[str]) -> events.Thought | None:
     """Make the thought that names the unverified citations of a text; None if there are none."""
     names = unverified_citations(text, known)
-    return Thought("Unverified citations", list[Json](names)) if names else None
+    return events.Thought("Unverified citations", list[Json](names)) if names else None

@@ -28,20 +28,8 @@ from azure.data.tables.aio import TableClient
 
 from shared.chat_types import PartHealth
 from shared.errors import NotFound, TooLarge, Unavailable
-from shared.history import MAX_LISTED, Conversation, ListPosition, Mode, StoredMessage
+from shared.history import MAX_LISTED, Conversation, ListPosition, Mode, StoredMessage, contents
 from shared.history.azure_table import HistoryTable, is_without_table
-from shared.history.contents import (
-    MAX_CHATS,
-    decode_messages,
-    encode_messages,
-    merged,
-    no_such_chat,
-    preview,
-    require_id,
-    require_room,
-    require_room_for_chat,
-    title_after,
-)
 
 _PROPERTY_BYTES = 64 * 1024
 """Limit of a binary property."""
@@ -85,7 +73,7 @@ class AzureTableHistory:
     """
 
     def __init__(
-        self, table: HistoryTable, max_chats: int = MAX_CHATS, leftover_age: timedelta = _LEFTOVER_AGE
+        self, table: HistoryTable, max_chats: int = contents.MAX_CHATS, leftover_age: timedelta = _LEFTOVER_AGE
     ) -> None:
         self._table = table
         self._max_chats = max_chats
@@ -139,7 +127,7 @@ class AzureTableHistory:
             for attempt in range(_TRIES):
                 head = await _find(table, owner, conversation_id)
                 kept = await _read(table, head)
-                if kept is not None and (new := await _replace(table, head, merged(kept, messages), title)):
+                if kept is not None and (new := await _replace(table, head, contents.merged(kept, messages), title)):
                     leftovers = _remove_leftovers(table, head, new, datetime.now(UTC) - self._leftover_age)
                     await asyncio.gather(_remove(table, head), leftovers)
                     return new.conversation
@@ -165,7 +153,7 @@ class AzureTableHistory:
         """
         if not self._room.get(partition):
             count = len([None async for _ in _range(table, partition, "c-", select=["RowKey"])])
-            require_room_for_chat(count, self._max_chats)
+            contents.require_room_for_chat(count, self._max_chats)
             if len(self._room) == _COUNTED_OWNERS:
                 self._room.clear()
             self._room[partition] = min(self._max_chats - count, _UNCOUNTED_CHATS)
@@ -192,15 +180,15 @@ async def _find(table: TableClient, owner: str, conversation_id: str, *, even_de
     Raises:
         NotFound: there is none.
     """
-    require_id(conversation_id)
+    contents.require_id(conversation_id)
     try:
         head = _head(await table.get_entity(_partition(owner), f"c-{conversation_id}"))
     except ResourceNotFoundError as error:
         if is_without_table(error):
             raise
-        raise no_such_chat() from None
+        raise contents.no_such_chat() from None
     if head.deleted and not even_deleted:
-        raise no_such_chat()
+        raise contents.no_such_chat()
     return head
 
 
@@ -212,7 +200,9 @@ async def _read(table: TableClient, head: _Head) -> tuple[StoredMessage, ...] | 
         return None
     if not rows:
         return ()
-    return decode_messages(b"".join(row[name] for row in rows for name in sorted(row) if name.startswith("part")))
+    return contents.decode_messages(
+        b"".join(row[name] for row in rows for name in sorted(row) if name.startswith("part"))
+    )
 
 
 async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMessage], title: str) -> _Head | None:
@@ -222,13 +212,13 @@ async def _replace(table: TableClient, head: _Head, messages: Sequence[StoredMes
         TooLarge: there are too many, or too many bytes of them.
         NotFound: the conversation has been deleted meanwhile.
     """
-    body = encode_messages(messages)
-    require_room(len(messages), len(body))
+    body = contents.encode_messages(messages)
+    contents.require_room(len(messages), len(body))
     pieces = [body[start : start + _ROW_BYTES] for start in range(0, len(body), _ROW_BYTES)]
     conversation = replace(
         head.conversation,
-        title=title or title_after(head.conversation, messages),
-        last_message=preview(messages[-1].content) if messages else "",
+        title=title or contents.title_after(head.conversation, messages),
+        last_message=contents.preview(messages[-1].content) if messages else "",
         last_updated=datetime.now(UTC),
         message_count=len(messages),
     )

@@ -16,18 +16,7 @@ import msgspec
 
 from shared.chat_types import PartHealth
 from shared.errors import Unavailable
-from shared.history import MAX_LISTED, Conversation, ListPosition, Mode, StoredMessage
-from shared.history.contents import (
-    MAX_CHATS,
-    decode_message,
-    encode_message,
-    no_such_chat,
-    preview,
-    require_id,
-    require_room,
-    require_room_for_chat,
-    title_after,
-)
+from shared.history import MAX_LISTED, Conversation, ListPosition, Mode, StoredMessage, contents
 from shared.outbound.sqlite_file import SqliteFile
 
 _SCHEMA_VERSION = 1
@@ -77,7 +66,7 @@ class SqliteHistory:
         max_chats: Maximum number of conversations of one owner.
     """
 
-    def __init__(self, path: Path, max_chats: int = MAX_CHATS) -> None:
+    def __init__(self, path: Path, max_chats: int = contents.MAX_CHATS) -> None:
         self._path = path
         self._max_chats = max_chats
         self._lock = asyncio.Lock()
@@ -93,7 +82,7 @@ class SqliteHistory:
                 (made, owner, title, mode.value, _time(datetime.now(UTC))),
             )
             count = db.execute("SELECT count(*) FROM conversations WHERE owner = ?", (owner,)).get
-            require_room_for_chat(msgspec.convert(count, int) - 1, self._max_chats)
+            contents.require_room_for_chat(msgspec.convert(count, int) - 1, self._max_chats)
             return _find(db, owner, made)
 
         return await self._run(work)
@@ -118,7 +107,7 @@ class SqliteHistory:
             rows = db.execute(
                 "SELECT message FROM messages WHERE conversation = ? ORDER BY position", (conversation_id,)
             )
-            return [decode_message(msgspec.convert(row[0], bytes)) for row in rows]
+            return [contents.decode_message(msgspec.convert(row[0], bytes)) for row in rows]
 
         return await self._run(work)
 
@@ -129,11 +118,11 @@ class SqliteHistory:
 
         def work(db: apsw.Connection) -> Conversation:
             conversation = _find(db, owner, conversation_id)
-            new_title = title or title_after(conversation, messages)
+            new_title = title or contents.title_after(conversation, messages)
             db.executemany(
                 "INSERT INTO messages (conversation, id, message) VALUES (?, ?, ?) "
                 "ON CONFLICT (conversation, id) DO UPDATE SET message = excluded.message",
-                ((conversation_id, message.id, encode_message(message)) for message in messages),
+                ((conversation_id, message.id, contents.encode_message(message)) for message in messages),
             )
             count, last = _measure(db, conversation_id, {message.id: message for message in messages})
             db.execute(
@@ -205,10 +194,10 @@ def _find(db: apsw.Connection, owner: str, conversation_id: str) -> Conversation
     Raises:
         NotFound: there is none, or it belongs to another owner.
     """
-    require_id(conversation_id)
+    contents.require_id(conversation_id)
     found = db.execute(_FIND, {"owner": owner, "id": conversation_id}).fetchone()
     if found is None:
-        raise no_such_chat()
+        raise contents.no_such_chat()
     return _conversation(found)
 
 
@@ -228,14 +217,14 @@ def _measure(db: apsw.Connection, conversation_id: str, written: Mapping[str, St
         (conversation_id,),
     ).fetchone()
     count, size, last = msgspec.convert(totals, tuple[int, int, int | None])
-    require_room(count, size)
+    contents.require_room(count, size)
     if last is None:
         return 0, ""
     message = written.get(msgspec.convert(db.execute("SELECT id FROM messages WHERE position = ?", (last,)).get, str))
     if message is None:
         kept = db.execute("SELECT message FROM messages WHERE position = ?", (last,)).get
-        message = decode_message(msgspec.convert(kept, bytes))
-    return count, preview(message.content)
+        message = contents.decode_message(msgspec.convert(kept, bytes))
+    return count, contents.preview(message.content)
 
 
 def _conversation(row: tuple[object, ...]) -> Conversation:

@@ -22,6 +22,7 @@ import msgspec
 
 from shared.errors import Unavailable
 from shared.reading import Page, UnreadableError
+from shared.reading import sandbox_messages as messages
 from shared.reading.limits import (
     DOCUMENT_LIMITS,
     MAX_CALLER_READERS,
@@ -34,21 +35,6 @@ from shared.reading.limits import (
     UPLOAD_LIMITS,
     ReadLimitError,
     ReadLimits,
-)
-from shared.reading.sandbox_messages import (
-    FilesSplit,
-    Job,
-    PagesRead,
-    PagesRendered,
-    ReadTask,
-    RecognizeTask,
-    Refused,
-    RenderTask,
-    Reply,
-    SplitFilesTask,
-    SplitTask,
-    Task,
-    TextsSplit,
 )
 from shared.reading.sandbox_processes import KeptReaders, serve_once
 
@@ -107,15 +93,15 @@ class Sandbox:
             Unavailable: too many files are read now, or no process can be started.
         """
         kept = self._kept if suffix in PLAIN_TEXT else None
-        reply = await self._run(ReadTask(suffix, charset, self._limits), data, caller, kept)
-        return reply.pages if isinstance(reply, PagesRead) else []
+        reply = await self._run(messages.ReadTask(suffix, charset, self._limits), data, caller, kept)
+        return reply.pages if isinstance(reply, messages.PagesRead) else []
 
     @property
     def keeps_readers(self) -> bool:
         """Whether texts are split by kept readers."""
         return self._kept is not None
 
-    async def split(self, texts: Sequence[str], limit: int, *, terms: bool = False) -> TextsSplit:
+    async def split(self, texts: Sequence[str], limit: int, *, terms: bool = False) -> messages.TextsSplit:
         """Split texts into chunks.
 
         Without kept readers this happens in a thread: for one document, a process would take longer to load the
@@ -131,13 +117,13 @@ class Sandbox:
             ReadLimitError, Unavailable: as in `read`.
         """
         if not self._kept:
-            return TextsSplit(await asyncio.to_thread(_split_here, texts, limit), None)
-        reply = await self._run(SplitTask(limit, terms), msgspec.msgpack.encode(texts), "", self._kept)
-        return reply if isinstance(reply, TextsSplit) else TextsSplit([], None)
+            return messages.TextsSplit(await asyncio.to_thread(_split_here, texts, limit), None)
+        reply = await self._run(messages.SplitTask(limit, terms), msgspec.msgpack.encode(texts), "", self._kept)
+        return reply if isinstance(reply, messages.TextsSplit) else messages.TextsSplit([], None)
 
     async def split_files(
         self, files: Sequence[bytes], limit: int, *, terms: bool = False
-    ) -> list[TextsSplit | UnreadableError]:
+    ) -> list[messages.TextsSplit | UnreadableError]:
         """Have a kept reader read files of plain text, and split each.
 
         Args:
@@ -151,7 +137,7 @@ class Sandbox:
         Raises:
             Unavailable: as in `read`.
         """
-        task = SplitFilesTask(SplitTask(limit, terms), self._limits)
+        task = messages.SplitFilesTask(messages.SplitTask(limit, terms), self._limits)
         try:
             reply = await self._run(task, msgspec.msgpack.encode(files), "", self._kept)
         except ReadLimitError as error:
@@ -159,33 +145,35 @@ class Sandbox:
                 return [error]
             # One of them takes too much: the others must not fail for it.
             return [(await self.split_files([file], limit, terms=terms))[0] for file in files]
-        found = reply.files if isinstance(reply, FilesSplit) else []
-        return [_ERRORS[one.kind](one.reason) if isinstance(one, Refused) else one for one in found]
+        found = reply.files if isinstance(reply, messages.FilesSplit) else []
+        return [_ERRORS[one.kind](one.reason) if isinstance(one, messages.Refused) else one for one in found]
 
     async def render(self, data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Render pages of a PDF as JPEG: arguments and result of `pdf.render_pages`, errors of `read`."""
-        reply = await self._run(RenderTask([*numbers]), data, "")
-        return reply.images if isinstance(reply, PagesRendered) else []
+        reply = await self._run(messages.RenderTask([*numbers]), data, "")
+        return reply.images if isinstance(reply, messages.PagesRendered) else []
 
     async def recognize(self, data: bytes, numbers: Sequence[int]) -> list[Page]:
         """Recognize the text of an image, or of pages of a PDF: as `recognition.recognize`, errors of `read`."""
-        reply = await self._run(RecognizeTask([*numbers]), data, "")
-        return reply.pages if isinstance(reply, PagesRead) else []
+        reply = await self._run(messages.RecognizeTask([*numbers]), data, "")
+        return reply.pages if isinstance(reply, messages.PagesRead) else []
 
     async def aclose(self) -> None:
         """End the readers that are kept."""
         if self._kept:
             await self._kept.aclose()
 
-    async def _run(self, task: Task, data: bytes, caller: str, kept: KeptReaders | None = None) -> Reply:
-        job = Job(task, len(data), self._memory, int(self._seconds) + 1, keep=kept is not None)
+    async def _run(
+        self, task: messages.Task, data: bytes, caller: str, kept: KeptReaders | None = None
+    ) -> messages.Reply:
+        job = messages.Job(task, len(data), self._memory, int(self._seconds) + 1, keep=kept is not None)
         async with self._free_reader(caller):
             try:
                 async with asyncio.timeout(self._seconds):
                     reply = await (kept.serve(job, data) if kept else serve_once(job, data))
             except TimeoutError:
                 raise ReadLimitError("takes too long to read; split it.") from None
-        if isinstance(reply, Refused):
+        if isinstance(reply, messages.Refused):
             raise _ERRORS[reply.kind](reply.reason)
         return reply
 

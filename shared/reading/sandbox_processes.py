@@ -14,17 +14,8 @@ from threading import Lock
 import msgspec
 
 from shared.errors import Unavailable
+from shared.reading import sandbox_messages as messages
 from shared.reading.limits import ReadLimitError
-from shared.reading.sandbox_messages import (
-    FilesSplit,
-    Job,
-    PagesRead,
-    PagesRendered,
-    RecognizeTask,
-    Refused,
-    Reply,
-    TextsSplit,
-)
 
 _CHUNK_BYTES = 1024 * 1024
 _SHORT_BYTES = 64 * 1024
@@ -35,7 +26,9 @@ _MAX_KEPT_BYTES = 32 * 1024 * 1024
 """Bytes that a kept reader is sent before another takes its place: a process rarely gives back the memory it has."""
 _SERVER_CODE = "from shared.reading.sandbox_server import main; main(recognizes={})"
 
-_decoder = msgspec.msgpack.Decoder[Reply](PagesRead | TextsSplit | FilesSplit | PagesRendered | Refused)
+_decoder = msgspec.msgpack.Decoder[messages.Reply](
+    messages.PagesRead | messages.TextsSplit | messages.FilesSplit | messages.PagesRendered | messages.Refused
+)
 
 
 class _Server:
@@ -131,14 +124,14 @@ async def reader(server: _Server = _SERVER) -> AsyncGenerator[socket.socket]:
     raise Unavailable("The app can start no process to read files now. Try again in a moment.")
 
 
-async def serve_once(job: Job, data: bytes) -> Reply:
+async def serve_once(job: messages.Job, data: bytes) -> messages.Reply:
     """Have a reader of its own do a job. Errors are those of `reader` and `serve`."""
-    server = _RECOGNIZING_SERVER if isinstance(job.task, RecognizeTask) else _SERVER
+    server = _RECOGNIZING_SERVER if isinstance(job.task, messages.RecognizeTask) else _SERVER
     async with reader(server) as connection:
         return await serve(connection, job, data)
 
 
-async def serve(connection: socket.socket, job: Job, data: bytes) -> Reply:
+async def serve(connection: socket.socket, job: messages.Job, data: bytes) -> messages.Reply:
     """Send a job to a reader, and wait for its reply.
 
     Raises:
@@ -202,7 +195,7 @@ class KeptReaders:
     def __init__(self) -> None:
         self._idle: list[_KeptReader] = []
 
-    async def serve(self, job: Job, data: bytes) -> Reply:
+    async def serve(self, job: messages.Job, data: bytes) -> messages.Reply:
         """Have a reader do a job, a new one if none is idle. Errors are those of `reader` and `serve`."""
         while self._idle:
             # A reader may have been ended by an earlier job, or from outside. What this job does, a new one tells.
@@ -215,7 +208,7 @@ class KeptReaders:
         while self._idle:
             await self._idle.pop().aclose()
 
-    async def _serve(self, kept: "_KeptReader", job: Job, data: bytes) -> Reply:
+    async def _serve(self, kept: "_KeptReader", job: messages.Job, data: bytes) -> messages.Reply:
         async with AsyncExitStack() as ending:
             ending.push_async_callback(kept.aclose)
             reply = await serve(kept.connection, job, data)

@@ -19,21 +19,8 @@ from typing import NoReturn
 import msgspec
 
 from shared.reading import UnreadableError
+from shared.reading import sandbox_messages as messages
 from shared.reading.limits import ReadLimitError
-from shared.reading.sandbox_messages import (
-    FilesSplit,
-    Job,
-    PagesRead,
-    PagesRendered,
-    ReadTask,
-    RecognizeTask,
-    Refused,
-    RenderTask,
-    Reply,
-    SplitFilesTask,
-    SplitTask,
-    TextsSplit,
-)
 
 _LATE_IMPORTS = (
     "shared.reading.chunks",
@@ -99,7 +86,9 @@ def _serve_one(connection: int, devnull: int) -> NoReturn:
             os.dup2(devnull, standard)
         is_kept = True
         while is_kept:
-            job = msgspec.msgpack.decode(_receive(connection, int.from_bytes(_receive(connection, 8))), type=Job)
+            job = msgspec.msgpack.decode(
+                _receive(connection, int.from_bytes(_receive(connection, 8))), type=messages.Job
+            )
             _restrict(job)
             reply = msgspec.msgpack.encode(_run(job, bytes(_receive(connection, job.size))))
             _send(connection, len(reply).to_bytes(8) + reply)
@@ -108,7 +97,7 @@ def _serve_one(connection: int, devnull: int) -> NoReturn:
         os._exit(0)
 
 
-def _restrict(job: Job) -> None:
+def _restrict(job: messages.Job) -> None:
     """Limit this process for good; in this order, since nothing can be opened afterwards.
 
     Only the limit of CPU time moves on with each job of a process that is kept.
@@ -127,56 +116,56 @@ def _restrict(job: Job) -> None:
             resource.setrlimit(limit, (soft, hard))
 
 
-def _run(job: Job, data: bytes) -> Reply:
+def _run(job: messages.Job, data: bytes) -> messages.Reply:
     task = job.task
-    if isinstance(task, SplitFilesTask):
+    if isinstance(task, messages.SplitFilesTask):
         files = msgspec.msgpack.decode(data, type=list[bytes])
-        return FilesSplit([_refusing(partial(_split_file, task, file)) for file in files])
+        return messages.FilesSplit([_refusing(partial(_split_file, task, file)) for file in files])
     return _refusing(partial(_done, task, data))
 
 
-def _refusing[T](work: Callable[[], T]) -> T | Refused:
+def _refusing[T](work: Callable[[], T]) -> T | messages.Refused:
     try:
         return work()
     except ReadLimitError as error:
-        return Refused(str(error), "limit")
+        return messages.Refused(str(error), "limit")
     except UnreadableError as error:
-        return Refused(str(error), "unreadable")
+        return messages.Refused(str(error), "unreadable")
     except MemoryError:
-        return Refused("takes too much memory to read; split it.", "limit")
+        return messages.Refused("takes too much memory to read; split it.", "limit")
 
 
 def _done(
-    task: ReadTask | RenderTask | RecognizeTask | SplitTask, data: bytes
-) -> PagesRead | PagesRendered | TextsSplit:
+    task: messages.ReadTask | messages.RenderTask | messages.RecognizeTask | messages.SplitTask, data: bytes
+) -> messages.PagesRead | messages.PagesRendered | messages.TextsSplit:
     from shared.reading.pdf import render_pages
     from shared.reading.readers import read_all_pages
 
     match task:
-        case RenderTask():
-            return PagesRendered(render_pages(data, task.numbers))
-        case RecognizeTask():
+        case messages.RenderTask():
+            return messages.PagesRendered(render_pages(data, task.numbers))
+        case messages.RecognizeTask():
             from shared.reading.recognition import recognize
 
-            return PagesRead(recognize(data, task.numbers))
-        case SplitTask():
+            return messages.PagesRead(recognize(data, task.numbers))
+        case messages.SplitTask():
             return _split(task, msgspec.msgpack.decode(data, type=list[str]))
-        case ReadTask():
-            return PagesRead(read_all_pages(data, task.suffix, task.charset, task.limits))
+        case messages.ReadTask():
+            return messages.PagesRead(read_all_pages(data, task.suffix, task.charset, task.limits))
 
 
-def _split_file(task: SplitFilesTask, file: bytes) -> TextsSplit:
+def _split_file(task: messages.SplitFilesTask, file: bytes) -> messages.TextsSplit:
     from shared.reading.readers import read_pages
 
     return _split(task.split, [page.text for page in read_pages(file, ".txt", limits=task.limits)])
 
 
-def _split(task: SplitTask, texts: list[str]) -> TextsSplit:
+def _split(task: messages.SplitTask, texts: list[str]) -> messages.TextsSplit:
     from shared.reading.chunks import chunks_of
     from shared.retrieval.sqlite.passage_terms import terms_of_file
 
     chunks = chunks_of(texts, task.limit)
-    return TextsSplit(chunks, terms_of_file([*chain.from_iterable(chunks)]) if task.terms else None)
+    return messages.TextsSplit(chunks, terms_of_file([*chain.from_iterable(chunks)]) if task.terms else None)
 
 
 def _receive(connection: int, size: int) -> bytearray:

@@ -12,17 +12,7 @@ from shared.history import HistoryStore, owner_of
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.receiving import read_body
-from shared.wire.history_body import (
-    HISTORY_BODY_LIMIT,
-    MESSAGES_EXAMPLE,
-    NEW_CHAT_EXAMPLE,
-    conversation_json,
-    message_json,
-    parse_messages,
-    parse_new_chat,
-    read_mode,
-    read_page,
-)
+from shared.wire import history_body as bodies
 from shared.wire.request_body import JsonReader
 
 
@@ -30,9 +20,9 @@ from shared.wire.request_body import JsonReader
 async def list_chats(request: Request) -> Response:
     """`GET /chat-history`: list the caller's chats, newest first, a page at a time."""
     history, owner = await _history(request)
-    page = read_page(request.query_params)
+    page = bodies.read_page(request.query_params)
     chats = await history.conversations(owner, page.mode, page.limit + 1, page.after)
-    response = json_response([conversation_json(chat) for chat in chats[: page.limit]])
+    response = json_response([bodies.conversation_json(chat) for chat in chats[: page.limit]])
     if len(chats) > page.limit:
         response.headers["link"] = f'<{page.following(chats[page.limit - 1])}>; rel="next"'
     return response
@@ -43,9 +33,9 @@ async def start_chat(request: Request) -> Response:
     """`POST /chat-history`: start a chat; the response is its entry in the list."""
     history, owner = await _history(request)
     with ExitStack() as held:
-        body = await read_body(request, partial(JsonReader, example=NEW_CHAT_EXAMPLE), _deadline(request), held)
-        chat = await history.create(owner, *parse_new_chat(body.json))
-    return json_response(conversation_json(chat), status=201)
+        body = await read_body(request, partial(JsonReader, example=bodies.NEW_CHAT_EXAMPLE), _deadline(request), held)
+        chat = await history.create(owner, *bodies.parse_new_chat(body.json))
+    return json_response(bodies.conversation_json(chat), status=201)
 
 
 @answering
@@ -53,7 +43,7 @@ async def chat_messages(request: Request) -> Response:
     """`GET /chat-history/{id}/messages`: list the messages of a chat, oldest first."""
     history, owner = await _history(request)
     messages = await history.messages(owner, request.path_params["id"])
-    return json_response([message_json(message) for message in messages])
+    return json_response([bodies.message_json(message) for message in messages])
 
 
 @answering
@@ -61,18 +51,18 @@ async def update_chat(request: Request) -> Response:
     """`PUT /chat-history/{id}`: add or update messages, or the title; the response is the chat's entry in the list."""
     history, owner = await _history(request)
     with ExitStack() as held:
-        reader = partial(JsonReader, HISTORY_BODY_LIMIT, MESSAGES_EXAMPLE)
+        reader = partial(JsonReader, bodies.HISTORY_BODY_LIMIT, bodies.MESSAGES_EXAMPLE)
         body = await read_body(request, reader, _deadline(request), held)
-        messages, title = parse_messages(body.json, datetime.now(UTC))
+        messages, title = bodies.parse_messages(body.json, datetime.now(UTC))
         chat = await history.write(owner, request.path_params["id"], messages, title)
-    return json_response(conversation_json(chat))
+    return json_response(bodies.conversation_json(chat))
 
 
 @answering
 async def delete_chat(request: Request) -> Response:
     """`DELETE /chat-history/{id}`: delete a chat with its messages."""
     history, owner = await _history(request)
-    read_mode(request.query_params.get("mode"))  # validated only: the id identifies the chat
+    bodies.read_mode(request.query_params.get("mode"))  # validated only: the id identifies the chat
     await history.delete(owner, request.path_params["id"])
     return Response(status_code=204)
 

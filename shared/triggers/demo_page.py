@@ -23,15 +23,7 @@ from shared.history import (
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.receiving import read_body
-from shared.wire.demo_page import (
-    CHAT_EXAMPLE,
-    MAX_DEMO_CHATS,
-    auth_setup_json,
-    config_json,
-    demo_chat_json,
-    demo_chats_json,
-    parse_demo_chat,
-)
+from shared.wire import demo_page as bodies
 from shared.wire.history_body import HISTORY_BODY_LIMIT, read_page
 from shared.wire.request_body import JsonReader
 from shared.wire.table import require_demo_protocol
@@ -42,14 +34,14 @@ async def demo_config(request: Request) -> Response:
     """`GET /{protocol}/config`: the options that the page shows. Open to all: the page asks before anyone signs in."""
     _require_demo(request)
     service = await app.get_service()
-    return json_response(config_json(service.settings, sees_images=service.sees_images))
+    return json_response(bodies.config_json(service.settings, sees_images=service.sees_images))
 
 
 @answering
 async def demo_auth_setup(request: Request) -> Response:
     """`GET /{protocol}/auth_setup`: how users of the page sign in. Open to all, as above."""
     _require_demo(request)
-    return json_response(auth_setup_json(app.get_settings()))
+    return json_response(bodies.auth_setup_json(app.get_settings()))
 
 
 @answering
@@ -57,13 +49,13 @@ async def list_demo_chats(request: Request) -> Response:
     """`GET /{protocol}/chat_history/sessions`: the caller's chats that the page has kept, newest first."""
     history, caller = await _history(request)
     count = request.query_params.get("count", "10")
-    if not (len(count) <= 3 and count.isascii() and count.isdigit() and 1 <= int(count) <= MAX_DEMO_CHATS):
-        raise BadRequest(f"count: should be a number from 1 to {MAX_DEMO_CHATS}.")
+    if not (len(count) <= 3 and count.isascii() and count.isdigit() and 1 <= int(count) <= bodies.MAX_DEMO_CHATS):
+        raise BadRequest(f"count: should be a number from 1 to {bodies.MAX_DEMO_CHATS}.")
     query = request.query_params
     token = query.get("continuationToken") or query.get("continuation_token") or ""  # the page; its server
     after = read_page({"cursor": token}).after
     chats = await _kept_by_the_page(history, owner_of(caller), int(count) + 1, after)
-    return json_response(demo_chats_json(chats, caller.oid or "", int(count)))
+    return json_response(bodies.demo_chats_json(chats, caller.oid or "", int(count)))
 
 
 @answering
@@ -72,7 +64,7 @@ async def demo_chat(request: Request) -> Response:
     history, caller = await _history(request)
     chat_id = request.path_params["id"]
     messages = await history.messages(owner_of(caller), chat_id)
-    return json_response(demo_chat_json(chat_id, caller.oid or "", messages))
+    return json_response(bodies.demo_chat_json(chat_id, caller.oid or "", messages))
 
 
 @answering
@@ -82,8 +74,8 @@ async def keep_demo_chat(request: Request) -> Response:
     owner = owner_of(caller)
     deadline = deadline_of(request, app.get_settings().chat_deadline_seconds)
     with ExitStack() as held:
-        body = await read_body(request, partial(JsonReader, HISTORY_BODY_LIMIT, CHAT_EXAMPLE), deadline, held)
-        chat_id, messages = parse_demo_chat(body.json, datetime.now(UTC))
+        body = await read_body(request, partial(JsonReader, HISTORY_BODY_LIMIT, bodies.CHAT_EXAMPLE), deadline, held)
+        chat_id, messages = bodies.parse_demo_chat(body.json, datetime.now(UTC))
         await history.create(owner, Mode.STANDARD, UNTITLED, chat_id)
         await history.write(owner, chat_id, messages)
     return json_response({}, status=201)

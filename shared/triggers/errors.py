@@ -7,16 +7,8 @@ from functools import wraps
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from shared import errors
 from shared.chat_types import Json
-from shared.errors import (
-    InternalError,
-    NotSignedIn,
-    Overloaded,
-    RateLimited,
-    SwitchboardError,
-    error_text,
-    log_fault,
-)
 from shared.triggers.budget import show_limits
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
@@ -46,13 +38,13 @@ def answering(handler: Handler) -> Handler:
     async def attempt(request: Request) -> Response:
         try:
             return await handler(request)
-        except SwitchboardError as error:
+        except errors.SwitchboardError as error:
             return error_response(error, request)
         except ClientDisconnect:
             return Response(status_code=400)  # the client has disconnected and cannot read it
         except Exception as error:  # noqa: BLE001 (this is the outer edge, and log_fault logs it)
-            log_fault(error, invocation_id(request))
-            return error_response(InternalError(), request)
+            errors.log_fault(error, invocation_id(request))
+            return error_response(errors.InternalError(), request)
 
     return answer
 
@@ -63,22 +55,22 @@ def json_response(document: Json, status: int = 200) -> Response:
     return Response(encode_json(document), status_code=status, headers=headers, media_type="application/json")
 
 
-def error_response(error: SwitchboardError, request: Request) -> Response:
+def error_response(error: errors.SwitchboardError, request: Request) -> Response:
     """Make an error response in the shape of the request's protocol, or of `ai-chat` if none is resolved yet.
 
     A route that speaks no protocol of the table puts what makes its errors into `error_record` of the request's state.
     """
     protocol: Protocol = getattr(request.state, "protocol", AI_CHAT)
-    record: Callable[[SwitchboardError, str], Record] = getattr(request.state, "error_record", protocol.error)
+    record: Callable[[errors.SwitchboardError, str], Record] = getattr(request.state, "error_record", protocol.error)
     invocation = invocation_id(request)
     if protocol.plain_errors:
         headers = {"cache-control": "no-store"}
-        response = Response(error_text(error, invocation), error.status, headers, media_type="text/plain")
+        response = Response(errors.error_text(error, invocation), error.status, headers, media_type="text/plain")
     else:
         response = json_response(record(error, invocation), status=error.status)
-    if isinstance(error, RateLimited | Overloaded):
+    if isinstance(error, errors.RateLimited | errors.Overloaded):
         response.headers["retry-after"] = str(error.retry_after)
-    if isinstance(error, NotSignedIn):
+    if isinstance(error, errors.NotSignedIn):
         response.headers["www-authenticate"] = _challenge(request, refused=error.refused)
     return response
 

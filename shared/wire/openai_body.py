@@ -13,19 +13,8 @@ from pydantic import Field
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest
+from shared.wire import openai_asked as asked
 from shared.wire.chat_body import LONGEST_CONVERSATION
-from shared.wire.openai_asked import (
-    MOST_PARTS,
-    Asked,
-    ModelKeys,
-    OpenaiFileKeys,
-    SentFile,
-    TextFormat,
-    attached_files,
-    check_file,
-    check_image_url,
-    request_of,
-)
 from shared.wire.request_body import BodyModel
 
 
@@ -35,13 +24,13 @@ class StreamOptions(BodyModel):
     include_usage: bool | None = Field(default=None, description="Whether the last chunk has the tokens.")
 
 
-class OpenaiKeys(ModelKeys):
+class OpenaiKeys(asked.ModelKeys):
     """Keys of a request beyond those of all protocols."""
 
     stream_options: StreamOptions | None = None
     n: int | None = Field(default=None, ge=1, le=1, description="There is one answer.")
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
-    response_format: TextFormat | None = None
+    response_format: asked.TextFormat | None = None
 
 
 class OpenaiText(TypedDict):
@@ -68,10 +57,10 @@ class OpenaiFile(TypedDict):
     """A file in a message of the user."""
 
     type: Literal["file"]
-    file: OpenaiFileKeys
+    file: asked.OpenaiFileKeys
 
 
-type OpenaiParts = Annotated[list[OpenaiText | OpenaiImage | OpenaiFile], Field(max_length=MOST_PARTS)]
+type OpenaiParts = Annotated[list[OpenaiText | OpenaiImage | OpenaiFile], Field(max_length=asked.MOST_PARTS)]
 
 
 class OpenaiMessage(TypedDict):
@@ -93,12 +82,14 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         body = dict(body) | {
             "messages": [_flat(place, message) for place, message in enumerate(messages[: LONGEST_CONVERSATION + 1])]
         }
-    request = request_of(body, keys)
+    request = asked.request_of(body, keys)
     overrides = request.overrides
     if overrides.seed is None:
         overrides = replace(overrides, seed=keys.seed)
     include_usage = bool(keys.stream_options and keys.stream_options.include_usage)
-    return replace(request, overrides=overrides, for_encoder=replace(Asked.of(request), include_usage=include_usage))
+    return replace(
+        request, overrides=overrides, for_encoder=replace(asked.Asked.of(request), include_usage=include_usage)
+    )
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
@@ -109,7 +100,7 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
         TooLarge: there are too many.
     """
     messages = cast("list[Json]", body["messages"])
-    return attached_files(file for place, message in enumerate(messages) for file in _files(place, message))
+    return asked.attached_files(file for place, message in enumerate(messages) for file in _files(place, message))
 
 
 def _explained(body: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -137,8 +128,8 @@ def _flat(place: int, message: Json) -> Json:
     if parts is None and message.get("role") == "assistant":
         message = message | {"content": None}  # the SDKs leave it out beside tool calls
     if isinstance(parts, list):
-        if len(parts) > MOST_PARTS:
-            raise BadRequest(f"messages[{place}].content: should have at most {MOST_PARTS} parts.")
+        if len(parts) > asked.MOST_PARTS:
+            raise BadRequest(f"messages[{place}].content: should have at most {asked.MOST_PARTS} parts.")
         texts = [_text(f"messages[{place}].content[{number}]", part) for number, part in enumerate(parts)]
         message = message | {"content": "\n\n".join(text for text in texts if text is not None)}
     return message
@@ -150,12 +141,12 @@ def _text(path: str, part: Json) -> str | None:
         case {"type": "text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
             return text
         case {"type": "image_url", "image_url": {"url": str(url)}}:
-            check_image_url(f"{path}.image_url.url", url)
+            asked.check_image_url(f"{path}.image_url.url", url)
             return None
         case {"type": "image_url"}:
             raise BadRequest(f"{path}.image_url.url: should be a string.")
         case {"type": "file", "file": dict(keys)}:
-            check_file(f"{path}.file", keys)
+            asked.check_file(f"{path}.file", keys)
             return None
         case {"type": "file"}:
             raise BadRequest(f"{path}.file: should be an object with 'file_data' and 'filename'.")
@@ -165,15 +156,15 @@ def _text(path: str, part: Json) -> str | None:
             )
 
 
-def _files(place: int, message: Json) -> Iterator[SentFile]:
+def _files(place: int, message: Json) -> Iterator[asked.SentFile]:
     """The images and other files of a message."""
     if isinstance(message, dict) and isinstance(parts := message.get("content"), list):
         for number, part in enumerate(parts):
             path = f"messages[{place}].content[{number}]"
             match part:
                 case {"type": "image_url", "image_url": {"url": str(url)}}:
-                    yield SentFile(place, f"{path}.image_url.url", url)
+                    yield asked.SentFile(place, f"{path}.image_url.url", url)
                 case {"type": "file", "file": {"file_data": str(data), **keys}}:
-                    yield SentFile(place, f"{path}.file.file_data", data, str(keys.get("filename") or ""))
+                    yield asked.SentFile(place, f"{path}.file.file_data", data, str(keys.get("filename") or ""))
                 case _:
                     pass

@@ -13,18 +13,8 @@ from pydantic import ConfigDict, FailFast, Field
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest
+from shared.wire import openai_asked as asked
 from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
-from shared.wire.openai_asked import (
-    MOST_PARTS,
-    ModelKeys,
-    OpenaiFileKeys,
-    SentFile,
-    TextFormat,
-    attached_files,
-    check_file,
-    check_image_url,
-    request_of,
-)
 from shared.wire.request_body import BodyModel
 
 _SEND_ALL = "should be left out: nothing is kept between requests. Send the whole conversation in 'input'."
@@ -60,14 +50,16 @@ class OpenaiInputImage(TypedDict):
     image_url: Annotated[str, Field(pattern="^data:image/", description="The image, as a `data:` URL in base64.")]
 
 
-class OpenaiInputFile(OpenaiFileKeys):
+class OpenaiInputFile(asked.OpenaiFileKeys):
     """A file in a message of the user."""
 
     type: Literal["input_file"]
 
 
 type OpenaiInputParts = Annotated[
-    list[OpenaiInputText | OpenaiRefusal | OpenaiInputImage | OpenaiInputFile], FailFast(), Field(max_length=MOST_PARTS)
+    list[OpenaiInputText | OpenaiRefusal | OpenaiInputImage | OpenaiInputFile],
+    FailFast(),
+    Field(max_length=asked.MOST_PARTS),
 ]
 
 
@@ -88,10 +80,10 @@ class OpenaiOtherItem(TypedDict):
 class TextKeys(BodyModel):
     """The form of the text."""
 
-    format: TextFormat | None = None
+    format: asked.TextFormat | None = None
 
 
-class OpenaiResponsesKeys(ModelKeys):
+class OpenaiResponsesKeys(asked.ModelKeys):
     """Keys of a request besides the conversation."""
 
     instructions: str | None = Field(default=None, description="A system message for this answer alone.")
@@ -124,7 +116,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     messages: list[Json] = [_flat(path, item) for path, item in _messages(body)]
     if not messages:
         raise BadRequest("input: should have a message, the last one with the question.")
-    return request_of(dict(body) | {"messages": [*_instructions(keys), *messages]}, keys)
+    return asked.request_of(dict(body) | {"messages": [*_instructions(keys), *messages]}, keys)
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
@@ -135,7 +127,7 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
         TooLarge: there are too many.
     """
     before = 1 if body.get("instructions") else 0
-    return attached_files(
+    return asked.attached_files(
         file
         for place, (message, item) in enumerate(_messages(body), before)
         for path, part in _parts(message, item)
@@ -199,8 +191,8 @@ def _flat(path: str, message: dict[str, Json]) -> Json:
     if not isinstance(role, str) or role not in _ROLES:
         raise BadRequest(f"{path}.role: should be {_either(*_ROLES)}.")
     if isinstance(content, list):
-        if len(content) > MOST_PARTS:
-            raise BadRequest(f"{path}.content: should have at most {MOST_PARTS} parts.")
+        if len(content) > asked.MOST_PARTS:
+            raise BadRequest(f"{path}.content: should have at most {asked.MOST_PARTS} parts.")
         texts = [_text(path, part) for path, part in _parts(path, message)]
         content = "\n\n".join(text for text in texts if text is not None)
     elif not isinstance(content, str):
@@ -221,25 +213,25 @@ def _text(path: str, part: dict[str, Json]) -> str | None:
         case {"type": "input_text" | "output_text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
             return text
         case {"type": "input_image", "image_url": str(url)}:
-            check_image_url(f"{path}.image_url", url)
+            asked.check_image_url(f"{path}.image_url", url)
             return None
         case {"type": "input_image"}:
             raise BadRequest(f"{path}.image_url: should be a data: URL of an image; no files are kept here.")
         case {"type": "input_file"}:
-            check_file(path, part)
+            asked.check_file(path, part)
             return None
         case _:
             kinds = _either("input_text", "output_text", "input_image", "input_file")
             raise BadRequest(f"{path}: should be a text, an image or a file, of the type {kinds}.")
 
 
-def _files(place: int, path: str, part: dict[str, Json]) -> Iterator[SentFile]:
+def _files(place: int, path: str, part: dict[str, Json]) -> Iterator[asked.SentFile]:
     """The image or other file that a part is, if it is one."""
     match part:
         case {"type": "input_image", "image_url": str(url)}:
-            yield SentFile(place, f"{path}.image_url", url)
+            yield asked.SentFile(place, f"{path}.image_url", url)
         case {"type": "input_file", "file_data": str(data), **keys}:
-            yield SentFile(place, f"{path}.file_data", data, str(keys.get("filename") or ""))
+            yield asked.SentFile(place, f"{path}.file_data", data, str(keys.get("filename") or ""))
         case _:
             pass
 

@@ -7,20 +7,7 @@ late.
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from azure.search.documents.indexes.models import (
-    AzureOpenAIVectorizer,
-    AzureOpenAIVectorizerParameters,
-    HnswAlgorithmConfiguration,
-    HnswParameters,
-    SearchField,
-    SearchIndex,
-    SemanticConfiguration,
-    SemanticField,
-    SemanticPrioritizedFields,
-    SemanticSearch,
-    VectorSearch,
-    VectorSearchProfile,
-)
+from azure.search.documents.indexes import models
 
 from shared.errors import NotConfigured
 from shared.outbound.openai_service.connection import azure_resource
@@ -49,7 +36,7 @@ class IndexPlan:
     """Name of the configuration for the semantic ranker."""
     has_images: bool
     """Whether page images have vectors."""
-    vectorizer: AzureOpenAIVectorizerParameters | None
+    vectorizer: models.AzureOpenAIVectorizerParameters | None
     """Model with which the service makes the vectors of queries; None: the app makes them."""
 
     @classmethod
@@ -67,7 +54,7 @@ class IndexPlan:
             _vectorizer(settings) if settings.azure_search_vectorizer else None,
         )
 
-    def new_index(self, dimensions: int | None) -> SearchIndex:
+    def new_index(self, dimensions: int | None) -> models.SearchIndex:
         """Define the index to create.
 
         Args:
@@ -78,7 +65,7 @@ class IndexPlan:
             *([_vector(fields.embedding, dimensions)] if dimensions else []),
             *([_vector(fields.image_embedding, IMAGE_DIMENSIONS)] if self.has_images else []),
         ]
-        return SearchIndex(
+        return models.SearchIndex(
             name=self.name,
             fields=[
                 _text(fields.id, key=True, filterable=True),
@@ -92,23 +79,25 @@ class IndexPlan:
             vector_search=self._vector_search([str(field.name) for field in vectors]) if vectors else None,
         )
 
-    def _semantic_search(self) -> SemanticSearch:
-        prioritized = SemanticPrioritizedFields(
-            title_field=SemanticField(field_name=self.fields.sourcepage),
-            content_fields=[SemanticField(field_name=self.fields.content)],
+    def _semantic_search(self) -> models.SemanticSearch:
+        prioritized = models.SemanticPrioritizedFields(
+            title_field=models.SemanticField(field_name=self.fields.sourcepage),
+            content_fields=[models.SemanticField(field_name=self.fields.content)],
         )
         name = self.semantic_configuration
-        return SemanticSearch(
+        return models.SemanticSearch(
             default_configuration_name=name,
-            configurations=[SemanticConfiguration(name=name, prioritized_fields=prioritized)],
+            configurations=[models.SemanticConfiguration(name=name, prioritized_fields=prioritized)],
         )
 
-    def _vector_search(self, names: list[str]) -> VectorSearch:
+    def _vector_search(self, names: list[str]) -> models.VectorSearch:
         has_vectorizer = self.vectorizer is not None
-        return VectorSearch(
-            algorithms=[HnswAlgorithmConfiguration(name=_ALGORITHM, parameters=HnswParameters(metric="cosine"))],
+        return models.VectorSearch(
+            algorithms=[
+                models.HnswAlgorithmConfiguration(name=_ALGORITHM, parameters=models.HnswParameters(metric="cosine"))
+            ],
             profiles=[
-                VectorSearchProfile(
+                models.VectorSearchProfile(
                     name=_profile(name),
                     algorithm_configuration_name=_ALGORITHM,
                     vectorizer_name=_VECTORIZER if has_vectorizer and name == self.fields.embedding else None,
@@ -116,7 +105,7 @@ class IndexPlan:
                 for name in names
             ],
             vectorizers=(
-                [AzureOpenAIVectorizer(vectorizer_name=_VECTORIZER, parameters=self.vectorizer)]
+                [models.AzureOpenAIVectorizer(vectorizer_name=_VECTORIZER, parameters=self.vectorizer)]
                 if self.vectorizer
                 else None
             ),
@@ -126,7 +115,7 @@ class IndexPlan:
 class ExistingIndex:
     """An index that exists, and what it lacks for ingestion."""
 
-    def __init__(self, index: SearchIndex, fields: IndexFields) -> None:
+    def __init__(self, index: models.SearchIndex, fields: IndexFields) -> None:
         self._name = index.name
         self._fields = fields
         self._has = {field.name: field for field in index.fields}
@@ -188,9 +177,9 @@ def _text(
     searchable: bool = False,
     filterable: bool = False,
     sortable: bool = False,
-) -> SearchField:
+) -> models.SearchField:
     """A field. Each option is set, since the service turns on those that are left out."""
-    return SearchField(
+    return models.SearchField(
         name=name,
         type=kind,
         key=key,
@@ -202,9 +191,9 @@ def _text(
     )
 
 
-def _vector(name: str, dimensions: int) -> SearchField:
+def _vector(name: str, dimensions: int) -> models.SearchField:
     """A vector field that is searched, but neither returned nor stored a second time."""
-    return SearchField(
+    return models.SearchField(
         name=name,
         type=_VECTOR,
         hidden=True,
@@ -222,7 +211,7 @@ def _profile(name: str) -> str:
     return f"{name}-profile"
 
 
-def _vectorizer(settings: Settings) -> AzureOpenAIVectorizerParameters:
+def _vectorizer(settings: Settings) -> models.AzureOpenAIVectorizerParameters:
     deployment = settings.azure_openai_embedding_deployment
     model = next((name for name in _VECTORIZER_MODELS if deployment and name in deployment), None)
     if not settings.azure_openai_endpoint or deployment is None or model is None:
@@ -231,7 +220,7 @@ def _vectorizer(settings: Settings) -> AzureOpenAIVectorizerParameters:
             f"AZURE_OPENAI_EMBEDDING_DEPLOYMENT named after its model ({', '.join(_VECTORIZER_MODELS)})."
         )
     key = settings.azure_openai_api_key
-    return AzureOpenAIVectorizerParameters(
+    return models.AzureOpenAIVectorizerParameters(
         resource_url=azure_resource(settings.azure_openai_endpoint),
         deployment_name=deployment,
         model_name=model,
