@@ -4,23 +4,8 @@ from collections.abc import AsyncIterable, Iterable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from shared import events
 from shared.errors import ContentFiltered, InternalError, SwitchboardError
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    DataPoint,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    Progress,
-    Retrieved,
-    SourceImage,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-    Usage,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,59 +14,59 @@ class Answer:
 
     text: str
     """The whole text."""
-    data_points: tuple[DataPoint, ...]
+    data_points: tuple[events.DataPoint, ...]
     """The sources."""
-    thoughts: tuple[Thought, ...]
+    thoughts: tuple[events.Thought, ...]
     """All steps, in order."""
-    completion: CompletionStarted
+    completion: events.CompletionStarted
     """Metadata of the model's answer."""
-    finished: Finished
+    finished: events.Finished
     """Finish reason, tokens and follow-up questions."""
-    messages: tuple[AgentMessage, ...] = ()
+    messages: tuple[events.AgentMessage, ...] = ()
     """In a team's answer: the agents' messages, in order of their positions."""
-    message: AgentMessage | None = None
+    message: events.AgentMessage | None = None
     """In one agent's part of a team's answer: that agent's message."""
-    images: tuple[SourceImage, ...] = ()
+    images: tuple[events.SourceImage, ...] = ()
     """Images of the sources that the model was given."""
 
 
-async def fold(events: AsyncIterable[ChatEvent], *, filter_ends: bool = False) -> Answer:  # noqa: C901 (one case an event)
+async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = False) -> Answer:  # noqa: C901 (one case an event)
     """Collect the events of a turn.
 
     Args:
-        events: The events.
+        turn: The events.
         filter_ends: Whether the answer ends where a filter stops its text; else that is an error.
 
     Raises:
         SwitchboardError: the turn failed; its text so far is dropped.
     """
     texts: list[str] = []
-    data_points: tuple[DataPoint, ...] = ()
-    thoughts: tuple[Thought, ...] = ()
-    images: tuple[SourceImage, ...] = ()
-    messages: list[AgentMessage] = []
-    completion: CompletionStarted | None = None
-    finished: Finished | None = None
+    data_points: tuple[events.DataPoint, ...] = ()
+    thoughts: tuple[events.Thought, ...] = ()
+    images: tuple[events.SourceImage, ...] = ()
+    messages: list[events.AgentMessage] = []
+    completion: events.CompletionStarted | None = None
+    finished: events.Finished | None = None
     failure: SwitchboardError | None = None
-    async for event in events:
+    async for event in turn:
         match event:
-            case Retrieved():
+            case events.Retrieved():
                 data_points, thoughts, images = event.data_points, event.thoughts, event.images
-            case TextDelta():
+            case events.TextDelta():
                 texts.append(event.text)
-            case ThoughtsAdded():
+            case events.ThoughtsAdded():
                 thoughts += event.thoughts
-            case AgentMessage():
+            case events.AgentMessage():
                 messages.append(event)
-            case CompletionStarted():
+            case events.CompletionStarted():
                 completion = event
-            case Finished():
+            case events.Finished():
                 finished = event
-            case FilterAnnotation():
+            case events.FilterAnnotation():
                 pass  # `Finished` carries the merged results of the whole answer
-            case Progress():
+            case events.Progress():
                 pass  # it is about the way to the answer
-            case Failed():
+            case events.Failed():
                 failure = event.error
             case _:
                 assert_never(event)
@@ -93,7 +78,7 @@ async def fold(events: AsyncIterable[ChatEvent], *, filter_ends: bool = False) -
     return Answer("".join(texts), data_points, thoughts, completion, finished, said, images=images)
 
 
-def agent_answer(message: AgentMessage, turn: CompletionStarted) -> Answer:
+def agent_answer(message: events.AgentMessage, turn: events.CompletionStarted) -> Answer:
     """Make an answer of one agent's message; if the agent failed, the finish reason is its error's code.
 
     Args:
@@ -107,13 +92,13 @@ def agent_answer(message: AgentMessage, turn: CompletionStarted) -> Answer:
     return Answer(message.text, message.data_points, message.thoughts, completion, finished, message=message)
 
 
-def _in_order(messages: Iterable[AgentMessage], total: Usage | None) -> tuple[AgentMessage, ...]:
+def _in_order(messages: Iterable[events.AgentMessage], total: events.Usage | None) -> tuple[events.AgentMessage, ...]:
     """Sort the messages by position (they come in the order in which agents end); put the total on the last one."""
     ordered = [replace(message, total_usage=None) for message in sorted(messages, key=lambda one: one.position)]
     return (*ordered[:-1], *(replace(last, total_usage=total) for last in ordered[-1:]))
 
 
-def ended_by(error: SwitchboardError) -> Finished:
+def ended_by(error: SwitchboardError) -> events.Finished:
     """Make the end of a text that an error ended: its code is the reason."""
     results = error.results if isinstance(error, ContentFiltered) else None
-    return Finished(error.code, content_filter_results=results)
+    return events.Finished(error.code, content_filter_results=results)

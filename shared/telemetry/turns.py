@@ -16,21 +16,9 @@ from opentelemetry import trace
 from opentelemetry.context import attach, get_current
 from opentelemetry.trace import Span, Tracer
 
+from shared import events
 from shared.chat_types import ChatRequest, RequestContext
 from shared.errors import ContentFiltered
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    Progress,
-    Retrieved,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-)
 from shared.telemetry import names
 from shared.telemetry.content import input_messages, output_message, output_messages
 from shared.telemetry.operation import Peer, callers_trace, failed, with_usage
@@ -40,7 +28,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 async def traced_turn(
-    events: AsyncGenerator[ChatEvent],
+    turn: AsyncGenerator[events.ChatEvent],
     request: ChatRequest,
     context: RequestContext,
     workflow: str,
@@ -48,11 +36,11 @@ async def traced_turn(
     tracer: Tracer,
     model: Peer,
     content: bool,
-) -> AsyncGenerator[ChatEvent]:
+) -> AsyncGenerator[events.ChatEvent]:
     """Pass on a turn's events as they come, and record them in a span.
 
     Args:
-        events: The turn.
+        turn: The turn's events.
         request: The question, with its conversation.
         context: The request's.
         workflow: `chat` or `team`.
@@ -80,8 +68,8 @@ async def traced_turn(
     outside = get_current()
     attach(trace.set_span_in_context(span, parent))
     try:
-        async with aclosing(events):
-            async for event in events:
+        async with aclosing(turn):
+            async for event in turn:
                 recorder.record(event)
                 yield event
     except BaseException as error:
@@ -114,25 +102,25 @@ class _TurnRecorder:
         """Whether the last event was seen."""
         return self._reason is not None
 
-    def record(self, event: ChatEvent) -> None:
+    def record(self, event: events.ChatEvent) -> None:
         """Record one event."""
         match event:
-            case TextDelta():
+            case events.TextDelta():
                 if self._awaits_first:
                     self._record_first()
                 if self._content:
                     self._text.append(event.text)
-            case Retrieved():
+            case events.Retrieved():
                 self._record_sources(event)
-            case CompletionStarted():
+            case events.CompletionStarted():
                 self._record_start(event)
-            case ThoughtsAdded():
+            case events.ThoughtsAdded():
                 self._record_degraded(event.thoughts)
-            case AgentMessage():
+            case events.AgentMessage():
                 self._record_message(event)
-            case Finished():
+            case events.Finished():
                 self._record_finish(event)
-            case Progress() | FilterAnnotation() | Failed():
+            case events.Progress() | events.FilterAnnotation() | events.Failed():
                 pass  # `Failed` is made outside of this wrapper, from an exception that `failed` records
             case _:
                 assert_never(event)
@@ -145,12 +133,12 @@ class _TurnRecorder:
             self._span.set_attribute(names.OUTPUT, output_messages(*said))
         self._span.end()
 
-    def _record_start(self, event: CompletionStarted) -> None:
+    def _record_start(self, event: events.CompletionStarted) -> None:
         self._span.set_attribute(names.RESPONSE_ID, event.id)
         if not self._is_team:
             self._span.set_attribute(names.RESPONSE_MODEL, event.model)
 
-    def _record_sources(self, event: Retrieved) -> None:
+    def _record_sources(self, event: events.Retrieved) -> None:
         self._span.set_attribute(names.SOURCES, len(event.data_points))
         if event.prompt_version:
             self._span.set_attribute(names.PROMPT_VERSION, event.prompt_version)
@@ -160,7 +148,7 @@ class _TurnRecorder:
         self._awaits_first = False
         self._span.set_attribute(names.TIME_TO_FIRST, time.perf_counter() - self._started_at)
 
-    def _record_message(self, message: AgentMessage) -> None:
+    def _record_message(self, message: events.AgentMessage) -> None:
         self._record_degraded(message.thoughts)
         if message.error:
             self._degraded.add("agents")
@@ -172,7 +160,7 @@ class _TurnRecorder:
             reason = message.finished.reason if message.finished else None
             self._messages.append(output_message(message.text, reason, author=message.agent))
 
-    def _record_finish(self, event: Finished) -> None:
+    def _record_finish(self, event: events.Finished) -> None:
         self._reason = event.reason
         self._span.set_attribute(names.FINISH_REASONS, [event.reason])
         self._span.set_attribute(names.OUTCOME, event.reason)
@@ -183,5 +171,5 @@ class _TurnRecorder:
     def _answer(self) -> list[Any]:
         return [output_message("".join(self._text), self._reason)] if self._text else []
 
-    def _record_degraded(self, thoughts: Iterable[Thought]) -> None:
+    def _record_degraded(self, thoughts: Iterable[events.Thought]) -> None:
         self._degraded |= {thought.degraded for thought in thoughts if thought.degraded}
