@@ -1,4 +1,4 @@
-"""Every setting of the app, with its type, its default and its description. `docs/settings.md` is made from this list.
+"""Every setting of the app, with its type, its default and its meaning. `docs/settings.md` is made from this list.
 
 A field's name in capitals is the name of its environment variable; `shared/settings.py` has the exceptions.
 """
@@ -72,353 +72,213 @@ def _read_origins(value: object) -> object:
 class SettingsFields(BaseModel):
     """Every setting. Times are in seconds."""
 
-    openai_base_url: _Url | None = Field(
-        default=None,
-        description="Base URL of an OpenAI-compatible service, such as `http://localhost:11434/v1` for Ollama. "
-        "Absent: `https://api.openai.com/v1`, if there is an `OPENAI_API_KEY`.",
-    )
-    openai_api_key: _Key | None = Field(default=None, description="Key of that service; a local one may need none.")
-    openai_chat_model: str | None = Field(
-        default=None, description="The model that answers, by the service's name for it."
-    )
-    openai_embedding_model: str | None = Field(
-        default=None, description="The model that makes vectors. Absent: no vector search."
-    )
-    azure_openai_endpoint: _Url | None = Field(
-        default=None,
-        description="Azure OpenAI resource, such as `https://contoso.openai.azure.com`.",
-    )
-    azure_openai_chat_deployment: str | None = Field(default=None, description="The deployment that answers.")
-    azure_openai_embedding_deployment: str | None = Field(
-        default=None, description="The deployment that makes vectors. Absent: no vector search."
-    )
-    azure_openai_api_key: _Key | None = Field(
-        default=None,
-        description="Key of the resource. Absent: managed identity, or the local sign-in.",
-    )
-    chat_default_protocol: str = Field(
-        default="ai-chat",
-        description="The protocol of a request on a bare route whose body selects none.",
-    )
-    semantic_kernel_errors: Literal["message", "status"] = Field(
-        default="message",
-        description="How `semantic-kernel` tells that a turn failed or was refused: `message`, as a message of the "
-        "assistant with status 200, since ChatUI shows nothing else; `status`, as an error with its status.",
-    )
-    public_url: _PublicUrl | None = Field(
-        default=None,
-        description="URL of the app's routes as its callers reach them, such as `https://chat.contoso.com/api`, for "
-        "links in answers: behind a gateway, or with a domain of your own. Absent: the name that Azure gives the app, "
-        "else the one that the request was sent to.",
-    )
-    citation_links: _Url | None = Field(
-        default=None,
-        description="URL of the app's documents, such as `https://contoso.azurewebsites.net/api/content`: citations in "
-        "`semantic-kernel` become Markdown links to them, which ChatUI shows. Absent: citations stay `[name]`.",
-    )
-    playground: Literal["on", "off"] | None = Field(
-        default=None,
-        description="Whether `GET /api` is the playground, a page to ask from and to see how answers come about. "
-        "Absent: `on`, in Azure `off`. Callers sign in there as everywhere.",
-    )
-    documents_writers: str | None = Field(
-        default=None,
-        pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$",
-        description="Who may upload documents into the index, and delete them (`PUT` and `DELETE /api/documents/…`): "
-        "`nobody`, `all` callers, or ids of groups and names of API keys, with commas. Absent: all where the app runs "
-        "on the local host and nobody signs in, else nobody.",
-    )
-    chat_vision: bool = Field(
-        default=True,
-        description="Whether the model sees images. False: requests with images are refused with a sentence.",
-    )
-    chat_deadline_seconds: float = Field(
-        default=210,
-        gt=0,
-        le=1800,
-        description="How long an answer may take. Azure cuts an HTTP response that stays idle for 230 seconds.",
-    )
-    chat_max_tokens: int = Field(
-        default=4096,
-        ge=1,
-        le=1_000_000,
-        description="The longest answer of one model call in tokens, with what a reasoning model thinks before, "
-        "for agents too. What is longer is cut, and its finish reason is `length`. Azure OpenAI counts this number "
-        "into a deployment's tokens a minute at each call.",
-    )
-    chat_max_question_tokens: int = Field(
-        default=8000,
-        ge=1,
-        le=1_000_000,
-        description="The longest question in tokens, four bytes each, without attached files. A longer one is a 413.",
-    )
-    chat_max_prompt_tokens: int = Field(
-        default=100_000,
-        ge=1,
-        le=10_000_000,
-        description="The longest prompt of one model call in tokens, four bytes each: instructions, earlier messages, "
-        "files, sources and the question. A longer one is a 413. Also for agents.",
-    )
-    chat_caller_prompts: bool | None = Field(
-        default=None,
-        description="Whether callers may bring a system prompt (`prompt_template`, messages with the role `system`). "
-        "False: such requests are a 403. Absent: true, but false in Azure with `AUTH_MODE=none`.",
-    )
-    chat_reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
-        default=None,
-        description="How long a reasoning model may think. Absent: the model's own default.",
-    )
-    chat_agent: str | None = Field(
-        default=None, description="The agent of `AGENTS_FILE` that answers single chat. Absent: the model answers."
-    )
-    agents_file: Path | None = Field(
-        default=None, description="The team of agents, as YAML. Absent: the sample team, `samples/agents.yaml`."
-    )
-    agents_deadline_seconds: float = Field(
-        default=25,
-        gt=0,
-        le=1800,
-        description="How long a team's answer may take, and each whole answer in `semantic-kernel`. ChatUI gives up "
-        "after 30 seconds.",
-    )
-    batch_backend: Literal["folder", "queue", "off"] | None = Field(
-        default=None,
-        description="Where batches run that outlive their request (`Prefer: respond-async`): `folder`, in this "
-        "process and `DATA_DIR`; `queue`, by a queue and blobs of `AzureWebJobsStorage`; `off`, nowhere: the header "
-        "is ignored. Absent: `queue` if that storage is set, else `folder`.",
-    )
-    batch_queue: _StorageName = Field(
-        default="chat-batches",
-        description="With `queue`: the name of the queue and of the container of blobs. Two apps that share a storage "
-        "account need one each.",
-    )
-    batch_deadline_seconds: float = Field(
-        default=900,
-        gt=0,
-        le=1500,
-        description="How long the team may work on such a batch, from when it begins.",
-    )
-    chat_requests_queue: _StorageName | None = Field(
-        default=None,
-        description="A queue of `AzureWebJobsStorage` whose messages are requests (docs/workflows.md). Absent: none.",
-    )
-    chat_answers_queue: _StorageName | None = Field(
-        default=None,
-        description="The queue for their answers. Those over 48 KiB are in a container of the same name.",
-    )
-    rai_mode: Literal["off", "annotate", "enforce"] = Field(
-        default="off",
-        description="Safety checks: `off`; `annotate` reports results and holds nothing back; `enforce` sends only "
-        "text that the service has cleared.",
-    )
-    rai_backend: Literal["rai", "content-safety"] = Field(
-        default="rai", description="The service that checks: the RAI service, or Azure AI Content Safety."
-    )
+    openai_base_url: _Url | None = None
+    """Base URL of an OpenAI-compatible service, such as `http://localhost:11434/v1` for Ollama. Absent:
+    `https://api.openai.com/v1`, if there is an `OPENAI_API_KEY`."""
+    openai_api_key: _Key | None = None
+    """Key of that service; a local one may need none."""
+    openai_chat_model: str | None = None
+    """The model that answers, by the service's name for it."""
+    openai_embedding_model: str | None = None
+    """The model that makes vectors. Absent: no vector search."""
+    azure_openai_endpoint: _Url | None = None
+    """Azure OpenAI resource, such as `https://contoso.openai.azure.com`."""
+    azure_openai_chat_deployment: str | None = None
+    """The deployment that answers."""
+    azure_openai_embedding_deployment: str | None = None
+    """The deployment that makes vectors. Absent: no vector search."""
+    azure_openai_api_key: _Key | None = None
+    """Key of the resource. Absent: managed identity, or the local sign-in."""
+    chat_default_protocol: str = "ai-chat"
+    """The protocol of a request on a bare route whose body selects none."""
+    semantic_kernel_errors: Literal["message", "status"] = "message"
+    """How `semantic-kernel` tells that a turn failed or was refused: `message`, as a message of the assistant with
+    status 200, since ChatUI shows nothing else; `status`, as an error with its status."""
+    public_url: _PublicUrl | None = None
+    """URL of the app's routes as its callers reach them, such as `https://chat.contoso.com/api`, for links in answers:
+    behind a gateway, or with a domain of your own. Absent: the name that Azure gives the app, else the one that the
+    request was sent to."""
+    citation_links: _Url | None = None
+    """URL of the app's documents, such as `https://contoso.azurewebsites.net/api/content`: citations in
+    `semantic-kernel` become Markdown links to them, which ChatUI shows. Absent: citations stay `[name]`."""
+    playground: Literal["on", "off"] | None = None
+    """Whether `GET /api` is the playground, a page to ask from and to see how answers come about. Absent: `on`, in
+    Azure `off`. Callers sign in there as everywhere."""
+    documents_writers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
+    """Who may upload documents into the index, and delete them (`PUT` and `DELETE /api/documents/…`): `nobody`, `all`
+    callers, or ids of groups and names of API keys, with commas. Absent: all where the app runs on the local host and
+    nobody signs in, else nobody."""
+    chat_vision: bool = True
+    """Whether the model sees images. False: requests with images are refused with a sentence."""
+    chat_deadline_seconds: float = Field(default=210, gt=0, le=1800)
+    """How long an answer may take. Azure cuts an HTTP response that stays idle for 230 seconds."""
+    chat_max_tokens: int = Field(default=4096, ge=1, le=1_000_000)
+    """The longest answer of one model call in tokens, with what a reasoning model thinks before, for agents too. What
+    is longer is cut, and its finish reason is `length`. Azure OpenAI counts this number into a deployment's tokens a
+    minute at each call."""
+    chat_max_question_tokens: int = Field(default=8000, ge=1, le=1_000_000)
+    """The longest question in tokens, four bytes each, without attached files. A longer one is a 413."""
+    chat_max_prompt_tokens: int = Field(default=100_000, ge=1, le=10_000_000)
+    """The longest prompt of one model call in tokens, four bytes each: instructions, earlier messages, files, sources
+    and the question. A longer one is a 413. Also for agents."""
+    chat_caller_prompts: bool | None = None
+    """Whether callers may bring a system prompt (`prompt_template`, messages with the role `system`). False: such
+    requests are a 403. Absent: true, but false in Azure with `AUTH_MODE=none`."""
+    chat_reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    """How long a reasoning model may think. Absent: the model's own default."""
+    chat_agent: str | None = None
+    """The agent of `AGENTS_FILE` that answers single chat. Absent: the model answers."""
+    agents_file: Path | None = None
+    """The team of agents, as YAML. Absent: the sample team, `samples/agents.yaml`."""
+    agents_deadline_seconds: float = Field(default=25, gt=0, le=1800)
+    """How long a team's answer may take, and each whole answer in `semantic-kernel`. ChatUI gives up after 30
+    seconds."""
+    batch_backend: Literal["folder", "queue", "off"] | None = None
+    """Where batches run that outlive their request (`Prefer: respond-async`): `folder`, in this process and `DATA_DIR`;
+    `queue`, by a queue and blobs of `AzureWebJobsStorage`; `off`, nowhere: the header is ignored. Absent: `queue` if
+    that storage is set, else `folder`."""
+    batch_queue: _StorageName = "chat-batches"
+    """With `queue`: the name of the queue and of the container of blobs. Two apps that share a storage account need one
+    each."""
+    batch_deadline_seconds: float = Field(default=900, gt=0, le=1500)
+    """How long the team may work on such a batch, from when it begins."""
+    chat_requests_queue: _StorageName | None = None
+    """A queue of `AzureWebJobsStorage` whose messages are requests (docs/workflows.md). Absent: none."""
+    chat_answers_queue: _StorageName | None = None
+    """The queue for their answers. Those over 48 KiB are in a container of the same name."""
+    rai_mode: Literal["off", "annotate", "enforce"] = "off"
+    """Safety checks: `off`; `annotate` reports results and holds nothing back; `enforce` sends only text that the
+    service has cleared."""
+    rai_backend: Literal["rai", "content-safety"] = "rai"
+    """The service that checks: the RAI service, or Azure AI Content Safety."""
     rai_endpoint: str | None = Field(
-        default=None,
-        pattern=r"^(https://\S+|(http://)?([^\s/:]+|\[[0-9a-fA-F:]+\]):\d{1,5})$",
-        description="The RAI service: `https://…` for TLS with the app's identity; `host:port` on this machine, "
-        "without TLS; or `http://host:port` on another one, to which texts are then sent unencrypted.",
+        default=None, pattern=r"^(https://\S+|(http://)?([^\s/:]+|\[[0-9a-fA-F:]+\]):\d{1,5})$"
     )
-    rai_policy: str = Field(
-        default="default",
-        description="The policy to check against: the name of a policy of the RAI service (Azure AI Content Safety has "
-        "only `default`), or the path of a JSON file (ending in `.json`) with one.",
-    )
-    rai_on_error: Literal["block", "allow"] | None = Field(
-        default=None,
-        description="What to do when the safety service cannot be reached, does not answer in time or gives an invalid "
-        "answer. Absent: `block` with `RAI_MODE=enforce`; with `annotate` nothing is ever blocked.",
-    )
-    rai_timeout_seconds: float = Field(
-        default=10, gt=0, le=120, description="How long to wait for a result of the safety service."
-    )
-    content_safety_endpoint: _Url | None = Field(
-        default=None,
-        description="Azure AI Content Safety, such as `https://contoso.cognitiveservices.azure.com`, for "
-        "`RAI_BACKEND=content-safety`.",
-    )
-    content_safety_api_key: _Key | None = Field(
-        default=None, description="Key of that resource. Absent: managed identity, or the local sign-in."
-    )
-    azure_search_endpoint: _Url | None = Field(
-        default=None,
-        description="Azure AI Search, such as `https://contoso.search.windows.net`. Absent: the built-in index.",
-    )
-    azure_search_index: str | None = Field(default=None, description="The index to search and to write to.")
-    azure_search_api_key: _Key | None = Field(
-        default=None,
-        description="Key of the service: a query key is enough to search, an admin key writes too. Absent: managed "
-        "identity, or the local sign-in.",
-    )
+    """The RAI service: `https://…` for TLS with the app's identity; `host:port` on this machine, without TLS; or
+    `http://host:port` on another one, to which texts are then sent unencrypted."""
+    rai_policy: str = "default"
+    """The policy to check against: the name of a policy of the RAI service (Azure AI Content Safety has only
+    `default`), or the path of a JSON file (ending in `.json`) with one."""
+    rai_on_error: Literal["block", "allow"] | None = None
+    """What to do when the safety service cannot be reached, does not answer in time or gives an invalid answer. Absent:
+    `block` with `RAI_MODE=enforce`; with `annotate` nothing is ever blocked."""
+    rai_timeout_seconds: float = Field(default=10, gt=0, le=120)
+    """How long to wait for a result of the safety service."""
+    content_safety_endpoint: _Url | None = None
+    """Azure AI Content Safety, such as `https://contoso.cognitiveservices.azure.com`, for
+    `RAI_BACKEND=content-safety`."""
+    content_safety_api_key: _Key | None = None
+    """Key of that resource. Absent: managed identity, or the local sign-in."""
+    azure_search_endpoint: _Url | None = None
+    """Azure AI Search, such as `https://contoso.search.windows.net`. Absent: the built-in index."""
+    azure_search_index: str | None = None
+    """The index to search and to write to."""
+    azure_search_api_key: _Key | None = None
+    """Key of the service: a query key is enough to search, an admin key writes too. Absent: managed identity, or the
+    local sign-in."""
     azure_search_fields: Annotated[Mapping[str, str], BeforeValidator(_read_names)] = Field(
-        default_factory=dict[str, str],
-        description="The names of the index's fields where they differ from azure-search-openai-demo's: "
-        "`content=chunk, sourcepage=title`.",
+        default_factory=dict[str, str]
     )
-    azure_search_semantic_configuration: str | None = Field(
-        default=None, description="The index's semantic configuration. Absent: its default one."
-    )
-    azure_search_vectorizer: bool = Field(
-        default=False,
-        description="Whether the index itself makes the vector of a query. The embedding model here still makes "
-        "those of passages.",
-    )
-    azure_vision_endpoint: _Url | None = Field(
-        default=None,
-        description="Azure AI Vision, which makes vectors of page images (`PAGE_IMAGES`) for Azure AI Search. Absent: "
-        "images are not searched.",
-    )
-    azure_vision_api_key: _Key | None = Field(
-        default=None, description="Key of that resource. Absent: managed identity, or the local sign-in."
-    )
-    document_intelligence_endpoint: _Url | None = Field(
-        default=None,
-        description="Azure AI Document Intelligence, which reads scanned pages. Absent: scanned pages have no text.",
-    )
-    document_intelligence_api_key: _Key | None = Field(
-        default=None, description="Key of that resource. Absent: managed identity, or the local sign-in."
-    )
-    ocr: Literal["off", "local"] = Field(
-        default="off",
-        description="`local`: scanned pages are read on this machine, without Azure, by the packages that `make setup "
-        "OCR=local` installs. `off`: only by Document Intelligence, where there is one.",
-    )
-    page_images: bool = Field(
-        default=False,
-        description="Whether ingestion stores an image of each page of a PDF, for models that read images "
-        "(`use_gpt4v`).",
-    )
-    content_storage: SecretStr | None = Field(
-        default=None,
-        description="Connection string of the storage account of the documents, such as Azurite's. If this and "
-        "`CONTENT_STORAGE__blobServiceUri` are absent, documents are stored in `DATA_DIR`.",
-    )
-    content_container: _ContainerName = Field(
-        default="content",
-        description="The container of the documents. Images of their pages are in another, `…-pages`, its events in "
-        "the queue `…-events`.",
-    )
+    """The names of the index's fields where they differ from azure-search-openai-demo's: `content=chunk,
+    sourcepage=title`."""
+    azure_search_semantic_configuration: str | None = None
+    """The index's semantic configuration. Absent: its default one."""
+    azure_search_vectorizer: bool = False
+    """Whether the index itself makes the vector of a query. The embedding model here still makes those of passages."""
+    azure_vision_endpoint: _Url | None = None
+    """Azure AI Vision, which makes vectors of page images (`PAGE_IMAGES`) for Azure AI Search. Absent: images are not
+    searched."""
+    azure_vision_api_key: _Key | None = None
+    """Key of that resource. Absent: managed identity, or the local sign-in."""
+    document_intelligence_endpoint: _Url | None = None
+    """Azure AI Document Intelligence, which reads scanned pages. Absent: scanned pages have no text."""
+    document_intelligence_api_key: _Key | None = None
+    """Key of that resource. Absent: managed identity, or the local sign-in."""
+    ocr: Literal["off", "local"] = "off"
+    """`local`: scanned pages are read on this machine, without Azure, by the packages that `make setup OCR=local`
+    installs. `off`: only by Document Intelligence, where there is one."""
+    page_images: bool = False
+    """Whether ingestion stores an image of each page of a PDF, for models that read images (`use_gpt4v`)."""
+    content_storage: SecretStr | None = None
+    """Connection string of the storage account of the documents, such as Azurite's. If this and
+    `CONTENT_STORAGE__blobServiceUri` are absent, documents are stored in `DATA_DIR`."""
+    content_container: _ContainerName = "content"
+    """The container of the documents. Images of their pages are in another, `…-pages`, its events in the queue
+    `…-events`."""
     content_sync_schedule: str = Field(
-        default="0 30 2 * * *",
-        pattern=r"^(off|[0-9A-Za-z*/,-]+( [0-9A-Za-z*/,-]+){5})$",
-        description="When a watched container is compared with the index, as `make sync` does, for what no event told "
-        "of: seconds, minutes, hours, days, months and weekdays, in UTC; or `off`.",
+        default="0 30 2 * * *", pattern=r"^(off|[0-9A-Za-z*/,-]+( [0-9A-Za-z*/,-]+){5})$"
     )
-    auth_mode: Literal["none", "easy-auth", "bearer", "api-key"] = Field(
-        default="none",
-        description="How callers sign in: not at all; by App Service Authentication in front of the app; with an "
-        "Entra ID token that the app checks; or with one of the keys of `API_KEYS`.",
-    )
-    api_keys: Annotated[tuple[ApiKey, ...], BeforeValidator(_read_keys)] = Field(
-        default=(),
-        repr=False,
-        description="The keys that `api-key` accepts, with commas between: `name:hash`, with the key's SHA-256, or "
-        "`name:hash:group:group`, with the ids of groups whose documents its caller may see. `make api-key` makes one.",
-    )
-    auth_tenant_id: _Uuid | None = Field(
-        default=None, description="The tenant whose tokens `bearer` accepts; `easy-auth` checks it if set."
-    )
-    auth_client_id: _Uuid | None = Field(
-        default=None, description="The app registration that tokens of `bearer` must be issued for."
-    )
-    auth_authority: _Url = Field(
-        default="https://login.microsoftonline.com",
-        description="The address of the tenant's signing keys; national clouds have others.",
-    )
-    access_control: Literal["on-request", "enforced", "enforced-or-open"] = Field(
-        default="on-request",
-        description="When callers see only the documents that name them or one of their groups: if a request asks "
-        "for it with a security filter, or always. With `enforced-or-open` they also see documents that name nobody, "
-        "or `all`. Both need an `AUTH_MODE` in which callers sign in.",
-    )
-    limit_caller_requests_per_minute: int = Field(
-        default=0, ge=0, description="How many requests a caller may send in a minute. 0: no limit."
-    )
-    limit_caller_tokens_per_day: int = Field(
-        default=0,
-        ge=0,
-        description="How many tokens the model may read and write for a caller in a day (UTC). 0: no limit.",
-    )
-    limit_requests_per_minute: int = Field(
-        default=0, ge=0, description="How many requests all callers together may send in a minute. 0: no limit."
-    )
-    limit_tokens_per_day: int = Field(
-        default=0, ge=0, description="How many tokens the model may read and write in a day (UTC). 0: no limit."
-    )
-    limit_backend: Literal["memory", "azure-table"] = Field(
-        default="memory",
-        description="Where requests and tokens are counted: by each instance for itself, or by all of them, which tell "
-        "each other through Azure Table Storage within seconds.",
-    )
-    trusted_proxies: int | None = Field(
-        default=None,
-        ge=0,
-        le=10,
-        description="How many proxies in front of the app append to `X-Forwarded-For`: the entry of the first of them "
-        "is the address of a caller who does not sign in. Absent: 1 in Azure, its own; elsewhere 0, and the header "
-        "counts for nothing. Count only what nobody can go around.",
-    )
-    telemetry_content: bool = Field(default=False, description="Whether traces contain questions and answers.")
-    applicationinsights_connection_string: SecretStr | None = Field(
-        default=None,
-        description="Application Insights, for traces. If this and `OTEL_EXPORTER_OTLP_ENDPOINT` are absent, there "
-        "are none.",
-    )
-    otel_exporter_otlp_endpoint: _Url | None = Field(
-        default=None,
-        description="Any OpenTelemetry collector, such as `http://localhost:4318`, for traces.",
-    )
-    history_backend: Literal["sqlite", "azure-table", "off"] = Field(
-        default="sqlite",
-        description="Where chats are stored: in a file in `DATA_DIR`, in Azure Table Storage, or nowhere.",
-    )
-    azure_web_jobs_storage: SecretStr | None = Field(
-        default=None,
-        description="Connection string of the app's own storage account, which the platform reads too: for batches and "
-        "queues of requests, and with `azure-table` for chats and budgets. Or the addresses "
-        "[below](#variables-of-the-platform).",
-    )
-    data_dir: Path = Field(
-        default=Path(".data"),
-        description="The folder of the built-in stores: the index with its documents, and the chat history. If it may "
-        "only be read, questions are answered and nothing is kept.",
-    )
+    """When a watched container is compared with the index, as `make sync` does, for what no event told of: seconds,
+    minutes, hours, days, months and weekdays, in UTC; or `off`."""
+    auth_mode: Literal["none", "easy-auth", "bearer", "api-key"] = "none"
+    """How callers sign in: not at all; by App Service Authentication in front of the app; with an Entra ID token that
+    the app checks; or with one of the keys of `API_KEYS`."""
+    api_keys: Annotated[tuple[ApiKey, ...], BeforeValidator(_read_keys)] = Field(default=(), repr=False)
+    """The keys that `api-key` accepts, with commas between: `name:hash`, with the key's SHA-256, or
+    `name:hash:group:group`, with the ids of groups whose documents its caller may see. `make api-key` makes one."""
+    auth_tenant_id: _Uuid | None = None
+    """The tenant whose tokens `bearer` accepts; `easy-auth` checks it if set."""
+    auth_client_id: _Uuid | None = None
+    """The app registration that tokens of `bearer` must be issued for."""
+    auth_authority: _Url = "https://login.microsoftonline.com"
+    """The address of the tenant's signing keys; national clouds have others."""
+    access_control: Literal["on-request", "enforced", "enforced-or-open"] = "on-request"
+    """When callers see only the documents that name them or one of their groups: if a request asks for it with a
+    security filter, or always. With `enforced-or-open` they also see documents that name nobody, or `all`. Both need an
+    `AUTH_MODE` in which callers sign in."""
+    limit_caller_requests_per_minute: int = Field(default=0, ge=0)
+    """How many requests a caller may send in a minute. 0: no limit."""
+    limit_caller_tokens_per_day: int = Field(default=0, ge=0)
+    """How many tokens the model may read and write for a caller in a day (UTC). 0: no limit."""
+    limit_requests_per_minute: int = Field(default=0, ge=0)
+    """How many requests all callers together may send in a minute. 0: no limit."""
+    limit_tokens_per_day: int = Field(default=0, ge=0)
+    """How many tokens the model may read and write in a day (UTC). 0: no limit."""
+    limit_backend: Literal["memory", "azure-table"] = "memory"
+    """Where requests and tokens are counted: by each instance for itself, or by all of them, which tell each other
+    through Azure Table Storage within seconds."""
+    trusted_proxies: int | None = Field(default=None, ge=0, le=10)
+    """How many proxies in front of the app append to `X-Forwarded-For`: the entry of the first of them is the address
+    of a caller who does not sign in. Absent: 1 in Azure, its own; elsewhere 0, and the header counts for nothing. Count
+    only what nobody can go around."""
+    telemetry_content: bool = False
+    """Whether traces contain questions and answers."""
+    applicationinsights_connection_string: SecretStr | None = None
+    """Application Insights, for traces. If this and `OTEL_EXPORTER_OTLP_ENDPOINT` are absent, there are none."""
+    otel_exporter_otlp_endpoint: _Url | None = None
+    """Any OpenTelemetry collector, such as `http://localhost:4318`, for traces."""
+    history_backend: Literal["sqlite", "azure-table", "off"] = "sqlite"
+    """Where chats are stored: in a file in `DATA_DIR`, in Azure Table Storage, or nowhere."""
+    azure_web_jobs_storage: SecretStr | None = None
+    """Connection string of the app's own storage account, which the platform reads too: for batches and queues of
+    requests, and with `azure-table` for chats and budgets. Or the addresses [below](#variables-of-the-platform)."""
+    data_dir: Path = Path(".data")
+    """The folder of the built-in stores: the index with its documents, and the chat history. If it may only be read,
+    questions are answered and nothing is kept."""
 
 
 class PlatformFields(BaseModel):
     """Variables that Azure Functions has named, and reads or sets itself."""
 
-    azure_web_jobs_storage_blobs: _Url | None = Field(
-        default=None,
-        description="Address of the blobs of the app's own storage account, for the app's identity, where there is no "
-        "connection string.",
-    )
-    azure_web_jobs_storage_queues: _Url | None = Field(
-        default=None, description="Address of that account's queues, likewise."
-    )
-    azure_web_jobs_storage_tables: str | None = Field(
-        default=None, pattern=r"^https://\S+$", description="Address of that account's tables, likewise."
-    )
-    content_storage_blobs: _Url | None = Field(
-        default=None,
-        description="Address of the blobs of the documents' storage account, such as "
-        "`https://contoso.blob.core.windows.net`, for the app's identity.",
-    )
-    content_storage_queues: _Url | None = Field(
-        default=None,
-        description="Address of the queues with the events of that account. If this and `CONTENT_STORAGE` are absent, "
-        "the container is not watched.",
-    )
-    applicationinsights_authentication_string: str | None = Field(
-        default=None,
-        description="`Authorization=AAD`, with `;ClientId=…` for a user-assigned identity: sign in to Application "
-        "Insights with the app's identity.",
-    )
-    website_auth_enabled: bool = Field(
-        default=False, description="Set where App Service Authentication is in front of the app."
-    )
-    website_cors_allowed_origins: Annotated[tuple[str, ...], BeforeValidator(_read_origins)] = Field(
-        default=(), description="Set in Azure: the origins of the app's CORS setting. MCP takes no others."
-    )
-    website_site_name: str | None = Field(default=None, description="Set in Azure: the name of the app there.")
+    azure_web_jobs_storage_blobs: _Url | None = None
+    """Address of the blobs of the app's own storage account, for the app's identity, where there is no connection
+    string."""
+    azure_web_jobs_storage_queues: _Url | None = None
+    """Address of that account's queues, likewise."""
+    azure_web_jobs_storage_tables: str | None = Field(default=None, pattern=r"^https://\S+$")
+    """Address of that account's tables, likewise."""
+    content_storage_blobs: _Url | None = None
+    """Address of the blobs of the documents' storage account, such as `https://contoso.blob.core.windows.net`, for the
+    app's identity."""
+    content_storage_queues: _Url | None = None
+    """Address of the queues with the events of that account. If this and `CONTENT_STORAGE` are absent, the container is
+    not watched."""
+    applicationinsights_authentication_string: str | None = None
+    """`Authorization=AAD`, with `;ClientId=…` for a user-assigned identity: sign in to Application Insights with the
+    app's identity."""
+    website_auth_enabled: bool = False
+    """Set where App Service Authentication is in front of the app."""
+    website_cors_allowed_origins: Annotated[tuple[str, ...], BeforeValidator(_read_origins)] = ()
+    """Set in Azure: the origins of the app's CORS setting. MCP takes no others."""
+    website_site_name: str | None = None
+    """Set in Azure: the name of the app there."""

@@ -1,12 +1,15 @@
 """Write the parts of the documentation that derive from code, or with `--check` fail if they are not up to date.
 
-`docs/settings.md` is made from the descriptions in `shared/settings_fields.py`. The tables of protocols in `README.md`
-and `docs/protocols.md` are made from `shared/wire/table.py`; `samples/requests.http` gets requests for new protocols.
+`docs/settings.md` is made from the fields of `shared/settings_fields.py` and the texts below them. The tables of
+protocols in `README.md` and `docs/protocols.md` are made from `shared/wire/table.py`; `samples/requests.http` gets
+requests for new protocols.
 """
 
+import ast
 import json
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -141,19 +144,35 @@ def _names(protocol: Protocol) -> str:
 
 def _page() -> Iterator[str]:
     yield HEAD
+    texts = _texts()
     for name, field in (SettingsFields.model_fields | PlatformFields.model_fields).items():
         if name in SECTIONS:
             heading, above = SECTIONS[name]
             yield f"\n## {heading}\n\n{above}{'\n\n' if above else ''}"
             yield "| setting | default | meaning |\n|---|---|---|\n"
         default = _as_set(field.default)
-        yield f"| `{variable(name)}` | {f'`{default}` ' if default else ''}| {_description(name, field)} |\n"
+        meaning = _description(name, field, texts[name])
+        yield f"| `{variable(name)}` | {f'`{default}` ' if default else ''}| {meaning} |\n"
     yield FOOT
 
 
-def _description(name: str, field: FieldInfo) -> str:
-    """Return the description of a setting, with its accepted values if they are a choice or a range."""
-    description = (field.description or "").removesuffix(".")
+def _texts() -> dict[str, str]:
+    """Return the text below each setting. Read from the file: pydantic could read it too, at every start of the app."""
+    tree = ast.parse((ROOT / "shared" / "settings_fields.py").read_text("utf-8"))
+    texts: dict[str, str] = {}
+    for kind in tree.body:
+        for field, below in pairwise(kind.body if isinstance(kind, ast.ClassDef) else ()):
+            match field, below:
+                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                    texts[name] = " ".join(text.split())
+                case _:
+                    pass  # a field without a text; `_page` fails at such a setting
+    return texts
+
+
+def _description(name: str, field: FieldInfo, text: str) -> str:
+    """Return the text of a setting, with its accepted values if they are a choice or a range."""
+    description = text.removesuffix(".")
     accepted = [f"`{choice}`" for choice in CHOICES.get(name) or _choices(field.annotation)]
     if accepted:
         return f"{description}. One of {', '.join(accepted)}."
