@@ -1,6 +1,7 @@
 """OpenAI's Python package as its users configure it, and what tests of several parts ask and read with it."""
 
 import base64
+import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +12,8 @@ from openai.types.chat import ChatCompletionChunk
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 
+CERTIFICATES = ssl.create_default_context()
+"""Read once for all clients: that takes longer than most tests."""
 MODEL, TEAM = "switchboard", "switchboard-team"
 ASKED: list[Any] = [{"role": "user", "content": QUESTION}]
 PIXEL = base64.b64encode(
@@ -25,7 +28,10 @@ FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
 @asynccontextmanager
 async def client_of(host: RunningHost) -> AsyncGenerator[sdk.AsyncOpenAI]:
     """The package as its users configure it: the URL, any key, and no retries, which would hide a status."""
-    async with sdk.AsyncOpenAI(base_url=f"{host.url}/v1", api_key="any", max_retries=0, timeout=60) as client:
+    http = sdk.DefaultAsyncHttpxClient(verify=CERTIFICATES)
+    async with sdk.AsyncOpenAI(
+        base_url=f"{host.url}/v1", api_key="any", max_retries=0, timeout=60, http_client=http
+    ) as client:
         yield client
 
 
