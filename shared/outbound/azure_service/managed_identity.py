@@ -23,6 +23,8 @@ from shared.outbound.faults import Fault, Reason, ServiceFault, reason_of_status
 
 RENEWED_BEFORE_SECONDS = 300
 """How long before its end a token is renewed, as in `azure.core`."""
+_RETRIED_AFTER_SECONDS = 30
+"""How long a token that could not be renewed is used before the next try: each costs callers their time."""
 _LONGEST_WAIT_SECONDS = 10.0
 """Time limit for a token, with the tries."""
 _LARGEST_ANSWER = 64 * 1024
@@ -65,6 +67,8 @@ class ManagedIdentity(AsyncTokenCredential):
         self._header = header
         self._client = {"client_id": client_id} if client_id else {}
         self._tokens: dict[str, AccessToken] = {}
+        self._failed: dict[str, float] = {}
+        """When renewing a token failed, by its resource."""
         self._asking = asyncio.Lock()
 
     @classmethod
@@ -90,11 +94,14 @@ class ManagedIdentity(AsyncTokenCredential):
         resource = scope.removesuffix("/.default")
         async with self._asking:
             token = None if claims else self._tokens.get(resource)
-            left = token.expires_on - time.time() if token else 0
-            if token is None or left < RENEWED_BEFORE_SECONDS:
+            now = time.time()
+            left = token.expires_on - now if token else 0
+            has_failed = now < self._failed.get(resource, 0) + _RETRIED_AFTER_SECONDS
+            if token is None or left <= 0 or (left < RENEWED_BEFORE_SECONDS and not has_failed):
                 try:
                     token = self._tokens[resource] = await self._ask(resource)
                 except ClientAuthenticationError:
+                    self._failed[resource] = now
                     if token is None or left <= 0:
                         raise
             return token
