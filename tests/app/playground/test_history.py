@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import aiohttp
@@ -34,11 +35,19 @@ def chats(page: Page) -> Locator:
     return page.get_by_role("complementary", name="Conversations")
 
 
+def answer_kept(page: Page) -> AbstractAsyncContextManager[object]:
+    """Wait for the request that writes an answer; the question is written by one before it, which may end later."""
+    return page.expect_response(
+        lambda answered: answered.request.method == "PUT" and '"role":"assistant"' in (answered.request.post_data or "")
+    )
+
+
 async def asked(page: Page, app: RunningHost, openai: OpenAIStandIn, question: str, said: str = "80 %.") -> None:
-    """Ask in a new chat, and wait until it is listed."""
+    """Ask in a new chat, and wait until it is listed and its answer is kept."""
     openai.reply(said)
-    await ask(page, app, question)
-    await ended(page)
+    async with answer_kept(page):
+        await ask(page, app, question)
+        await ended(page)
     await expect(chats(page).get_by_role("link", name=question)).to_have_attribute("aria-current", "page")
 
 
@@ -49,9 +58,9 @@ async def test_a_chat_has_an_address_that_survives_a_reload_with_branches_and_so
     openai.reply("90 %.")
     await turn(page).get_by_role("button", name="Edit").click()
     await page.get_by_label("Edited question").fill("What does the Plus plan pay?")
-    async with page.expect_response(lambda answered: answered.request.method == "PUT"):
+    async with answer_kept(page):
         await page.keyboard.press("Enter")
-    async with page.expect_response(lambda answered: answered.request.method == "PUT"):
+        await expect(turn(page)).to_contain_text("What does the Plus plan pay?")
         await ended(page)
     address = page.url
     assert "#/chat/" in address
@@ -72,7 +81,7 @@ async def test_a_teams_chat_is_opened_with_the_messages_of_each(
             openai.reply(f"I am {name}.")
     await page.goto(f"{app.url}#/")
     await page.get_by_role("radio", name="Team").check(force=True)
-    async with page.expect_response(lambda answered: answered.request.method == "PUT"):  # it may come before the end
+    async with answer_kept(page):
         await ask_on(page, "Who are you?")
         await ended(page)
     await page.reload()
