@@ -26,7 +26,7 @@ NO_VECTORS = {"OPENAI_EMBEDDING_MODEL": ""}
 """The small index has none."""
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     await write_index(folder, PASSAGES)
@@ -44,14 +44,14 @@ async def hosted(data_dir: Path, env: Mapping[str, str]) -> AsyncGenerator[Runni
         yield host
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def built_in(data_dir: Path) -> AsyncGenerator[RunningHost]:
     """The app with nothing configured."""
     async with hosted(data_dir, {}) as host:
         yield host
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def openai() -> AsyncGenerator[OpenAIStandIn]:
     """The model that the tests script."""
     async with OpenAIStandIn() as service:
@@ -69,7 +69,7 @@ async def nothing_left_behind(request: pytest.FixtureRequest) -> AsyncGenerator[
         await service.settled()
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def app(openai: OpenAIStandIn, data_dir: Path) -> AsyncGenerator[RunningHost]:
     """The app in front of the scripted model."""
     async with hosted(data_dir, openai.settings | NO_VECTORS) as host:
@@ -84,7 +84,7 @@ agents:
 """
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def concurrent(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The settings of a team of two who answer at the same time."""
     file = tmp_path_factory.mktemp("team") / "agents.yaml"
@@ -92,7 +92,7 @@ def concurrent(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"AGENTS_FILE": str(file)}
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def team(openai: OpenAIStandIn, data_dir: Path, concurrent: dict[str, str]) -> AsyncGenerator[RunningHost]:
     """That team in front of the scripted model."""
     async with hosted(data_dir, openai.settings | NO_VECTORS | concurrent) as host:

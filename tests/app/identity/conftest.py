@@ -43,7 +43,7 @@ QUESTIONS = [
 ]
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def rights_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Documents that all answer the question, each for somebody else; its text says for whom."""
     folder = tmp_path_factory.mktemp("rights")
@@ -65,13 +65,13 @@ async def rights_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def entra() -> AsyncGenerator[EntraStandIn]:
     async with EntraStandIn() as entra:
         yield entra
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def with_tokens(entra: EntraStandIn, rights_dir: Path) -> AsyncGenerator[RunningHost]:
     """The app that takes tokens, enforces rights, and gets the platform's headers too."""
     environment = entra.settings | {"ACCESS_CONTROL": "enforced", "WEBSITE_AUTH_ENABLED": "True"}
@@ -79,7 +79,7 @@ async def with_tokens(entra: EntraStandIn, rights_dir: Path) -> AsyncGenerator[R
         yield host
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def behind_easy_auth(rights_dir: Path) -> AsyncGenerator[RunningHost]:
     """The app behind App Service Authentication, which lets in several tenants."""
     async with hosted(rights_dir, IN_FRONT) as host:
@@ -113,7 +113,7 @@ def taking(*keys: Key) -> dict[str, str]:
 REPORT, FLOWS = Key("report"), Key("flows", (STAFF,))
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def with_keys(rights_dir: Path) -> AsyncGenerator[RunningHost]:
     """The app that takes keys, enforces rights, and gets the platform's headers too."""
     environment = taking(REPORT, FLOWS) | {"ACCESS_CONTROL": "enforced", "WEBSITE_AUTH_ENABLED": "True"}
@@ -121,7 +121,7 @@ async def with_keys(rights_dir: Path) -> AsyncGenerator[RunningHost]:
         yield host
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def unsigned(rights_dir: Path) -> AsyncGenerator[RunningHost]:
     """The app that lets everybody in, and still gets the platform's headers."""
     async with hosted(rights_dir, {"WEBSITE_AUTH_ENABLED": "True"}) as host:

@@ -19,7 +19,7 @@ _OWN_HOSTS = {"127.0.0.1", "localhost", ""}
 """The last is that of `data:` and `blob:`."""
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncGenerator[Browser]:
     expect.set_options(timeout=PATIENCE)
     async with chromium() as running:
