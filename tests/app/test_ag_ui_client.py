@@ -181,6 +181,7 @@ async def test_what_the_guard_stops_is_no_part_of_the_text(data_dir: Path, opena
         refused = await one(version, url, f"A {BAD}?")
         assert refused.thrown
         assert (refused.thrown["status"], refused.thrown["payload"]["error"]["code"]) == (400, "content_filter")
+        await openai.caught_up()  # the refused turn may have asked the model
         openai.reply("It is fine. " * 50, f"And a {BAD}. ", "More.")
         stopped = await one(version, url, "Hello?")
         code = stopped.thrown["payload"]["error"]["code"] if stopped.thrown else stopped.errors[0]["code"]

@@ -127,6 +127,7 @@ async def test_a_tool_that_fails_says_why_and_the_next_call_is_answered(
 async def test_what_the_guard_stops_is_a_failure_that_says_so(data_dir: Path, openai: OpenAIStandIn) -> None:
     async with guarded(data_dir, openai, RAI_MODE="enforce") as under_guard, client_of(under_guard.host) as client:
         asked = await client.call_tool("ask", {"question": f"A {BAD}?"})
+        await openai.caught_up()  # the refused turn may have asked the model
         openai.reply("It is fine. " * 50, f"And a {BAD}. ", "More.")
         answered = await client.call_tool("ask", {"question": "Hello?"})
         for stopped in (asked, answered):

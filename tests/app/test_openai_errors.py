@@ -249,6 +249,7 @@ async def test_what_the_guard_stops_is_no_part_of_the_text(data_dir: Path, opena
         with pytest.raises(sdk.BadRequestError) as refused:
             await client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": f"A {BAD}?"}])
         assert refused.value.code == "content_filter"
+        await openai.caught_up()  # the refused turn may have asked the model
         openai.reply("It is fine. " * 50, f"And a {BAD}. ", "More.")
         chunks, error = await streamed(client, "Hello?")
         end = error.code if error and not text_of(chunks) else chunks[-1].choices[0].finish_reason

@@ -114,6 +114,7 @@ async def test_what_the_guard_stops_is_incomplete(data_dir: Path, openai: OpenAI
     async with guarded(data_dir, openai, RAI_MODE="enforce") as under_guard:
         refused = await asked("raw", under_guard.host, input=f"A {BAD}?")
         assert (refused["thrown"]["status"], refused["thrown"]["code"]) == (400, "content_filter")
+        await openai.caught_up()  # the refused turn may have asked the model
         openai.reply("It is fine. " * 50, f"And a {BAD}. ", "More.")
         events = (await asked("raw", under_guard.host, input="Hello?"))["seen"]
         assert events[-1]["type"] == "response.incomplete"

@@ -47,6 +47,7 @@ async def test_a_refused_question_can_be_edited_and_is_not_sent_again(
     async with guarded(data_dir, openai, RAI_MODE="enforce") as under_guard:
         await ask(page, under_guard.host, f"A {BAD}?")
         await expect(problem(page)).to_contain_text("You can edit the question.")
+        await openai.caught_up()  # the refused turn may have asked the model
         openai.reply("It is fine.")
         await ask_on(page, "Hello?")
         await expect(answer(page)).to_contain_text("It is fine.")

@@ -106,6 +106,7 @@ async def test_a_refused_question_has_no_answer_and_says_why(
     await expect(panel.get_by_role("region", name="Withheld")).to_contain_text("since the question has violence")
     assert "Never seen." not in await page.content()
     await openai.caught_up()
+    openai.forget_scripts()  # whether the model was asked before the refusal is open
 
 
 async def test_what_is_found_and_not_forbidden_is_told_with_its_severity(
