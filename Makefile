@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests read scans: they take the packages that a user gets with OCR=local.
 test unit nightly coverage check live bench soak: export SETUP_OCR := 1
 
-.PHONY: help run index sync api-key test unit nightly coverage live bench eval soak check format requirements docs screenshots goldens proto setup setup-run setup-test setup-evaluation
+.PHONY: help run index sync api-key test unit nightly coverage live bench eval soak check format release requirements docs screenshots goldens proto setup setup-run setup-test setup-evaluation
 
 help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,12 +67,15 @@ eval: setup-evaluation ## measure answers: make eval SAMPLES=1; QUESTIONS=file.j
 soak: setup-test ## run the app under load with kills and faults, and report what does not hold: make soak MINUTES=3
 	@$(PYTHON) -m tests.soak $(MINUTES)
 
-check: setup-test ## check lint, formats, types, infra/ and generated files
+check: setup-test ## check lint, formats, types, infra/, pipelines and generated files
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/pyright
 	@$(PYTHON) tools/requirements.py --check
 	@$(PYTHON) tools/bicep.py
+	@.venv/bin/actionlint -shellcheck .venv/bin/shellcheck
+	@.venv/bin/check-jsonschema --quiet --regex-variant nonunicode --builtin-schema vendor.azure-pipelines .azdo/pipelines/*.yml
+	@.venv/bin/shellcheck .ci/run infra/hooks/*.sh
 	@$(PYTHON) tools/vendor.py --check
 	@$(PYTHON) tools/page_types.py
 	@$(PYTHON) tools/derived_docs.py --check
@@ -80,6 +83,9 @@ check: setup-test ## check lint, formats, types, infra/ and generated files
 format: setup-test ## format, and mend what the linter can
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
+
+release: ## give what is unreleased a version: make release VERSION=0.2.0
+	@python3 tools/release.py "$$VERSION"
 
 requirements: setup-test ## write requirements.txt from uv.lock
 	@$(PYTHON) tools/requirements.py
