@@ -73,6 +73,7 @@ check: setup-test ## check lint, formats, types, infra/, pipelines and generated
 	@.venv/bin/pyright
 	@$(PYTHON) tools/requirements.py --check
 	@$(PYTHON) tools/bicep.py
+	@$(PYTHON) tools/models.py
 	@.venv/bin/actionlint -shellcheck .venv/bin/shellcheck
 	@.venv/bin/check-jsonschema --quiet --regex-variant nonunicode --builtin-schema vendor.azure-pipelines .azdo/pipelines/*.yml
 	@.venv/bin/shellcheck .ci/run infra/hooks/*.sh

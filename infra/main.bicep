@@ -79,13 +79,17 @@ param existingOpenAiResourceGroup string = ''
 param openAiLocation string = ''
 
 @description('Name of the deployment that answers.')
-param chatDeployment string = 'gpt-5.4-mini'
+param chatDeployment string = 'gpt-5.6-luna'
 
 @description('Its model, if it is made here.')
-param chatModel string = 'gpt-5.4-mini'
+param chatModel string = 'gpt-5.6-luna'
 
 @description('Version of that model.')
-param chatModelVersion string = '2026-03-17'
+param chatModelVersion string = '2026-07-09'
+
+@allowed(['OnceCurrentVersionExpired', 'OnceNewDefaultVersionAvailable', 'NoAutoUpgrade'])
+@description('When Azure replaces that version by another: once it has retired, once there is a newer default, or never.')
+param chatModelUpgrade string = 'OnceCurrentVersionExpired'
 
 @description('Kind of that deployment: GlobalStandard, DataZoneStandard, Standard or a provisioned one.')
 param chatSku string = 'GlobalStandard'
@@ -95,7 +99,7 @@ param chatCapacity int = 30
 
 @allowed(['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 @description('How long a reasoning model may think. Empty: as the model does by itself.')
-param chatReasoningEffort string = ''
+param chatReasoningEffort string = 'none'
 
 @description('Name of the deployment that makes vectors.')
 param embeddingDeployment string = 'text-embedding-3-large'
@@ -105,6 +109,10 @@ param embeddingModel string = 'text-embedding-3-large'
 
 @description('Version of that model.')
 param embeddingModelVersion string = '1'
+
+@allowed(['OnceCurrentVersionExpired', 'OnceNewDefaultVersionAvailable', 'NoAutoUpgrade'])
+@description('When Azure replaces that version. Never, as vectors of another version do not fit the index.')
+param embeddingModelUpgrade string = 'NoAutoUpgrade'
 
 @description('Kind of that deployment.')
 param embeddingSku string = 'GlobalStandard'
@@ -279,6 +287,7 @@ module openAi 'modules/ai-service.bicep' = if (openAiIsNew) {
         name: chatDeployment
         model: chatModel
         version: chatModelVersion
+        upgrade: chatModelUpgrade
         sku: chatSku
         capacity: chatCapacity
       }
@@ -286,6 +295,7 @@ module openAi 'modules/ai-service.bicep' = if (openAiIsNew) {
         name: embeddingDeployment
         model: embeddingModel
         version: embeddingModelVersion
+        upgrade: embeddingModelUpgrade
         sku: embeddingSku
         capacity: embeddingCapacity
       }

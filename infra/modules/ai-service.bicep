@@ -19,7 +19,7 @@ param tags object
 @description('Whether only its private endpoint, and Azure services with a role, get in.')
 param privateNetwork bool
 
-@description('Models to deploy, each with name, model, version, sku and capacity.')
+@description('Models to deploy, each with name, model, version, upgrade, sku and capacity.')
 param deployments array = []
 
 resource account 'Microsoft.CognitiveServices/accounts@2024-10-01' = {
@@ -49,6 +49,7 @@ resource models 'Microsoft.CognitiveServices/accounts/deployments@2024-10-01' = 
     sku: { name: deployment.sku, capacity: deployment.capacity }
     properties: {
       model: { format: 'OpenAI', name: deployment.model, version: deployment.version }
+      versionUpgradeOption: deployment.upgrade
     }
   }
 ]

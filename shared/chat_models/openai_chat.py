@@ -13,7 +13,7 @@ from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestConte
 from shared.errors import SwitchboardError
 from shared.outbound.asking import CachedHealth
 from shared.outbound.faults import Fault, Reason, ServiceFault
-from shared.outbound.openai_service.connection import ServedModel
+from shared.outbound.openai_service.connection import THINKING_WITH_TOOLS, ServedModel
 from shared.outbound.openai_service.service import OpenAIService
 from shared.reusable_timeout import ReusableTimeout
 
@@ -89,7 +89,7 @@ class OpenAIChatModel:
                 response = await self._service.post("/chat/completions", sent, deadline=deadline, status_due=status_due)
             except openai.APIStatusError as exc:
                 name = unsupported_parameter(exc, sent)
-                if name is None:
+                if name is None or name in left_out:
                     if (fault := fault_of(exc)).reason is Reason.NOT_THERE:
                         raise ServiceFault(await self._service.explained(fault, model)) from exc
                     raise
@@ -166,6 +166,8 @@ class OpenAIChatModel:
 def _supported(body: dict[str, object], left_out: Collection[str]) -> dict[str, object]:
     """Remove the parameters that the model does not support; a refused output limit gets its other name."""
     sent = {name: value for name, value in body.items() if name not in left_out}
+    if THINKING_WITH_TOOLS in left_out and "tools" in body:
+        sent["reasoning_effort"] = "none"
     for name, other in zip(_LONGEST_ANSWER, reversed(_LONGEST_ANSWER), strict=True):
         if name in body and name in left_out and other not in left_out:
             sent[other] = body[name]

@@ -18,6 +18,8 @@ from tests.stand_ins.openai_answers import event
 from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, error_of, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
 
+WITH_TOOL = replace(QUESTION, tools=(ToolDefinition("search", "Searches.", {"type": "object"}),))
+
 
 async def test_an_answer_is_text_then_how_it_ended(service: OpenAIStandIn, model: OpenAIChatModel) -> None:
     service.reply("Hel", "lo")
@@ -187,6 +189,29 @@ async def test_a_reasoning_model_is_asked_without_what_it_refuses_and_from_then_
         ]
     assert ["temperature" in chat.body for chat in service.chats] == [True, False, False]
     assert all(chat.body["reasoning_effort"] == "low" for chat in service.chats)
+
+
+@pytest.mark.parametrize("effort", ["low", None])
+async def test_a_model_that_takes_no_tools_while_it_thinks_thinks_only_without_tools(
+    service: OpenAIStandIn, effort: str | None
+) -> None:
+    thinking = ServedModel(service.reasoning_model, "AZURE_OPENAI_CHAT_DEPLOYMENT")
+    connection = replace(connection_to(service), kind="azure-openai", chat_model=thinking)
+    async with model_of(connection, reasoning_effort=effort) as model:
+        for question in (WITH_TOOL, WITH_TOOL, QUESTION):
+            service.reply("one")
+            assert ModelText("one") in await ask(model, question)
+    efforts = [chat.body.get("reasoning_effort") for chat in service.chats]
+    assert efforts == [effort, "none", "none", effort]
+
+
+async def test_a_model_that_takes_no_tools_at_all_is_asked_twice_and_not_for_ever(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    service.fail(400, error={"message": "Function tools with reasoning_effort are not supported"}, times=2)
+    with pytest.raises(Unavailable):
+        await ask(model, replace(WITH_TOOL, model=service.reasoning_model))
+    assert len(service.chats) == 2
 
 
 async def test_a_reasoning_model_behind_a_gateway_is_given_the_token_limit_by_its_new_name(

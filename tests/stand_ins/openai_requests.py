@@ -150,6 +150,8 @@ def read_body[Body: BaseModel](kind: type[Body], raw: bytes) -> Body:
 def check_reasoning(body: ChatBody, *, model_reasons: bool) -> None:
     """Check what reasoning models, and only they, take (OpenAI guide, 'Reasoning models').
 
+    As models since gpt-5.6 do, it takes tools only without thinking.
+
     Raises:
         Refusal: 400, naming the parameter.
     """
@@ -163,6 +165,12 @@ def check_reasoning(body: ChatBody, *, model_reasons: bool) -> None:
     if body.temperature not in (None, 1):
         message = f"Unsupported value: 'temperature' does not support {body.temperature} with this model."
         raise Refusal(400, message, param="temperature", code="unsupported_value")
+    if body.tools and body.reasoning_effort != "none":
+        message = (
+            f"Function tools with reasoning_effort are not supported for {body.model} in /v1/chat/completions. To use "
+            "function tools, use /v1/responses or set reasoning_effort to 'none'."
+        )
+        raise Refusal(400, message, param="reasoning_effort")
 
 
 def check_chat(body: ChatBody) -> None:

@@ -10,6 +10,8 @@ from shared.errors import NotConfigured
 from shared.settings import Settings
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
+THINKING_WITH_TOOLS = "reasoning_effort with tools"
+"""Stands among the parameters that a model refuses for: it takes tools only with `reasoning_effort` set to `none`."""
 
 
 @dataclass(frozen=True, slots=True)

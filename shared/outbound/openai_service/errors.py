@@ -12,7 +12,7 @@ import openai
 from shared.chat_types import Json
 from shared.outbound.asking import Sdk, translated
 from shared.outbound.faults import Fault, Reason, ServiceFault, retry_after_of
-from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
+from shared.outbound.openai_service.connection import THINKING_WITH_TOOLS, OpenAIConnection, ServedModel
 from shared.outbound.openai_service.reasons import error_of, read_fault
 
 BY_CLASS: dict[type[BaseException], Reason] = {
@@ -86,14 +86,17 @@ def unsupported_parameter(exc: openai.APIStatusError, sent: Collection[str]) -> 
     """The parameter, of those that were sent and can be left out, that the model or its service does not support.
 
     Reasoning models refuse a temperature (OpenAI API reference, 'unsupported_parameter' and 'unsupported_value').
-    Others refuse the effort, and services that do not know `stream_options` refuse that, in words alone.
+    Others refuse the effort, and services that do not know `stream_options` refuse that, in words alone. Models since
+    `gpt-5.6` refuse to think, even by default, where there are tools: `THINKING_WITH_TOOLS` stands for that.
     """
     if exc.status_code not in {400, 422}:
         return None
+    words = exc.response.text
+    if "tools" in sent and "Function tools with reasoning_effort" in words:
+        return THINKING_WITH_TOOLS
     code, param = _text(exc.code), _text(exc.param)
     if code in {"unsupported_parameter", "unsupported_value"} and param in _CAN_BE_LEFT_OUT:
         return param if param in sent else None
-    words = exc.response.text
     return next((name for name in _NAMED_IN_WORDS if name in sent and name in words), None)
 
 
