@@ -16,7 +16,7 @@ help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
-run: setup ## serve the app on http://127.0.0.1:7071/api; OPEN=1 opens its page, PORT=7072 moves it, CORS=http://localhost:3000 lets its pages call, HOST=func uses Core Tools
+run: setup ## serve the app on http://127.0.0.1:7071/api; OPEN=1 opens its page, PORT=7072 moves it, CORS=http://localhost:3000 lets its pages call, ALLOWED_HOSTS=host.docker.internal lets containers call, HOST=func uses Core Tools
 	@$(PYTHON) -m local.index_command --first samples/documents
 ifneq ($(and $(filter func,$(HOST)),$(shell command -v func)),)
 	@. .venv/bin/activate && func start --port $(or $(PORT),7071) $(if $(CORS),--cors "$(CORS)")
@@ -76,6 +76,7 @@ check: setup-test ## check lint, formats, types, infra/, pipelines and generated
 	@$(PYTHON) tools/models.py
 	@.venv/bin/actionlint -shellcheck .venv/bin/shellcheck
 	@.venv/bin/check-jsonschema --quiet --regex-variant nonunicode --builtin-schema vendor.azure-pipelines .azdo/pipelines/*.yml
+	@.venv/bin/hadolint Dockerfile
 	@.venv/bin/shellcheck .ci/run infra/hooks/*.sh
 	@$(PYTHON) tools/vendor.py --check
 	@$(PYTHON) tools/page_types.py

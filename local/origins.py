@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from local.settings_file import Cors
 
-_LOOPBACK = r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?"
-_LOOPBACK_HOST = re.compile(_LOOPBACK, re.IGNORECASE)
-_LOOPBACK_ORIGIN = re.compile(f"https?://{_LOOPBACK}", re.IGNORECASE)
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(:[0-9]{1,5})?")
+_ORIGIN = re.compile(f"https?://{_HOST.pattern}", re.IGNORECASE)
 _HARMLESS = ("GET", "HEAD", "OPTIONS")
 """Methods that change nothing. The browser keeps their answers from pages that may not read them."""
 
@@ -20,10 +20,15 @@ def find_fault(method: str, headers: Mapping[str, str], cors: Cors) -> str | Non
     'CORS-safelisted request-header'). Pages of this machine may send: servers for development pass their requests on.
     """
     host = headers.get("Host", "localhost")  # only HTTP/1.0, which no browser sends, has none
-    if not _LOOPBACK_HOST.fullmatch(host):
-        return "This host answers to the names localhost, 127.0.0.1 and [::1] only. Use one of them in the address."
+    if not _is_ours(_HOST.fullmatch(host), cors):
+        return (
+            "This host answers to the names localhost, 127.0.0.1 and [::1] only. Use one of them in the address, or "
+            "allow this one: make run ALLOWED_HOSTS=NAME."
+        )
     origin = headers.get("Origin")
-    if method in _HARMLESS or origin is None or _LOOPBACK_ORIGIN.fullmatch(origin) or _is_shared_with(cors, origin):
+    if method in _HARMLESS or origin is None or _is_ours(_ORIGIN.fullmatch(origin), cors):
+        return None
+    if _is_shared_with(cors, origin):
         return None
     return (
         "Pages of this origin may not send requests here. Allow them with `make run CORS=...`, or in Host.CORS of "
@@ -57,6 +62,11 @@ def cors_headers(cors: Cors, headers: Mapping[str, str]) -> dict[str, str]:
         return {"Vary": "Origin"}
     allowed = {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
     return allowed | ({"Access-Control-Allow-Credentials": "true"} if cors.credentials else {})
+
+
+def _is_ours(address: re.Match[str] | None, cors: Cors) -> bool:
+    """Tell whether the host in an address is this machine, by a name of loopback or one that is allowed."""
+    return address is not None and (address[1].lower() in _LOOPBACK or address[1].lower() in cors.hosts)
 
 
 def _is_shared_with(cors: Cors, origin: str) -> bool:

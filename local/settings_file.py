@@ -17,6 +17,7 @@ DEFAULT_PORT = 7071
 _IN_ENVIRONMENT = "AzureFunctionsJobHost__extensions__queues__{name}"
 """Name of the environment variable that overrides a value of `host.json`, as the Functions host has it."""
 _TIME_SPAN = re.compile(r"(?:(\d+)\.)?(\d\d):(\d\d):(\d\d)$")
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 _STRINGS_AND_COMMENTS = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
@@ -28,6 +29,8 @@ class Cors:
     """As written, `*` for all; empty switches CORS off."""
     credentials: bool = False
     """Cookies and authorization may be sent along."""
+    hosts: tuple[str, ...] = ()
+    """Names of this machine, besides those of loopback, by which it may be called: the variable `ALLOWED_HOSTS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,15 @@ def _cors(host: Mapping[str, object], path: Path) -> Cors:
     origins = tuple(origin.strip().rstrip("/") for origin in listed.split(",") if origin.strip())
     if credentials and "*" in origins:
         raise HostError(f'{path}: Host.CORSCredentials needs named origins; CORS is "*".')
-    return Cors(origins, credentials)
+    return Cors(origins, credentials, _hosts())
+
+
+def _hosts() -> tuple[str, ...]:
+    names = tuple(name.strip().lower() for name in os.environ.get("ALLOWED_HOSTS", "").split(",") if name.strip())
+    for name in names:
+        if not _HOST_NAME.fullmatch(name):
+            raise HostError(f"ALLOWED_HOSTS: {name!r} should be a name without a port, such as host.docker.internal.")
+    return names
 
 
 def _setting(name: str, value: object, path: Path) -> str:
