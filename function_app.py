@@ -372,7 +372,7 @@ if batch_queue:
     @app.queue_trigger("message", batch_queue, "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def batch_run(message: func.QueueMessage) -> None:
         """Run a batch, or go on with one whose runner has died (queue trigger)."""
-        await batches.run_batch(message.get_body())
+        await batches.run_batch(message.get_body(), message.insertion_time)
 
     @app.queue_trigger("message", f"{batch_queue}-poison", "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def batch_poison(message: func.QueueMessage) -> None:
@@ -388,4 +388,5 @@ if requests_queue:
     async def chat_request(message: func.QueueMessage, context: func.Context) -> None:
         """Answer a request of a queue into another queue (queue trigger)."""
         tries = message.dequeue_count or 1
-        await chat_requests.answer(message.get_body(), message.id or "", tries, context.invocation_id)
+        since = message.insertion_time
+        await chat_requests.answer(message.get_body(), message.id or "", tries, context.invocation_id, since)

@@ -200,6 +200,13 @@ param alwaysReadyInstances int = 0
 @description('Whether messages of the queue chat-requests are answered into the queue chat-answers.')
 param chatQueues bool = false
 
+@description('E-mail addresses that alerts and the budget go to, with commas. Empty: alerts show in the portal only.')
+param alertEmails string = ''
+
+@minValue(0)
+@description('US dollars a month for the resource group: at 80 % of them, and when more is expected, an e-mail warns. 0: no budget.')
+param monthlyBudget int = 0
+
 @description('Other settings of the app, as docs/settings.md has them, by name.')
 param moreSettings object = {}
 
@@ -255,6 +262,7 @@ module storage 'modules/storage.bicep' = {
     tags: tags
     contentContainer: contentContainer
     privateNetwork: privateNetwork
+    workspaceId: monitoring.outputs.workspaceId
     chatQueues: chatQueues
   }
 }
@@ -282,6 +290,7 @@ module openAi 'modules/ai-service.bicep' = if (openAiIsNew) {
     location: empty(openAiLocation) ? location : openAiLocation
     tags: tags
     privateNetwork: privateNetwork
+    workspaceId: monitoring.outputs.workspaceId
     deployments: [
       {
         name: chatDeployment
@@ -318,6 +327,7 @@ module search 'modules/search.bicep' = if (searchIsNew) {
     sku: searchSku
     semanticRanker: semanticRanker
     privateNetwork: privateNetwork
+    workspaceId: monitoring.outputs.workspaceId
   }
 }
 
@@ -336,6 +346,7 @@ module documentReader 'modules/ai-service.bicep' = if (documentIntelligence) {
     location: location
     tags: tags
     privateNetwork: privateNetwork
+    workspaceId: monitoring.outputs.workspaceId
   }
 }
 
@@ -349,6 +360,7 @@ module imageReader 'modules/ai-service.bicep' = if (vision) {
     location: empty(visionLocation) ? location : visionLocation
     tags: tags
     privateNetwork: privateNetwork
+    workspaceId: monitoring.outputs.workspaceId
   }
 }
 
@@ -362,6 +374,7 @@ module contentSafety 'modules/ai-service.bicep' = if (safetyChecks) {
     location: location
     tags: tags
     privateNetwork: privateNetwork
+    workspaceId: monitoring.outputs.workspaceId
   }
 }
 
@@ -507,6 +520,22 @@ module app 'modules/function-app.bicep' = {
   }
   // The host cannot start before it may use its storage.
   dependsOn: [roles]
+}
+
+module watch 'modules/watch.bicep' = {
+  scope: group
+  name: 'watch'
+  params: {
+    environmentName: environmentName
+    token: token
+    location: location
+    tags: tags
+    insightsId: monitoring.outputs.insightsId
+    appId: app.outputs.id
+    instanceMemory: instanceMemory
+    emails: empty(alertEmails) ? [] : map(split(alertEmails, ','), email => trim(email))
+    monthlyBudget: monthlyBudget
+  }
 }
 
 module easyAuth 'modules/easy-auth.bicep' = {

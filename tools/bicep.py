@@ -17,7 +17,8 @@ INFRA = Path(__file__).resolve().parent.parent / "infra"
 
 FUNCTIONS = frozenset(
     {
-        *("allowed", "batchSize", "concat", "description", "empty", "environment", "fail", "guid", "map"),
+        *("allowed", "batchSize", "concat", "description", "empty", "environment", "fail", "guid", "join"),
+        *("loadJsonContent", "loadTextContent", "map", "replace", "utcNow"),
         *("maxLength", "maxValue", "minLength", "minValue", "resourceGroup", "split", "string", "subscription"),
         *("subscriptionResourceId", "tenant", "toLower", "trim", "union", "uniqueString"),
     }
@@ -118,7 +119,7 @@ class BicepFile:
 def problems(path: Path) -> Iterator[str]:
     """Yield the problems in a file, each as `file:line: problem`."""
     file = BicepFile(path)
-    for check in (_syntax, _names, _twice, _modules, _scopes, _conditions, _at_start):
+    for check in (_syntax, _names, _twice, _modules, _loaded, _scopes, _conditions, _at_start):
         for node, what in check(file):
             yield f"{path.name}:{node.start_point[0] + 1}: {what}"
 
@@ -243,6 +244,15 @@ def _modules(file: BicepFile) -> Iterator[tuple[Node, str]]:
                 yield node, f"{name} has no output {output}"
             case _:
                 pass
+
+
+def _loaded(file: BicepFile) -> Iterator[tuple[Node, str]]:
+    """Find files that are to be loaded and do not exist."""
+    for node in walk(file.root):
+        if node.type == "call_expression" and text(node.named_children[0]) in {"loadJsonContent", "loadTextContent"}:
+            name = text(node.named_children[1]).strip("()'")
+            if not (file.path.parent / name).is_file():
+                yield node, f"there is no {name}"
 
 
 def _scopes(file: BicepFile) -> Iterator[tuple[Node, str]]:

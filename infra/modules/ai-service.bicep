@@ -19,6 +19,9 @@ param tags object
 @description('Whether only its private endpoint, and Azure services with a role, get in.')
 param privateNetwork bool
 
+@description('Resource id of the workspace that gets its logs and metrics.')
+param workspaceId string
+
 @description('Models to deploy, each with name, model, version, upgrade, sku and capacity.')
 param deployments array = []
 
@@ -53,6 +56,17 @@ resource models 'Microsoft.CognitiveServices/accounts/deployments@2024-10-01' = 
     }
   }
 ]
+
+// Who called when and with what result, and changes of the resource. Prompts and answers are in none of these.
+resource logs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  scope: account
+  name: 'to-workspace'
+  properties: {
+    workspaceId: workspaceId
+    logs: [{ category: 'Audit', enabled: true }, { category: 'RequestResponse', enabled: true }]
+    metrics: [{ category: 'AllMetrics', enabled: true }]
+  }
+}
 
 output id string = account.id
 output endpoint string = account.properties.endpoint

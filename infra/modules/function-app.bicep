@@ -128,5 +128,6 @@ resource noPasswords 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@202
   properties: { allow: false }
 }
 
+output id string = app.id
 output name string = app.name
 output url string = 'https://${app.properties.defaultHostName}'

@@ -36,3 +36,5 @@ resource insights 'Microsoft.Insights/components@2020-02-02' = {
 }
 
 output insightsName string = insights.name
+output insightsId string = insights.id
+output workspaceId string = workspace.id

@@ -18,6 +18,9 @@ param semanticRanker string
 @description('Whether only its private endpoint gets in.')
 param privateNetwork bool
 
+@description('Resource id of the workspace that gets its logs and metrics.')
+param workspaceId string
+
 resource service 'Microsoft.Search/searchServices@2023-11-01' = {
   name: name
   location: location
@@ -30,6 +33,17 @@ resource service 'Microsoft.Search/searchServices@2023-11-01' = {
     partitionCount: 1
     semanticSearch: semanticRanker
     publicNetworkAccess: privateNetwork ? 'disabled' : 'enabled'
+  }
+}
+
+// The app searches with POST: what is asked for is in no log.
+resource logs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  scope: service
+  name: 'to-workspace'
+  properties: {
+    workspaceId: workspaceId
+    logs: [{ category: 'OperationLogs', enabled: true }]
+    metrics: [{ category: 'AllMetrics', enabled: true }]
   }
 }
 

@@ -20,6 +20,9 @@ param privateNetwork bool
 @description('Whether requests of a queue are answered into another one.')
 param chatQueues bool
 
+@description('Resource id of the workspace that gets its logs and metrics.')
+param workspaceId string
+
 var queueOfEvents = '${contentContainer}-events'
 var queueOfRequests = 'chat-requests'
 var queueOfAnswers = 'chat-answers'
@@ -138,6 +141,17 @@ resource tables 'Microsoft.Storage/storageAccounts/tableServices@2023-05-01' = {
 resource history 'Microsoft.Storage/storageAccounts/tableServices/tables@2023-05-01' = {
   parent: tables
   name: 'SwitchboardHistory'
+}
+
+// Who wrote and deleted what; reads would be most of the log.
+resource blobLogs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  scope: blobs
+  name: 'to-workspace'
+  properties: {
+    workspaceId: workspaceId
+    logs: [{ category: 'StorageWrite', enabled: true }, { category: 'StorageDelete', enabled: true }]
+    metrics: [{ category: 'Transaction', enabled: true }]
+  }
 }
 
 output id string = account.id

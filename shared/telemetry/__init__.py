@@ -1,12 +1,13 @@
-"""Traces: one span for each turn, and under it one for each search, model call, safety check and agent.
+"""Traces: one span for each turn, and under it one for each search, model call, safety check and agent; and metrics.
 
-Traces are off by default: then `Service.tracing` is None, and only this module of the package is imported. `otel` makes
-the spans; `exporting` sends them to Application Insights or to an OpenTelemetry collector. No span holds what users
-said or what documents say, unless `TELEMETRY_CONTENT` is set.
+Both are off by default: then `Service.tracing` is None, and only this module of the package is imported. `otel` makes
+the spans, of which `metrics` makes metrics; `exporting` sends them to Application Insights or to an OpenTelemetry
+collector. No span holds what users said or what documents say, unless `TELEMETRY_CONTENT` is set.
 """
 
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
 from typing import Protocol
 
 from shared.chat_types import ChatRequest, RequestContext
@@ -37,6 +38,10 @@ class Tracing(Protocol):
 
     def agent(self, name: str) -> AbstractContextManager[RecordMessage]:
         """Make a block in which an agent makes a message; the block has a span of its own."""
+        ...
+
+    def waited(self, queue: str, since: datetime | None) -> None:
+        """Record that a message has been in a queue since then; None, which is not known, records nothing."""
         ...
 
 

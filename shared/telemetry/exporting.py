@@ -1,7 +1,7 @@
-"""Sends spans to Application Insights, or to any OpenTelemetry collector, in background threads.
+"""Sends spans and metrics to Application Insights, or to any OpenTelemetry collector, in background threads.
 
-Our tracer provider is not the process-wide one, so spans that libraries make, some of them with prompts, are not sent.
-Spans that cannot be delivered are dropped, with at most one log entry a minute. No turn waits for a delivery, and
+Our providers are not the process-wide ones, so spans that libraries make, some of them with prompts, are not sent.
+What cannot be delivered is dropped, with at most one log entry a minute. No turn waits for a delivery, and
 nothing is kept on disk.
 """
 
@@ -12,41 +12,45 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from opentelemetry.resource.detector.azure.functions import AzureFunctionsResourceDetector
+from opentelemetry.sdk.metrics import AlwaysOffExemplarFilter, MeterProvider
+from opentelemetry.sdk.metrics.export import MetricExporter, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, ParentBased
 
 from shared.settings import Settings
+from shared.telemetry.metrics import SpanMetrics
 
 _log = logging.getLogger("switchboard.telemetry")
 
 _DELAY_MILLISECONDS = 1_000
 """How long spans wait to be sent together: Azure may freeze the process as soon as it has no request."""
 _SHUTDOWN_TIMEOUT_SECONDS = 2.0
-"""How long the end of the process may wait for the last spans."""
+"""How long the end of the process may wait for the last spans and metrics."""
 _RETRIES = 2
 """Retries of a delivery to Application Insights; the exporter's default of ten would take a quarter of an hour."""
 _LOG_INTERVAL_SECONDS = 60.0
 """Between two log entries on spans that cannot be delivered."""
 
-_SPANS_ONLY = (
+_OURS_ONLY = (
     "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL",
     "APPLICATIONINSIGHTS_CONTROLPLANE_DISABLED",
     "APPLICATIONINSIGHTS_SDKSTATS_DISABLED",
     "APPLICATIONINSIGHTS_OPENTELEMETRY_RESOURCE_METRIC_DISABLED",
 )
-"""Variables that turn off the exporter's own usage statistics, its remote configuration and its metrics."""
+"""Variables that turn off the exporter's own usage statistics, its remote configuration and its own metrics."""
 
 
-def tracer_provider(settings: Settings) -> TracerProvider:
-    """Make the provider of our spans, which sends them to the receivers in the settings.
+def providers(settings: Settings) -> tuple[TracerProvider, SpanMetrics]:
+    """Make the provider of our spans, which sends them and their metrics to the receivers in the settings.
 
-    It also reads OpenTelemetry's standard variables: `OTEL_TRACES_SAMPLER`, `OTEL_BSP_…`, `OTEL_RESOURCE_ATTRIBUTES`,
-    `OTEL_EXPORTER_OTLP_…`.
+    It also reads OpenTelemetry's standard variables: `OTEL_TRACES_SAMPLER`, `OTEL_BSP_…`, `OTEL_METRIC_EXPORT_…`,
+    `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_EXPORTER_OTLP_…`.
 
     Raises:
         ValueError: one of these variables, or the connection string, is malformed.
@@ -55,12 +59,19 @@ def tracer_provider(settings: Settings) -> TracerProvider:
     sampler = (
         None if os.environ.get("OTEL_TRACES_SAMPLER") else ParentBased(ALWAYS_ON, remote_parent_not_sampled=ALWAYS_ON)
     )
-    provider = TracerProvider(sampler=sampler, resource=_resource(), shutdown_on_exit=False)
+    resource = _resource()
+    spans = TracerProvider(sampler=sampler, resource=resource, shutdown_on_exit=False)
     delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _DELAY_MILLISECONDS
-    for exporter in _exporters(settings):
-        provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=delay))
-    atexit.register(_finish, provider)
-    return provider
+    readers: list[PeriodicExportingMetricReader] = []
+    for exporter, metric_exporter in _exporters(settings):
+        spans.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=delay))
+        readers.append(PeriodicExportingMetricReader(metric_exporter))
+    logging.getLogger("opentelemetry.sdk.metrics").setLevel(logging.CRITICAL)  # spans have said it
+    meters = MeterProvider(readers, resource, AlwaysOffExemplarFilter(), shutdown_on_exit=False)
+    metrics = SpanMetrics(meters.get_meter("switchboard"))
+    spans.add_span_processor(metrics)
+    atexit.register(_finish, spans, meters)
+    return spans, metrics
 
 
 def _resource() -> Resource:
@@ -70,30 +81,32 @@ def _resource() -> Resource:
     return Resource.create(known.attributes)
 
 
-def _exporters(settings: Settings) -> Iterator[SpanExporter]:
+def _exporters(settings: Settings) -> Iterator[tuple[SpanExporter, MetricExporter]]:
     if settings.applicationinsights_connection_string:
-        exporter = _to_application_insights(settings)
-        yield _Exporter(exporter, "Application Insights", "APPLICATIONINSIGHTS_CONNECTION_STRING")
+        spans, metrics = _to_application_insights(settings)
+        yield _Exporter(spans, "Application Insights", "APPLICATIONINSIGHTS_CONNECTION_STRING"), metrics
     if endpoint := settings.otel_exporter_otlp_endpoint:
         host = urlsplit(endpoint).hostname or "the collector"
-        yield _Exporter(_to_collector(endpoint), host, "OTEL_EXPORTER_OTLP_ENDPOINT")
+        spans, metrics = _to_collector(endpoint)
+        yield _Exporter(spans, host, "OTEL_EXPORTER_OTLP_ENDPOINT"), metrics
 
 
-def _to_application_insights(settings: Settings) -> SpanExporter:
-    for name in _SPANS_ONLY:
+def _to_application_insights(settings: Settings) -> tuple[SpanExporter, MetricExporter]:
+    for name in _OURS_ONLY:
         os.environ.setdefault(name, "true")
-    from azure.monitor.opentelemetry.exporter import AzureMonitorTraceExporter
+    from azure.monitor.opentelemetry.exporter import AzureMonitorMetricExporter, AzureMonitorTraceExporter
 
     logging.getLogger("azure.monitor.opentelemetry.exporter").setLevel(logging.CRITICAL)
     logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
     logging.getLogger("azure.identity").setLevel(logging.WARNING)
     connection = settings.applicationinsights_connection_string
-    return AzureMonitorTraceExporter(
-        connection_string=connection.get_secret_value() if connection else "",
-        credential=_credential(settings.applicationinsights_authentication_string or ""),
-        disable_offline_storage=True,
-        retry_total=_RETRIES,
-    )
+    options: dict[str, Any] = {
+        "connection_string": connection.get_secret_value() if connection else "",
+        "credential": _credential(settings.applicationinsights_authentication_string or ""),
+        "disable_offline_storage": True,
+        "retry_total": _RETRIES,
+    }
+    return AzureMonitorTraceExporter(**options), AzureMonitorMetricExporter(**options)
 
 
 def _credential(authentication: str) -> object:
@@ -106,12 +119,15 @@ def _credential(authentication: str) -> object:
     return DefaultAzureCredential(managed_identity_client_id=client_id[1] if client_id else None)
 
 
-def _to_collector(endpoint: str) -> SpanExporter:
+def _to_collector(endpoint: str) -> tuple[SpanExporter, MetricExporter]:
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
     logging.getLogger("opentelemetry.exporter.otlp").setLevel(logging.CRITICAL)
-    own = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-    return OTLPSpanExporter(endpoint=own or endpoint.rstrip("/") + "/v1/traces")
+    base = endpoint.rstrip("/")
+    spans = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or f"{base}/v1/traces"
+    metrics = os.environ.get("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT") or f"{base}/v1/metrics"
+    return OTLPSpanExporter(endpoint=spans), OTLPMetricExporter(endpoint=metrics)
 
 
 class _Exporter(SpanExporter):
@@ -145,8 +161,11 @@ class _Exporter(SpanExporter):
         self._exporter.shutdown()
 
 
-def _finish(provider: TracerProvider) -> None:
-    """Send the last spans, but do not wait long for a slow receiver: the process has to end."""
-    last = threading.Thread(target=provider.shutdown, daemon=True)
-    last.start()
-    last.join(_SHUTDOWN_TIMEOUT_SECONDS)
+def _finish(spans: TracerProvider, meters: MeterProvider) -> None:
+    """Send the last spans and metrics, but do not wait long for a slow receiver: the process has to end."""
+    until = time.monotonic() + _SHUTDOWN_TIMEOUT_SECONDS
+    last = [threading.Thread(target=provider.shutdown, daemon=True) for provider in (spans, meters)]
+    for thread in last:
+        thread.start()
+    for thread in last:
+        thread.join(max(0.0, until - time.monotonic()))

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from opentelemetry.trace import SpanKind, Tracer
 
@@ -14,7 +15,8 @@ from shared.guard import SafetyService
 from shared.retrieval import Embedder, Retriever
 from shared.settings import Settings
 from shared.telemetry import RecordMessage, names
-from shared.telemetry.exporting import tracer_provider
+from shared.telemetry.exporting import providers
+from shared.telemetry.metrics import SpanMetrics
 from shared.telemetry.operation import Peer, failed, operation, with_usage
 from shared.telemetry.parts import TracedEmbedder, TracedModel, TracedRetriever, TracedSafety
 from shared.telemetry.turns import traced_turn
@@ -26,12 +28,14 @@ class OtelTracing:
     Args:
         tracer: Makes the spans.
         model: The model that answers, and its address.
+        metrics: Records how long messages waited.
         content: Whether to record texts (`TELEMETRY_CONTENT`).
     """
 
-    def __init__(self, tracer: Tracer, model: Peer, *, content: bool) -> None:
+    def __init__(self, tracer: Tracer, model: Peer, metrics: SpanMetrics, *, content: bool) -> None:
         self._tracer = tracer
         self._model = model
+        self._metrics = metrics
         self._content = content
 
     @classmethod
@@ -42,13 +46,13 @@ class OtelTracing:
             NotConfigured: the settings, or OpenTelemetry's own variables, are wrong.
         """
         try:
-            provider = tracer_provider(settings)
+            provider, metrics = providers(settings)
         except ValueError as exc:
             raise NotConfigured(
                 "Traces cannot be set up: check the variables that begin with OTEL_, and "
                 "APPLICATIONINSIGHTS_CONNECTION_STRING."
             ) from exc
-        return cls(provider.get_tracer("switchboard"), model, content=settings.telemetry_content)
+        return cls(provider.get_tracer("switchboard"), model, metrics, content=settings.telemetry_content)
 
     def turn(
         self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, workflow: str
@@ -70,6 +74,11 @@ class OtelTracing:
                     failed(span, error)
 
             yield record
+
+    def waited(self, queue: str, since: datetime | None) -> None:
+        """Record how long a message was in a queue."""
+        if since:
+            self._metrics.waited(queue, max(0.0, (datetime.now(UTC) - since).total_seconds()))
 
     def model(self, model: ChatModel) -> ChatModel:
         """Wrap the model."""

@@ -96,13 +96,15 @@ def queue_of(environment: Mapping[str, str]) -> str | None:
     return settings.batch_queue if settings.batches == "queue" else None
 
 
-async def run_batch(message: bytes) -> None:
-    """Run the batch that a message of the queue names (queue trigger).
+async def run_batch(message: bytes, since: datetime | None) -> None:
+    """Run the batch that a message, which has been in the queue since then, names (queue trigger).
 
     Raises:
         SwitchboardError: the storage cannot be used; the message comes again.
     """
-    _, batches = await _parts()
+    service, batches = await _parts()
+    if service.tracing:
+        service.tracing.waited(service.settings.batch_queue, since)
     await batches.run(message.decode(errors="replace").strip())
 
 

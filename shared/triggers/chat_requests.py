@@ -15,6 +15,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -69,6 +70,8 @@ class _Work:
     """Names it among the objects that are kept."""
     invocation_id: str
     """The platform's id."""
+    since: datetime | None
+    """When it came into the queue."""
     protocol: Protocol = AI_CHAT
     """The protocol that an error is told in."""
 
@@ -81,7 +84,7 @@ def bound(environment: Mapping[str, str]) -> str | None:
         return None
 
 
-async def answer(message: bytes, message_id: str, tries: int, invocation_id: str) -> None:
+async def answer(message: bytes, message_id: str, tries: int, invocation_id: str, since: datetime | None) -> None:
     """Answer a message of the queue.
 
     Args:
@@ -89,13 +92,14 @@ async def answer(message: bytes, message_id: str, tries: int, invocation_id: str
         message_id: The queue's id of it.
         tries: How often it has been delivered, with this time.
         invocation_id: The platform's id of this invocation.
+        since: When it came into the queue.
 
     Raises:
         SwitchboardError: it cannot be answered now, and there is another try.
     """
     from shared.batches.records import digest
 
-    work = _Work(message_id, digest("queue message", message_id)[:32], invocation_id)
+    work = _Work(message_id, digest("queue message", message_id)[:32], invocation_id, since)
     try:
         answers = await app.get_answers()
         if await answers.send_again(work.folder):
@@ -161,6 +165,8 @@ async def _run(asked: _Message, work: _Work, answers: "AnswerQueue") -> Json:
 
     service = await app.get_service()
     settings = service.settings
+    if service.tracing:
+        service.tracing.waited(settings.chat_requests_queue or "", work.since)
     caller = Caller(key=f"queue {settings.chat_requests_queue}")  # no API key has a name with a space
     asker = Asker(
         caller=caller,

@@ -313,7 +313,7 @@ async def test_a_message_that_comes_again_after_its_answer_gets_the_same_one_wit
     taken = await anext(queues.requests.receive_messages(visibility_timeout=600))
     program = (
         "import asyncio, sys; from shared.triggers.chat_requests import answer; "
-        "asyncio.run(answer(sys.argv[1].encode(), sys.argv[2], 1, 'i'))"
+        "asyncio.run(answer(sys.argv[1].encode(), sys.argv[2], 1, 'i', None))"
     )
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", program, str(taken.content), str(taken.id)), cwd=REPOSITORY, env=env

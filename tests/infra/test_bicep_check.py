@@ -46,6 +46,7 @@ def test_our_files_are_in_order(file: Path) -> None:
         ("output a object = {\n  b: 1\n  'b': 2\n}", "outer.bicep:3: b is set twice"),
         (f"{RESOURCE}{RESOURCE.replace(' a ', ' b ')}", "outer.bicep:4: 'x' is made twice"),
         (f"{NAMED}{NAMED.replace(' a ', ' b ')}", "outer.bicep:5: 'x' is made twice"),
+        ("output a string = loadTextContent('other.kql')", "there is no other.kql"),
         ("module a 'other.bicep' = {\n  name: 'a'\n}", "there is no other.bicep"),
         ("module a 'inner.bicep' = {\n  name: 'a'\n}", "inner.bicep is not given name"),
         ("module a 'inner.bicep' = {\n  params: { name: 'x', sise: 2 }\n}", "inner.bicep has no parameter sise"),
@@ -88,6 +89,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, outer: str, says: str) -> None:
 @pytest.mark.parametrize(
     "outer",
     [
+        "output a string = loadTextContent('inner.bicep')",
         "module a 'inner.bicep' = {\n  params: { name: 'x' }\n}\noutput both string = a.outputs.both",
         "var a = [for one in [1]: { two: one }]\noutput a array = a",
         f"{RESOURCE}resource b 'A/c@2024-01-01' = {{\n  name: 'x'\n}}",

@@ -1,10 +1,11 @@
 """The models of a deployment are checked against the days on which they retire."""
 
+import json
 from datetime import date, timedelta
 
 import pytest
 
-from tools.models import AHEAD, Model, Table, chosen, read_table, retiring
+from tools.models import AHEAD, INFRA, Model, Table, chosen, read_table, retiring
 
 OLD, NEW = Model("gpt-old", "2025-01-01"), Model("gpt-new", "2026-01-01")
 DAY = date(2027, 6, 30)
@@ -26,6 +27,11 @@ def test_what_the_environment_chooses_counts_and_else_the_defaults_of_the_deploy
     chat, embedding = chosen(own)
     assert (chat, embedding) == (OLD, chosen({})[1])
     assert {chosen({})[0], embedding} <= read_table().retires.keys()
+
+
+def test_the_workbook_has_a_price_of_the_default() -> None:
+    prices = json.loads((INFRA / "prices.json").read_text())["models"]
+    assert chosen({})[0].model in {one["model"] for one in prices}
 
 
 def test_the_default_is_the_newest_of_its_use_that_lives_a_year_longer_than_the_table() -> None:

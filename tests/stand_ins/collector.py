@@ -20,6 +20,7 @@ from typing import Any
 
 from aiohttp import web
 from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
@@ -28,6 +29,7 @@ from tests.stand_ins.local_server import LocalServer
 
 KEY = "11111111-2222-4333-8444-555555555555"
 TOKEN = "token-of-the-app"  # noqa: S105 (nobody else takes it)
+AT_ONCE = {"OTEL_BSP_SCHEDULE_DELAY": "50", "OTEL_METRIC_EXPORT_INTERVAL": "200"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,20 @@ class Trace:
         return [span for span in self.spans if span.name == name]
 
 
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What a histogram had counted of one set of attributes when it was sent."""
+
+    name: str
+    """The metric's."""
+    attributes: Mapping[str, Any]
+    """As plain values."""
+    count: int
+    """How many values."""
+    sum: float
+    """Of the values."""
+
+
 class Refused(Exception):
     """What came in is not acceptable: with this status."""
 
@@ -94,6 +110,8 @@ class CollectorStandIn(LocalServer):
         super().__init__(tls)
         self.spans: list[Span] = []
         """What came in over OTLP."""
+        self.points: list[Point] = []
+        """The metrics that came in over OTLP."""
         self.items: list[dict[str, Any]] = []
         """What came in at Application Insights."""
         self.received = bytearray()
@@ -110,13 +128,13 @@ class CollectorStandIn(LocalServer):
     @property
     def settings(self) -> dict[str, str]:
         """The environment that points the app at the collector; spans come at once."""
-        return {"OTEL_EXPORTER_OTLP_ENDPOINT": self.endpoint, "OTEL_BSP_SCHEDULE_DELAY": "50"}
+        return {"OTEL_EXPORTER_OTLP_ENDPOINT": self.endpoint, **AT_ONCE}
 
     @property
     def insights_settings(self) -> dict[str, str]:
         """The environment that points the app at Application Insights."""
         connection = f"InstrumentationKey={KEY};IngestionEndpoint={self.endpoint}/"
-        return {"APPLICATIONINSIGHTS_CONNECTION_STRING": connection, "OTEL_BSP_SCHEDULE_DELAY": "50"}
+        return {"APPLICATIONINSIGHTS_CONNECTION_STRING": connection, **AT_ONCE}
 
     def fail(self, status: int) -> None:
         """Answer with this status from now on."""
@@ -168,6 +186,9 @@ class CollectorStandIn(LocalServer):
             case "/v1/traces":
                 self.spans += read_spans(body, request.content_type)
                 return web.Response(body=b"", content_type="application/x-protobuf")
+            case "/v1/metrics":
+                self.points += read_points(body, request.content_type)
+                return web.Response(body=b"", content_type="application/x-protobuf")
             case "/v2.1/track":
                 items = self._read_items(body, request)
                 self.items += items
@@ -211,6 +232,30 @@ def read_spans(body: bytes, content_type: str) -> list[Span]:
     if not found:
         raise Refused(400, "no spans")
     return found
+
+
+def read_points(body: bytes, content_type: str) -> list[Point]:
+    """The points of a request.
+
+    Raises:
+        Refused: it is none that a collector takes.
+    """
+    if content_type != "application/x-protobuf":
+        raise Refused(415, content_type)
+    try:
+        message = ExportMetricsServiceRequest.FromString(body)
+    except DecodeError as error:
+        raise Refused(400, "no protobuf") from error
+    metrics = [
+        metric for group in message.resource_metrics for scope in group.scope_metrics for metric in scope.metrics
+    ]
+    if any(metric.WhichOneof("data") != "histogram" or not metric.unit for metric in metrics):
+        raise Refused(400, "a metric that is no histogram with a unit")
+    return [
+        Point(metric.name, _plain(point.attributes), point.count, point.sum)
+        for metric in metrics
+        for point in metric.histogram.data_points
+    ]
 
 
 def _span(span: WireSpan, resource: Mapping[str, Any]) -> Span:

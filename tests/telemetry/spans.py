@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import Tracer
 from opentelemetry.util.types import AttributeValue
 
+from shared.telemetry.metrics import SpanMetrics
 from shared.telemetry.operation import Peer
 from shared.telemetry.otel import OtelTracing
 
@@ -30,7 +32,8 @@ class Spans:
 
     def tracing(self, model: Peer = EXTRACTIVE, *, content: bool = False) -> OtelTracing:
         """A tracing whose spans are kept here."""
-        return OtelTracing(self.tracer, model, content=content)
+        metrics = SpanMetrics(MeterProvider(shutdown_on_exit=False).get_meter("tests"))
+        return OtelTracing(self.tracer, model, metrics, content=content)
 
     @property
     def ended(self) -> list[ReadableSpan]:

@@ -22,8 +22,8 @@ import json, os, threading
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from shared.settings import Settings
-from shared.telemetry.exporting import tracer_provider
-provider = tracer_provider(Settings.read(os.environ))
+from shared.telemetry.exporting import providers
+provider, _ = providers(Settings.read(os.environ))
 parent = trace.SpanContext(1, 1, is_remote=True, trace_flags=trace.TraceFlags(0))
 context = trace.set_span_in_context(trace.NonRecordingSpan(parent))
 span = provider.get_tracer("tests").start_span("a", context)
@@ -81,7 +81,7 @@ def test_both_receivers_can_be_had_and_the_exporters_own_telemetry_stays_off() -
         APPLICATIONINSIGHTS_CONNECTION_STRING=f"InstrumentationKey={KEY};IngestionEndpoint=https://127.0.0.1:9/"
     )
     assert found["senders"] == 2
-    assert found["threads"] == 3  # and the main one: no statistics, no switches from elsewhere, no files
+    assert found["threads"] == 5  # two for each, and the main one: no statistics, no switches from elsewhere, no files
 
 
 def test_a_variable_that_makes_no_sense_is_told_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
