@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests read scans: they take the packages that a user gets with OCR=local.
 test unit nightly coverage check live bench soak: export SETUP_OCR := 1
 
-.PHONY: help run index sync api-key test unit nightly coverage live bench eval soak check format release requirements docs screenshots goldens proto setup setup-run setup-test setup-evaluation
+.PHONY: help run index sync api-key test unit nightly coverage live bench eval soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
 
 help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,7 @@ check: setup-test ## check lint, formats, types, infra/, pipelines and generated
 	@$(PYTHON) tools/requirements.py --check
 	@$(PYTHON) tools/bicep.py
 	@$(PYTHON) tools/models.py
+	@$(PYTHON) tools/figures.py --check
 	@.venv/bin/actionlint -shellcheck .venv/bin/shellcheck
 	@.venv/bin/check-jsonschema --quiet --regex-variant nonunicode --builtin-schema vendor.azure-pipelines .azdo/pipelines/*.yml
 	@.venv/bin/hadolint Dockerfile
@@ -94,6 +95,9 @@ requirements: setup-test ## write requirements.txt from uv.lock
 
 docs: setup-test ## write the parts of docs/ that the code decides: settings, tables of protocols
 	@$(PYTHON) tools/derived_docs.py
+
+figures: setup-test ## write the size of what is deployed to bench/figures.json, which `make check` compares
+	@$(PYTHON) tools/figures.py
 
 screenshots: setup-test ## take the pictures of the playground for docs/images/
 	@$(PYTHON) -m tests.app.playground.screenshots
