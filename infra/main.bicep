@@ -142,6 +142,9 @@ param semanticRanker string = 'free'
 @description('Name of the index.')
 param searchIndex string = 'documents'
 
+@description('Whether the app makes the index when the first document comes, so that nobody has to run make index.')
+param appMakesIndex bool = false
+
 @description('Whether the index makes the vectors of queries itself, with Azure OpenAI.')
 param searchVectorizer bool = false
 
@@ -396,6 +399,7 @@ module roles 'modules/roles.bicep' = {
     contentStorageName: contentStorageName
     contentStorageGroup: contentGroup
     ingests: contentIsOurs
+    makesIndex: contentIsOurs && appMakesIndex
     insightsName: monitoring.outputs.insightsName
     openAiName: openAiName
     openAiGroup: openAiGroup

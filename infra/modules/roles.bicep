@@ -26,6 +26,9 @@ param contentStorageGroup string
 @description('Whether the app indexes documents that come and go; if not, it only reads them.')
 param ingests bool
 
+@description('Whether the app makes the index, if there is none.')
+param makesIndex bool
+
 @description('Name of the Application Insights resource.')
 param insightsName string
 
@@ -207,13 +210,23 @@ module onSearch 'roles-on-search.bicep' = {
             }
           ]
         : [],
+      makesIndex
+        ? [
+            {
+              principalId: appPrincipalId
+              principalType: 'ServicePrincipal'
+              role: roleIds['Search Service Contributor']
+              why: 'The app makes the index when the first document comes, if DEPLOY_APP_MAKES_INDEX says so.'
+            }
+          ]
+        : [],
       hasDeployer
         ? [
             {
               principalId: deployerPrincipalId
               principalType: deployerPrincipalType
               role: roleIds['Search Service Contributor']
-              why: 'make index makes the index if there is none; the app never does.'
+              why: 'make index makes the index if there is none.'
             }
             {
               principalId: deployerPrincipalId

@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import re
 import subprocess
 from pathlib import Path
 
@@ -68,10 +67,3 @@ def test_before_azd_asks_it_is_said_what_none_means(tmp_path: Path) -> None:
     assert code == 0
     assert "azd will ask" in said
     assert "without a limit" in said
-
-
-def test_azd_is_told_of_both_hooks_and_they_are_there() -> None:
-    told = re.findall(r"run: (\S+)", (INFRA.parent / "azure.yaml").read_text())
-    assert [INFRA.parent / one for one in told] == [HOOK, HOOK.with_suffix(".ps1")]
-    assert all((INFRA.parent / one).is_file() for one in told)
-    assert os.access(HOOK, os.X_OK)
