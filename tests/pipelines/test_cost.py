@@ -1,0 +1,31 @@
+"""What a month costs: by the meters, and as docs/deploy.md has it."""
+
+import json
+
+import pytest
+
+from tools.cost import ANSWERS, DAYS, PRICES, Use, busy_seconds, month, table
+from tools.release import ROOT
+
+TABLE = json.loads(PRICES.read_text())
+
+
+def test_the_page_has_what_the_program_prints() -> None:
+    assert table([Use(answers) for answers in ANSWERS]) in (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+
+
+def test_instances_are_paid_for_the_time_in_which_they_answer_and_not_for_each_answer() -> None:
+    assert busy_seconds(Use(1, seconds=6)) == pytest.approx(6, rel=0.01)
+    assert busy_seconds(Use(100_000)) == pytest.approx(8 * 3600)  # one instance, all the time
+    assert busy_seconds(Use(10_000_000)) == pytest.approx(10_000_000 * 6 / 100)  # as many as the streams need
+
+
+def test_what_is_free_each_month_is_not_paid() -> None:
+    costs = month(Use(100), TABLE)
+    assert costs["Functions"] == costs["Application Insights"] == 0
+    assert costs["the model"] == pytest.approx(100 * DAYS * (1_500 * 0.20 + 200 * 1.20) / 1_000_000)
+
+
+def test_a_model_without_a_price_is_named() -> None:
+    with pytest.raises(SystemExit, match="no price of gpt-1"):
+        month(Use(1, model="gpt-1"), TABLE)
