@@ -1,5 +1,6 @@
 """What the app and the processes that read files say to each other, as MessagePack. See `sandbox`."""
 
+from enum import IntEnum
 from typing import Literal
 
 import msgspec
@@ -52,7 +53,32 @@ class SplitFilesTask(msgspec.Struct, tag=True, frozen=True):
     """What a file may hold."""
 
 
+class Parsers(IntEnum):
+    """What a reader has imported. Its number is the byte with which the app asks for the reader."""
+
+    TEXT = 0
+    """What reads and splits plain text."""
+    PDF = 1
+    """What reads PDF files and images."""
+    ALL = 2
+    """What reads all formats: a mail may have any of them attached."""
+
+
 type Task = ReadTask | RenderTask | RecognizeTask | SplitTask | SplitFilesTask
+
+
+_PARSERS = {".pdf": Parsers.PDF} | dict.fromkeys((".csv", ".markdown", ".md", ".rtf", ".tsv", ".txt"), Parsers.TEXT)
+
+
+def parsers_for(task: Task) -> Parsers:
+    """Return what a reader needs for a task."""
+    match task:
+        case ReadTask():
+            return _PARSERS.get(task.suffix, Parsers.ALL)
+        case RenderTask() | RecognizeTask():
+            return Parsers.PDF
+        case SplitTask() | SplitFilesTask():
+            return Parsers.TEXT
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -44,23 +44,28 @@ class _Server:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
-    def start_reader(self, connection: socket.socket) -> None:
-        """Start a reader at this end of a connection, which is closed here. Blocks while the server starts.
+    def start_reader(self, connection: socket.socket, parsers: messages.Parsers) -> None:
+        """Start a reader with these parsers at this end of a connection, which is closed here.
+
+        Blocks while the server starts.
 
         Raises:
             OSError: no process can be started now.
         """
         with self._lock, connection:
             try:
-                socket.send_fds(self._start(), [b"r"], [connection.fileno()])
+                self._ask(connection, parsers)
             except OSError:  # the server has ended: the next one may live
                 self._end()
-                socket.send_fds(self._start(), [b"r"], [connection.fileno()])
+                self._ask(connection, parsers)
 
     def end(self) -> None:
         """End the server; the next file starts another."""
         with self._lock:
             self._end()
+
+    def _ask(self, connection: socket.socket, parsers: messages.Parsers) -> None:
+        socket.send_fds(self._start(), [bytes([parsers])], [connection.fileno()])
 
     def _start(self) -> socket.socket:
         """The connection to the server, which is started if it does not run."""
@@ -96,10 +101,11 @@ atexit.register(_RECOGNIZING_SERVER.end)
 
 
 @asynccontextmanager
-async def reader(server: _Server = _SERVER) -> AsyncGenerator[socket.socket]:
+async def reader(parsers: messages.Parsers, server: _Server = _SERVER) -> AsyncGenerator[socket.socket]:
     """Start a reader, which has ended when the block is left, and yield the connection to it.
 
     Args:
+        parsers: What it has to have imported.
         server: Starts it.
 
     Raises:
@@ -114,7 +120,8 @@ async def reader(server: _Server = _SERVER) -> AsyncGenerator[socket.socket]:
             ours.setblocking(False)
             try:
                 # Shielded: a call that is cancelled before a thread is free would never close its end.
-                await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, server.start_reader, theirs))
+                start = asyncio.get_running_loop().run_in_executor(None, server.start_reader, theirs, parsers)
+                await asyncio.shield(start)
                 process = int.from_bytes(await _receive(ours, 8))
             except (OSError, EOFError):  # the server has ended before it could start the reader
                 continue
@@ -127,7 +134,7 @@ async def reader(server: _Server = _SERVER) -> AsyncGenerator[socket.socket]:
 async def serve_once(job: messages.Job, data: bytes) -> messages.Reply:
     """Have a reader of its own do a job. Errors are those of `reader` and `serve`."""
     server = _RECOGNIZING_SERVER if isinstance(job.task, messages.RecognizeTask) else _SERVER
-    async with reader(server) as connection:
+    async with reader(messages.parsers_for(job.task), server) as connection:
         return await serve(connection, job, data)
 
 
@@ -231,5 +238,5 @@ class _KeptReader:
     @staticmethod
     async def start() -> "_KeptReader":
         async with AsyncExitStack() as process:
-            connection = await process.enter_async_context(reader())
+            connection = await process.enter_async_context(reader(messages.Parsers.TEXT))
             return _KeptReader(connection, process.pop_all())

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -22,19 +22,27 @@ from shared.reading import UnreadableError
 from shared.reading import sandbox_messages as messages
 from shared.reading.limits import ReadLimitError
 
-_LATE_IMPORTS = (
+_TEXT = (
     "shared.reading.chunks",
+    "shared.reading.readers",
+    "shared.retrieval.sqlite.passage_terms",
+    "striprtf.striprtf",
+)
+_PDF = ("shared.reading.pdf",)
+_OTHERS = (
     "shared.reading.epub",
     "shared.reading.mail",
     "shared.reading.markup",
-    "shared.reading.pdf",
-    "shared.reading.readers",
     "shared.reading.slides",
     "shared.reading.workbooks",
-    "shared.retrieval.sqlite.passage_terms",
-    "striprtf.striprtf",
     "xml.dom.expatbuilder",
 )
+_MODULES = {
+    messages.Parsers.TEXT: _TEXT,
+    messages.Parsers.PDF: (*_TEXT, *_PDF),
+    messages.Parsers.ALL: (*_TEXT, *_PDF, *_OTHERS),
+}
+"""What a reader needs, also what parsers import late, since a reader cannot open files."""
 
 
 def main(*, recognizes: bool) -> None:
@@ -49,7 +57,6 @@ def main(*, recognizes: bool) -> None:
     with suppress(OSError):  # Linux: without memory, the system ends this process and its forks before the app
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets readers that have ended
-    _preload()
     if recognizes:
         from shared.reading.recognition import load
 
@@ -58,24 +65,28 @@ def main(*, recognizes: bool) -> None:
         request, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not request:
             return
+        _load(messages.Parsers(request[0]))
         if os.fork() == 0:
             control.close()
             _serve_one(descriptors[0], devnull)
         os.close(descriptors[0])
 
 
-def _preload() -> None:
-    """Import all that parsers import late, since a reader cannot open files."""
+@cache
+def _load(parsers: messages.Parsers) -> None:
+    """Import parsers before the first reader that needs them is forked."""
     import chardet
-    from PIL import Image
 
-    for module in _LATE_IMPORTS:
+    for module in _MODULES[parsers]:
         import_module(module)
-    Image.preinit()
-    chardet.detect("Größe".encode("cp1252"))  # loads its models
     for encoding in pkgutil.iter_modules(encodings.__path__):
         with suppress(ImportError):  # of another platform
             import_module(f"encodings.{encoding.name}")
+    chardet.detect("Größe".encode("cp1252"))  # loads its models
+    if parsers is not messages.Parsers.TEXT:
+        from PIL import Image
+
+        Image.preinit()
 
 
 def _serve_one(connection: int, devnull: int) -> NoReturn:
@@ -138,11 +149,10 @@ def _refusing[T](work: Callable[[], T]) -> T | messages.Refused:
 def _done(
     task: messages.ReadTask | messages.RenderTask | messages.RecognizeTask | messages.SplitTask, data: bytes
 ) -> messages.PagesRead | messages.PagesRendered | messages.TextsSplit:
-    from shared.reading.pdf import render_pages
-    from shared.reading.readers import read_all_pages
-
     match task:
         case messages.RenderTask():
+            from shared.reading.pdf import render_pages
+
             return messages.PagesRendered(render_pages(data, task.numbers))
         case messages.RecognizeTask():
             from shared.reading.recognition import recognize
@@ -151,6 +161,8 @@ def _done(
         case messages.SplitTask():
             return _split(task, msgspec.msgpack.decode(data, type=list[str]))
         case messages.ReadTask():
+            from shared.reading.readers import read_all_pages
+
             return messages.PagesRead(read_all_pages(data, task.suffix, task.charset, task.limits))
 
 

@@ -300,6 +300,20 @@ async def test_no_secret_is_in_a_readers_environment() -> None:
     assert {entry.partition("=")[0] for entry in environment.split("\0") if entry} <= {"PYTHONPATH", "LC_CTYPE"}
 
 
+async def test_parsers_are_loaded_with_the_first_file_that_needs_them() -> None:
+    """By the libraries that the server has mapped: they take memory and a part of a second."""
+
+    def loaded() -> set[str]:
+        mapped = Path(f"/proc/{server()}/maps").read_text()
+        return {library for library in ("pdfium", "lxml") if library in mapped}
+
+    await SANDBOX.read(b"text", ".txt")
+    await asyncio.to_thread(kill_server)
+    for suffix, libraries in ((".md", set[str]()), (".pdf", {"pdfium"}), (".docx", {"pdfium", "lxml"})):
+        assert await read_there(b"Gr\xf6\xdfe", suffix)
+        assert await asyncio.to_thread(loaded) == libraries
+
+
 IN_READERS = {
     *("pypdfium2", "PIL", "mammoth", "bs4", "lxml", "zipfile", "xml", "chardet"),
     *("pptx", "python_calamine", "striprtf"),
