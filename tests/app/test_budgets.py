@@ -93,8 +93,11 @@ async def test_behind_a_proxy_an_address_has_one_budget_for_all_that_it_asks(
 
 
 async def test_behind_a_proxy_an_idempotency_key_belongs_to_an_address(
-    behind_proxy: RunningHost, http: aiohttp.ClientSession
+    behind_proxy: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
+    all_asked, before = asyncio.Event(), len(openai.requests)
+    for _ in range(4):  # two agents of two batches, none of which ends before it is asked for again
+        openai.reply(all_asked, "It pays 80 %.")
     batches = [
         await accepted(
             http,
@@ -105,6 +108,8 @@ async def test_behind_a_proxy_an_idempotency_key_belongs_to_an_address(
         )
         for number, address in enumerate(("203.0.113.3", "203.0.113.3", "203.0.113.4"))
     ]
+    all_asked.set()
+    await openai.request_number(before + 4)
     assert batches[0] == batches[1] != batches[2]
 
 

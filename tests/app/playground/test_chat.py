@@ -173,14 +173,14 @@ async def test_the_page_follows_the_text_unless_the_reader_has_scrolled_up(
     await ask(page, app)
     await expect(answer(page).get_by_text("Line 59.")).to_be_in_viewport()
     more.set()
-    await expect(page.get_by_text("Later one.", exact=True)).to_be_in_viewport()
+    await expect(answer(page).get_by_text("Later one.", exact=True)).to_be_in_viewport()
     await page.get_by_role("region", name="Conversation").evaluate("element => element.scrollTo(0, 0)")
-    await expect(page.get_by_text("Line 1.", exact=True)).to_be_in_viewport()
+    await expect(answer(page).get_by_text("Line 1.", exact=True)).to_be_in_viewport()
     rest.set()
     await ended(page)
-    await expect(page.get_by_text("The end.", exact=True)).not_to_be_in_viewport()
+    await expect(answer(page).get_by_text("The end.", exact=True)).not_to_be_in_viewport()
     await page.get_by_role("button", name="New text below").click()
-    await expect(page.get_by_text("The end.", exact=True)).to_be_in_viewport()
+    await expect(answer(page).get_by_text("The end.", exact=True)).to_be_in_viewport()
     await expect(page.get_by_role("button", name="New text below")).to_be_hidden()
 
 
