@@ -13,7 +13,7 @@ from shared import errors
 from shared.wire.table import NAMES
 
 ROOT = Path(__file__).parent.parent
-TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/conformance/README.md")
 PAGES = [*(ROOT / name for name in TOP), *sorted((ROOT / "docs").rglob("*.md"))]
 
 

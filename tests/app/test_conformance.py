@@ -49,10 +49,10 @@ async def run_kit(*arguments: str) -> tuple[int | None, str, str]:
     return process.returncode, printed.decode(), complaints.decode()
 
 
-async def test_the_readme_shows_the_table_as_the_kit_prints_it(built_in: RunningHost) -> None:
+async def test_the_kit_s_page_shows_the_table_as_it_prints_it(built_in: RunningHost) -> None:
     code, table, _ = await run_kit(built_in.url, "--question", QUESTION, "--markdown")
     assert code == 0
-    assert table in (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert table in (REPOSITORY / "tests/conformance/README.md").read_text(encoding="utf-8")
 
 
 async def test_a_client_on_the_wrong_route_fails_and_says_why(built_in: RunningHost) -> None:
