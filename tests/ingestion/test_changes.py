@@ -167,11 +167,11 @@ WRITTEN = {"upload": THIRD, "overwrite": SECOND}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give a test of two changes each pair: `make test` takes half of them in a folder, the others in a container."""
+    """Give a test of two changes each pair: `make test` takes half of them in a folder, a quarter in a container."""
     if "second" in metafunc.fixturenames:
-        in_folder = metafunc.cls is TestInAFolder  # pyright: ignore[reportUnknownMemberType]
+        every, taken = (2, 0) if metafunc.cls is TestInAFolder else (4, 1)  # pyright: ignore[reportUnknownMemberType]
         pairs = [
-            pytest.param(*first, second, marks=[] if ((place + order) % 2 == 0) is in_folder else pytest.mark.nightly)
+            pytest.param(*first, second, marks=[] if (place + order) % every == taken else pytest.mark.nightly)
             for place, first in enumerate(FIRST_CHANGES)
             for order, second in enumerate(CHANGES)
         ]
