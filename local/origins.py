@@ -22,8 +22,8 @@ def find_fault(method: str, headers: Mapping[str, str], cors: Cors) -> str | Non
     host = headers.get("Host", "localhost")  # only HTTP/1.0, which no browser sends, has none
     if not _is_ours(_HOST.fullmatch(host), cors):
         return (
-            "This host answers to the names localhost, 127.0.0.1 and [::1] only. Use one of them in the address, or "
-            "allow this one: make run ALLOWED_HOSTS=NAME."
+            "This host answers to the names localhost, 127.0.0.1 and [::1], and to those of ALLOWED_HOSTS. Use one of "
+            "them in the address, or allow this one: make run ALLOWED_HOSTS=NAME."
         )
     origin = headers.get("Origin")
     if method in _HARMLESS or origin is None or _is_ours(_ORIGIN.fullmatch(origin), cors):

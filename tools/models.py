@@ -82,7 +82,7 @@ def default_of(variable: str) -> str:
 
 
 def retiring(models: list[Model], table: Table, today: date) -> Iterator[str]:
-    """Yield a sentence for each model that retires soon, or is not in the table."""
+    """Yield a sentence for each model that retires soon; print one for each that is not in the table."""
     for one in models:
         if one not in table.retires:
             print(f"infra/models.json does not say when {one.model} {one.version} retires.")

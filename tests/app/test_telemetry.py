@@ -366,7 +366,7 @@ async def test_application_insights_gets_the_spans_and_the_token_of_the_apps_ide
         assert root["data"]["baseData"]["success"] is True
         assert root["data"]["baseData"]["properties"]["switchboard.outcome"] == "stop"
         assert sent()[MODEL]["tags"]["ai.operation.parentId"] == root["data"]["baseData"]["id"]
-        assert asked == ["https://monitor.azure.com/"]
+        assert set(asked) == {"https://monitor.azure.com/"}  # spans and metrics may ask at the same moment
         assert {item["data"]["baseType"] for item in insights.items} <= {"RemoteDependencyData", "MetricData"}
         assert insights.refused == []
         assert "gen_ai.input" not in insights.received.decode()
