@@ -81,7 +81,7 @@ async def _index_in_one_process(files: Sequence[Path]) -> None:
     for file in files:
         pages: list[Page] = read_all_pages(file.read_bytes(), ".md", None, DOCUMENT_LIMITS)
         chunks = chunks_of([page.text for page in pages], 10_000)
-        await index.replace(FileEntry(file.name, "1", passages_of(file.name, [None], chunks, Rights())))
+        await index.replace(FileEntry(file.name, "1", passages_of(file.name, "", [None], chunks, Rights())))
     await index.aclose()
 
 

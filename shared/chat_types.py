@@ -163,6 +163,22 @@ class Passage:
     """The semantic ranker's score, 0 to 4."""
     captions: tuple[Caption, ...] = ()
     """The semantic ranker's captions, if they were asked for."""
+    title: str = ""
+    """The title of the document; empty: not known."""
+    headings: tuple[str, ...] = ()
+    """The headings above the text, the highest first."""
+    table_head: str = ""
+    """The first rows of the table in the middle of which the text begins, in Markdown."""
+
+    @property
+    def whole(self) -> str:
+        """The text, with the head of its table."""
+        return f"{self.table_head}{self.content}"
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The title of the document and the headings above the text, each once."""
+        return tuple(dict.fromkeys(filter(None, (self.title, *self.headings))))
 
     @property
     def page(self) -> int | None:

@@ -127,7 +127,7 @@ async def read_passages(document: LoadedDocument, target: Target) -> ReadPassage
     """
     pages = await read_document(document.data, _suffix(document.name), target.recognition, target.sandbox)
     texts = [page.text for page in pages]
-    split = await target.sandbox.split(texts, MAX_PASSAGES, terms=target.index.stores_terms)
+    split = await target.sandbox.split(document.name, texts, MAX_PASSAGES, terms=target.index.stores_terms)
     return _passages(document, [page.number for page in pages], split)
 
 
@@ -140,7 +140,7 @@ async def read_plain_texts(documents: Sequence[LoadedDocument], target: Target) 
     Raises:
         SwitchboardError: they cannot be read now.
     """
-    files = [document.data for document in documents]
+    files = [(document.name, document.data) for document in documents]
     found = await target.sandbox.split_files(files, MAX_PASSAGES, terms=target.index.stores_terms)
     return [
         one if isinstance(one, UnreadableError) else _passages(document, [None], one)
@@ -149,7 +149,8 @@ async def read_plain_texts(documents: Sequence[LoadedDocument], target: Target) 
 
 
 def _passages(document: LoadedDocument, numbers: Sequence[int | None], split: TextsSplit) -> ReadPassages:
-    return ReadPassages(passages_of(document.name, numbers, split.chunks, document.rights), split.terms)
+    passages = passages_of(document.name, split.title, numbers, split.chunks, document.rights)
+    return ReadPassages(passages, split.terms)
 
 
 async def entry_of(document: LoadedDocument, read: ReadPassages, known: str, target: Target) -> FileEntry:
@@ -197,7 +198,7 @@ async def _embed(embedder: Embedder, passages: Sequence[Passage]) -> list[list[f
 
     async def embed(batch: Sequence[Passage]) -> list[list[float]]:
         async with slots:
-            return await embedder.embed([passage.content for passage in batch])
+            return await embedder.embed([passage.whole for passage in batch])
 
     try:
         async with asyncio.TaskGroup() as group:

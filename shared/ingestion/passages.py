@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from shared.chat_types import Passage
 from shared.documents import Rights
+from shared.reading import Chunk
 
 MAX_PASSAGES = 10_000
 """Passages of a document, some 8,000 printed pages. They are in memory together, with their vectors."""
@@ -19,29 +20,33 @@ _HASH_DIGITS = 16
 
 
 def passages_of(
-    sourcefile: str, pages: Iterable[int | None], chunks: Iterable[Sequence[str]], rights: Rights
+    sourcefile: str, title: str, pages: Iterable[int | None], chunks: Iterable[Sequence[Chunk]], rights: Rights
 ) -> list[Passage]:
     """Make the passages of a document, in order. None crosses pages.
 
     Args:
         sourcefile: The name of the document.
+        title: Its title.
         pages: The numbers of its pages with text; None in a format without pages.
         chunks: The chunks of each page's text.
         rights: Who may see it.
     """
     cited = [sourcepage(sourcefile, page) for page in pages]
-    texts = [(page, text) for page, of_page in zip(cited, chunks, strict=True) for text in of_page]
+    texts = [(page, chunk) for page, of_page in zip(cited, chunks, strict=True) for chunk in of_page]
     return [
         Passage(
             id=passage_id(sourcefile, number),
-            content=text,
+            content=chunk.text,
             sourcepage=page,
             sourcefile=sourcefile,
+            title=title,
+            headings=chunk.headings,
+            table_head=chunk.table_head,
             category=category(sourcefile),
             oids=rights.oids,
             groups=rights.groups,
         )
-        for number, (page, text) in enumerate(texts)
+        for number, (page, chunk) in enumerate(texts)
     ]
 
 

@@ -7,6 +7,7 @@ or in another process.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,17 @@ class Page:
     """The physical page number, from 1; None in formats without pages."""
     is_blank: bool = False
     """Whether the page shows nothing: no text, and no picture that may be scanned text."""
+
+
+class Chunk(NamedTuple):
+    """A piece of a document's text."""
+
+    text: str
+    """The text as it is in the document."""
+    headings: tuple[str, ...] = ()
+    """The headings above it, the highest first; not the heading that it begins with."""
+    table_head: str = ""
+    """The first rows of the table in the middle of which it begins, in Markdown; empty: it does not."""
 
 
 class UnreadableError(Exception):

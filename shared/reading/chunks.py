@@ -1,12 +1,17 @@
-"""Text to chunks: pieces that fit into a prompt, cut at headings, paragraphs and sentences."""
+"""Text to chunks: pieces that fit into a prompt, cut at headings, paragraphs and sentences.
+
+Each chunk knows where it stands: the headings above it, and the head of the table in the middle of which it begins.
+"""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 
 from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
-from shared.reading import UnreadableError
+from shared.reading import Chunk, UnreadableError
 
 PASSAGE_TOKENS = 500
 """Largest size of a chunk, which becomes a passage."""
@@ -15,10 +20,20 @@ OVERLAP_TOKENS = 50
 MAX_SPLIT_LENGTH = 50_000
 """Characters that the splitter gets at a time: text without breaks takes it quadratic time."""
 _TABLE = re.compile(
-    r"^((?:\#{1,6}[ ][^\n]*+\n\n)?+ \|[^\n]*+\n \|(?:[ ]*+:?+-++:?+[ ]*+\|)++[ ]*+)\n ((?:\|[^\n]*+(?:\n|\Z))++)",
+    r"^((?:\#{1,6}[ ][^\n]*+\n\n)?+) (\|[^\n]*+\n \|(?:[ ]*+:?+-++:?+[ ]*+\|)++[ ]*+\n) ((?:\|[^\n]*+(?:\n|\Z))++)",
     re.MULTILINE | re.VERBOSE,
 )
-"""A Markdown table: its header with the heading above it, if there is one, and its rows."""
+"""A Markdown table: the heading above it, if there is one, its head, and its rows."""
+_HEADING = re.compile(r"^(?:(\#{1,6})[ \t]+(?=\S)([^\n]+)|(```|~~~))", re.MULTILINE)
+"""A heading, or an edge of a block of code, in which there are none."""
+_MARKS = re.compile(r"[*_`]{2,}|`|[ \t]+\#+[ \t]*$")
+_LONGEST_HEADING = 150
+"""Characters of a heading that are kept."""
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_UNIT = re.compile(r"[%$€£¥]|\b(?:in )?(?:thousand|million|billion|tsd|mio|mrd)s?\b", re.IGNORECASE)
+_DAY = re.compile(r"\b\d{1,2}\b\.?(?=,|\s*[^\W\d])|(?<=[^\W\d])\s+\d{1,2}\b")
+_MOST_HEAD_ROWS = 2
+"""Rows below the head that can belong to it."""
 _HEADER_TOKENS = (32, 64, 128, 250)
 """Room for the header in each passage of a long table: the first of these that the header fits into."""
 _BREAKS = ("\n\n", "\n", " ")
@@ -27,11 +42,11 @@ _TOKENIZER_MODEL = "gpt-4o"
 """The model whose tokens are counted. The splitter contains its vocabulary (o200k); nothing is downloaded."""
 
 
-def chunks_of(texts: Sequence[str], limit: int) -> list[list[str]]:
+def chunks_of(texts: Sequence[str], limit: int) -> list[list[Chunk]]:
     """Split texts into chunks, in order: at headings, else at paragraphs, else at sentences.
 
-    Plain text is split like Markdown: empty lines separate paragraphs in both. Each chunk of a table that is longer
-    than a chunk begins with the table's header, so that its cells can be told apart.
+    Plain text is split like Markdown: empty lines separate paragraphs in both. The headings of a page are above the
+    text of the next one too.
 
     Args:
         texts: The texts of a document's pages.
@@ -43,16 +58,61 @@ def chunks_of(texts: Sequence[str], limit: int) -> list[list[str]]:
     Raises:
         UnreadableError: there are more.
     """
-    found: list[list[str]] = []
+    found: list[list[Chunk]] = []
     count = 0
+    above: tuple[_Heading, ...] = ()
     for text in texts:
         found.append([])
-        for chunk in _chunks(text):
+        paths = _paths(text, above)
+        places = [place for place, _ in paths]
+        above = paths[-1][1]
+        for start, chunk, table_head in _chunks(text):
             if count == limit:
                 raise UnreadableError(f"holds more than {limit:,} passages of text; split it.")
-            found[-1].append(chunk)
+            path = paths[bisect_left(places, start) - 1][1]
+            own = _HEADING.match(chunk)
+            if own and own[1]:
+                path = _under(path, len(own[1]))
+            found[-1].append(Chunk(chunk, tuple(heading for _, heading in path), table_head))
             count += 1
     return found
+
+
+def title_of(texts: Sequence[str]) -> str:
+    """The title of a document: the first heading of its first text; empty if that has none."""
+    first = next(_headings(texts[0]), None) if texts else None
+    return _plain(first[2]) if first else ""
+
+
+type _Heading = tuple[int, str]
+"""A heading with its level, from 1."""
+
+
+def _paths(text: str, above: tuple[_Heading, ...]) -> list[tuple[int, tuple[_Heading, ...]]]:
+    """The places in a text at which its headings change, each with the headings that are above what follows."""
+    found = [(-1, above)]
+    for heading in _headings(text):
+        above = (*_under(above, len(heading[1])), (len(heading[1]), _plain(heading[2])))
+        found.append((heading.start(), above))
+    return found
+
+
+def _headings(text: str) -> Iterator[re.Match[str]]:
+    fence = ""
+    for found in _HEADING.finditer(text):
+        if found[3]:
+            fence = "" if found[3] == fence else fence or found[3]
+        elif not fence:
+            yield found
+
+
+def _plain(heading: str) -> str:
+    return _MARKS.sub("", heading).strip()[:_LONGEST_HEADING]
+
+
+def _under(path: Sequence[_Heading], level: int) -> tuple[_Heading, ...]:
+    """The headings of a path that are above a heading of this level."""
+    return tuple(heading for heading in path if heading[0] < level)
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -67,23 +127,43 @@ def pieces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _chunks(text: str) -> Iterator[str]:
-    """Cut a text into passages."""
+def _chunks(text: str) -> Iterator[tuple[int, str, str]]:
+    """Cut a text into passages, each with its place, and the head of the table in which it begins."""
     start = 0
-    for table in _TABLE.finditer(text):
-        header, rows = table.groups()
-        room = next((tokens for tokens in _HEADER_TOKENS if len(_splitter(tokens).chunks(header)) == 1), None)
+    tables = list(_TABLE.finditer(text))
+    for table in tables:
+        heading, head, rows = table.groups()
+        room = next((tokens for tokens in _HEADER_TOKENS if len(_splitter(tokens).chunks(heading + head)) == 1), None)
         if room and _is_longer_than_a_passage(table[0]):
-            yield from _text_chunks(text[start : table.start()])
+            yield from _text_chunks(text, start, table.start(), tables)
             by_row = _row_splitter(PASSAGE_TOKENS - room - 1)  # a token for the line break
-            yield from (f"{header}\n{chunk}" for piece in pieces(rows) for chunk in by_row.chunks(piece))
+            first, *others = [chunk for piece in pieces(rows) for chunk in by_row.chunks(piece)]
+            yield table.start(), f"{heading}{head}{first}", ""
+            yield from ((table.start(3), chunk, _head_of(table)) for chunk in others)
             start = table.end()
-    yield from _text_chunks(text[start:])
+    yield from _text_chunks(text, start, len(text), tables)
 
 
-def _text_chunks(text: str) -> Iterator[str]:
-    for piece in pieces(text):
-        yield from _splitter(PASSAGE_TOKENS, OVERLAP_TOKENS).chunks(piece)
+def _text_chunks(text: str, start: int, end: int, tables: Sequence[re.Match[str]]) -> Iterator[tuple[int, str, str]]:
+    rows = [table.start(3) for table in tables]
+    for piece in pieces(text[start:end]):
+        for offset, chunk in _splitter(PASSAGE_TOKENS, OVERLAP_TOKENS).chunk_indices(piece):
+            place = start + offset
+            table = tables[number] if (number := bisect_right(rows, place) - 1) >= 0 else None
+            yield place, chunk, _head_of(table) if table and place < table.end() else ""
+        start += len(piece)
+
+
+def _head_of(table: re.Match[str]) -> str:
+    """The head of a table, with the rows below it that only have years and units."""
+    head = table[2]
+    for row in islice(table[3].splitlines(), _MOST_HEAD_ROWS):
+        values = " ".join(row.strip("| ").split("|")[1:])
+        rest = _DAY.sub("", _YEAR.sub("", values))
+        if not (_YEAR.search(values) or _UNIT.search(values)) or any(map(str.isdigit, rest)):
+            break
+        head += f"{row}\n"
+    return head
 
 
 def _is_longer_than_a_passage(text: str) -> bool:

@@ -101,13 +101,14 @@ class Sandbox:
         """Whether texts are split by kept readers."""
         return self._kept is not None
 
-    async def split(self, texts: Sequence[str], limit: int, *, terms: bool = False) -> messages.TextsSplit:
+    async def split(self, name: str, texts: Sequence[str], limit: int, *, terms: bool = False) -> messages.TextsSplit:
         """Split texts into chunks.
 
         Without kept readers this happens in a thread: for one document, a process would take longer to load the
         vocabulary of tokens than to split.
 
         Args:
+            name: The name of the document.
             texts: As for `chunks_of`.
             limit: As for `chunks_of`.
             terms: Whether kept readers make the terms of the chunks as well.
@@ -117,17 +118,17 @@ class Sandbox:
             ReadLimitError, Unavailable: as in `read`.
         """
         if not self._kept:
-            return messages.TextsSplit(await asyncio.to_thread(_split_here, texts, limit), None)
-        reply = await self._run(messages.SplitTask(limit, terms), msgspec.msgpack.encode(texts), "", self._kept)
-        return reply if isinstance(reply, messages.TextsSplit) else messages.TextsSplit([], None)
+            return await asyncio.to_thread(_split_here, texts, limit)
+        reply = await self._run(messages.SplitTask([name], limit, terms), msgspec.msgpack.encode(texts), "", self._kept)
+        return reply if isinstance(reply, messages.TextsSplit) else messages.TextsSplit("", [], None)
 
     async def split_files(
-        self, files: Sequence[bytes], limit: int, *, terms: bool = False
+        self, files: Sequence[tuple[str, bytes]], limit: int, *, terms: bool = False
     ) -> list[messages.TextsSplit | UnreadableError]:
         """Have a kept reader read files of plain text, and split each.
 
         Args:
-            files: Their bytes. Small files take a fraction of the time together.
+            files: Their names and bytes. Small files take a fraction of the time together.
             limit: As for `chunks_of`, for each file.
             terms: As in `split`.
 
@@ -137,9 +138,10 @@ class Sandbox:
         Raises:
             Unavailable: as in `read`.
         """
-        task = messages.SplitFilesTask(messages.SplitTask(limit, terms), self._limits)
+        task = messages.SplitFilesTask(messages.SplitTask([name for name, _ in files], limit, terms), self._limits)
+        data = msgspec.msgpack.encode([file for _, file in files])
         try:
-            reply = await self._run(task, msgspec.msgpack.encode(files), "", self._kept)
+            reply = await self._run(task, data, "", self._kept)
         except ReadLimitError as error:
             if len(files) == 1:
                 return [error]
@@ -217,7 +219,7 @@ def sandbox_for_documents(*, keeps_readers: bool = False) -> Sandbox:
     )
 
 
-def _split_here(texts: Sequence[str], limit: int) -> list[list[str]]:
-    from shared.reading.chunks import chunks_of
+def _split_here(texts: Sequence[str], limit: int) -> messages.TextsSplit:
+    from shared.reading.chunks import chunks_of, title_of
 
-    return chunks_of(texts, limit)
+    return messages.TextsSplit(title_of(texts), chunks_of(texts, limit), None)

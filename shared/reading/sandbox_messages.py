@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from shared.reading import Page
+from shared.reading import Chunk, Page
 from shared.reading.limits import ReadLimits
 from shared.retrieval import PassageTerms
 
@@ -38,6 +38,8 @@ class RecognizeTask(msgspec.Struct, tag=True, frozen=True):
 class SplitTask(msgspec.Struct, tag=True, frozen=True):
     """Split texts into chunks. The bytes are the texts as MessagePack."""
 
+    names: list[str]
+    """The name of the document; of each file in `SplitFilesTask`."""
     limit: int
     """Chunks that there may be."""
     terms: bool
@@ -104,7 +106,9 @@ class PagesRead(msgspec.Struct, tag=True, frozen=True):
 class TextsSplit(msgspec.Struct, tag=True, frozen=True):
     """The chunks of texts."""
 
-    chunks: list[list[str]]
+    title: str
+    """The title of the document."""
+    chunks: list[list[Chunk]]
     """Of each text."""
     terms: list[PassageTerms] | None
     """Of each chunk, of all texts in order; None: they were not asked for."""

@@ -131,7 +131,8 @@ def _run(job: messages.Job, data: bytes) -> messages.Reply:
     task = job.task
     if isinstance(task, messages.SplitFilesTask):
         files = msgspec.msgpack.decode(data, type=list[bytes])
-        return messages.FilesSplit([_refusing(partial(_split_file, task, file)) for file in files])
+        named = zip(task.split.names, files, strict=True)
+        return messages.FilesSplit([_refusing(partial(_split_file, task, name, file)) for name, file in named])
     return _refusing(partial(_done, task, data))
 
 
@@ -159,25 +160,26 @@ def _done(
 
             return messages.PagesRead(recognize(data, task.numbers))
         case messages.SplitTask():
-            return _split(task, msgspec.msgpack.decode(data, type=list[str]))
+            return _split(task, task.names[0], msgspec.msgpack.decode(data, type=list[str]))
         case messages.ReadTask():
             from shared.reading.readers import read_all_pages
 
             return messages.PagesRead(read_all_pages(data, task.suffix, task.charset, task.limits))
 
 
-def _split_file(task: messages.SplitFilesTask, file: bytes) -> messages.TextsSplit:
+def _split_file(task: messages.SplitFilesTask, name: str, file: bytes) -> messages.TextsSplit:
     from shared.reading.readers import read_pages
 
-    return _split(task.split, [page.text for page in read_pages(file, ".txt", limits=task.limits)])
+    return _split(task.split, name, [page.text for page in read_pages(file, ".txt", limits=task.limits)])
 
 
-def _split(task: messages.SplitTask, texts: list[str]) -> messages.TextsSplit:
-    from shared.reading.chunks import chunks_of
-    from shared.retrieval.sqlite.passage_terms import terms_of_file
+def _split(task: messages.SplitTask, name: str, texts: list[str]) -> messages.TextsSplit:
+    from shared.reading.chunks import chunks_of, title_of
+    from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
-    chunks = chunks_of(texts, task.limit)
-    return messages.TextsSplit(chunks, terms_of_file([*chain.from_iterable(chunks)]) if task.terms else None)
+    title, chunks = title_of(texts), chunks_of(texts, task.limit)
+    read = [(one.table_head + one.text, context_of(name, title, one.headings)) for one in chain.from_iterable(chunks)]
+    return messages.TextsSplit(title, chunks, terms_of_file(read) if task.terms else None)
 
 
 def _receive(connection: int, size: int) -> bytearray:

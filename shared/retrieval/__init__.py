@@ -3,6 +3,7 @@
 `azure_search/` implements it with Azure AI Search, `sqlite/` with the built-in index. `ingestion` fills an index.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -57,6 +58,15 @@ class SearchResult:
     """Inverse document frequency of the query's words in the whole index, by `spelled`; empty: not known."""
     details: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """Facts about the search for a debug display. They contain no sources and no rights."""
+
+
+_BETWEEN_WORDS = re.compile(r"[_/.-]+")
+
+
+def words_in_name(sourcefile: str) -> str:
+    """The words of a file's path, without the suffix: `plans/Health_Plus.pdf` is `plans Health Plus`."""
+    path, _, suffix = sourcefile.rpartition(".")
+    return _BETWEEN_WORDS.sub(" ", path or suffix)
 
 
 def whole(passages: Sequence[Passage], document: str) -> Sequence[Passage]:
@@ -152,7 +162,9 @@ class PassageTerms:
     compact: bytes
     """The terms in the form that ranking reads."""
     searched: str
-    """The terms in the form that FTS5 reads."""
+    """The terms in the form that FTS5 reads, with those of the context."""
+    context: bytes
+    """The terms of the document's name and title and of the headings, in the form that ranking reads."""
 
 
 @dataclass(frozen=True, slots=True)

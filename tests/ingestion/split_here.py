@@ -6,11 +6,11 @@ from shared.chat_types import Passage
 from shared.documents import Rights
 from shared.ingestion.passages import MAX_PASSAGES, passages_of
 from shared.reading import Page
-from shared.reading.chunks import chunks_of
+from shared.reading.chunks import chunks_of, title_of
 
 
 def split(sourcefile: str, pages: Sequence[Page], limit: int = MAX_PASSAGES) -> list[Passage]:
     """The passages of a document with these pages."""
-    return passages_of(
-        sourcefile, (page.number for page in pages), chunks_of([page.text for page in pages], limit), Rights()
-    )
+    texts = [page.text for page in pages]
+    numbers = (page.number for page in pages)
+    return passages_of(sourcefile, title_of(texts), numbers, chunks_of(texts, limit), Rights())

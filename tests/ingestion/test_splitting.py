@@ -42,8 +42,6 @@ def test_passages_cover_the_whole_text_in_order_and_within_the_limit(text: str) 
     for passage in split("a.md", [Page(text)]):
         assert fits(passage.content, PASSAGE_TOKENS)
         content = passage.content
-        if content not in text:  # the header is repeated above further rows, with the heading above it
-            content = content[content.index(HEADER) + len(HEADER) :]
         start = text.index(content, start)
         assert not text[end:start].strip()
         end = start + len(content)
@@ -70,15 +68,50 @@ def test_a_passage_begins_at_a_heading_where_it_can() -> None:
 
 
 @pytest.mark.parametrize("rows", [90, 20_000])
-def test_each_passage_of_a_long_table_begins_with_its_heading_and_header(rows: int) -> None:
-    header = "## Prices\n\n| Item | Price |\n| --- | --- |\n"
+def test_each_passage_of_a_long_table_has_its_heading_and_head(rows: int) -> None:
+    head = "| Item | Price |\n| --- | --- |\n"
+    header = f"## Prices\n\n{head}"
     lines = [f"| Tea number {number} | {number}.50 |" for number in range(rows)]
     text = f"# Shop\n\nWhat things cost.\n\n{header}{'\n'.join(lines)}\n\nAsk for more."
-    first, *table, last = (passage.content for passage in split("a.md", [Page(text)]))
-    assert (first, last) == ("# Shop\n\nWhat things cost.", "Ask for more.")
-    assert len(table) > 2
-    assert all(content.startswith(header) and fits(content, PASSAGE_TOKENS) for content in table)
-    assert [line for content in table for line in content.removeprefix(header).splitlines()] == lines
+    before, first, *others, after = split("a.md", [Page(text)])
+    assert (before.content, after.content) == ("# Shop\n\nWhat things cost.", "Ask for more.")
+    assert (first.path, first.table_head) == (("Shop",), "")  # both are in its text
+    assert first.content.startswith(header)
+    assert {(one.path, one.table_head) for one in others} == {(("Shop", "Prices"), head)}
+    assert all(fits(one.whole, PASSAGE_TOKENS) for one in (first, *others))
+    contents = [first.content.removeprefix(header), *(one.content for one in others)]
+    assert [line for content in contents for line in content.splitlines()] == lines
+
+
+def test_a_table_that_is_cut_keeps_its_years_and_units() -> None:
+    head = "| | Years ended | |\n| --- | --- | --- |\n| (in millions) | December 31, 2022 | 2021 |\n"
+    rows = "\n".join(f"| Revenue of segment {number} | {number}22 | {number}21 |" for number in range(90))
+    *_, last = split("report.md", [Page(head + rows)])
+    assert last.table_head == head
+
+
+def test_a_row_of_values_is_no_head() -> None:
+    head = "| Plan | Pays | Since |\n| --- | --- | --- |\n"
+    rows = "\n".join(f"| Plan {number} | 80 % | 2021 |" for number in range(90))
+    *_, last = split("plans.md", [Page(head + rows)])
+    assert last.table_head == head
+
+
+def test_headings_stand_above_the_text_of_the_next_pages_until_another_takes_their_place() -> None:
+    pages = [
+        Page("# Handbook\n\n## Leave\n\nTake it.", 1),
+        Page("More on leave.\n\n```\n# no heading\n```", 2),
+        Page("### Parents **only**\n\nSixteen weeks.", 3),
+        Page("## Pay\n\nMonthly.", 4),
+    ]
+    first, second, third, fourth = split("a.pdf", pages)
+    assert {one.title for one in (first, second, third, fourth)} == {"Handbook"}
+    assert [one.path for one in (first, second, third, fourth)] == [
+        ("Handbook",),
+        ("Handbook", "Leave"),
+        ("Handbook", "Leave"),
+        ("Handbook",),
+    ]
 
 
 def test_a_table_whose_header_fills_a_passage_is_split_like_text() -> None:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from shared.reading import Page, UnreadableError
+from shared.reading import Chunk, Page, UnreadableError
 from shared.reading.chunks import chunks_of
 from shared.reading.limits import ReadLimitError
 from shared.reading.readers import READERS
@@ -56,7 +56,7 @@ async def test_files_read_and_split_as_they_do_in_the_app(kept: Sandbox) -> None
         assert pages == await read_here(data, file.suffix)
         if isinstance(pages, list):
             texts = [page.text for page in pages]
-            assert (await kept.split(texts, 100)).chunks == chunks_of(texts, 100)
+            assert (await kept.split("a.md", texts, 100)).chunks == chunks_of(texts, 100)
 
 
 async def test_one_process_reads_and_splits_one_text_after_another(kept: Sandbox) -> None:
@@ -65,7 +65,7 @@ async def test_one_process_reads_and_splits_one_text_after_another(kept: Sandbox
     assert await asyncio.gather(*(kept.read(text.encode(), ".md") for text in texts)) == [
         [Page(text)] for text in texts
     ]
-    assert (await kept.split([TEXT, "text"], 100)).chunks == chunks_of([TEXT, "text"], 100)
+    assert (await kept.split("a.md", [TEXT, "text"], 100)).chunks == chunks_of([TEXT, "text"], 100)
     assert await reader(kept) == process
     await kept.aclose()
     await asyncio.to_thread(wait_for_readers, some=False)
@@ -87,7 +87,7 @@ async def test_the_job_of_a_process_that_is_killed_is_done_by_the_next_one(kept:
     assert await kept.read(b"text", ".txt") == [Page("text")]
     process = await reader(kept)
     os.kill(process, signal.SIGSTOP)
-    splitting = asyncio.create_task(kept.split([TEXT], 100))
+    splitting = asyncio.create_task(kept.split("a.md", [TEXT], 100))
     await asyncio.sleep(0)  # the task takes the process
     os.kill(process, signal.SIGKILL)
     assert (await splitting).chunks == chunks_of([TEXT], 100)
@@ -95,16 +95,18 @@ async def test_the_job_of_a_process_that_is_killed_is_done_by_the_next_one(kept:
 
 async def test_a_text_that_takes_too_much_fails_alone(kept: Sandbox) -> None:
     with pytest.raises(UnreadableError, match="holds more than 3 passages of text; split it"):
-        await kept.split([TEXT], 3)
+        await kept.split("a.md", [TEXT], 3)
     small = Sandbox(readers=1, memory=160 * MEBIBYTE, seconds=60, keeps_readers=True)
     with pytest.raises(ReadLimitError, match="memory"):
         await small.read(b"word " * 30_000_000, ".txt")
     assert await small.read(b"text", ".txt") == [Page("text")]
     await small.aclose()
-    large, *others = await kept.split_files([b"word " * 20_000_000, b"text", b" ", TEXT.encode()], 3)
+    large, *others = await kept.split_files(
+        [(f"{file[:1]}.md", file) for file in (b"word " * 20_000_000, b"text", b" ", TEXT.encode())], 3
+    )
     assert isinstance(large, ReadLimitError)
     assert [str(one) if isinstance(one, UnreadableError) else one.chunks for one in others] == [
-        [["text"]],
+        [[Chunk("text")]],
         "holds no text; scans and pictures need text recognition (OCR) first.",
         "holds more than 3 passages of text; split it.",
     ]

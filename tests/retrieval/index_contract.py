@@ -49,7 +49,15 @@ class PassageIndexContract:
 
     async def test_a_passage_is_found_with_all_that_it_was_written_with(self, index: PassageIndex, held: Held) -> None:
         plain = passages_of("deep/a.md", 1)[0]
-        full = replace(plain, category="benefits", oids=("o'1", "o,2"), groups=("g 1",))
+        full = replace(
+            plain,
+            category="benefits",
+            oids=("o'1", "o,2"),
+            groups=("g 1",),
+            title="Benefits",
+            headings=("Benefits", "Glasses"),
+            table_head="| a |\n| --- |\n",
+        )
         await self.write(index, "deep/a.md", "1", [full])
         assert await held() == {full.id: full}
 

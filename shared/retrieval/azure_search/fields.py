@@ -19,9 +19,12 @@ _DELIMITER = "|"
 """Separates the values of `search.in`. Its default is space and comma, which names of groups may contain."""
 
 
+_PLACE = ("name", "title", "headings")
+
+
 @dataclass(frozen=True, slots=True)
 class IndexFields:
-    """Names of the index's fields. By default those of azure-search-openai-demo, and `fingerprint` of our ingestion."""
+    """Names of the index's fields. By default those of azure-search-openai-demo, and further ones of our ingestion."""
 
     id: str = "id"
     """Key of the document."""
@@ -41,6 +44,14 @@ class IndexFields:
     """Vector of the text."""
     image_embedding: str = "imageEmbedding"
     """Vector of the page's image."""
+    name: str = "name"
+    """Words of the source file's name, searchable."""
+    title: str = "title"
+    """Title of the source file, searchable."""
+    headings: str = "headings"
+    """Headings above the text, a searchable collection."""
+    table_head: str = "tableHead"
+    """First rows of the table in which the text begins, searchable."""
     fingerprint: str = "fingerprint"
     """State of the source file when ingestion indexed it."""
 
@@ -51,13 +62,22 @@ class IndexFields:
         Args:
             names: `AZURE_SEARCH_FIELDS`: the index's names by the default names.
         """
-        other = {"imageEmbedding": "image_embedding"}
-        return cls(**{other.get(field, field): name for field, name in names.items()})
+        other = {"imageEmbedding": "image_embedding", "tableHead": "table_head"}
+        called = {other.get(field, field): name for field, name in names.items()}
+        # An index may have a title in `sourcefile`'s place: then it has no other field for titles.
+        taken = dict.fromkeys(field for field in _PLACE if field in names.values() and field not in called)
+        return cls(**{**dict.fromkeys(taken, ""), **called})
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The fields that say where in its document a passage stands. An index may lack them."""
+        return tuple(filter(None, (self.name, self.title, self.headings, self.table_head)))
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The fields that make up a passage: all but the vectors and the fingerprint."""
-        return self.id, self.content, self.category, self.sourcepage, self.sourcefile, self.oids, self.groups
+        """The fields that make up a passage: all but the vectors, the words of the name, and the fingerprint."""
+        own = self.id, self.content, self.category, self.sourcepage, self.sourcefile, self.oids, self.groups
+        return *own, *(field for field in self.place if field != self.name)
 
 
 def query_filter(query: SearchQuery, fields: IndexFields) -> str | None:

@@ -11,8 +11,9 @@ version behind, until the file is written again.
 """
 
 import asyncio
+import logging
 import math
-from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence, Set
 from typing import Any, cast
 
 from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
@@ -22,11 +23,13 @@ from azure.search.documents.indexes.models import SearchIndex
 
 from shared.chat_types import Json, Passage
 from shared.errors import NotConfigured
-from shared.retrieval import FileEntry
+from shared.retrieval import FileEntry, words_in_name
 from shared.retrieval.azure_search.connection import MANAGE, WRITE, SearchConnection
 from shared.retrieval.azure_search.fields import file_filter, literal
 from shared.retrieval.azure_search.schema import ExistingIndex, IndexPlan
 from shared.retrieval.azure_search.writer import Action, Bounds, Document, DocumentWriter
+
+_log = logging.getLogger("switchboard.retrieval")
 
 _REQUEST_TIMEOUT_SECONDS = 120.0
 """Time limit of one request, retries included."""
@@ -121,8 +124,9 @@ class AzureSearchIndex:
             for place, passage in enumerate(passages)
         ]
         try:
-            await self._ensure_index(documents)
-            await self._replace(sourcefile, fingerprint, documents)
+            left_out = await self._ensure_index(documents)
+            kept = [{name: value for name, value in one.items() if name not in left_out} for one in documents]
+            await self._replace(sourcefile, fingerprint, kept)
         except NotConfigured:
             self._existing = None  # read it again next time: it may be repaired without a restart of the app
             raise
@@ -205,15 +209,22 @@ class AzureSearchIndex:
             fields.sourcepage: passage.sourcepage,
             fields.sourcefile: sourcefile,
             fields.category: passage.category,
+            fields.name: words_in_name(sourcefile),
+            fields.title: passage.title or None,
+            fields.headings: [*passage.headings] or None,
+            fields.table_head: passage.table_head or None,
             fields.oids: [*passage.oids] or None,
             fields.groups: [*passage.groups] or None,
             fields.embedding: _usable_vector(vector),
             fields.image_embedding: _usable_vector(image),
         }
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in values.items() if name and value is not None}
 
-    async def _ensure_index(self, documents: Iterable[Document]) -> None:
+    async def _ensure_index(self, documents: Iterable[Document]) -> Set[str]:
         """Create the index if there is none, and check that it has the fields of these documents.
+
+        Returns:
+            The fields that it lacks and that need not be there.
 
         Raises:
             NotConfigured: it lacks a field, or takes vectors of another length.
@@ -226,7 +237,8 @@ class AzureSearchIndex:
                 if isinstance(vector := document.get(name), list):
                     lengths[name] = len(vector)
         existing = await self._get_existing() or await self._create(lengths.get(self._fields.embedding))
-        existing.check_fields(used, lengths)
+        existing.check_fields(used - existing.lacking, lengths)
+        return existing.lacking
 
     async def _get_existing(self) -> ExistingIndex | None:
         """The index as it exists in the service, read once; None if there is none.
@@ -246,8 +258,24 @@ class AzureSearchIndex:
             if index is not None:
                 existing = ExistingIndex(index, self._fields)
                 existing.check()
-                self._existing = existing
+                self._existing = await self._extended(existing)
         return self._existing
+
+    async def _extended(self, existing: ExistingIndex) -> ExistingIndex:
+        """Add the fields that an earlier version of this app did not make. Without the right to, it stays as it is."""
+        wanted = existing.with_place()
+        if wanted is None:
+            return existing
+
+        async def update(client: SearchIndexClient) -> None:
+            await client.create_or_update_index(wanted)
+
+        try:
+            await self._connection.ask_indexes(update, deadline=_deadline(), right=MANAGE)
+        except NotConfigured as refused:
+            _log.warning("The index '%s' stays without %s: %s", self._plan.name, existing.lacking, refused.message)
+            return existing
+        return ExistingIndex(wanted, self._fields)
 
     async def _create(self, dimensions: int | None) -> ExistingIndex:
         wanted = self._plan.new_index(dimensions)

@@ -187,6 +187,9 @@ def passage_of(document: Mapping[str, object], fields: IndexFields, place: int) 
         score=_number(document, "@search.score"),
         reranker_score=_number(document, "@search.reranker_score"),
         captions=_captions(document.get("@search.captions")),
+        title=_text(document, fields.title),
+        headings=_texts(document, fields.headings) or tuple(filter(None, [_text(document, fields.headings)])),
+        table_head=_text(document, fields.table_head),
     )
 
 

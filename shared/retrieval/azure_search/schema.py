@@ -1,7 +1,7 @@
 """Definition of the index that ingestion writes: that of azure-search-openai-demo, with a fingerprint.
 
-An existing index is never changed. It is checked for what ingestion needs. Imports `azure.search.documents`: import it
-late.
+An existing index is checked for what ingestion needs. One that others made is never changed; one that an earlier
+version of this app made gets the fields that it lacks. Imports `azure.search.documents`: import it late.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -72,6 +72,7 @@ class IndexPlan:
                 _text(fields.content, searchable=True),
                 *(_text(name, filterable=True) for name in (fields.category, fields.sourcepage, fields.sourcefile)),
                 *(_text(name, _STRINGS, filterable=True) for name in (fields.oids, fields.groups)),
+                *_place(fields),
                 _text(fields.fingerprint, filterable=True, sortable=True),
                 *vectors,
             ],
@@ -116,9 +117,24 @@ class ExistingIndex:
     """An index that exists, and what it lacks for ingestion."""
 
     def __init__(self, index: models.SearchIndex, fields: IndexFields) -> None:
+        self._index = index
         self._name = index.name
         self._fields = fields
         self._has = {field.name: field for field in index.fields}
+
+    @property
+    def lacking(self) -> Set[str]:
+        """The fields that say where a passage stands, and that it lacks."""
+        return {*self._fields.place} - self._has.keys()
+
+    def with_place(self) -> models.SearchIndex | None:
+        """Define it with the fields that it lacks; None: nothing is to be added, or others made it."""
+        fields = self._fields
+        own = {*fields.shown, *fields.place, fields.embedding, fields.image_embedding, fields.fingerprint}
+        if not self.lacking or self._has.keys() - own:
+            return None
+        self._index.fields = [*self._index.fields, *(one for one in _place(fields) if one.name in self.lacking)]
+        return self._index
 
     def check(self) -> None:
         """Check that the index has the key and the fields by which ingestion tracks files.
@@ -167,6 +183,12 @@ class ExistingIndex:
                 f"Add a field {fields.fingerprint} of type {_STRING} to it that is filterable and sortable, or name "
                 "one in AZURE_SEARCH_FIELDS (fingerprint=…): it tells what has been indexed."
             )
+
+
+def _place(fields: IndexFields) -> list[models.SearchField]:
+    """The fields that say where in its document a passage stands."""
+    kinds = {fields.headings: _STRINGS}
+    return [_text(name, kinds.get(name, _STRING), searchable=True) for name in fields.place]
 
 
 def _text(

@@ -18,14 +18,15 @@ import msgspec
 from shared.errors import Unavailable
 from shared.outbound.sqlite_file import SqliteFile
 from shared.retrieval import PassageTerms
-from shared.retrieval.sqlite.passage_terms import terms_of_file
+from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
 _log = logging.getLogger("switchboard.retrieval")
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Version of the schema, stored in the file's `user_version` by `_TERMS`. 0 means that the file has no schema."""
-_VERSIONS_WITH_OTHER_TERMS = (1, 2)
-"""Versions with the same tables of files, passages and vectors, and other tables of terms."""
+_OLDER_VERSIONS = (1, 2, 3)
+"""Versions with the same tables of files and vectors, passages that do not know where they stand, and other tables of
+terms."""
 
 _SCHEMA = """
 CREATE TABLE files (sourcefile TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -46,9 +47,18 @@ CREATE TABLE embedding (model TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT
 """
 """The tables of files, passages and vectors."""
 
+_PLACES = """
+ALTER TABLE passages ADD COLUMN title TEXT NOT NULL DEFAULT '';
+ALTER TABLE passages ADD COLUMN headings TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE passages ADD COLUMN table_head TEXT NOT NULL DEFAULT '';
+"""
+"""Where in its document a passage stands."""
+
 _TERMS = """
 -- The terms of each passage in the form that ranking reads: two bytes a term.
-CREATE TABLE stemmed (rowid INTEGER PRIMARY KEY, language TEXT NOT NULL, terms BLOB NOT NULL) STRICT;
+CREATE TABLE stemmed (
+    rowid INTEGER PRIMARY KEY, language TEXT NOT NULL, terms BLOB NOT NULL, context BLOB NOT NULL
+) STRICT;
 CREATE TABLE languages (
     language TEXT PRIMARY KEY, passages INTEGER NOT NULL, terms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -66,7 +76,7 @@ CREATE TRIGGER stemmed_removed AFTER DELETE ON stemmed BEGIN
     UPDATE languages SET passages = passages - 1, terms = terms - length(old.terms) / 2
     WHERE language = old.language;
 END;
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 """
 """The tables of terms, which are made from the passages."""
 
@@ -105,10 +115,10 @@ def open_for_writing(path: Path) -> apsw.Connection:
         db.pragma("synchronous", "normal")
         db.pragma("foreign_keys", True)
         with transaction(db, "IMMEDIATE"):
-            if db.pragma("user_version") in _VERSIONS_WITH_OTHER_TERMS:
+            if db.pragma("user_version") in _OLDER_VERSIONS:
                 _upgrade(db)
             elif not has_schema(db):
-                db.execute(_SCHEMA + _TERMS)
+                db.execute(_SCHEMA + _PLACES + _TERMS)
         return db
 
 
@@ -148,7 +158,7 @@ def has_schema(db: apsw.Connection) -> bool:
         Unavailable: another version of this app wrote the file.
     """
     version = db.pragma("user_version")
-    if version in _VERSIONS_WITH_OTHER_TERMS:
+    if version in _OLDER_VERSIONS:
         raise Unavailable("The search index was written by an older version of this app. Run `make index` to renew it.")
     if version not in (0, SCHEMA_VERSION):
         age = "a newer" if isinstance(version, int) and version > SCHEMA_VERSION else "another"
@@ -160,16 +170,16 @@ def has_schema(db: apsw.Connection) -> bool:
 
 
 def _upgrade(db: apsw.Connection) -> None:
-    """Make the terms of the passages anew. Files and vectors stay as they are."""
+    """Make the terms of the passages anew. Files and vectors stay as they are, until they are indexed again."""
     db.register_fts5_tokenizer("switchboard", _old_tokenizer)  # SQLite drops no table whose tokenizer it lacks
     db.execute("DROP TABLE IF EXISTS vocabulary; DROP TABLE passage_terms")
     db.execute("DROP TABLE IF EXISTS stemmed; DROP TABLE IF EXISTS languages")
-    db.execute(_TERMS)
+    db.execute(_PLACES + _TERMS)
     files = [row[0] for row in db.execute("SELECT sourcefile FROM files")]
     for sourcefile in files:
         rows = db.execute("SELECT rowid, content FROM passages WHERE sourcefile = ?", (sourcefile,)).fetchall()
         found = msgspec.convert(rows, list[tuple[int, str]])
-        made = terms_of_file([content for _, content in found])
+        made = terms_of_file([(content, context_of(sourcefile, "", ())) for _, content in found])
         add_terms(db, zip((rowid for rowid, _ in found), made, strict=True))
     _log.warning("An older version of this app wrote the search index. It was renewed: documents: %d.", len(files))
 
@@ -180,9 +190,11 @@ def _old_tokenizer(_db: apsw.Connection, _args: list[str]) -> Callable[[bytes, i
 
 def add_terms(db: apsw.Connection, passages: Iterable[tuple[int, PassageTerms]]) -> None:
     """Add the terms of passages, each with its row id."""
-    rows = [(rowid, made.language, made.compact, made.searched) for rowid, made in passages]
-    db.executemany("INSERT INTO stemmed (rowid, language, terms) VALUES (?, ?, ?)", (row[:3] for row in rows))
-    db.executemany("INSERT INTO passage_terms (rowid, terms) VALUES (?, ?)", ((row[0], row[3]) for row in rows))
+    rows = [(rowid, made.language, made.compact, made.context, made.searched) for rowid, made in passages]
+    db.executemany(
+        "INSERT INTO stemmed (rowid, language, terms, context) VALUES (?, ?, ?, ?)", (row[:4] for row in rows)
+    )
+    db.executemany("INSERT INTO passage_terms (rowid, terms) VALUES (?, ?)", ((row[0], row[4]) for row in rows))
 
 
 def embedding_info(db: apsw.Connection) -> EmbeddingInfo | None:

@@ -19,7 +19,7 @@ from shared.retrieval.sqlite.file import (
     translated,
     vector_blob,
 )
-from shared.retrieval.sqlite.passage_terms import terms_of_file
+from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
 
 class SqliteIndex:
@@ -97,7 +97,9 @@ class SqliteIndex:
         rowids = _add(db, entry.sourcefile, entry.passages)
         terms = entry.terms
         if terms is None:
-            terms = terms_of_file([passage.content for passage in entry.passages])
+            terms = terms_of_file(
+                [(one.whole, context_of(entry.sourcefile, one.title, one.headings)) for one in entry.passages]
+            )
         add_terms(db, zip(rowids, terms, strict=True))
         if entry.vectors and self._embedding_model is not None:
             _create_vector_table(db, EmbeddingInfo(self._embedding_model, len(entry.vectors[0])))
@@ -151,6 +153,9 @@ def _add(db: apsw.Connection, sourcefile: str, passages: Sequence[Passage]) -> l
             passage.content,
             passage.sourcepage,
             sourcefile,
+            passage.title,
+            msgspec.json.encode(passage.headings).decode(),
+            passage.table_head,
             passage.category,
             msgspec.json.encode(passage.oids).decode(),
             msgspec.json.encode(passage.groups).decode(),
@@ -158,8 +163,8 @@ def _add(db: apsw.Connection, sourcefile: str, passages: Sequence[Passage]) -> l
         for passage in passages
     )
     added = db.executemany(
-        "INSERT INTO passages (id, content, sourcepage, sourcefile, category, oids, groups) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING rowid",
+        "INSERT INTO passages (id, content, sourcepage, sourcefile, title, headings, table_head, category, "
+        "oids, groups) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING rowid",
         rows,
     )
     return [row[0] for row in added]

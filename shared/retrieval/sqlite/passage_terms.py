@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-from shared.retrieval import PassageTerms
+from shared.retrieval import PassageTerms, words_in_name
 from shared.retrieval.sqlite.ranking import compact, terms_of
 from shared.words.stop_words import languages_of
 
@@ -16,24 +16,31 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…؟।;])\s+|(?<=[。！？])|\n")
 """Where a sentence ends, as far as ranking needs to know."""
 
 
-def terms_of_file(contents: Sequence[str]) -> list[PassageTerms]:
+def context_of(sourcefile: str, title: str, headings: Sequence[str]) -> str:
+    """The text that says where a passage stands: the words of its file's path, the title, and the headings."""
+    return "\n".join((words_in_name(sourcefile), *dict.fromkeys((title, *headings))))
+
+
+def terms_of_file(passages: Sequence[tuple[str, str]]) -> list[PassageTerms]:
     """Make the terms of each passage of a file.
 
     A passage whose language is not clear, such as a table, is taken to be in that of most passages of the file, or else
     in English.
 
     Args:
-        contents: The text of all passages of the file.
+        passages: The text of all passages of the file, each with its context.
     """
-    found = [languages_of(content) for content in contents]
+    found = [languages_of(text) for text, _ in passages]
     known = Counter(languages[0] for languages in found if languages)
     usual = max(known, key=known.__getitem__, default="en")
     return [
-        _terms(content, usual if usual in languages or not languages else languages[0])
-        for content, languages in zip(contents, found, strict=True)
+        _terms(text, context, usual if usual in languages or not languages else languages[0])
+        for (text, context), languages in zip(passages, found, strict=True)
     ]
 
 
-def _terms(content: str, language: str) -> PassageTerms:
-    sentences = terms_of(_SENTENCE_END.split(content), language)
-    return PassageTerms(language, compact(sentences), " ".join(chain.from_iterable(sentences)))
+def _terms(text: str, context: str, language: str) -> PassageTerms:
+    sentences = terms_of(_SENTENCE_END.split(text), language)
+    around = terms_of([context], language)
+    searched = " ".join(chain.from_iterable((*sentences, *around)))
+    return PassageTerms(language, compact(sentences), searched, compact(around))

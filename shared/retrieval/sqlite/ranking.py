@@ -30,6 +30,8 @@ _MOST_BY_SENTENCE = 20
 """Best passages that are ranked by their best sentence as well."""
 _SENTENCE_WEIGHT = 0.3
 """Weight of the best sentence, as a share of the score of the best passage."""
+_CONTEXT_WEIGHT = 2
+"""How often a word counts that is in the name or the title of the document, or in a heading above the passage."""
 _K1, _B = 1.2, 0.75
 """BM25's parameters: how soon a repeated word counts no more, and how much the length of a passage counts.
 
@@ -224,12 +226,12 @@ def candidates(asked: Weighed, holders: Callable[[str], Iterable[int]], least: f
 
 
 def ranked(
-    passages: Iterable[tuple[int, bytes]], found: Candidates, asked: Weighed, length: float, limit: int
+    passages: Iterable[tuple[int, bytes, bytes]], found: Candidates, asked: Weighed, length: float, limit: int
 ) -> list[tuple[int, float]]:
     """Rank passages, the best `limit` first, with scores above 0.
 
     Args:
-        passages: Row ids of candidates, with the passages as `compact` makes them.
+        passages: Row ids of candidates, with the text and the context of the passages as `compact` makes them.
         found: The candidates.
         asked: The question.
         length: The mean length of all passages, in characters of that form.
@@ -240,12 +242,13 @@ def ranked(
     held: dict[int, list[Found]] = {}
     texts: dict[int, tuple[str, list[tuple[str, int]]]] = {}
     scores: dict[int, float] = {}
-    for rowid, encoded in passages:
+    for rowid, encoded, around in passages:
         bits = found.scores[rowid] % every | unknown
         if bits not in held:
             held[bits] = [one for place, one in enumerate(asked.found) if bits >> place & 1]
         text = encoded.decode(_ENCODING)
-        scores[rowid], present = _bm25(text, held[bits], len(text) / length)
+        context = around.decode(_ENCODING)
+        scores[rowid], present = _bm25(text, context, held[bits], len(text) / length)
         texts[rowid] = text, present
     ranking = _best_first(scores)
     if not ranking or limit < 1:
@@ -262,7 +265,7 @@ def ranked(
     return _best_first(scores)[:limit]
 
 
-def _bm25(text: str, held: Iterable[Found], length: float) -> tuple[float, list[tuple[str, int]]]:
+def _bm25(text: str, context: str, held: Iterable[Found], length: float) -> tuple[float, list[tuple[str, int]]]:
     """The score of a passage, and its characters that stand for words of the question, with the places of these."""
     score, usual = 0.0, _K1 * (1 - _B + _B * length)
     present: list[tuple[str, int]] = []
@@ -272,6 +275,7 @@ def _bm25(text: str, held: Iterable[Found], length: float) -> tuple[float, list[
             if here := text.count(character):
                 times += here
                 present.append((character, one.word))
+            times += _CONTEXT_WEIGHT * context.count(character)
         score += one.rarity * (_K1 + 1) * times / (times + usual)
     return score, present
 

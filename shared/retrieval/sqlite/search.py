@@ -54,8 +54,11 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     if condition:
         best_first = sorted(found.scores, key=found.scores.__getitem__, reverse=True)
         rowids = _first_of(db, best_first, condition, values, least)
-    rows = db.execute(f"SELECT rowid, terms FROM stemmed WHERE rowid IN {_LISTED}", {"rowids": _json(rowids)})  # noqa: S608
-    passages = msgspec.convert(rows.fetchall(), list[tuple[int, bytes]])
+    rows = db.execute(
+        f"SELECT rowid, terms, context FROM stemmed WHERE rowid IN {_LISTED}",  # noqa: S608 (ours)
+        {"rowids": _json(rowids)},
+    )
+    passages = msgspec.convert(rows.fetchall(), list[tuple[int, bytes, bytes]])
     ranking = ranked(passages, found, asked, sum(length for _, _, length in sizes) / total, limit)
     # Among many languages every word of one is rare, and those that say little would count as much as the subject.
     own = language_of(query.text[:LONGEST_TEXT], [language for language, _, _ in sizes])
@@ -132,7 +135,7 @@ def rank_by_vector(db: apsw.Connection, query: SearchQuery, vector: Sequence[flo
 def load_passages(db: apsw.Connection, ranking: Ranking) -> tuple[Passage, ...]:
     """Load the passages of a ranking, in its order. One that was replaced since then is left out."""
     rows = db.execute(
-        "SELECT rowid, id, content, sourcepage, sourcefile, category, oids, groups FROM passages "  # noqa: S608 (ours)
+        f"SELECT {_COLUMNS} FROM passages "  # noqa: S608 (ours)
         f"WHERE rowid IN {_LISTED}",
         {"rowids": _json([rowid for rowid, _ in ranking])},
     )
@@ -167,7 +170,7 @@ def passages_of(db: apsw.Connection, document: str, access: Access | None) -> li
     condition, values = _visible(access) if access else ("TRUE", {})
     # A `sourcepage` begins with the escaped path of its file, and only `sourcefile` has an index.
     rows = db.execute(
-        "SELECT rowid, id, content, sourcepage, sourcefile, category, oids, groups FROM passages "  # noqa: S608 (ours)
+        f"SELECT {_COLUMNS} FROM passages "  # noqa: S608 (ours)
         "WHERE sourcefile IN (:document, :file) AND (sourcefile = :document OR sourcepage = :document) "
         f"AND {condition} ORDER BY rowid LIMIT :limit",
         {**values, "document": document, "file": unquote(document.partition("#")[0]), "limit": MOST_READ},
@@ -181,9 +184,15 @@ class _Row(NamedTuple):
     content: str
     sourcepage: str
     sourcefile: str
+    title: str
+    headings: str
+    table_head: str
     category: str | None
     oids: str
     groups: str
+
+
+_COLUMNS = ", ".join(_Row._fields)
 
 
 def _passage(row: _Row, score: float | None) -> Passage:
@@ -192,6 +201,9 @@ def _passage(row: _Row, score: float | None) -> Passage:
         content=row.content,
         sourcepage=row.sourcepage,
         sourcefile=row.sourcefile,
+        title=row.title,
+        headings=msgspec.json.decode(row.headings, type=tuple[str, ...]),
+        table_head=row.table_head,
         category=row.category,
         oids=msgspec.json.decode(row.oids, type=tuple[str, ...]),
         groups=msgspec.json.decode(row.groups, type=tuple[str, ...]),

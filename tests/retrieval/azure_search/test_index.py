@@ -28,6 +28,9 @@ def to_passage(document: Mapping[str, Json]) -> Passage:
         category=category if isinstance(category, str) else None,
         oids=strings("oids"),
         groups=strings("groups"),
+        title=str(document.get("title") or ""),
+        headings=strings("headings"),
+        table_head=str(document.get("tableHead") or ""),
     )
 
 
@@ -76,6 +79,10 @@ async def test_the_index_is_made_as_the_demo_makes_it_with_a_fingerprint(
         "sourcefile": ("Edm.String", True, ["filterable"]),
         "oids": ("Collection(Edm.String)", True, ["filterable"]),
         "groups": ("Collection(Edm.String)", True, ["filterable"]),
+        "name": ("Edm.String", True, ["searchable"]),
+        "title": ("Edm.String", True, ["searchable"]),
+        "headings": ("Collection(Edm.String)", True, ["searchable"]),
+        "tableHead": ("Edm.String", True, ["searchable"]),
         "fingerprint": ("Edm.String", True, ["filterable", "sortable"]),
         "embedding": ("Collection(Edm.Single)", False, ["searchable"]),
     }
@@ -153,6 +160,51 @@ async def test_an_existing_index_is_written_to_and_not_changed(service: AISearch
     assert list(service.index.documents) == ["theirs"]
     assert service.bodies("create") == []
     assert len(service.bodies("definition")) == 1
+
+
+PLACE = ("name", "title", "headings", "tableHead")
+PLACED = Passage(
+    *("id", "| Plus | 140 |", "plans/Health_Plus.pdf#page=2", "plans/Health_Plus.pdf"),
+    title="Plans of 2026",
+    headings=("Plans", "Premiums"),
+    table_head="| Plan | Euros |\n| --- | --- |\n",
+)
+
+
+def made_by_an_earlier_version(service: AISearchStandIn) -> None:
+    """An index with the fields that this app made before passages knew where they stand."""
+    body = with_fingerprint(demo_index(without=["storageUrl"])).model_dump(mode="json", by_alias=True)
+    service.add_index(IndexDefinition.model_validate(body))
+    service.add_documents({"id": "old", "content": "Old.", "sourcefile": "old.md", "fingerprint": "0"})
+
+
+async def test_an_index_that_this_app_made_gets_the_fields_it_lacks(
+    service: AISearchStandIn, one: AzureSearchIndex
+) -> None:
+    made_by_an_earlier_version(service)
+    assert await one.fingerprints() == {"old.md": "0"}
+    await one.replace(FileEntry(PLACED.sourcefile, "1", [PLACED]))
+    kept = service.index.documents["id"]
+    assert [kept[name] for name in PLACE] == [
+        "plans Health Plus",
+        "Plans of 2026",
+        ["Plans", "Premiums"],
+        PLACED.table_head,
+    ]
+    assert "old" in service.index.documents
+
+
+async def test_an_index_stays_without_these_fields_where_the_app_may_not_change_it(
+    service: AISearchStandIn, caplog: pytest.LogCaptureFixture
+) -> None:
+    made_by_an_earlier_version(service)
+    service.fail(403, on="create")
+    index = open_index(service)
+    await index.replace(FileEntry(PLACED.sourcefile, "1", [PLACED]))
+    await index.aclose()
+    assert service.index.documents["id"]["content"] == PLACED.content
+    assert not service.index.documents["id"].keys() & {*PLACE}
+    assert "stays without" in caplog.text
 
 
 UNFIT: dict[str, tuple[IndexDefinition, tuple[str, ...]]] = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.chat_types import Access, RetrievalMode
+from shared.chat_types import Access, Passage, RetrievalMode
 from shared.retrieval import SearchQuery
 from shared.retrieval.sqlite.ranking import Found, Weighed, asked_words, candidates, weighed
 from tests.retrieval.retriever_contract import CONTEXT, passage
@@ -193,3 +193,33 @@ async def test_fewer_passages_are_the_first_of_more_also_where_a_sentence_decide
     async with opened(path) as retriever:
         result = await retriever.search(SearchQuery("parking garage", top=1), CONTEXT)
     assert [found.content for found in result.passages] == [together]
+
+
+async def test_the_name_of_a_file_decides_between_two_that_say_the_same(tmp_path: Path) -> None:
+    text = "The deductible for a visit is paid before the plan pays."
+    names = ("plans/Contoso_Standard_Benefits.pdf", "plans/Contoso_Plus_Benefits.pdf")
+    path = tmp_path / "index.sqlite"
+    await fill(path, [Passage(name, text, name, name) for name in names])
+    async with opened(path) as retriever:
+        for wanted in names:
+            plan = wanted.split("_")[1]
+            found = await retriever.search(SearchQuery(f"What deductible does Contoso {plan} have?"), CONTEXT)
+            assert found.passages[0].sourcefile == wanted
+
+
+async def test_a_passage_is_found_by_its_heading_its_title_and_the_head_of_its_table(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    plain = [passage(str(number), f"Costs of another kind, {number}.") for number in range(5)]
+    told = Passage(
+        "t",
+        "| Plus | 140 |",
+        "a.md",
+        "a.md",
+        title="Handbook 2026",
+        headings=("Premiums",),
+        table_head="| Plan | Euros |\n| --- | --- |\n",
+    )
+    await fill(path, [*plain, told])
+    async with opened(path) as retriever:
+        for word in ("handbook", "premium", "euros"):
+            assert [one.id for one in (await retriever.search(SearchQuery(word), CONTEXT)).passages] == ["t"]
