@@ -195,8 +195,8 @@ class Overrides:
     """0 to 2; None leaves it to the model."""
     seed: int | None = None
     """Asks the model for the same answer to the same request."""
-    top: int = 3
-    """How many passages to retrieve, 1 to 50."""
+    top: int | None = None
+    """How many passages to retrieve, 1 to 50; None: as many as the model has room for."""
     retrieval_mode: RetrievalMode | None = None
     """None: hybrid where an embedding model is configured, else text."""
     include_category: str | None = None

@@ -1,8 +1,10 @@
 """Citations in a text: `[name]`, with the name of a source or of an attached file."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
+
+from shared.chat_types import Message, Role
 
 CITED = r"\[([^\[\]\n]{1,300})\]"
 """Pattern of a name in brackets, which is group 1."""
@@ -37,6 +39,12 @@ def unverified_citations(text: str, known: Collection[str]) -> list[str]:
         for name in cited
         if name not in known and (_LOOKS_LIKE_A_SOURCE.fullmatch(name) or _document(name) in documents)
     ]
+
+
+def cited_earlier(messages: Iterable[Message]) -> set[str]:
+    """Names that earlier answers of a conversation cite."""
+    answers = (message.content for message in messages if message.role is Role.ASSISTANT)
+    return {place[1] for answer in answers for place in citations_in(answer)}
 
 
 def _document(name: str) -> str:

@@ -20,17 +20,19 @@ class DataPoint:
     sourcepage: str
     """The name that an answer cites."""
     text: str
-    """The text on one line."""
+    """The text, with its lines."""
+    section: str = ""
+    """The title of its document and the headings above it."""
 
     @classmethod
     def of(cls, passage: Passage) -> "DataPoint":
         """Make the data point of a passage."""
-        return cls(passage.sourcepage, " ".join(passage.content.split()))
+        return cls(passage.sourcepage, passage.whole, " > ".join(passage.path))
 
     @property
     def line(self) -> str:
-        """`sourcepage: text`, as protocols and prompts write it; never parse it, a name may hold a colon too."""
-        return f"{self.sourcepage}: {self.text}"
+        """`sourcepage: text` on one line, as protocols write it; never parse it, a name may hold a colon too."""
+        return f"{self.sourcepage}: {' '.join(self.text.split())}"
 
 
 @dataclass(frozen=True, slots=True)

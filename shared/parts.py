@@ -174,7 +174,7 @@ def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:
     from shared.budgets.model import CappedModel
     from shared.chat_models.openai_chat import OpenAIChatModel
 
-    model = OpenAIChatModel(openai, settings.chat_reasoning_effort)
+    model = OpenAIChatModel(openai, settings.chat_reasoning_effort, settings.chat_source_tokens)
     return CappedModel(model, settings.chat_max_tokens, settings.chat_max_prompt_tokens)
 
 

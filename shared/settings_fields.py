@@ -121,6 +121,10 @@ class SettingsFields(BaseModel):
     chat_max_prompt_tokens: int = Field(default=100_000, ge=1, le=10_000_000)
     """The longest prompt of one model call in tokens, four bytes each: instructions, earlier messages, files, sources
     and the question. A longer one is a 413. Also for agents."""
+    chat_source_tokens: int = Field(default=12_000, ge=500, le=1_000_000)
+    """How much of the documents the model is given with a question, in tokens, four bytes each; a request may say how
+    many passages instead (`top`). The default fits a window of 32,000 beside the longest question, conversation and
+    answer. Lower it for a smaller window, or a model that reads slowly."""
     chat_caller_prompts: bool | None = None
     """Whether callers may bring a system prompt (`prompt_template`, messages with the role `system`). False: such
     requests are a 403. Absent: true, but false in Azure with `AUTH_MODE=none`."""

@@ -18,6 +18,7 @@ from shared.agents.lane import Lane
 from shared.agents.toolbox import Toolbox, cause_of
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import ChatRequest, RequestContext, ToolCall
+from shared.citations import cited_earlier
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
@@ -64,7 +65,9 @@ class _Turn:
         self._model = parts.model
         self._watch = parts.watch
         self._lane = Lane(agent.name, None)
-        self._toolbox = Toolbox(agent.tools, ToolContext(request, context, parts.retriever), self._lane)
+        self._toolbox = Toolbox(
+            agent.tools, ToolContext(request, context, parts.retriever, parts.model.source_tokens), self._lane
+        )
         attached = any(message.files or message.images for message in self._conversation)
         self._instructions = single_instructions(agent, request, attached=attached)
         self._prompt_version = version_of(self._instructions)
@@ -77,7 +80,8 @@ class _Turn:
     def known(self) -> set[str]:
         """Names of the sources and files that the answer may cite."""
         files = {file.name for message in self._conversation for file in message.files}
-        return files | {passage.sourcepage for passage in self._toolbox.passages}
+        found = {passage.sourcepage for passage in self._toolbox.passages}
+        return files | found | cited_earlier(self._conversation)
 
     async def run(self, put: _Put) -> None:
         """Let the agent answer, and hand over its events.

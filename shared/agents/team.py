@@ -101,7 +101,8 @@ class _Turn:
             raise RuntimeError("the workflow ended, and the team's turn did not")
 
     def _member(self, agent: AgentDefinition, lane: Lane, put: _Put) -> af.Agent[Any]:
-        toolbox = Toolbox(agent.tools, ToolContext(self._request, self._context, self._parts.retriever), lane)
+        tools = ToolContext(self._request, self._context, self._parts.retriever, self._parts.model.source_tokens)
+        toolbox = Toolbox(agent.tools, tools, lane)
         pattern = self._agents.team.pattern
         client = AgentChatClient(
             Calls(

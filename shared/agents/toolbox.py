@@ -9,7 +9,8 @@ from agent_framework import MiddlewareFailure
 
 from shared.agents.lane import Lane
 from shared.chat_types import Json, Passage
-from shared.events import DataPoint, Thought
+from shared.core.sources import source_text
+from shared.events import Thought
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
 from shared.tools.table import TOOLS
 
@@ -65,7 +66,7 @@ class Toolbox:
 
     def lines(self) -> str:
         """All passages as a text for a model; empty if there are none."""
-        return "\n".join(DataPoint.of(passage).line for passage in self._passages.values())
+        return "\n".join(map(source_text, self._passages.values()))
 
     def query_of(self, name: str) -> str | None:
         """Name of the argument with which a tool takes a search query; None if it takes none."""

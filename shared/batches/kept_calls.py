@@ -27,6 +27,7 @@ class KeptCalls:
 
     def __init__(self, model: ChatModel, store: ObjectStore, batch_id: str) -> None:
         self.takes_images = model.takes_images
+        self.source_tokens = model.source_tokens
         self._model = model
         self._store = store
         self._folder = f"{batch_id}/calls"

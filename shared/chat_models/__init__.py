@@ -24,6 +24,8 @@ class ToolDefinition:
     """A JSON schema of the arguments."""
     query: str | None = None
     """Name of the argument that takes a search query; None: the tool takes none."""
+    takes_queries: bool = False
+    """Whether that argument is a list of queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class ChatModel(Protocol):
 
     takes_images: bool
     """Whether messages may carry images."""
+    source_tokens: int
+    """Tokens of sources that an answer is made of, where no caller says how many there are to be."""
 
     def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield the answer as it is made: `CompletionStarted`, text, annotations, tool calls, one `ModelFinished`.

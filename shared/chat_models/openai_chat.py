@@ -33,7 +33,10 @@ class OpenAIChatModel:
 
     takes_images = True
 
-    def __init__(self, service: OpenAIService, reasoning_effort: str | None = None) -> None:
+    def __init__(
+        self, service: OpenAIService, reasoning_effort: str | None = None, source_tokens: int = 12_000
+    ) -> None:
+        self.source_tokens = source_tokens
         self._reasoning_effort = reasoning_effort
         self._service = service
         self._connection = service.connection

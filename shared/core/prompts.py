@@ -3,18 +3,20 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from shared.chat_models import ToolDefinition
 from shared.chat_types import ChatRequest, ImagePart, Message, Role
 
 ANSWER_INSTRUCTIONS = """\
 You answer questions about an organization's documents. Be brief.
-Use only facts from the sources below the question. If they do not hold the answer, say that you don't know. \
-Ask back if that would help.
+Use only facts from the sources below the question, and from earlier answers with the sources that they name. If they \
+do not hold the answer, say that you don't know. Ask back if that would help. A message with no sources below it, such \
+as thanks, needs none: reply in a sentence.
 Answer in the language of the question, and write tables as Markdown.
-Each source starts with its name and a colon. After each fact, name the source it comes from in square brackets, \
-exactly as it is given, for example [handbook.pdf#page=3]. Name several sources one by one, for example \
-[handbook.pdf#page=3][leave.md], and never invent one."""
+Each source is between <source> and </source>, and begins with its name. After each fact, name the source it comes \
+from in square brackets, exactly as it is given, for example [handbook.pdf#page=3]. Name several sources one by one, \
+for example [handbook.pdf#page=3][leave.md], and never invent one."""
 
 FOLLOWUP_INSTRUCTIONS = """\
 After the answer, write three short questions that the user is likely to ask next and that the sources can answer, \
@@ -35,10 +37,15 @@ TASK_INSTRUCTIONS = "You do a small task for a chat application. Answer with wha
 LANGUAGE_INSTRUCTIONS = "Answer in the language with the tag {language}, whatever the language of the question."
 
 REWRITE_INSTRUCTIONS = """\
-You turn the last question of a conversation into one search query for an organization's documents.
-Make it stand alone: put in what words such as "it" or "that one" refer to. Keep the question's language and names. \
-Leave out file names, brackets and search operators.
-Call search_sources with the query."""
+You decide what to search for in an organization's documents to answer the last message of a conversation.
+Write one query that stands alone: put in what words such as "it" or "that one" refer to. Keep the message's language \
+and names. Leave out file names, brackets and search operators. Only if the message asks several things, write a query \
+for each, at most three. If it asks nothing that documents could tell, as thanks do, write none.
+Call search_sources with the queries. Examples, after a question about the costs of the Plus plan:
+"And for two children?" - ["costs of the Plus plan for two children"]
+"How does it differ from Standard, and until when can I change?" - ["differences of the Plus plan and the Standard \
+plan", "until when to change from the Plus plan to the Standard plan"]
+"Thanks!" - []"""
 
 SEARCH_TOOL = ToolDefinition(
     name="search_sources",
@@ -46,29 +53,36 @@ SEARCH_TOOL = ToolDefinition(
     parameters={
         "type": "object",
         "properties": {
-            "search_query": {"type": "string", "description": "What to search for, as a stand-alone query."}
+            "search_queries": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "What to search for, as stand-alone queries: one, or up to three for several questions; "
+                "none if no search is needed.",
+            }
         },
-        "required": ["search_query"],
+        "required": ["search_queries"],
         "additionalProperties": False,
     },
-    query="search_query",
+    query="search_queries",
+    takes_queries=True,
 )
 
 
 def answer_prompt(
-    request: ChatRequest, history: Sequence[Message], source_lines: Sequence[str], images: Sequence[ImagePart] = ()
+    request: ChatRequest, history: Sequence[Message], texts: Sequence[str] | None, images: Sequence[ImagePart] = ()
 ) -> tuple[Message, ...]:
     """Make the prompt for the answer: instructions, the conversation, and the question with its sources.
 
     Args:
         request: The question.
         history: The earlier messages that fit.
-        source_lines: The sources, each as `sourcepage: text`.
+        texts: The sources, as `source_text` writes them; None: none were searched for.
         images: Images of sources, each with the source's name.
     """
-    sources = "\n".join(source_lines) or "(none were found)"
     asked = request.messages[-1]
-    content = f"{asked.content}\n\nSources:\n{sources}"
+    content = f"{asked.content}\n\n{_today()}"
+    if texts is not None:
+        content += f"\n\nSources:\n{'\n'.join(texts) or '(none were found)'}"
     attached = any(message.files or message.images for message in (*history, asked))
     instructions = answer_instructions(request, ANSWER_INSTRUCTIONS, attached=attached)
     if images:
@@ -86,7 +100,12 @@ def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Me
     """Make the prompt that asks for a search query, from the words of the conversation without its files."""
     spoken = [message for message in history if message.role in (Role.USER, Role.ASSISTANT) and message.content]
     words = [replace(message, files=(), images=()) for message in (*spoken, request.messages[-1])]
-    return (Message(Role.SYSTEM, REWRITE_INSTRUCTIONS), *words)
+    return (Message(Role.SYSTEM, f"{REWRITE_INSTRUCTIONS}\n\n{_today()}"), *words)
+
+
+def _today() -> str:
+    """The date, for `this year` and `next month`. It is not in the instructions, whose version it would change."""
+    return f"Today is {datetime.now(UTC):%A, %Y-%m-%d}."
 
 
 def version_of(instructions: str) -> str:

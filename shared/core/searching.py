@@ -1,7 +1,10 @@
 """The search of a turn: the query, which a model may rewrite, its options, and the thoughts that show the search."""
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
+from itertools import chain, zip_longest
 
 import msgspec
 
@@ -9,26 +12,30 @@ from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import ChatRequest, Json, Message, Overrides, Passage, RequestContext, RetrievalMode, ToolCall
 from shared.core.prompts import SEARCH_TOOL, rewrite_prompt
 from shared.core.source_images import asks_for_more_than_text
+from shared.core.sources import SEARCHED
 from shared.events import CompletionStarted, DataPoint, FilterAnnotation, Thought, Usage
-from shared.retrieval import SearchQuery, SearchResult
+from shared.retrieval import Retriever, SearchQuery, SearchResult
 
 _LONGEST_QUERY = 1_000
 """Characters of a rewritten query; a longer one is no query, and the question is searched for instead."""
+_MOST_QUERIES = 3
+"""Queries for one question, at most."""
 _REWRITE_TOKENS = 4_000
 """Most tokens of the model call that rewrites the query. It takes a few dozen, but a reasoning model thinks first."""
 
 
 class _SearchArguments(msgspec.Struct):
-    search_query: str
+    search_queries: list[str] | str
 
 
 async def rewrite_query(
     model: ChatModel, request: ChatRequest, history: Sequence[Message], context: RequestContext
-) -> tuple[str, Usage | None]:
-    """Ask the model, by a tool call, for a search query that can be understood without the conversation.
+) -> tuple[list[str], Usage | None]:
+    """Ask the model, by a tool call, for search queries that can be understood without the conversation.
 
     Returns:
-        The query, and the tokens that the call used. If the model returns no usable query, the query is the question.
+        The queries, none if there is nothing to search for, and the tokens that the call used. If the model returns no
+        usable query, the query is the question.
     """
     call = ModelRequest(
         messages=rewrite_prompt(request, history),
@@ -38,26 +45,48 @@ async def rewrite_query(
         seed=request.overrides.seed,
         max_tokens=_REWRITE_TOKENS,
     )
-    query, usage = "", None
+    queries: list[str] | None = None
+    usage = None
     async with aclosing(model.stream(call, context)) as events:
         async for event in events:
             match event:
                 case ToolCall():
-                    query = query or _query_in(event)
+                    queries = _queries_in(event) if queries is None else queries
                 case ModelFinished():
                     usage = event.usage
                 case CompletionStarted() | FilterAnnotation() | ModelText():
                     pass  # text in place of a tool call is no query
-    return query or request.question, usage
+    return [request.question] if queries is None else queries, usage
 
 
-def _query_in(call: ToolCall) -> str:
-    """Read the query from a tool call; empty if it has none that can be used."""
+def _queries_in(call: ToolCall) -> list[str] | None:
+    """Read the queries from a tool call; None if it has none that can be used, and does not say that none is needed."""
     try:
-        query = msgspec.json.decode(call.arguments, type=_SearchArguments).search_query.strip()
+        asked = msgspec.json.decode(call.arguments, type=_SearchArguments).search_queries
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return ""
-    return query if len(query) <= _LONGEST_QUERY else ""
+        return None
+    told = [asked] if isinstance(asked, str) else asked[:_MOST_QUERIES]
+    queries = [text for query in told if (text := query.strip()) and len(text) <= _LONGEST_QUERY]
+    return queries or (None if told else [])
+
+
+async def search_all(retriever: Retriever, searches: Sequence[SearchQuery], context: RequestContext) -> SearchResult:
+    """Make all searches of a question at once, and take their passages in turn, the best of each first.
+
+    Raises:
+        SwitchboardError: the error of a search.
+    """
+    results = await asyncio.gather(*(retriever.search(search, context) for search in searches))
+    if len(results) == 1:
+        return results[0]
+    in_turn = chain.from_iterable(zip_longest(*(result.passages for result in results)))
+    passages = {passage.id: passage for passage in reversed([*filter(None, in_turn)])}
+    rarities = {word: rarity for result in results for word, rarity in result.rarities.items()}
+    most = max((search.top for search in searches), default=0)
+    found = tuple(reversed(passages.values()))[:most]
+    if not results:
+        return SearchResult((), RetrievalMode.TEXT)
+    return replace(results[0], passages=found, rarities=rarities)
 
 
 def search_query(request: ChatRequest, context: RequestContext, query: str) -> SearchQuery:
@@ -67,7 +96,7 @@ def search_query(request: ChatRequest, context: RequestContext, query: str) -> S
     return SearchQuery(
         text=query,
         mode=mode,
-        top=overrides.top,
+        top=overrides.top or SEARCHED,
         include_category=overrides.include_category,
         exclude_category=overrides.exclude_category,
         minimum_score=overrides.minimum_search_score,
@@ -104,25 +133,24 @@ def vectors_searched(overrides: Overrides) -> tuple[RetrievalMode | None, tuple[
 
 
 def search_thoughts(
-    search: SearchQuery, found: SearchResult, overrides: Overrides, *, images_as_asked: bool = False
+    searches: Sequence[SearchQuery], found: SearchResult, overrides: Overrides, *, images_as_asked: bool = False
 ) -> tuple[Thought, ...]:
-    """Make the thoughts of one search: the query with its options, and the results.
+    """Make the thoughts of a search: each query with its options, and the results.
 
     Args:
-        search: The query.
+        searches: The queries; none if no search was needed.
         found: The results.
         overrides: The request's.
         images_as_asked: Whether the images that the overrides ask for, if any, are shown to the model.
     """
     asked_for_images = asks_for_more_than_text(overrides)
     ignored = [asked_for_images] if asked_for_images and not images_as_asked else []
+    degraded = "search" if found.note else None
+    queries = [
+        Thought("Generated search query", one.text, _props(one, found, ignored), degraded=degraded) for one in searches
+    ]
     return (
-        Thought(
-            "Generated search query",
-            search.text,
-            _props(search, found, ignored),
-            degraded="search" if found.note else None,
-        ),
+        *(queries or [Thought("Generated search query", "(no search is needed)")]),
         Thought(
             "Results",
             [_result(passage) for passage in found.passages],
@@ -152,12 +180,14 @@ def _result(passage: Passage) -> dict[str, Json]:
     """Make the record of a passage, with the keys of the example in rag-chat-http-protocol, 'Results'."""
     return {
         "id": passage.id,
-        "content": passage.content,
+        "content": passage.whole,
         "embedding": None,
         "imageEmbedding": None,
         "category": passage.category,
         "sourcepage": passage.sourcepage,
         "sourcefile": passage.sourcefile,
+        "title": passage.title or None,
+        "headings": list[Json](passage.headings),
         "oids": list[Json](passage.oids),
         "groups": list[Json](passage.groups),
         "captions": [{"text": caption.text, "highlights": caption.highlights} for caption in passage.captions],

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from shared.chat_types import ChatRequest, ImagePart, Json, Overrides, Passage, RequestContext
+from shared.core.sources import source_text
 from shared.documents import DocumentReader, StoredDocument, page_image
 from shared.documents.media_types import image_type
 from shared.errors import SwitchboardError
@@ -77,18 +78,17 @@ class ImagesShown:
     without_sources: bool = False
     """Whether the model gets no sources, neither text nor images."""
 
-    def lines(self, passages: Sequence[Passage]) -> tuple[str, ...]:
-        """Return the lines of the prompt that hold the sources."""
+    def texts(self, passages: Sequence[Passage]) -> tuple[str, ...]:
+        """Return the parts of the prompt that hold the sources."""
         if self.without_sources:
             return ()
         if not self.without_text:
-            return tuple(DataPoint.of(passage).line for passage in passages)
+            return tuple(map(source_text, passages))
         shown = {shown.image.name for shown in self.images}
-        lines = (
-            f"{passage.sourcepage}: (see its image)" if passage.sourcepage in shown else DataPoint.of(passage).line
-            for passage in passages
+        texts = (
+            source_text(passage, "(see its image)" if passage.sourcepage in shown else None) for passage in passages
         )
-        return tuple(dict.fromkeys(lines))
+        return tuple(dict.fromkeys(texts))
 
 
 class SourceImages:

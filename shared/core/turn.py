@@ -3,17 +3,20 @@
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import chain
 from typing import Literal
 
 from shared.chat_models import ChatModel, ModelRequest
 from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
+from shared.citations import cited_earlier
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
 from shared.core.prompts import answer_prompt, task_prompt, version_of
-from shared.core.searching import rewrite_query, search_query, search_thoughts
+from shared.core.searching import rewrite_query, search_all, search_query, search_thoughts
 from shared.core.source_images import ImagesShown, SourceImages
+from shared.core.sources import fitting
 from shared.events import ChatEvent, DataPoint, Progress, Retrieved, StepEnded, TextDelta, Thought
 from shared.retrieval import Retriever, SearchQuery, SearchResult
 
@@ -43,20 +46,23 @@ async def run_turn(
     """
     steps = _Steps(asked=request.overrides.show_progress)
     history = () if request.single_turn else fit_history(request.messages[:-1])
-    query, rewriting = request.question, None
+    queries, rewriting = [request.question], None
     if any(message.role is not Role.SYSTEM for message in history):
-        query, rewriting = await rewrite_query(model, request, history, context)
+        queries, rewriting = await rewrite_query(model, request, history, context)
         for news in steps.ended("rewrite"):
             yield news
-    search = search_query(request, context, query)
-    found = await retriever.search(search, context)
+    searches = [search_query(request, context, query) for query in queries]
+    found = await search_all(retriever, searches, context)
+    if request.overrides.top is None:
+        found = replace(found, passages=fitting(found.passages, model.source_tokens))
     for news in steps.ended("search"):
         yield news
     shown = await images.shown(request, found.passages, context)
-    prompt = answer_prompt(request, history, shown.lines(found.passages), [one.image for one in shown.images])
+    texts = shown.texts(found.passages) if searches else None
+    prompt = answer_prompt(request, history, texts, [one.image for one in shown.images])
     for news in steps.ended("prompt"):
         yield news
-    yield _retrieved(request, search, found, shown, prompt)
+    yield _retrieved(request, searches, found, shown, prompt)
 
     answering = Answering(want_followups=request.overrides.suggest_followup_questions)
     async with aclosing(model.stream(_call(request, found, shown, prompt), context)) as said:
@@ -70,20 +76,24 @@ async def run_turn(
 
 
 def _retrieved(
-    request: ChatRequest, search: SearchQuery, found: SearchResult, shown: ImagesShown, prompt: Sequence[Message]
+    request: ChatRequest,
+    searches: Sequence[SearchQuery],
+    found: SearchResult,
+    shown: ImagesShown,
+    prompt: Sequence[Message],
 ) -> Retrieved:
     data_points = tuple(map(DataPoint.of, found.passages))
     thoughts = (
         Thought("Original user query", request.question),
         *attached_thoughts(request),
-        *search_thoughts(search, found, request.overrides, images_as_asked=shown.as_asked),
+        *search_thoughts(searches, found, request.overrides, images_as_asked=shown.as_asked),
         *shown.thoughts,
         _prompt_thought(prompt, data_points),
     )
     return Retrieved(
         data_points,
         thoughts,
-        tool_inputs=(search.text,) if search.text != request.question else (),
+        tool_inputs=tuple(search.text for search in searches if search.text != request.question),
         images=shown.images,
         prompt_version=version_of(prompt[0].content),
     )
@@ -104,8 +114,9 @@ def _call(request: ChatRequest, found: SearchResult, shown: ImagesShown, prompt:
 
 
 def _citable(found: SearchResult, prompt: Sequence[Message]) -> set[str]:
-    """Names of the sources and files that the answer may cite."""
-    return {passage.sourcepage for passage in found.passages} | {file.name for said in prompt for file in said.files}
+    """Names of the sources and files that the answer may cite; an earlier answer's sources are quoted in it."""
+    files = {file.name for said in prompt for file in said.files}
+    return files | {passage.sourcepage for passage in found.passages} | cited_earlier(prompt)
 
 
 async def run_task(request: ChatRequest, context: RequestContext, model: ChatModel) -> AsyncGenerator[ChatEvent]:

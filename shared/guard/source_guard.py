@@ -41,7 +41,7 @@ class GuardedSources:
         self.checks.append(check)
         for number, source in enumerate(new):
             place = Place(Side.COMPLETION, str(number), 0)
-            check.add(place, source.line)
+            check.add(place, f"{source.line}\n{source.section}" if source.section else source.line)
             self._checked[source] = check, place
         check.finish()
 

@@ -22,6 +22,8 @@ class ToolContext:
     """The request's deadline and the caller's rights."""
     retriever: Retriever
     """Finds passages of the documents."""
+    source_tokens: int
+    """Tokens of sources that an answer is made of."""
 
 
 @dataclass(frozen=True, slots=True)

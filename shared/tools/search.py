@@ -1,23 +1,27 @@
 """The tool `search`: the same retriever, overrides and rights as in single chat."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from shared.chat_models import ToolDefinition
 from shared.chat_types import Json
 from shared.core.searching import search_query, search_thoughts
-from shared.events import DataPoint
+from shared.core.sources import fitting, source_text
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
 
 _LONGEST_QUERY = 1_000
 """Characters; a longer text is not a query."""
 
+_CALLS = 3
+"""Calls whose sources fit together into the tokens that an answer has for sources."""
+
 _INSTRUCTIONS = """\
 Before you state facts, call search to find them in the organization's documents; search again in other words, or for \
 another part of the question, as often as it helps. Use only facts that a search found or that somebody told in this \
 conversation. If they do not hold the answer, say that you don't know.
-Each source starts with its name and a colon. After each fact, name the source it comes from in square brackets, \
-exactly as it is given, for example [handbook.pdf#page=3]. Name several sources one by one, for example \
-[handbook.pdf#page=3][leave.md], and never invent one."""
+Each source is between <source> and </source>, and begins with its name. After each fact, name the source it comes \
+from in square brackets, exactly as it is given, for example [handbook.pdf#page=3]. Name several sources one by one, \
+for example [handbook.pdf#page=3][leave.md], and never invent one."""
 
 
 async def _search(arguments: Mapping[str, Json], context: ToolContext) -> ToolResult:
@@ -34,11 +38,13 @@ async def _search(arguments: Mapping[str, Json], context: ToolContext) -> ToolRe
         raise WrongArguments(f"the query is too long, at most {_LONGEST_QUERY:,} characters. Write a few words.")
     query = search_query(context.request, context.context, text)
     found = await context.retriever.search(query, context.context)
+    if context.request.overrides.top is None:
+        found = replace(found, passages=fitting(found.passages, context.source_tokens // _CALLS))
     return ToolResult(
-        "\n".join(DataPoint.of(passage).line for passage in found.passages) or "(nothing was found)",
+        "\n".join(map(source_text, found.passages)) or "(nothing was found)",
         passages=found.passages,
         rarities=found.rarities,
-        thoughts=search_thoughts(query, found, context.request.overrides),
+        thoughts=search_thoughts([query], found, context.request.overrides),
     )
 
 

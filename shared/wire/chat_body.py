@@ -71,7 +71,12 @@ class OverridesBody(BodyModel):
         lt=2**63,
         description="Asks the model for the same answer to the same request. Default: none.",
     )
-    top: int | None = Field(default=None, ge=1, le=50, description="How many passages to search for. Default: 3.")
+    top: int | None = Field(
+        default=None,
+        ge=1,
+        le=50,
+        description="How many passages to search for. Default: as many as `CHAT_SOURCE_TOKENS` has room for.",
+    )
     retrieval_mode: Literal["text", "vectors", "hybrid"] | None = Field(
         default=None,
         description="What is searched: words, meaning or both. Default: both with an embedding model, else words.",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from shared.chat_types import Json, Passage
 from shared.citations import citations_in
 from shared.core.fold import Answer
+from shared.core.sources import continuation
 from shared.errors import BadRequest, NotFound, SwitchboardError, error_text
 from shared.wire.context import link_to
 from shared.wire.framing import encode_json
@@ -20,10 +21,6 @@ MOST_RESULTS = 10
 """Results of a search."""
 LONGEST_TEXT = 100_000
 """Characters of a document that `fetch` returns. Claude takes results of about 150,000, as JSON with its escapes."""
-_LONGEST_OVERLAP = 1_000
-"""Characters at the end of a passage that the next one may begin with."""
-_LEAST_OVERLAP = 10
-"""Fewer characters that are the same are chance."""
 _CUT = {
     "content_filter": "[Cut here: the content filter of the model's service ended the answer. Rephrase the question.]",
     "length": "[Cut here: the answer is longer than this app lets one be. Ask for a part of it.]",
@@ -194,10 +191,7 @@ def _joined(passages: Sequence[Passage]) -> str:
     """The text of a document; passages that follow each other may overlap by a few sentences."""
     text, page = "", ""
     for passage in passages:
-        begin = passage.content[:_LONGEST_OVERLAP] if passage.sourcepage == page else ""
-        lengths = range(len(begin), _LEAST_OVERLAP - 1, -1)
-        overlap = next((length for length in lengths if text.endswith(begin[:length])), 0)
-        text += passage.content[overlap:] if overlap or not text else f"\n\n{passage.content}"
+        text += continuation(text, passage) if passage.sourcepage == page or not text else f"\n\n{passage.content}"
         page = passage.sourcepage
     return text
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from shared.agents.definitions import Agents, Pattern
-from shared.chat_types import Access, Json, RetrievalMode
+from shared.chat_types import Access, Json, Passage, RetrievalMode
+from shared.core.sources import source_text
 from shared.errors import BadRequest, Unavailable
 from shared.events import AgentMessage, DataPoint, Usage
 from tests.agents.teams import QUESTION, Office, agent, agents, asked
@@ -13,6 +14,12 @@ from tests.agents.teams import QUESTION, Office, agent, agents, asked
 ALONE = agents(Pattern.CONCURRENT, agent("Ada", ("search",)))
 PLAN = DataPoint("plan.pdf#page=3", "The Standard plan pays 80 % of dental care.")
 IMPLANTS = DataPoint("dental.md", "Dental implants are paid after two years.")
+LEAVE = DataPoint("leave.md", "Vacation is 30 days a year.")
+
+
+def written(point: DataPoint) -> str:
+    """The source as an agent is given it."""
+    return source_text(Passage("1", point.text, point.sourcepage, point.sourcepage))
 
 
 async def message_of(office: Office, team: Agents = ALONE, **overrides: Any) -> AgentMessage:
@@ -35,7 +42,7 @@ async def test_a_model_searches_over_several_rounds_and_then_answers(office: Off
     assert titles(message) == ["Generated search query", "Results"] * 2
     assert message.finished
     assert (message.finished.reason, message.finished.usage) == ("stop", Usage(21, 15))
-    assert office.prompts("Ada")[-1][-1] == f"tool: {IMPLANTS.line}"
+    assert office.prompts("Ada")[-1][-1] == f"tool: {written(IMPLANTS)}"
     assert "square brackets" in str(office.service.chats[0].body["messages"])
 
 
@@ -118,7 +125,7 @@ async def test_calls_get_ids_that_services_take_and_that_tell_them_apart(office:
     office.service.reply("Well.")
     message = await message_of(office, top=1)
     assert (message.text, message.tool_inputs) == ("Well.", ("Standard", "implants"))
-    assert office.prompts("Ada")[1][-2:] == [f"tool: {PLAN.line}", f"tool: {IMPLANTS.line}"]
+    assert office.prompts("Ada")[1][-2:] == [f"tool: {written(PLAN)}", f"tool: {written(IMPLANTS)}"]
 
 
 async def test_an_agent_without_tools_is_offered_none_and_cannot_search(office: Office) -> None:
@@ -154,7 +161,7 @@ async def test_overrides_reach_the_search(office: Office) -> None:
     office.service.call_tool("search", {"query": "dental vacation"})
     office.service.reply("30 days.")
     message = await message_of(office, include_category="leave", top=1)
-    assert message.data_points == (DataPoint("leave.md", "Vacation is 30 days a year."),)
+    assert message.data_points == (LEAVE,)
     props = message.thoughts[0].props
     assert props
     assert props["top"] == 1
@@ -166,9 +173,7 @@ async def test_an_agent_finds_only_what_its_user_may_see(office: Office, access:
     office.service.reply("Well.")
     (message,) = await office.messages(ALONE, access=access)
     assert len(message.data_points) == found
-    assert office.prompts("Ada")[1][-1] == (
-        "tool: leave.md: Vacation is 30 days a year." if found else "tool: (nothing was found)"
-    )
+    assert office.prompts("Ada")[1][-1] == (f"tool: {written(LEAVE)}" if found else "tool: (nothing was found)")
 
 
 async def test_a_search_that_cannot_be_done_as_asked_is_the_agents_failure_and_no_fault_in_the_log(

@@ -102,7 +102,7 @@ async def test_what_a_late_agent_found_is_there_for_those_after_it(office: Offic
     ada, ben = await turn
     assert isinstance(ada.error, TooSlow)
     assert ben.text == "80 % [plan.pdf#page=3]."
-    assert "plan.pdf#page=3: The Standard plan pays 80 % of dental care." in str(office.prompts("Ben")[0])
+    assert "The Standard plan pays 80 % of dental care." in str(office.prompts("Ben")[0])
     assert [point.sourcepage for point in ben.data_points] == ["plan.pdf#page=3"]
 
 

@@ -79,7 +79,7 @@ async def test_a_conversation_goes_on_with_all_that_was_said(
     app: RunningHost, openai: OpenAIStandIn, version: str
 ) -> None:
     openai.reply("80 %.")
-    openai.call_tool("search_sources", {"search_query": "implants"})
+    openai.call_tool("search_sources", {"search_queries": ["implants"]})
     openai.reply("After two years.")
     before = [
         {"id": "d", "role": "developer", "content": "Say it in verse."},

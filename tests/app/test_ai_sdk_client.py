@@ -93,7 +93,7 @@ async def test_a_chat_sends_its_texts_to_the_model_and_nothing_else_of_its_answe
     version: str, app: RunningHost, openai: OpenAIStandIn
 ) -> None:
     openai.reply("80 % [plan.pdf#page=3].")
-    openai.call_tool("search_sources", {"search_query": "dental implants"})
+    openai.call_tool("search_sources", {"search_queries": ["dental implants"]})
     openai.reply("After two years.")
     steps = await chat(version, url_of(app), send(body=FOLLOWUPS), send("And implants?"))
     assert [text_of(step) for step in steps] == ["80 % [plan.pdf#page=3].", "After two years."]
@@ -122,7 +122,7 @@ async def test_an_error_before_the_text_is_the_sentence_that_the_page_shows(
     version: str, app: RunningHost, openai: OpenAIStandIn
 ) -> None:
     openai.fail(429, headers={"Retry-After": "47"})
-    openai.call_tool("search_sources", {"search_query": "dental"})
+    openai.call_tool("search_sources", {"search_queries": ["dental"]})
     openai.reply("80 %.")
     limited, empty, again = await chat(version, url_of(app), send(), send(" "), send())
     assert limited["status"] == "error"
@@ -138,7 +138,7 @@ async def test_an_error_amid_the_text_leaves_the_text_and_is_told(
     version: str, app: RunningHost, openai: OpenAIStandIn
 ) -> None:
     openai.reply_raw(b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n', cut=True)
-    openai.call_tool("search_sources", {"search_query": "dental"})
+    openai.call_tool("search_sources", {"search_queries": ["dental"]})
     openai.reply("Whole.")
     broken, next_one = await chat(version, url_of(app), send(), send())
     assert broken["status"] == "error"

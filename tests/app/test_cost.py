@@ -47,7 +47,7 @@ async def test_a_question_on_its_own_is_one_call_that_says_everything_once(
 async def test_a_later_question_is_two_calls_and_the_sources_go_into_one(
     app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
-    openai.call_tool("search_sources", {"search_query": "dental care Standard plan"})
+    openai.call_tool("search_sources", {"search_queries": ["dental care Standard plan"]})
     (rewriting, answering), answer = await bodies_of(app, openai, http, [*EARLIER, ASKED])
     for body in (rewriting, answering):
         assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant", "user"]

@@ -63,7 +63,7 @@ def undescribed(path: str, content_type: str, framing: Framing, answer: bytes) -
 
 def script(openai: OpenAIStandIn) -> None:
     """A whole answer of Azure OpenAI: filter results of the prompt and of the answer, and usage."""
-    openai.call_tool("search_sources", {"search_query": "implants"})
+    openai.call_tool("search_sources", {"search_queries": ["implants"]})
     openai.reply(
         {**openai.chunk({}), "choices": [], "prompt_filter_results": [{"prompt_index": 0, **FILTERED}]},
         "After two years. [dental.md] [nowhere.md]",

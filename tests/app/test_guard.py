@@ -136,7 +136,7 @@ async def test_a_forbidden_search_query_of_the_models_is_not_shown(safe: Guarded
 
 
 async def test_a_search_query_of_the_models_is_shown_when_it_is_cleared(safe: Guarded) -> None:
-    safe.openai.call_tool("search_sources", {"search_query": "dental implants"})
+    safe.openai.call_tool("search_sources", {"search_queries": ["dental implants"]})
     safe.openai.reply("Fine.")
     _, answer = await safe.post("/chat/stream", messages=CONVERSATION)
     assert "dental implants" in answer

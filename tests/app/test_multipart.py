@@ -59,8 +59,9 @@ async def test_microsofts_client_sends_an_image_and_a_text(app: RunningHost, ope
     assert said["message" if kind == "answer" else "delta"]["content"] == "A pumpkin."
     assert outcome.records[0]["sessionState"] == {"id": 1}
     image, text = content_of(openai)
-    told = f"File notes.txt:\n{NOTES}\n\n{QUESTION}\n\nSources:\nplan.pdf#page=3: "
+    told = f"File notes.txt:\n{NOTES}\n\n{QUESTION}\n\nToday is "
     assert text["text"].startswith(told)
+    assert "\n\nSources:\n<source>\nName: plan.pdf#page=3\n" in text["text"]
     scheme, _, data = image["image_url"]["url"].partition(",")
     assert (scheme, b64decode(data)) == ("data:image/png;base64", PNG)
     thoughts = {thought["title"]: thought["description"] for thought in outcome.records[0]["context"]["thoughts"]}
@@ -70,7 +71,7 @@ async def test_microsofts_client_sends_an_image_and_a_text(app: RunningHost, ope
 
 
 async def test_files_stay_with_their_messages_and_out_of_the_search(app: RunningHost, openai: OpenAIStandIn) -> None:
-    openai.call_tool("search_sources", {"search_query": "dental care"})
+    openai.call_tool("search_sources", {"search_queries": ["dental care"]})
     openai.reply("Page two.")
     first = {"role": "user", "content": "Look.", "files": [sent_file("application/pdf", PDF.read_bytes(), "a.pdf")]}
     conversation = [first, {"role": "assistant", "content": "I did."}, {"role": "user", "content": "And now?"}]

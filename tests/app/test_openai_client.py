@@ -98,7 +98,7 @@ async def test_a_conversation_is_sent_with_its_roles_and_parts(client: sdk.Async
         {"role": "assistant", "content": "Both.", "annotations": []},
         *ASKED,
     ]
-    openai.call_tool("search_sources", {"search_query": "dental"})
+    openai.call_tool("search_sources", {"search_queries": ["dental"]})
     openai.reply("Yes.")
     answer = await client.chat.completions.create(
         model=MODEL, messages=messages, temperature=0.3, seed=7, tools=[], user="u", metadata={"a": "b"}

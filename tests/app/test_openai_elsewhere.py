@@ -68,7 +68,7 @@ async def test_langchain_has_the_text_with_its_marks_and_the_tokens(
 
 @READING
 async def test_a_conversation_goes_on(client: Client, app: RunningHost, openai: OpenAIStandIn, kind: str) -> None:
-    openai.call_tool("search_sources", {"search_query": "dental"})
+    openai.call_tool("search_sources", {"search_queries": ["dental"]})
     openai.reply("Yes.")
     earlier = [
         {"role": "system", "content": "Say it in verse."},

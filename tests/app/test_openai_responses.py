@@ -135,7 +135,7 @@ async def test_a_conversation_is_the_output_sent_back_with_instructions_and_item
 ) -> None:
     openai.reply("80 % [plan.pdf#page=3].")
     first = await client.responses.create(model=MODEL, input=QUESTION)
-    openai.call_tool("search_sources", {"search_query": "implants"})
+    openai.call_tool("search_sources", {"search_queries": ["implants"]})
     openai.reply("After two years.")
     skipped: list[Any] = [
         {"type": "reasoning", "id": "rs_1", "summary": []},
@@ -173,7 +173,7 @@ def pictured(data: str) -> list[Any]:
 async def test_an_image_goes_with_its_message_to_a_model_that_sees(
     client: sdk.AsyncOpenAI, openai: OpenAIStandIn, more: dict[str, Any]
 ) -> None:
-    openai.call_tool("search_sources", {"search_query": "dots"})
+    openai.call_tool("search_sources", {"search_queries": ["dots"]})
     openai.reply("A dot.")
     earlier: list[Any] = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello."}]
     await client.responses.create(model=MODEL, input=[*earlier, *pictured(PIXEL)], **more)

@@ -60,7 +60,7 @@ async def test_a_raw_stream_has_its_events_in_their_order(app: RunningHost, open
 async def test_a_conversation_is_the_output_sent_back(app: RunningHost, openai: OpenAIStandIn) -> None:
     openai.reply("80 %.")
     first = await asked("whole", app)
-    openai.call_tool("search_sources", {"search_query": "implants"})
+    openai.call_tool("search_sources", {"search_queries": ["implants"]})
     openai.reply("After two years.")
     conversation = [
         {"role": "user", "content": QUESTION},
@@ -148,7 +148,7 @@ async def test_ai_sdks_provider_is_told_to_send_items_and_then_holds_a_conversat
     refused = await asked("aiSdk", app, input=conversation)
     [error] = [part["error"] for part in refused["seen"] if part["type"] == "error"]
     assert "'store' is false" in error["message"]
-    openai.call_tool("search_sources", {"search_query": "implants"})
+    openai.call_tool("search_sources", {"search_queries": ["implants"]})
     openai.reply("After two years.")
     second = await asked("aiSdk", app, input=conversation, providerOptions={"openai": {"store": False}})
     assert second["text"] == "After two years."

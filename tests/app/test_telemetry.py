@@ -123,7 +123,7 @@ async def test_a_traceparent_that_is_none_begins_a_trace(app: Traced, wrong: str
 
 
 async def test_a_later_questions_rewriting_is_a_model_call_of_its_own(app: Traced) -> None:
-    app.openai.call_tool("search_sources", {"search_query": "dental"})
+    app.openai.call_tool("search_sources", {"search_queries": ["dental"]})
     trace, _ = await app.ask("/chat", messages=[*EARLIER, {"role": "user", "content": QUESTION}])
     assert [span.name for span in trace.children(trace.root)] == [MODEL, "retrieval embedded", MODEL]
     rewriting, answering = trace.named(MODEL)

@@ -305,7 +305,7 @@ async def rewritten(*conversation: str) -> str:
     assert got.text == ""
     [call] = got.calls
     assert call.name == "search_sources"
-    return json.loads(call.arguments)["search_query"]
+    return json.loads(call.arguments)["search_queries"][0]
 
 
 @pytest.mark.parametrize(

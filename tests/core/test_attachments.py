@@ -4,6 +4,7 @@ import io
 import sys
 import zipfile
 from collections.abc import Generator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -259,7 +260,8 @@ async def test_the_answer_reads_the_files_and_the_search_does_not() -> None:
     instructions, *_, question = answer_prompt(request, request.messages[:-1], ["plan.pdf: Dental care."])
     assert FILES_INSTRUCTIONS in instructions.content
     assert question.text == (
-        "File (draft) notes.txt:\nThe code is 4711.\n\nWhat is in it?\n\nSources:\nplan.pdf: Dental care."
+        "File (draft) notes.txt:\nThe code is 4711.\n\nWhat is in it?\n\n"
+        f"Today is {datetime.now(UTC):%A, %Y-%m-%d}.\n\nSources:\nplan.pdf: Dental care."
     )
     assert question.images == request.messages[2].images
     asked = rewrite_prompt(request, request.messages[:-1])

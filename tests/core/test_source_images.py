@@ -10,6 +10,7 @@ import pytest
 
 from shared.chat_types import Access, ChatRequest, ImagePart, Json, Message, Overrides, Passage, RequestContext, Role
 from shared.core.source_images import MOST_BYTES, MOST_IMAGES, ImagesShown, SourceImages
+from shared.core.sources import source_text
 from shared.documents import Rights, StoredDocument
 from shared.documents.blob_store import BlobStore
 from shared.documents.file_store import FileStore
@@ -124,9 +125,9 @@ async def test_by_default_the_text_goes_with_the_images_and_without_it_if_asked(
     stores.put("pages/plan.pdf/1.jpg", JPEG)
     passages = (page(1), page(1, text="More."), page(2))
     both = await stores.shown(*passages)
-    assert both.lines(passages) == ("plan.pdf#page=1: Text.", "plan.pdf#page=1: More.", "plan.pdf#page=2: Text.")
+    assert both.texts(passages) == tuple(map(source_text, passages))
     alone = await stores.shown(*passages, wanted="images")
-    assert alone.lines(passages) == ("plan.pdf#page=1: (see its image)", "plan.pdf#page=2: Text.")
+    assert alone.texts(passages) == (source_text(page(1), "(see its image)"), source_text(page(2)))
 
 
 async def test_text_alone_asks_for_no_image(stores: Stores) -> None:
@@ -140,7 +141,7 @@ async def test_a_request_that_wants_neither_text_nor_images_gets_no_source_and_i
     overrides = Overrides(send_text_sources=False, send_image_sources=False)
     request = ChatRequest((Message(Role.USER, "What?"),), overrides)
     shown = await SourceImages(stores.pages, stores.documents, None).shown(request, [page(1)], context)
-    assert (shown.images, shown.as_asked, shown.lines([page(1)])) == ((), True, ())
+    assert (shown.images, shown.as_asked, shown.texts([page(1)])) == ((), True, ())
     assert "none of the sources" in str(note(shown))
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,10 @@ async def test_the_prompt_has_the_rules_first_and_the_sources_with_the_question(
     assert system["role"] == "system"
     assert "square brackets" in system["content"]
     assert user["content"].startswith(QUESTION)
-    assert "\nplan.pdf#page=3: The Standard plan pays 80 %" in user["content"]
+    assert (
+        "<source>\nName: plan.pdf#page=3\n\nThe Standard plan pays 80 % of dental care.\n</source>" in user["content"]
+    )
+    assert f"Today is {datetime.now(UTC):%A}" in user["content"]
 
 
 async def test_the_version_of_the_prompt_changes_with_its_instructions_and_with_nothing_else(
@@ -136,7 +140,7 @@ async def test_a_first_question_is_searched_for_as_it_is(service: OpenAIStandIn,
 async def test_with_history_the_model_writes_the_query_by_a_tool_call(
     service: OpenAIStandIn, retriever: SqliteRetriever
 ) -> None:
-    service.call_tool("search_sources", {"search_query": "vacation days"})
+    service.call_tool("search_sources", {"search_queries": ["vacation days"]})
     service.reply("30 days [leave.md].")
     earlier = (Message(Role.USER, QUESTION), Message(Role.ASSISTANT, "80 % [plan.pdf#page=3]."))
     answer = await answer_of(service, retriever, asked("And vacation?", *earlier))
@@ -146,17 +150,55 @@ async def test_with_history_the_model_writes_the_query_by_a_tool_call(
     assert answer.finished.usage == Usage(14, 10)
 
 
+async def test_a_question_of_several_parts_is_searched_for_in_parts(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.call_tool("search_sources", {"search_queries": ["vacation days", "dental implants", "glasses", "pensions"]})
+    service.reply("30 days [leave.md], implants later [dental.md].")
+    answer = await answer_of(service, retriever, asked("And both?", Message(Role.USER, "Hi"), top=2))
+    assert {point.sourcepage for point in answer.data_points} == {"leave.md", "dental.md"}
+    assert [thought.description for thought in answer.thoughts[1:4]] == ["vacation days", "dental implants", "glasses"]
+
+
+async def test_thanks_are_answered_without_a_search(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
+    service.call_tool("search_sources", {"search_queries": []})
+    service.reply("You are welcome.")
+    answer = await answer_of(service, retriever, asked("Thanks!", Message(Role.USER, "Hi")))
+    assert (answer.text, answer.data_points) == ("You are welcome.", ())
+    assert answer.thoughts[1].description == "(no search is needed)"
+    assert "Sources:" not in prompt_of(service)[-1]["content"]
+
+
+async def test_a_source_of_an_earlier_answer_can_be_cited_again(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.call_tool("search_sources", {"search_queries": ["vacation"]})
+    service.reply("80 % [earlier.pdf#page=3], and 30 days [leave.md] [invented.md].")
+    earlier = (Message(Role.USER, "Teeth? [invented.md]"), Message(Role.ASSISTANT, "80 % [earlier.pdf#page=3]."))
+    answer = await answer_of(service, retriever, asked("And vacation?", *earlier))
+    assert answer.thoughts[-1].description == ["invented.md"]
+
+
+async def test_the_model_gets_what_fits_unless_the_caller_says_how_much(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    every = await answer_of(service, retriever, asked())
+    one = await answer_of(service, retriever, asked(top=1))
+    assert len(every.data_points) > len(one.data_points) == 1
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
-        '{"search_query": 5}',
+        '{"search_queries": 5}',
+        '{"search_queries": [" "]}',
         '{"query": "x"}',
         "{}",
         "",
         "{",
         "null",
         "[" * 5_000,
-        f'{{"search_query": "{"y" * 2_000}"}}',
+        f'{{"search_queries": ["{"y" * 2_000}"]}}',
     ],
 )
 async def test_a_query_that_makes_no_sense_falls_back_to_the_question(
@@ -275,7 +317,7 @@ async def test_an_answer_that_calls_what_nobody_offered_just_stops(
 async def test_a_request_that_asks_for_it_is_told_how_long_each_step_took(
     service: OpenAIStandIn, retriever: SqliteRetriever
 ) -> None:
-    service.call_tool("search_sources", {"search_query": "vacation days"})
+    service.call_tool("search_sources", {"search_queries": ["vacation days"]})
     service.reply("30 ", "days [leave.md].")
     earlier = (Message(Role.USER, "Hi"), Message(Role.ASSISTANT, "Hello."))
     events = await events_of(service, retriever, asked("How many?", *earlier, show_progress=True))

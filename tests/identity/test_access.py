@@ -132,7 +132,7 @@ async def test_no_request_shows_more_than_the_caller_has_a_right_to(
     query = SearchQuery(
         "plan",
         asked.retrieval_mode,
-        asked.top,
+        asked.top or 3,
         include_category=asked.include_category,
         exclude_category=asked.exclude_category,
         access=access,

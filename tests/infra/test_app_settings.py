@@ -33,6 +33,7 @@ DEFAULT_IS_RIGHT = {
     "CHAT_MAX_TOKENS": "moreSettings",
     "CHAT_MAX_QUESTION_TOKENS": "moreSettings",
     "CHAT_MAX_PROMPT_TOKENS": "moreSettings",
+    "CHAT_SOURCE_TOKENS": "moreSettings",
     "CHAT_AGENT": "moreSettings",
     "AGENTS_FILE": "the sample team is deployed; moreSettings",
     "PUBLIC_URL": "the platform tells the app its name; a domain of one's own, moreSettings",

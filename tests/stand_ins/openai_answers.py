@@ -11,7 +11,7 @@ from tests.stand_ins.openai_requests import ChatBody, EmbeddingsBody, text_of
 
 USAGE: dict[str, Json] = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
 
-_SOURCE = re.compile(r"^(?P<page>[^\n:]+\.\w+(?:#page=\d+)?): ", re.MULTILINE)
+_SOURCE = re.compile(r"^<source>\nName: (?P<page>.+)$", re.MULTILINE)
 
 
 def chunk(model: str, delta: dict[str, Json], finish_reason: str | None = None) -> dict[str, Json]:

@@ -81,7 +81,7 @@ async def test_a_wrong_key_a_wrong_model_and_a_wrong_path_are_refused(client: op
 async def test_the_sdk_reads_its_default_answer_which_cites_the_first_source(
     service: OpenAIStandIn, client: openai.AsyncOpenAI
 ) -> None:
-    prompt = "What is covered?\n\nSources:\nhandbook.pdf#page=3: Eyes are.\nother.md: Ears are."
+    prompt = "What is covered?\n\nSources:\n<source>\nName: handbook.pdf#page=3\n\nEyes are.\n</source>"
     whole = await client.chat.completions.create(model=service.model, messages=[{"role": "user", "content": prompt}])
     stream = await client.chat.completions.create(
         model=service.model, messages=[{"role": "user", "content": prompt}], stream=True

@@ -63,6 +63,7 @@ class ExtractiveModel:
     """The `ChatModel` that is used when no other is configured."""
 
     takes_images = False
+    source_tokens = 2_000
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield `CompletionStarted`, then the answer word by word or a call of a search tool, then `ModelFinished`."""
@@ -179,7 +180,8 @@ def _tool_call(request: ModelRequest) -> ToolCall | None:
     if tool is None or request.messages[-1].role is Role.TOOL:
         return None
     query = standalone_query(_user_questions(request))
-    return ToolCall("call_extractive", tool.name, json.dumps({tool.query: query}, ensure_ascii=False))
+    asked = [query] if tool.takes_queries else query
+    return ToolCall("call_extractive", tool.name, json.dumps({tool.query: asked}, ensure_ascii=False))
 
 
 def _search_tool(request: ModelRequest) -> ToolDefinition | None:

@@ -55,7 +55,7 @@ async def test_a_chosen_file_goes_to_the_model_with_the_questions_after_it(
     assert "The dentist is in Kiel." in str(openai.chats[-1].body)
     await expect(turn(page).get_by_role("list", name="Attached files")).to_contain_text("notes.txt")
     await expect(attached(page)).to_have_count(0)
-    openai.call_tool("search_sources", {"search_query": "opening hours"})
+    openai.call_tool("search_sources", {"search_queries": ["opening hours"]})
     openai.reply("At nine.")
     await ask_on(page, "When does it open?")
     await expect(answer(page)).to_contain_text("At nine.")

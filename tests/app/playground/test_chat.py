@@ -91,7 +91,7 @@ async def test_an_edited_question_is_a_branch_and_the_other_one_stays(
     openai.reply("80 %.")
     await ask(page, app)
     await ended(page)
-    openai.call_tool("search_sources", {"search_query": "implants"})
+    openai.call_tool("search_sources", {"search_queries": ["implants"]})
     openai.reply("After two years.")
     await ask_on(page, "And implants?")
     await ended(page)
@@ -139,7 +139,7 @@ async def test_an_answer_and_its_code_are_copied(page: Page, app: RunningHost, o
 async def test_a_followup_question_is_asked_with_one_click(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
     openai.reply("80 %.\n<<What is paid for glasses?>>")
     await ask(page, app)
-    openai.call_tool("search_sources", {"search_query": "glasses"})
+    openai.call_tool("search_sources", {"search_queries": ["glasses"]})
     openai.reply("Nothing is paid for glasses.")
     await page.get_by_role("button", name="What is paid for glasses?").click()
     await expect(answer(page)).to_contain_text("Nothing is paid for glasses.")

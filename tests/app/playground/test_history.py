@@ -194,7 +194,7 @@ async def test_where_no_chats_are_kept_the_page_says_so_and_answers(
         said = await ask(page, host)
         await expect(said).to_contain_text("80 %.")
         await expect(chats(page).get_by_role("status")).to_contain_text("HISTORY_BACKEND")
-        openai.call_tool("search_sources", {"search_query": "implants"})
+        openai.call_tool("search_sources", {"search_queries": ["implants"]})
         openai.reply("Two years.")
         await expect(await ask_on(page, "And implants?")).to_contain_text("Two years.")
         await page.goto("about:blank")  # before the app ends, which the page would notice

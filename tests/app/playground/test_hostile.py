@@ -179,7 +179,7 @@ async def test_a_hostile_query_of_a_model_is_a_text_among_the_thoughts(
     await ask(page, hostile)
     await ended(page)
     query = f"<img src={canary.url}/query onerror=attacked()>"
-    openai.call_tool("search_sources", {"search_query": query})
+    openai.call_tool("search_sources", {"search_queries": [query]})
     openai.reply("Nothing again.")
     box = page.get_by_role("textbox", name="Your question")
     await box.fill("And for more?")

@@ -1,0 +1,99 @@
+"""The sources of an answer: how many of the passages that were found a model is given, and how it is shown them."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from shared.chat_types import Passage
+from shared.core.context_window import tokens_in
+
+SEARCHED = 50
+"""Passages that a search finds where no caller says how many; some are duplicates, and some are neighbours.
+
+Source: Azure AI Search, the most that its semantic ranker reads."""
+_COMPLETED = 3
+"""The best passages that get their neighbours. With more, fewer pages fit: .395 of answers' pages, not .407."""
+_PLACE = re.compile(r"(.*-page-)([0-9]{1,9})", re.DOTALL)
+"""The id of a passage with its place in the file, as our ingestion and azure-search-openai-demo make it."""
+_TAG = re.compile(r"<(?=/?source>)", re.IGNORECASE)
+_HEADING = re.compile(r"#{1,6} ")
+_LEAST_OVERLAP = 10
+"""Characters that two passages must have in common to overlap; fewer are the same by chance."""
+_LONGEST_OVERLAP = 1_000
+"""Characters at the end of a passage that the next one may begin with."""
+
+
+def source_text(passage: Passage, text: str | None = None) -> str:
+    """Write a source for a model, as its document has it: lines, lists and tables.
+
+    The text cannot end its source, or begin another: its tags are no tags.
+
+    Args:
+        passage: The source.
+        text: What to write in place of its text; None: the text.
+    """
+    section = " > ".join(passage.path)
+    head = f"Name: {passage.sourcepage}\n{f'Section: {_one_line(section)}\n' if section else ''}"
+    return f"<source>\n{head}\n{_TAG.sub('&lt;', passage.whole if text is None else text).strip()}\n</source>"
+
+
+def _one_line(text: str) -> str:
+    return _TAG.sub("&lt;", " ".join(text.split()))
+
+
+def fitting(found: Iterable[Passage], tokens: int) -> tuple[Passage, ...]:
+    """Choose the best passages that fit together, at least one, each text once.
+
+    To the very best ones the passages before and after them are joined, if they were found too: a list with its second
+    half says more than the next hit.
+
+    Args:
+        found: Passages, the best first.
+        tokens: What they may take, as `tokens_in` counts.
+    """
+    rest = {passage.id: passage for passage in found}
+    texts: set[str] = set()
+    chosen: list[Passage] = []
+    for passage in list(rest.values()):
+        if rest.pop(passage.id, None) is None or passage.whole in texts:
+            continue
+        tokens -= tokens_in(source_text(passage))
+        if tokens < 0 and chosen:
+            break
+        texts.add(passage.whole)
+        for neighbour in _neighbours(passage, rest) if len(chosen) < _COMPLETED else ():
+            if neighbour.content not in texts and (size := tokens_in(neighbour.content)) <= tokens:
+                tokens -= size
+                texts.add(neighbour.whole)
+                first, second = sorted((passage, rest.pop(neighbour.id)), key=_place)
+                text = first.content + continuation(first.content, second)
+                passage = replace(first, content=text, score=passage.score, reranker_score=passage.reranker_score)  # noqa: PLW2901 (it grows)
+        chosen.append(passage)
+    return tuple(chosen)
+
+
+def _neighbours(passage: Passage, others: Mapping[str, Passage]) -> list[Passage]:
+    """The passages before and after this one, if they are in the same section of the same page."""
+    place = _PLACE.fullmatch(passage.id)
+    if place is None or passage.captions:
+        return []
+    number = int(place[2])
+    after, before = others.get(f"{place[1]}{number + 1}"), others.get(f"{place[1]}{number - 1}")
+    continued = [after] if after and not _HEADING.match(after.content) else []
+    continued += [before] if before and not _HEADING.match(passage.content) else []
+    return [one for one in continued if one.sourcepage == passage.sourcepage]
+
+
+def _place(passage: Passage) -> int:
+    place = _PLACE.fullmatch(passage.id)
+    return int(place[2]) if place else 0
+
+
+def continuation(text: str, passage: Passage) -> str:
+    """What a passage adds to the text before it, which it may repeat by a few sentences."""
+    begin = passage.content[:_LONGEST_OVERLAP]
+    lengths = range(len(begin), _LEAST_OVERLAP - 1, -1)
+    overlap = next((length for length in lengths if text.endswith(begin[:length])), 0)
+    if overlap or not text:
+        return passage.content[overlap:]
+    return f"{'\n' if passage.table_head else '\n\n'}{passage.content}"
