@@ -120,6 +120,8 @@ async def test_the_results_tell_their_scores_and_captions_and_how_they_were_aske
         "category": "health",
         "sourcepage": "plan.pdf#page=3",
         "sourcefile": "plan.pdf",
+        "title": None,
+        "headings": [],
         "oids": [],
         "groups": [],
         "captions": [{"text": caption, "highlights": ""}],

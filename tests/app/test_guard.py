@@ -129,7 +129,7 @@ async def test_follow_up_questions_that_are_cleared_go_out(safe: Guarded) -> Non
 
 @pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
 async def test_a_forbidden_search_query_of_the_models_is_not_shown(safe: Guarded, path: str) -> None:
-    safe.openai.call_tool("search_sources", {"search_query": f"{BAD} implants"})
+    safe.openai.call_tool("search_sources", {"search_queries": [f"{BAD} implants"]})
     status, answer = await safe.post(path, messages=CONVERSATION)
     assert status == (200 if path == "/chat/stream" else 400)
     assert BAD not in answer

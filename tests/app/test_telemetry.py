@@ -98,7 +98,7 @@ async def test_an_answer_is_a_span_below_the_callers_with_its_search_and_its_mod
     assert search.attributes == {
         "gen_ai.operation.name": "retrieval",
         "gen_ai.data_source.id": "embedded",
-        "gen_ai.retrieval.top_k": 3,
+        "gen_ai.retrieval.top_k": 50,
         "switchboard.search.mode": "text",
         "switchboard.sources": trace.root.attributes["switchboard.sources"],
         "switchboard.outcome": "ok",
@@ -253,7 +253,7 @@ async def ask_with_marks(app: Traced) -> None:
         "messages": [*EARLIER, {"role": "user", "content": f"{QUESTION} {question}"}],
         "session_state": conversation,
     }
-    app.openai.call_tool("search_sources", {"search_query": f"dental {question}"})
+    app.openai.call_tool("search_sources", {"search_queries": [f"dental {question}"]})
     app.openai.reply(f"It is {answer}. [plan.pdf#page=3]")
     await app.ask(**asked)
     app.openai.fail(400, error={"message": fault})
