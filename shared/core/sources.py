@@ -12,7 +12,7 @@ SEARCHED = 50
 
 Source: Azure AI Search, the most that its semantic ranker reads."""
 _COMPLETED = 3
-"""The best passages that get their neighbours. With more, fewer pages fit: .395 of answers' pages, not .407."""
+"""The best passages that get their neighbours. If all do, fewer pages fit."""
 _PLACE = re.compile(r"(.*-page-)([0-9]{1,9})", re.DOTALL)
 """The id of a passage with its place in the file, as our ingestion and azure-search-openai-demo make it."""
 _TAG = re.compile(r"<(?=/?source>)", re.IGNORECASE)
