@@ -34,6 +34,8 @@ _SHORTEST_PREFIX = 5
 """Characters of a stem that is also searched for as a prefix; a shorter one would find too many words."""
 _ELISION = re.compile(r"[^\W\d_]{1,2}['’](?=\w{3})")
 """French and Italian articles, as in `l'élève`."""
+_IN_NAMES = re.compile(r"_|(?<=\w)\.(?:csv|docx|html?|md|pdf|pptx|txt|xlsx)\b", re.IGNORECASE)
+"""What parts the words in the name of a file, and its suffix."""
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Myanmar, Khmer
     "\u3005-\u3007\u3040-\u309f"  # iteration marks, Hiragana
@@ -209,7 +211,11 @@ class _Kind(Enum):
 
 
 def _segments(text: str) -> Iterator[tuple[str, _Kind]]:
-    """Split a text into words, and characters of a script without spaces into pairs and the last one."""
+    """Split a text into words, and characters of a script without spaces into pairs and the last one.
+
+    The words of a file's name are words, as in `Health_Plus.pdf`: a question that names it asks for them.
+    """
+    text = _IN_NAMES.sub(" ", text)
     if not (_UNSPACED.search(text) or _HANGUL.search(text)):  # most texts, in half the time
         yield from ((word, _Kind.WORD) for word in words(text))
         return

@@ -67,3 +67,9 @@ def test_words_of_latin_texts_are_those_of_the_rules_for_all_texts() -> None:
 def test_a_line_of_underscores_takes_no_longer_a_character_than_a_short_one() -> None:
     assert not list(words("_" * 3_000_000))  # hours, if each underscore were looked ahead from
     assert list(words("_" * 3_000_000 + "a"))
+
+
+def test_the_words_in_the_name_of_a_file_are_words() -> None:
+    assert [word for word, _ in query_terms("Look into Health_Plus.pdf, e.g. at v1.5", ["en"])] == [
+        *("Look", "into", "Health", "Plus", "e.g", "at", "v1.5")
+    ]

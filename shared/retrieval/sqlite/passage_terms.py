@@ -17,7 +17,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…؟।;])\s+|(?<=[。！？])|\n")
 
 
 def context_of(sourcefile: str, title: str, headings: Sequence[str]) -> str:
-    """The text that says where a passage stands: the words of its file's path, the title, and the headings."""
+    """The text that says where a passage stands: a line with the words of its file's path, the title, the headings."""
     return "\n".join((words_in_name(sourcefile), *dict.fromkeys((title, *headings))))
 
 
@@ -41,6 +41,6 @@ def terms_of_file(passages: Sequence[tuple[str, str]]) -> list[PassageTerms]:
 
 def _terms(text: str, context: str, language: str) -> PassageTerms:
     sentences = terms_of(_SENTENCE_END.split(text), language)
-    around = terms_of([context], language)
+    around = terms_of(context.split("\n", 1), language)
     searched = " ".join(chain.from_iterable((*sentences, *around)))
     return PassageTerms(language, compact(sentences), searched, compact(around))

@@ -21,6 +21,9 @@ from shared.words.terms import index_terms, is_character, prefix_of, query_terms
 
 LEAST_CANDIDATES = 20
 """Passages to find for ranking, or more if a query asks for more."""
+CANDIDATES_EACH = 4
+"""Passages to find for ranking, for each that a query asks for. With 1, the page that answers a question of
+FinanceBench is among the best 50 in .46 of cases, with 4 in .52, with 10 in .56."""
 _MOST_CANDIDATES = 100
 """Passages to read at most, unless a query asks for more: the next word is looked up before more are read."""
 _LIKELY_SHARE = 0.7
@@ -32,6 +35,9 @@ _SENTENCE_WEIGHT = 0.3
 """Weight of the best sentence, as a share of the score of the best passage."""
 _CONTEXT_WEIGHT = 2
 """How often a word counts that is in the name or the title of the document, or in a heading above the passage."""
+_NAME_WEIGHT = 1.5
+"""What a word in the document's name adds, as a multiple of its rarity. With less, a question that names one of two
+similar handbooks finds passages of both; with more, it finds the right handbook's passages on other subjects."""
 _K1, _B = 1.2, 0.75
 """BM25's parameters: how soon a repeated word counts no more, and how much the length of a passage counts.
 
@@ -268,15 +274,18 @@ def ranked(
 def _bm25(text: str, context: str, held: Iterable[Found], length: float) -> tuple[float, list[tuple[str, int]]]:
     """The score of a passage, and its characters that stand for words of the question, with the places of these."""
     score, usual = 0.0, _K1 * (1 - _B + _B * length)
+    name = context.partition("\n")[0]
     present: list[tuple[str, int]] = []
     for one in held:
-        times = 0
+        times, named = 0, 0.0
         for character in one.characters:
             if here := text.count(character):
                 times += here
                 present.append((character, one.word))
             times += _CONTEXT_WEIGHT * context.count(character)
-        score += one.rarity * (_K1 + 1) * times / (times + usual)
+            if character in name:
+                named = _NAME_WEIGHT
+        score += one.rarity * ((_K1 + 1) * times / (times + usual) + named)
     return score, present
 
 

@@ -13,6 +13,7 @@ from shared.chat_types import Access, Extent, Passage
 from shared.retrieval import MOST_READ, SearchQuery
 from shared.retrieval.sqlite.file import vector_blob
 from shared.retrieval.sqlite.ranking import (
+    CANDIDATES_EACH,
     LEAST_CANDIDATES,
     LONGEST_TEXT,
     AskedWord,
@@ -47,7 +48,7 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     total = max(sum(passages for _, passages, _ in sizes), 1)
     counts = _counts(db, words)
     asked = weighed(words, counts, _longer(db, words), total)
-    least = max(limit, LEAST_CANDIDATES)
+    least = max(CANDIDATES_EACH * limit, LEAST_CANDIDATES)
     condition, values = _filter(query)
     found = candidates(asked, partial(_holders, db), math.inf if condition else least)
     rowids: Sequence[int] = list(found.scores)

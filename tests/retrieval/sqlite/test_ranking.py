@@ -207,6 +207,23 @@ async def test_the_name_of_a_file_decides_between_two_that_say_the_same(tmp_path
             assert found.passages[0].sourcefile == wanted
 
 
+async def test_the_handbook_that_a_question_names_comes_before_another_that_says_more(tmp_path: Path) -> None:
+    said = {
+        "standard": ["The deductible for a visit to a hospital is not that of the Plus plan. Plus plan: see there."],
+        "plus": ["For a visit to a hospital, and to a doctor who is not of the network, you pay the deductible."],
+    }
+    for number in range(3, 9):
+        said[("standard", "plus")[number % 2]] += [f"Part {number} of the plan."]
+    path = tmp_path / "index.sqlite"
+    names = {f"{number}/Contoso_{plan}_plan.pdf": text for plan in said for number, text in enumerate(said[plan])}
+    await fill(path, [Passage(name, text, name, name) for name, text in names.items()])
+    async with opened(path) as retriever:
+        for named in ("the Plus plan", "Contoso_Plus_plan.pdf"):
+            query = SearchQuery(f"What is the deductible for a visit to a hospital in {named}?")
+            found = await retriever.search(query, CONTEXT)
+            assert found.passages[0].sourcefile == "0/Contoso_plus_plan.pdf"
+
+
 async def test_a_passage_is_found_by_its_heading_its_title_and_the_head_of_its_table(tmp_path: Path) -> None:
     path = tmp_path / "index.sqlite"
     plain = [passage(str(number), f"Costs of another kind, {number}.") for number in range(5)]
