@@ -41,10 +41,12 @@ def unverified_citations(text: str, known: Collection[str]) -> list[str]:
     ]
 
 
-def cited_earlier(messages: Iterable[Message]) -> set[str]:
-    """Names that earlier answers of a conversation cite."""
+def citable_in(messages: Iterable[Message]) -> set[str]:
+    """Names in a conversation that an answer may cite: of attached files, and what earlier answers cite."""
+    messages = list(messages)
     answers = (message.content for message in messages if message.role is Role.ASSISTANT)
-    return {place[1] for answer in answers for place in citations_in(answer)}
+    cited = {place[1] for answer in answers for place in citations_in(answer)}
+    return cited | {file.name for message in messages for file in message.files}
 
 
 def _document(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from shared.agents.definitions import AgentDefinition, Agents, Pattern
 from shared.chat_types import ChatRequest
-from shared.core.prompts import FILES_INSTRUCTIONS, LANGUAGE_INSTRUCTIONS, answer_instructions
+from shared.core.prompts import FILES_INSTRUCTIONS, LANGUAGE_INSTRUCTIONS, answer_instructions, today
 from shared.tools.table import TOOLS
 
 DONE = "[[DONE]]"
@@ -39,6 +39,7 @@ def team_instructions(agent: AgentDefinition, agents: Agents, request: ChatReque
         parts.append(LANGUAGE_INSTRUCTIONS.format(language=request.overrides.language))
     if attached:
         parts.append(FILES_INSTRUCTIONS)
+    parts.append(today())
     return "\n\n".join(parts)
 
 

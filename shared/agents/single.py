@@ -18,11 +18,11 @@ from shared.agents.lane import Lane
 from shared.agents.toolbox import Toolbox, cause_of
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import ChatRequest, RequestContext, ToolCall
-from shared.citations import cited_earlier
+from shared.citations import citable_in
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
-from shared.core.prompts import version_of
+from shared.core.prompts import today, version_of
 from shared.events import ChatEvent, CompletionStarted, DataPoint, FilterAnnotation, Progress, Retrieved, Thought
 from shared.tools import ToolContext
 
@@ -79,9 +79,7 @@ class _Turn:
 
     def known(self) -> set[str]:
         """Names of the sources and files that the answer may cite."""
-        files = {file.name for message in self._conversation for file in message.files}
-        found = {passage.sourcepage for passage in self._toolbox.passages}
-        return files | found | cited_earlier(self._conversation)
+        return {passage.sourcepage for passage in self._toolbox.passages} | citable_in(self._conversation)
 
     async def run(self, put: _Put) -> None:
         """Let the agent answer, and hand over its events.
@@ -110,7 +108,7 @@ class _Turn:
         )
         agent = af.Agent(
             client,
-            self._instructions,
+            f"{self._instructions}\n\n{today()}",
             name=self._agent.name,
             tools=self._toolbox.functions(),
         )

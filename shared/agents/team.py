@@ -26,6 +26,7 @@ from shared.agents.participant import Participant
 from shared.agents.toolbox import Toolbox
 from shared.agents.transcript import TeamTranscript
 from shared.chat_types import ChatRequest, RequestContext
+from shared.citations import citable_in
 from shared.core.context_window import fit_history
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished, Progress
 from shared.tools import ToolContext
@@ -80,8 +81,8 @@ class _Turn:
         self._names = _framework_names(self._agents.team.pattern, [agent.name for agent in self._agents.agents])
         self._conversation = (*history, request.messages[-1])
         self._slots = asyncio.Semaphore(parts.concurrent_calls)
-        files = frozenset(file.name for message in self._conversation for file in message.files)
-        self.transcript = TeamTranscript(self._agents, self._context.deadline, files, context.invocation_id)
+        citable = citable_in(self._conversation)
+        self.transcript = TeamTranscript(self._agents, self._context.deadline, citable, context.invocation_id)
         """The messages of the turn so far."""
 
     async def run(self, put: _Put) -> None:

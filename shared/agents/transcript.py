@@ -42,13 +42,13 @@ class Outcome:
 class TeamTranscript:
     """The messages of one turn, in the order in which the agents were done."""
 
-    def __init__(self, agents: Agents, deadline: float, files: frozenset[str], invocation_id: str) -> None:
+    def __init__(self, agents: Agents, deadline: float, citable: set[str], invocation_id: str) -> None:
         """Begin a turn.
 
         Args:
             agents: The team.
             deadline: Time at which all agents have to be done, in seconds of the event loop's clock.
-            files: Names of the user's files, which may be cited.
+            citable: Names of the conversation that may be cited.
             invocation_id: Of the turn; the message of an agent that failed names it.
         """
         self.deadline = deadline
@@ -58,7 +58,7 @@ class TeamTranscript:
         """The messages so far, in their order."""
         self._team = agents.team
         self._places = {agent.name: place for place, agent in enumerate(agents.agents)}
-        self._files = files
+        self._citable = citable
         self._invocation_id = invocation_id
         self._begun = 0
         self._turn_began = asyncio.get_running_loop().time()
@@ -152,7 +152,7 @@ class TeamTranscript:
         thoughts = [*handoffs, *toolbox.thoughts]
         if output.is_cut_off and not error:
             thoughts.append(Thought("Out of time", f"{outcome.agent} was cut off: AGENTS_DEADLINE_SECONDS is short."))
-        known = {passage.sourcepage for passage in self._found.values()} | self._files
+        known = {passage.sourcepage for passage in self._found.values()} | self._citable
         if error is None and (doubt := unverified(text, known)):
             thoughts.append(doubt)
         return AgentMessage(

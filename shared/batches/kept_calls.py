@@ -17,7 +17,7 @@ class KeptCalls:
     """A `ChatModel` that keeps each call that ends, and answers the same call from what is kept.
 
     A call is the same if it has the same request, and as many before it in this run had the same request too. If a
-    search finds something else in a later run, the request differs, and the model is asked.
+    search finds something else in a later run, or the date has changed, the request differs, and the model is asked.
 
     Args:
         model: Answers what is not kept.

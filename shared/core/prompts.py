@@ -80,7 +80,7 @@ def answer_prompt(
         images: Images of sources, each with the source's name.
     """
     asked = request.messages[-1]
-    content = f"{asked.content}\n\n{_today()}"
+    content = f"{asked.content}\n\n{today()}"
     if texts is not None:
         content += f"\n\nSources:\n{'\n'.join(texts) or '(none were found)'}"
     attached = any(message.files or message.images for message in (*history, asked))
@@ -100,10 +100,10 @@ def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Me
     """Make the prompt that asks for a search query, from the words of the conversation without its files."""
     spoken = [message for message in history if message.role in (Role.USER, Role.ASSISTANT) and message.content]
     words = [replace(message, files=(), images=()) for message in (*spoken, request.messages[-1])]
-    return (Message(Role.SYSTEM, f"{REWRITE_INSTRUCTIONS}\n\n{_today()}"), *words)
+    return (Message(Role.SYSTEM, f"{REWRITE_INSTRUCTIONS}\n\n{today()}"), *words)
 
 
-def _today() -> str:
+def today() -> str:
     """The date, for `this year` and `next month`. It is not in the instructions, whose version it would change."""
     return f"Today is {datetime.now(UTC):%A, %Y-%m-%d}."
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from shared.chat_models import ChatModel, ModelRequest
 from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
-from shared.citations import cited_earlier
+from shared.citations import citable_in
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
@@ -71,7 +71,8 @@ async def run_turn(
                 for news in steps.before(part):
                     yield news
                 yield part
-    for event in chain(steps.ended("answer"), answering.end(_citable(found, prompt), spent=rewriting)):
+    known = {passage.sourcepage for passage in found.passages} | citable_in(prompt)
+    for event in chain(steps.ended("answer"), answering.end(known, spent=rewriting)):
         yield event
 
 
@@ -111,12 +112,6 @@ def _call(request: ChatRequest, found: SearchResult, shown: ImagesShown, prompt:
         temperature=overrides.temperature,
         seed=overrides.seed,
     )
-
-
-def _citable(found: SearchResult, prompt: Sequence[Message]) -> set[str]:
-    """Names of the sources and files that the answer may cite; an earlier answer's sources are quoted in it."""
-    files = {file.name for said in prompt for file in said.files}
-    return files | {passage.sourcepage for passage in found.passages} | cited_earlier(prompt)
 
 
 async def run_task(request: ChatRequest, context: RequestContext, model: ChatModel) -> AsyncGenerator[ChatEvent]:

@@ -130,6 +130,13 @@ async def test_the_conversation_reaches_the_agent_unless_a_single_turn_is_asked_
     first, _, second, _ = office.prompts("Ada")
     assert first == ["user: Hi", "assistant: Hello", f"user: {QUESTION}"]
     assert second == [f"user: {QUESTION}"]
+    assert all("Today is " in str(chat.body["messages"]) for chat in office.service.chats)
+
+
+async def test_a_source_of_an_earlier_answer_can_be_cited_again(office: Office) -> None:
+    office.service.reply("80 % [earlier.pdf], says [invented.pdf].")
+    answer = await answer_of(office, asked("Sure?", Message(Role.ASSISTANT, "80 % [earlier.pdf].")))
+    assert answer.thoughts[-1].description == ["invented.pdf"]
 
 
 async def test_a_prompt_template_replaces_or_extends_the_agents_instructions(office: Office) -> None:

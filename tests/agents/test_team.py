@@ -305,6 +305,14 @@ async def test_an_agent_is_told_who_it_is_and_who_the_others_are(office: Office)
         system = str(chat.body["messages"])
         assert f"Be {name}." in system
         assert f"You are {name}, one of a team that answers a user together: Ada, Ben, Cleo." in system
+        assert "Today is " in system
+
+
+async def test_a_source_of_an_earlier_answer_can_be_cited_again(office: Office) -> None:
+    office.service.reply("80 % [earlier.pdf], says [invented.pdf].")
+    request = asked("Sure?", Message(Role.ASSISTANT, "80 % [earlier.pdf]."))
+    (said,) = await office.messages(agents(Pattern.SEQUENTIAL, "Ada"), request)
+    assert said.thoughts[-1].description == ["invented.pdf"]
 
 
 async def test_turns_at_the_same_time_do_not_mix(office: Office) -> None:
