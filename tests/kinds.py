@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -32,6 +32,12 @@ def mark_unit_tests(items: list[pytest.Item]) -> None:
         if not elsewhere and not any(starts_process(code) for code in _code_of(first)):
             for item in (first, *others):
                 item.add_marker(UNIT)
+
+
+def one_in(count: int, values: Iterable[Any]) -> list[Any]:
+    """Values for `parametrize` of which one in `count`, the first among them, is in `make test`; all are nightly."""
+    rest = pytest.mark.nightly
+    return [value if place % count == 0 else pytest.param(value, marks=rest) for place, value in enumerate(values)]
 
 
 def is_unit(item: pytest.Item) -> bool:

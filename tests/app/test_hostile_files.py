@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.test_answers import body
 from tests.app.test_multipart import ROUTE, form
-from tests.hostile.files import ENDS, HOSTILE_FILES
+from tests.hostile.files import ENDLESS, ENDS, HOSTILE_FILES
 from tests.local.running_host import RunningHost
 from tests.reading.test_sandbox import children, is_server
 
@@ -29,7 +29,9 @@ async def attach(http: aiohttp.ClientSession, host: RunningHost, media_type: str
         return response.status, await response.text()
 
 
-@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in ENDLESS else ()) for name in ENDS]
+)
 async def test_a_hostile_attachment_is_refused_and_others_are_read_meanwhile(
     built_in: RunningHost, http: aiohttp.ClientSession, name: str
 ) -> None:

@@ -182,6 +182,7 @@ async def test_a_container_that_is_not_there_is_told_and_made_when_a_document_is
     assert (await container.get_container_properties()).public_access is None
 
 
+@pytest.mark.nightly
 async def test_a_service_that_is_gone_is_named_and_used_again_when_it_is_back() -> None:
     async with Azurite() as service:
         store = BlobStore.of(service.connection_string, "content")

@@ -97,7 +97,10 @@ async def test_a_backend_is_measured_and_the_report_says_how_it_did(command: Com
     assert "<h1>Two runs</h1>" in (command.folder / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGKILL, -9), pytest.param(signal.SIGINT, 130, marks=pytest.mark.nightly), (signal.SIGTERM, 130)],
+)
 async def test_a_run_that_was_ended_goes_on_where_it_was(command: Command, number: signal.Signals, code: int) -> None:
     command.write(8)
     reached = asyncio.Event()

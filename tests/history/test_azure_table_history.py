@@ -136,6 +136,7 @@ async def test_the_conversations_of_an_owner_are_counted_only_now_and_then(
     await other.aclose()
 
 
+@pytest.mark.nightly
 async def test_a_service_that_is_gone_is_named_and_used_again_when_it_is_back() -> None:
     async with Azurite() as service:
         history = AzureTableHistory(HistoryTable.of(service.connection_string))

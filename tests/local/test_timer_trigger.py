@@ -37,6 +37,7 @@ async def test_a_function_runs_by_its_schedule_also_after_it_failed(tmp_path: Pa
         await logged(host, r"tick, past due: False[^$]*tick succeeded \d+ ms")
 
 
+@pytest.mark.nightly
 async def test_a_run_that_takes_longer_than_its_schedule_holds_up_the_next(tmp_path: Path) -> None:
     (tmp_path / "slow").touch()
     async with host_beside(write_app(tmp_path, APP), EACH_SECOND) as host:

@@ -20,6 +20,7 @@ from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.playground.asking import ended
 from tests.app.playground.behind import ask, tab
 from tests.app.playground.documents import attacks, markdown_attacks, pdf, write
+from tests.kinds import one_in
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -141,7 +142,7 @@ async def without_policy(page: Page, host: RunningHost) -> None:
     await page.route(f"{host.url}/", answer)
 
 
-@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("kind", one_in(2, NAMES))
 async def test_a_hostile_document_is_shown_without_what_it_tries(
     page: Page, hostile: RunningHost, openai: OpenAIStandIn, canary: Canary, kind: str
 ) -> None:
@@ -287,7 +288,7 @@ BYPASS = """([attempt, canary]) => {
 }"""
 
 
-@pytest.mark.parametrize("attempt", ATTEMPTS)
+@pytest.mark.parametrize("attempt", one_in(3, ATTEMPTS))
 async def test_where_the_page_had_let_it_through_the_security_policy_stops_it(
     page: Page, hostile: RunningHost, canary: Canary, attempt: str, expected_errors: list[str]
 ) -> None:

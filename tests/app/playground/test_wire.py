@@ -17,6 +17,7 @@ from shared.wire.table import PROTOCOLS
 from tests.app.conftest import hosted
 from tests.app.identity.conftest import REPORT, taking
 from tests.app.test_answers import QUESTION
+from tests.kinds import one_in
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.wire.scenarios import SCENARIOS, TEAM_SCENARIOS
@@ -149,7 +150,7 @@ PASTED: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", one_in(3, PROTOCOLS))
 async def test_what_is_copied_works_when_it_is_pasted(
     page: Page, app: RunningHost, openai: OpenAIStandIn, protocol: str
 ) -> None:
