@@ -1,7 +1,6 @@
+"""Answers of the built-in model: which sentences it quotes, how, and when it says that it does not know."""
+
 import asyncio
-import json
-import re
-from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -9,71 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.chat_models import ChatModel, ModelRequest, ModelText, ToolDefinition
+from shared.chat_models import ChatModel, ModelRequest, ModelText
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_models.extractive.statements import statements_of
-from shared.chat_types import FileText, Message, Passage, Role
-from shared.core.prompts import SEARCH_TOOL
+from shared.chat_types import FileText, Message, Role
 from shared.events import Usage
-from tests.chat_models.model_contract import CONTEXT, REQUEST, Answer, ModelContract, answer
+from tests.chat_models.extractive_asked import EYES, URLAUB, ask, said
+from tests.chat_models.model_contract import CONTEXT, REQUEST, ModelContract, answer
 
 DONT_KNOW = "I don't know: the documents say nothing about that."
+
+
 WEISS_NICHT = "Das weiß ich nicht: In den Dokumenten steht nichts dazu."
-
-EYES = Passage(
-    "eyes",
-    """## Eye care
-
-The Standard plan pays up to **150 euros** for [glasses](https://example.org) or contact lenses every two years.
-Sunglasses without a prescription are not covered. Approx. 80 % of claims, e.g. those of Dr. Meier, are paid by
-1 March.
-
-| Surgery | Basic | Plus |
-|---|---|---|
-| Laser surgery | not covered | up to 800 euros |
-
-## How to be paid back
-
-- Send the bill to the plan office within 90 days.
-- The plan office pays within 15 working days.
-""",
-    "eyes.md",
-    "eyes.md",
-)
-URLAUB = Passage(
-    "urlaub",
-    """## Urlaubsanspruch
-
-Neue Beschäftigte haben Anspruch auf 25 Urlaubstage im Jahr. Übertragene Tage verfallen am 31. März, wenn sie z. B.
-wegen eines Projekts nicht genommen wurden.
-
-## Kündigung
-
-Die Kündigungsfrist beträgt drei Monate zum Ende des Quartals.
-
-## Elternzeit
-
-Jeder Elternteil erhält 16 Wochen Elternzeit bei vollem Gehalt.
-""",
-    "urlaub.md",
-    "urlaub.md",
-)
-
-
-async def ask(
-    question: str,
-    *sources: Passage,
-    want_followups: bool = False,
-    earlier: Sequence[str] = (),
-    max_tokens: int | None = None,
-) -> Answer:
-    messages = (*(Message(Role.USER, text) for text in earlier), Message(Role.USER, f"{question}\n\nSources: …"))
-    request = ModelRequest(messages, question, sources, want_followups=want_followups, max_tokens=max_tokens)
-    return await answer(ExtractiveModel(), request)
-
-
-def said(content: str, sourcepage: str = "page.md") -> Passage:
-    return Passage(sourcepage, content, sourcepage, sourcepage)
 
 
 class TestExtractive(ModelContract):
@@ -250,11 +196,6 @@ async def test_half_of_what_is_asked_is_no_answer() -> None:
     assert (await ask("What is the capital of France?", said("The capital of the firm grew."))).text == DONT_KNOW
 
 
-async def test_brackets_of_a_source_do_not_read_as_followup_questions() -> None:
-    got = await ask("What does shift mean?", said("The shift is written x << 2 >> 1 in the manual."))
-    assert "<<" not in got.text
-
-
 async def test_an_answer_stops_after_max_tokens_words_and_says_that_it_did() -> None:
     got = await ask("What does the Standard plan pay for glasses?", EYES, max_tokens=3)
     assert got.text.split() == ["The", "Standard", "plan"]
@@ -268,83 +209,6 @@ async def test_an_answer_of_just_max_tokens_words_is_complete() -> None:
 
 async def test_an_answer_costs_no_tokens() -> None:
     assert (await answer(ExtractiveModel())).finished[0].usage == Usage(0, 0)
-
-
-async def test_followup_questions_are_about_other_parts_of_the_sources() -> None:
-    got = await ask("What does the Standard plan pay for glasses?", EYES, want_followups=True)
-    assert got.text.endswith(
-        " [eyes.md]\n<<What do the documents say about “How to be paid back”?>>"
-        "\n<<What do the documents say about “Laser surgery”?>>"
-    )
-
-
-async def test_followup_questions_are_in_the_language_of_the_question_and_not_asked_before() -> None:
-    got = await ask("Wie viel Urlaub habe ich?", URLAUB, want_followups=True, earlier=["Was gilt bei einer Kündigung?"])
-    assert "zu „Elternzeit“?>>" in got.text
-    assert "„Kündigung“" not in got.text
-
-
-async def test_followup_questions_can_be_answered_from_the_sources() -> None:
-    got = await ask("What does the Standard plan pay for glasses?", EYES, URLAUB, want_followups=True)
-    questions = [line.strip("<>") for line in got.text.splitlines()[1:]]
-    assert len(questions) == 3
-    for question in questions:
-        assert "[" in (await ask(question, EYES, URLAUB)).text
-
-
-async def test_none_are_proposed_unasked() -> None:
-    assert "<<" not in (await ask("What does the Standard plan pay for glasses?", EYES)).text
-
-
-async def rewritten(*conversation: str) -> str:
-    """The search query for a conversation of user and assistant messages by turns, the last one a question."""
-    roles = (Role.USER, Role.ASSISTANT)
-    messages = tuple(Message(roles[number % 2], text) for number, text in enumerate(conversation))
-    got = await answer(ExtractiveModel(), ModelRequest(messages, conversation[-1], tools=(SEARCH_TOOL,)))
-    assert [finished.reason for finished in got.finished] == ["tool_calls"]
-    assert got.text == ""
-    [call] = got.calls
-    assert call.name == "search_sources"
-    return json.loads(call.arguments)["search_queries"][0]
-
-
-@pytest.mark.parametrize(
-    ("conversation", "query"),
-    [
-        (
-            ("What does the Plus plan pay for glasses?", "300 euros.", "And for contact lenses?"),
-            "And for contact lenses? Plus plan pay glasses",
-        ),
-        (
-            ("Wie lange ist die Elternzeit?", "16 Wochen.", "Gilt das auch für Väter?"),
-            "Gilt das auch für Väter? Elternzeit",
-        ),
-        (
-            ("Tell me about parking.", "40 euros.", "Is it free?", "No.", "Why?"),
-            "Why? free parking",
-        ),
-        (
-            ("What about parking?", "40 euros.", "How many vacation days do employees get?"),
-            "How many vacation days do employees get?",
-        ),
-    ],
-)
-async def test_a_question_that_leans_on_those_before_takes_their_subject_along(
-    conversation: tuple[str, ...], query: str
-) -> None:
-    assert await rewritten(*conversation) == query
-
-
-async def test_the_query_of_a_long_conversation_stays_short() -> None:
-    long = " ".join(f"subject{number}" for number in range(2_000))
-    assert len(await rewritten(long, "Yes.", long, "Yes.", "And it? " + long)) < 1_000
-
-
-async def test_a_tool_that_takes_no_text_is_not_called() -> None:
-    tool = ToolDefinition("now", "The time.", {"type": "object", "properties": {"zone": {"type": "integer"}}})
-    got = await answer(ExtractiveModel(), ModelRequest(REQUEST.messages, REQUEST.question, REQUEST.sources, (tool,)))
-    assert got.calls == []
-    assert got.text
 
 
 async def test_large_sources_do_not_fail() -> None:
@@ -423,33 +287,3 @@ async def test_a_sentence_that_says_it_counts_the_name_elsewhere_in_its_passage(
     assert "It opens at ten on Sundays. [page.md]" in (await ask(question, said(story))).text
     elsewhere = said("It opens at ten on Sundays.", "other.md")
     assert "[other.md]" not in (await ask(question, said(story), elsewhere)).text
-
-
-@pytest.mark.parametrize(
-    ("question", "text", "topics"),
-    [
-        (
-            "When does the canteen open?",
-            "The canteen opens at noon. Visitors need a ticket for the garden. Tickets are sold at the garden gate.",
-            ["garden", "ticket"],  # the most frequent words first
-        ),
-        (
-            "Wann öffnet das Büro?",
-            "Das Büro öffnet um acht. Ein Parkplatz kostet 40 Euro. Die Parkkarte gibt es am Empfang.",
-            ["Parkplatz", "Parkkarte", "Empfang"],
-        ),
-        (
-            "When does the canteen open?",
-            "the canteen opens at noon. „Marsh Ferry“ is for all.",  # a name after a mark is no sentence's first word
-            ["Marsh Ferry"],
-        ),
-    ],
-)
-async def test_followup_questions_come_from_documents_without_headings_too(
-    question: str, text: str, topics: list[str]
-) -> None:
-    got = await ask(question, said(text), want_followups=True)
-    questions = [line.strip("<>") for line in got.text.splitlines()[1:]]
-    assert [re.findall("[“„](.+)[”“]", one) for one in questions] == [[topic] for topic in topics]
-    for one in questions:
-        assert "[" in (await ask(one, said(text))).text

@@ -1,6 +1,6 @@
-"""Bodies and answers as streams, in both directions, and what happens when either side goes.
+"""The web extension in the host and the worker: requests, answers and streams, and what happens when a side goes.
 
-All of it holds on our own web extension and on Microsoft's, so that an app may change from one to the other; in
+All of it holds on our own extension and on Microsoft's, so that an app may change from one to the other; in
 `make nightly` on older workers too.
 """
 
@@ -191,7 +191,7 @@ def extension(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory, extension: str, worker: str) -> Iterator[RunningHost]:
-    app = write_app(tmp_path_factory.mktemp("streaming"), APP, extension=extension)
+    app = write_app(tmp_path_factory.mktemp("extension"), APP, extension=extension)
     # Microsoft's extension is not deployed.
     with running_host(app, {"PYTHONPATH": worker}, python=Path(sys.executable)) as running:
         yield running
