@@ -137,6 +137,8 @@ class Extent:
     """The number of its passages."""
     pages: int | None
     """The number of pages that they are on; None: not known."""
+    left_out: str = ""
+    """What of the file was not read, such as `hidden slides (3)`; empty: nothing that is known."""
 
 
 @dataclass(frozen=True, slots=True)

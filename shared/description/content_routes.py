@@ -50,6 +50,7 @@ class ListedDocument(TypedDict):
     last_modified: Annotated[str, Field(description="ISO 8601, in UTC.")]
     passages: Annotated[int, Field(description="Passages in the index that the caller may see; 0: it is not indexed.")]
     pages: Annotated[int | None, Field(description="Pages that they are on; null: not known.")]
+    left_out: Annotated[str, Field(description="What was not read, such as 'hidden slides (3)'; empty: nothing known.")]
 
 
 class Documents(TypedDict):
@@ -64,7 +65,7 @@ class IndexedDocument(TypedDict):
 
     name: str
     state: Literal["indexed"]
-    detail: Annotated[str, Field(description="How many passages.")]
+    detail: Annotated[str, Field(description="How many passages, and what was not read.")]
 
 
 class UploadStep(TypedDict):

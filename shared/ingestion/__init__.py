@@ -32,7 +32,8 @@ class FileReport:
     outcome: Outcome
     """What was done."""
     detail: str = ""
-    """If indexed: the number of passages. If skipped or failed: why, completing the sentence 'the file …'."""
+    """If indexed: the number of passages, and what was not read. If skipped or failed: why, as the end of the sentence
+    'the file …'."""
     passages: int = 0
     """Passages that were written."""
 

@@ -116,6 +116,8 @@ class ReadPassages(NamedTuple):
     """All of them, in order."""
     terms: list[PassageTerms] | None
     """The terms of each, if the index stores terms and they have been made already."""
+    left_out: str = ""
+    """What of the document was not read; empty: nothing that is known."""
 
 
 async def read_passages(document: LoadedDocument, target: Target) -> ReadPassages:
@@ -125,10 +127,10 @@ async def read_passages(document: LoadedDocument, target: Target) -> ReadPassage
         UnreadableError: the document is damaged, protected, too large, or holds no text or too much.
         SwitchboardError: it cannot be read now.
     """
-    pages = await read_document(document.data, _suffix(document.name), target.recognition, target.sandbox)
+    pages, left_out = await read_document(document.data, _suffix(document.name), target.recognition, target.sandbox)
     texts = [page.text for page in pages]
     split = await target.sandbox.split(document.name, texts, MAX_PASSAGES, terms=target.index.stores_terms)
-    return _passages(document, [page.number for page in pages], split)
+    return _passages(document, [page.number for page in pages], split, left_out)
 
 
 async def read_plain_texts(documents: Sequence[LoadedDocument], target: Target) -> list[ReadPassages | UnreadableError]:
@@ -148,9 +150,11 @@ async def read_plain_texts(documents: Sequence[LoadedDocument], target: Target) 
     ]
 
 
-def _passages(document: LoadedDocument, numbers: Sequence[int | None], split: TextsSplit) -> ReadPassages:
+def _passages(
+    document: LoadedDocument, numbers: Sequence[int | None], split: TextsSplit, left_out: str = ""
+) -> ReadPassages:
     passages = passages_of(document.name, split.title, numbers, split.chunks, document.rights)
-    return ReadPassages(passages, split.terms)
+    return ReadPassages(passages, split.terms, left_out)
 
 
 async def entry_of(document: LoadedDocument, read: ReadPassages, known: str, target: Target) -> FileEntry:
@@ -166,17 +170,19 @@ async def entry_of(document: LoadedDocument, read: ReadPassages, known: str, tar
         UnreadableError: its pages cannot be rendered.
         SwitchboardError: it cannot be indexed now.
     """
-    name, (passages, terms) = document.name, read
+    name, (passages, terms, left_out) = document.name, read
     vectors = await _embed(target.embedder, passages) if target.embedder else None
     pictured = target.pages if _suffix(name) == ".pdf" else None
     image_vectors = await pictured.replace(document.data, passages, target.sandbox) if pictured else None
-    return FileEntry(name, known, passages, vectors, image_vectors, terms)
+    return FileEntry(name, known, passages, vectors, image_vectors, terms, left_out)
 
 
 def indexed(entry: FileEntry) -> FileReport:
     """Report on a document that has been written to the index."""
     number = len(entry.passages)
-    return FileReport(entry.sourcefile, Outcome.INDEXED, f"{number} passage{'s' if number > 1 else ''}", number)
+    left_out = f"; not read: {entry.left_out}" if entry.left_out else ""
+    detail = f"{number} passage{'s' if number > 1 else ''}{left_out}"
+    return FileReport(entry.sourcefile, Outcome.INDEXED, detail, number)
 
 
 def origin_of(document: StoredDocument) -> Origin:

@@ -20,6 +20,17 @@ class Page:
     """The physical page number, from 1; None in formats without pages."""
     is_blank: bool = False
     """Whether the page shows nothing: no text, and no picture that may be scanned text."""
+    left_out: tuple[str, ...] = ()
+    """What of it is not read, such as `hidden slides`. Pages that share a reason are told of together."""
+
+
+class ReadDocument(NamedTuple):
+    """What was read of a document."""
+
+    pages: list[Page]
+    """The pages that have text."""
+    left_out: str
+    """What was not read, such as `hidden slides (3, 5-7)`; empty: nothing that is known."""
 
 
 class Chunk(NamedTuple):

@@ -51,7 +51,9 @@ def read_mail(
     message = message_from_bytes(data, policy=policy.compat32)  # newer policies fail on headers of many real e-mails
     if not (message["From"] or message["Subject"] or message["Date"] or message["Received"]):
         raise UnreadableError("is no e-mail.")
-    return [Page("\n\n".join(_Reader(read_file, suffixes, limits).mail(message, 0)))]
+    reader = _Reader(read_file, suffixes, limits)
+    text = "\n\n".join(reader.mail(message, 0))
+    return [Page(text, left_out=tuple(reader.left_out))]
 
 
 class _Reader:
@@ -63,6 +65,8 @@ class _Reader:
         self._limits = limits
         self._parts = 0
         self._characters = 0
+        self.left_out: list[str] = []
+        """The attachments that are not read."""
 
     def mail(self, message: Message, mails: int) -> Iterator[str]:
         """The texts of an e-mail that is in so many others."""
@@ -109,7 +113,7 @@ class _Reader:
         is_mail = part.get_content_type() == "message/rfc822"
         suffix = _MAIL_SUFFIX if is_mail else PurePath(name).suffix.lower()
         if suffix == _MAIL_SUFFIX and mails == _DEEPEST_MAIL:
-            yield f"Attachment, not read: {name} (an e-mail in {mails} others)"
+            yield self._not_read(name, f"an e-mail in {mails} others")
         elif suffix == _MAIL_SUFFIX:
             yield f"## Attachment: {name}"
             inner = next(iter(_payload(part)), None)
@@ -120,13 +124,17 @@ class _Reader:
             except ReadLimitError:
                 raise
             except UnreadableError as unreadable:
-                yield f"Attachment, not read: {name} ({unreadable})"
+                yield self._not_read(name, str(unreadable))
             else:
                 texts = [page.text for page in pages if page.text]
-                yield f"## Attachment: {name}" if texts else f"Attachment, not read: {name} (holds no text)"
+                yield f"## Attachment: {name}" if texts else self._not_read(name, "holds no text")
                 yield from texts
         else:
-            yield f"Attachment, not read: {name}"
+            yield self._not_read(name)
+
+    def _not_read(self, name: str, why: str = "") -> str:
+        self.left_out.append(f"attachment {name}")
+        return f"Attachment, not read: {name} ({why})" if why else f"Attachment, not read: {name}"
 
     def _counted(self, text: str) -> str:
         """The text, after a check of all text so far: attachments must not fill the memory together."""

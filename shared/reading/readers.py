@@ -6,9 +6,10 @@ The library of each reader is imported when the first file of its format comes.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
-from shared.reading import NoTextError, Page, UnreadableError
+from shared.reading import NoTextError, Page, ReadDocument, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.plain_text import clean, decode, read_rtf
 from shared.reading.tables import read_delimited
@@ -24,6 +25,8 @@ _INSTEAD = {".doc": ".docx", ".ppt": ".pptx", ".msg": ".eml", ".odt": ".docx", "
 """Formats that are not read, each with the one to save such files in."""
 _SUFFIXES_WITH_PAGES = frozenset({".tif", ".tiff"})
 """Scans with numbered pages. For other images the citation is the image itself."""
+_LONGEST_NOTE = 500
+"""Characters of the note on what was left out of a document."""
 _MAX_CHARACTER_BYTES = 4
 """Bytes of a character of text, at most, in UTF-8 as in other encodings."""
 _SETTING = "set OCR=local or DOCUMENT_INTELLIGENCE_ENDPOINT."
@@ -75,7 +78,7 @@ def old_format(suffix: str) -> str | None:
 
 async def read_document(
     data: bytes, suffix: str, recognition: TextRecognition | None, sandbox: "Sandbox"
-) -> list[Page]:
+) -> ReadDocument:
     """Read a document, with the text of its scanned pages where there is text recognition.
 
     Args:
@@ -84,23 +87,20 @@ async def read_document(
         recognition: Reads scanned pages; None: they count as pages without text.
         sandbox: Reads the file.
 
-    Returns:
-        The pages that have text.
-
     Raises:
         UnreadableError: the file is damaged, protected, too large, or holds no text.
         RateLimited, Unavailable, TooSlow: text recognition or this machine cannot read it now.
     """
     if suffix in SCAN_SUFFIXES:
-        return await _read_image(data, suffix, recognition)
+        return ReadDocument(await _read_image(data, suffix, recognition), "")
     pages = await sandbox.read(data, suffix)
-    if suffix != ".pdf":
-        return with_text(pages)
-    if recognition:
-        return with_text(await _with_scans(data, pages, recognition))
+    if suffix == ".pdf" and recognition:
+        pages = await _with_scans(data, pages, recognition)
     try:
-        return with_text(pages)
+        return ReadDocument(with_text(pages), _left_out(pages))
     except NoTextError:
+        if suffix != ".pdf" or recognition:
+            raise
         raise UnreadableError(f"holds no text; a scan needs text recognition (OCR): {_SETTING}") from None
 
 
@@ -192,9 +192,26 @@ async def _with_scans(data: bytes, pages: list[Page], recognition: TextRecogniti
         recognized = _cleaned(await recognition.read(data, scanned))
     except UnreadableError:
         if read:  # the pages with text are worth keeping
-            return read
+            return pages
         raise
     return sorted((*read, *recognized), key=lambda page: page.number or 0)
+
+
+def _left_out(pages: Iterable[Page]) -> str:
+    """Say what was not read of a document: what the readers name, and pages that show something and have no text."""
+    found: dict[str, list[int]] = {}
+    for page in pages:
+        is_silent = page.number and not (page.text or page.is_blank or page.left_out)
+        for what in ("pages without text",) if is_silent else page.left_out:
+            found.setdefault(what, []).extend([page.number] if page.number else [])
+    note = ", ".join(f"{what} ({_ranges(numbers)})" if numbers else what for what, numbers in found.items())
+    return note if len(note) <= _LONGEST_NOTE else f"{note[:_LONGEST_NOTE]} …"
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """Numbers in ascending order, such as `3, 5-7`."""
+    runs = ([*run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]))
+    return ", ".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
 
 
 def _read_text(data: bytes, charset: str | None, limits: ReadLimits) -> list[Page]:

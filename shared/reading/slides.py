@@ -45,8 +45,12 @@ def read_slides(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]
         check_markup(parts, limits.xml_bytes, limits.xml_tags)
     slides = Presentation(BytesIO(data)).slides
     check_limit(len(slides), limits.pages, "slides")
-    pages = ((number, slide) for number, slide in enumerate(slides, start=1) if slide.element.get("show") != "0")
-    return [Page("\n\n".join(filter(None, _slide_texts(slide))), number) for number, slide in pages]
+    return [
+        Page("", number, left_out=("hidden slides",))
+        if slide.element.get("show") == "0"
+        else Page("\n\n".join(filter(None, _slide_texts(slide))), number)
+        for number, slide in enumerate(slides, start=1)
+    ]
 
 
 def _slide_texts(slide: Slide) -> Iterator[str]:

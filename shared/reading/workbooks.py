@@ -50,13 +50,12 @@ def read_workbook(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Pag
             formats = _formats_of_sheets(parts, limits)
     try:
         with CalamineWorkbook.from_filelike(BytesIO(data)) as workbook:
-            visible = [
-                sheet.name
-                for sheet in workbook.sheets_metadata
-                if sheet.visible == SheetVisibleEnum.Visible and sheet.typ == SheetTypeEnum.WorkSheet
-            ]
             return [
-                Page(_sheet_text(workbook.get_sheet_by_name(name), formats.get(name, {}), limits)) for name in visible
+                Page(_sheet_text(workbook.get_sheet_by_name(sheet.name), formats.get(sheet.name, {}), limits))
+                if sheet.visible == SheetVisibleEnum.Visible
+                else Page("", left_out=(f"hidden sheet {sheet.name}",))
+                for sheet in workbook.sheets_metadata
+                if sheet.typ == SheetTypeEnum.WorkSheet
             ]
     except CalamineError as fault:
         if isinstance(fault, PasswordError) or data.startswith(OLE_FILE):

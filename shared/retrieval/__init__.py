@@ -184,6 +184,8 @@ class FileEntry:
     terms: Sequence[PassageTerms] | None = None
     """The terms of each passage, as `sqlite.passage_terms.terms_of_file` makes them; None: an index that stores terms
     makes them itself."""
+    left_out: str = ""
+    """What of the file was not read; empty: nothing that is known."""
 
 
 class PassageIndex(Protocol):

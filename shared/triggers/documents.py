@@ -264,4 +264,5 @@ def _listed(one: ListedDocument) -> Json:
         "last_modified": document.last_modified.isoformat(),
         "passages": extent.passages if extent else 0,
         "pages": extent.pages if extent else None,
+        "left_out": extent.left_out if extent else "",
     }

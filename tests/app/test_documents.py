@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from email.message import EmailMessage
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,20 @@ async def test_a_document_is_answered_from_as_soon_as_it_is_uploaded_until_it_is
     assert "42" not in await answer(http, host, "How many stripes do zebras have?")
     async with http.delete(f"{host.url}/documents/animals/Z%C3%A9bra%20%231.md") as response:
         assert response.status == 404
+
+
+async def test_what_was_not_read_of_a_document_is_in_the_list(host: RunningHost, http: aiohttp.ClientSession) -> None:
+    mail = EmailMessage()
+    mail["Subject"] = "Plan"
+    mail.set_content("It is attached.")
+    mail.add_attachment(b"model", "application", "octet-stream", filename="plan.dwg")
+    _, done = await put(http, host, "plan.eml", mail.as_bytes())
+    assert done["detail"] == "1 passage; not read: attachment plan.dwg"
+    async with http.get(f"{host.url}/documents", params={"search": "plan.eml"}) as response:
+        [listed] = (await response.json())["documents"]
+    assert listed["left_out"] == "attachment plan.dwg"
+    async with http.delete(f"{host.url}/documents/plan.eml") as response:
+        assert response.status == 204
 
 
 async def test_a_document_is_replaced_only_where_the_request_says_so(

@@ -40,7 +40,8 @@ def saved(image: Image.Image, kind: str, **options: Any) -> bytes:
 @pytest.mark.timeout(300)
 async def test_a_scan_is_read_with_its_table_whichever_way_up(kind: str, turn: int) -> None:
     suffix = f".{kind.lower()}"
-    (page,) = await read_document(saved(picture(turn), kind), suffix, LocalRecognition(), sandbox_for_documents())
+    read = await read_document(saved(picture(turn), kind), suffix, LocalRecognition(), sandbox_for_documents())
+    (page,) = read.pages
     assert page.number == (1 if kind == "PDF" else None)
     assert "Who books early may choose the day, and who comes late has to take what is left." in page.text
     assert "| Kranich | Grus grus | 8.20 EUR | Friday |" in page.text

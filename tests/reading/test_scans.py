@@ -12,7 +12,7 @@ from pypdfium2 import PdfDocument
 from shared.chat_types import Json
 from shared.errors import RateLimited, SwitchboardError, Unavailable
 from shared.outbound.azure_service.transport import LARGEST_RESULT
-from shared.reading import Page, UnreadableError
+from shared.reading import Page, ReadDocument, UnreadableError
 from shared.reading.document_intelligence import DocumentIntelligence
 from shared.reading.readers import TextRecognition, read_document
 from shared.reading.sandbox import sandbox_for_documents
@@ -42,6 +42,10 @@ async def recognition(service: DocumentIntelligenceStandIn) -> AsyncGenerator[Do
 
 
 async def read(path: Path, recognition: TextRecognition | None) -> list[Page]:
+    return (await read_with_note(path, recognition)).pages
+
+
+async def read_with_note(path: Path, recognition: TextRecognition | None) -> ReadDocument:
     data = await asyncio.to_thread(path.read_bytes)
     return await read_document(data, path.suffix.lower(), recognition, sandbox_for_documents())
 
@@ -224,7 +228,10 @@ async def test_what_has_text_is_kept_when_its_scans_are_refused(
     service: DocumentIntelligenceStandIn, recognition: DocumentIntelligence, mixed: Path
 ) -> None:
     service.fail(400, body={"error": BROKEN})
-    assert [page.number for page in await read(mixed, recognition)] == [1, 2, 3]
+    pages, left_out = await read_with_note(mixed, recognition)
+    assert [page.number for page in pages] == [1, 2, 3]
+    assert left_out == "pages without text (4, 6-7)"
+    assert (await read_with_note(mixed, None)).left_out == left_out
 
 
 async def test_a_folder_of_scans_is_indexed_and_a_fault_of_the_moment_leaves_what_was_there(

@@ -52,6 +52,8 @@ class IndexFields:
     """Headings above the text, a searchable collection."""
     table_head: str = "tableHead"
     """First rows of the table in which the text begins, searchable."""
+    left_out: str = "leftOut"
+    """What of the source file was not read."""
     fingerprint: str = "fingerprint"
     """State of the source file when ingestion indexed it."""
 
@@ -62,7 +64,7 @@ class IndexFields:
         Args:
             names: `AZURE_SEARCH_FIELDS`: the index's names by the default names.
         """
-        other = {"imageEmbedding": "image_embedding", "tableHead": "table_head"}
+        other = {"imageEmbedding": "image_embedding", "tableHead": "table_head", "leftOut": "left_out"}
         called = {other.get(field, field): name for field, name in names.items()}
         # An index may have a title in `sourcefile`'s place: then it has no other field for titles.
         taken = dict.fromkeys(field for field in _PLACE if field in names.values() and field not in called)
@@ -70,14 +72,14 @@ class IndexFields:
 
     @property
     def place(self) -> tuple[str, ...]:
-        """The fields that say where in its document a passage stands. An index may lack them."""
-        return tuple(filter(None, (self.name, self.title, self.headings, self.table_head)))
+        """The fields that say where in its document a passage stands, and what was not read; an index may lack them."""
+        return tuple(filter(None, (self.name, self.title, self.headings, self.table_head, self.left_out)))
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The fields that make up a passage: all but the vectors, the words of the name, and the fingerprint."""
+        """The fields that make up a passage: all but the vectors, and what only ingestion and lists read."""
         own = self.id, self.content, self.category, self.sourcepage, self.sourcefile, self.oids, self.groups
-        return *own, *(field for field in self.place if field != self.name)
+        return *own, *(field for field in self.place if field not in (self.name, self.left_out))
 
 
 def query_filter(query: SearchQuery, fields: IndexFields) -> str | None:

@@ -116,7 +116,7 @@ class AzureSearchIndex:
             raise ValueError("there must be one vector a passage")
         documents = [
             self._document(
-                sourcefile,
+                entry,
                 passage,
                 vectors[place] if vectors else None,
                 image_vectors[place] if image_vectors else None,
@@ -199,7 +199,7 @@ class AzureSearchIndex:
         return await self._connection.ask(search, deadline=_deadline(), right=WRITE)
 
     def _document(
-        self, sourcefile: str, passage: Passage, vector: Sequence[float] | None, image: Sequence[float] | None
+        self, entry: FileEntry, passage: Passage, vector: Sequence[float] | None, image: Sequence[float] | None
     ) -> Document:
         """Make a document of the fields that have a value. An upload empties the others."""
         fields = self._fields
@@ -207,12 +207,13 @@ class AzureSearchIndex:
             fields.id: passage.id,
             fields.content: passage.content,
             fields.sourcepage: passage.sourcepage,
-            fields.sourcefile: sourcefile,
+            fields.sourcefile: entry.sourcefile,
             fields.category: passage.category,
-            fields.name: words_in_name(sourcefile),
+            fields.name: words_in_name(entry.sourcefile),
             fields.title: passage.title or None,
             fields.headings: [*passage.headings] or None,
             fields.table_head: passage.table_head or None,
+            fields.left_out: entry.left_out or None,
             fields.oids: [*passage.oids] or None,
             fields.groups: [*passage.groups] or None,
             fields.embedding: _usable_vector(vector),

@@ -40,6 +40,7 @@ class IndexReader:
         self.fields = fields
         self._connection = connection
         self._select: list[str] | None = None
+        self._select_of_extent: list[str] | None = None
         self._health = CachedHealth(self._ask_health)
 
     async def find(self, arguments: Mapping[str, Any], deadline: float) -> list[Passage]:
@@ -94,13 +95,20 @@ class IndexReader:
         if where == NOTHING:
             return None
 
-        async def count(client: SearchClient) -> int:
-            arguments: dict[str, Any] = {"filter": where, "top": 1, "select": [self.fields.id]}
+        async def count(client: SearchClient) -> Extent | None:
+            arguments: dict[str, Any] = {"filter": where, "top": 1, "select": self._select_of_extent}
             found = cast("Any", await client.search(**arguments, include_total_count=True))
-            return int(await found.get_count() or 0)
+            passages = int(await found.get_count() or 0)
+            async for document in found:
+                self._select_of_extent = [one for one in (self.fields.id, self.fields.left_out) if one in document]
+                return Extent(passages, None, _text(document, self.fields.left_out))
+            return None
 
-        passages = await self._connection.ask(count, deadline=_deadline_in(_ACCESS_TIMEOUT_SECONDS))
-        return Extent(passages, None) if passages else None
+        try:
+            return await self._connection.ask(count, deadline=_deadline_in(_ACCESS_TIMEOUT_SECONDS))
+        except SwitchboardError:
+            self._select_of_extent = None  # as in `find`
+            raise
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
         """Read the passages with this `sourcepage`, or else with this `sourcefile`, in the order of the text.

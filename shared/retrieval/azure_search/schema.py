@@ -124,7 +124,7 @@ class ExistingIndex:
 
     @property
     def lacking(self) -> Set[str]:
-        """The fields that say where a passage stands, and that it lacks."""
+        """The fields of `IndexFields.place` that it lacks."""
         return {*self._fields.place} - self._has.keys()
 
     def with_place(self) -> models.SearchIndex | None:
@@ -186,9 +186,9 @@ class ExistingIndex:
 
 
 def _place(fields: IndexFields) -> list[models.SearchField]:
-    """The fields that say where in its document a passage stands."""
+    """The fields that say where in its document a passage stands, and what of that was not read."""
     kinds = {fields.headings: _STRINGS}
-    return [_text(name, kinds.get(name, _STRING), searchable=True) for name in fields.place]
+    return [_text(name, kinds.get(name, _STRING), searchable=name != fields.left_out) for name in fields.place]
 
 
 def _text(

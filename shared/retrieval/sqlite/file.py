@@ -22,11 +22,11 @@ from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
 _log = logging.getLogger("switchboard.retrieval")
 
-SCHEMA_VERSION = 4
-"""Version of the schema, stored in the file's `user_version` by `_TERMS`. 0 means that the file has no schema."""
-_OLDER_VERSIONS = (1, 2, 3)
-"""Versions with the same tables of files and vectors, passages that do not know where they stand, and other tables of
-terms."""
+SCHEMA_VERSION = 5
+"""Version of the schema, stored in the file's `user_version` by `_NOTES`. 0 means that the file has no schema."""
+_OLDER_VERSIONS = (1, 2, 3, 4)
+"""Versions without `_NOTES`. Those before 4 have passages that do not know where they stand, and other tables of terms.
+"""
 
 _SCHEMA = """
 CREATE TABLE files (sourcefile TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -76,9 +76,11 @@ CREATE TRIGGER stemmed_removed AFTER DELETE ON stemmed BEGIN
     UPDATE languages SET passages = passages - 1, terms = terms - length(old.terms) / 2
     WHERE language = old.language;
 END;
-PRAGMA user_version = 4;
 """
 """The tables of terms, which are made from the passages."""
+
+_NOTES = "ALTER TABLE files ADD COLUMN left_out TEXT NOT NULL DEFAULT ''; PRAGMA user_version = 5"
+"""What was not read of a file."""
 
 _BUSY_MILLISECONDS = 10_000
 """Time to wait for another process that writes; the transaction of one file is much shorter."""
@@ -118,7 +120,7 @@ def open_for_writing(path: Path) -> apsw.Connection:
             if db.pragma("user_version") in _OLDER_VERSIONS:
                 _upgrade(db)
             elif not has_schema(db):
-                db.execute(_SCHEMA + _PLACES + _TERMS)
+                db.execute(_SCHEMA + _PLACES + _TERMS + _NOTES)
         return db
 
 
@@ -171,6 +173,10 @@ def has_schema(db: apsw.Connection) -> bool:
 
 def _upgrade(db: apsw.Connection) -> None:
     """Make the terms of the passages anew. Files and vectors stay as they are, until they are indexed again."""
+    version = db.pragma("user_version")
+    db.execute(_NOTES)
+    if version == SCHEMA_VERSION - 1:
+        return
     db.register_fts5_tokenizer("switchboard", _old_tokenizer)  # SQLite drops no table whose tokenizer it lacks
     db.execute("DROP TABLE IF EXISTS vocabulary; DROP TABLE passage_terms")
     db.execute("DROP TABLE IF EXISTS stemmed; DROP TABLE IF EXISTS languages")

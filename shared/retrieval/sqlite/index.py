@@ -93,7 +93,10 @@ class SqliteIndex:
 
     def _replace(self, db: apsw.Connection, entry: FileEntry) -> None:
         _remove(db, entry.sourcefile)
-        db.execute("INSERT INTO files (sourcefile, fingerprint) VALUES (?, ?)", (entry.sourcefile, entry.fingerprint))
+        db.execute(
+            "INSERT INTO files (sourcefile, fingerprint, left_out) VALUES (?, ?, ?)",
+            (entry.sourcefile, entry.fingerprint, entry.left_out),
+        )
         rowids = _add(db, entry.sourcefile, entry.passages)
         terms = entry.terms
         if terms is None:

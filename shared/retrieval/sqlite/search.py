@@ -158,12 +158,12 @@ def extent_of(db: apsw.Connection, sourcefile: str, access: Access | None) -> Ex
     """Count the passages of a file that `access` allows, and the pages that they are on."""
     condition, values = _visible(access) if access else ("TRUE", {})
     row = db.execute(
-        "SELECT count(*), count(DISTINCT sourcepage) FROM passages "  # noqa: S608 (ours)
-        f"WHERE sourcefile = :sourcefile AND {condition}",
+        "SELECT count(*), count(DISTINCT sourcepage), (SELECT left_out FROM files WHERE sourcefile = :sourcefile) "  # noqa: S608 (ours)
+        f"FROM passages WHERE sourcefile = :sourcefile AND {condition}",
         {**values, "sourcefile": sourcefile},
     ).fetchone()
-    passages, pages = msgspec.convert(row, tuple[int, int])
-    return Extent(passages, pages) if passages else None
+    passages, pages, left_out = msgspec.convert(row, tuple[int, int, str | None])
+    return Extent(passages, pages, left_out or "") if passages else None
 
 
 def passages_of(db: apsw.Connection, document: str, access: Access | None) -> list[Passage]:

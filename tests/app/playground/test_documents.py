@@ -38,9 +38,13 @@ async def test_documents_are_uploaded_found_replaced_and_deleted(
     await expect(listed).to_have_count(1)
     await expect(listed.get_by_role("link", name="animals/zebra.md")).to_be_visible()
     await expect(listed).to_contain_text("1 passage · 23 bytes · text/markdown")
+    attached = b"--b\nContent-Disposition: attachment; filename=a.dwg\n\nx\n--b--"
+    mail = b"Subject: Plan\nContent-Type: multipart/mixed; boundary=b\n\n" + attached
+    await page.get_by_label("Files").set_input_files(FilePayload(name="plan.eml", mimeType="", buffer=mail))
+    await expect(listed.filter(has_text="plan.eml")).to_contain_text("Not read: attachment a.dwg")
     await page.get_by_label("Files").set_input_files([markdown("zebra.md", "Zebras have nine stripes now.")])
     await uploads.get_by_role("button", name="Replace it").click()
-    await expect(listed).to_contain_text("29 bytes")
+    await expect(listed.filter(has_text="zebra.md")).to_contain_text("29 bytes")
     await page.get_by_role("searchbox").last.fill("horse")
     await expect(page.get_by_text("No document has such a name.")).to_be_visible()
     await page.get_by_role("searchbox").last.fill("ZEB")

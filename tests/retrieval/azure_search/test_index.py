@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from shared.chat_types import Json, Passage
+from shared.chat_types import Extent, Json, Passage
 from shared.errors import NotConfigured
 from shared.retrieval import FileEntry
 from shared.retrieval.azure_search.index import AzureSearchIndex
 from shared.retrieval.azure_search.writer import Bounds
 from tests.retrieval.azure_search.azure_indexes import SMALL, error_of, open_index, write
+from tests.retrieval.azure_search.azure_search import searching
 from tests.retrieval.index_contract import Held, PassageIndexContract, passages_of, vectors_of
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.ai_search_definitions import IndexDefinition
@@ -83,6 +84,7 @@ async def test_the_index_is_made_as_the_demo_makes_it_with_a_fingerprint(
         "title": ("Edm.String", True, ["searchable"]),
         "headings": ("Collection(Edm.String)", True, ["searchable"]),
         "tableHead": ("Edm.String", True, ["searchable"]),
+        "leftOut": ("Edm.String", True, []),
         "fingerprint": ("Edm.String", True, ["filterable", "sortable"]),
         "embedding": ("Collection(Edm.Single)", False, ["searchable"]),
     }
@@ -162,7 +164,7 @@ async def test_an_existing_index_is_written_to_and_not_changed(service: AISearch
     assert len(service.bodies("definition")) == 1
 
 
-PLACE = ("name", "title", "headings", "tableHead")
+PLACE = ("name", "title", "headings", "tableHead", "leftOut")
 PLACED = Passage(
     *("id", "| Plus | 140 |", "plans/Health_Plus.pdf#page=2", "plans/Health_Plus.pdf"),
     title="Plans of 2026",
@@ -183,15 +185,20 @@ async def test_an_index_that_this_app_made_gets_the_fields_it_lacks(
 ) -> None:
     made_by_an_earlier_version(service)
     assert await one.fingerprints() == {"old.md": "0"}
-    await one.replace(FileEntry(PLACED.sourcefile, "1", [PLACED]))
+    await one.replace(FileEntry(PLACED.sourcefile, "1", [PLACED], left_out="hidden sheet Pay"))
     kept = service.index.documents["id"]
     assert [kept[name] for name in PLACE] == [
         "plans Health Plus",
         "Plans of 2026",
         ["Plans", "Premiums"],
         PLACED.table_head,
+        "hidden sheet Pay",
     ]
     assert "old" in service.index.documents
+    async with searching(service) as retriever:
+        for _ in range(2):  # the first answer tells which fields there are
+            assert await retriever.extent(PLACED.sourcefile, None) == Extent(1, None, "hidden sheet Pay")
+        assert await retriever.extent("old.md", None) == Extent(1, None)
 
 
 async def test_an_index_stays_without_these_fields_where_the_app_may_not_change_it(

@@ -236,6 +236,7 @@ def make_old(path: Path, version: int) -> None:
     db = apsw.Connection(str(path))
     db.register_fts5_tokenizer("switchboard", lambda _db, _args: lambda utf8, _flags, _locale: utf8.decode().split())
     db.execute("DROP TABLE vocabulary; DROP TABLE passage_terms; DROP TABLE stemmed; DROP TABLE languages")
+    db.execute("ALTER TABLE files DROP COLUMN left_out")
     for column in ("title", "headings", "table_head"):
         db.execute(f"ALTER TABLE passages DROP COLUMN {column}")
     db.execute(f"{_OLD_TERMS[version]} PRAGMA user_version = {version}")
@@ -259,6 +260,19 @@ async def test_an_old_index_says_what_to_run_and_is_made_anew_by_the_next_write(
     assert caplog.messages == ["An older version of this app wrote the search index. It was renewed: documents: 1."]
     assert await found(path, "Brillen") == ["a1"]
     assert await found(path, "Brille", RetrievalMode.VECTORS) == ["a1"]
+
+
+async def test_an_index_that_lacks_only_notes_keeps_its_terms(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    index = SqliteIndex(path)
+    await index.replace(FileEntry("a.md", "1", [passage("a1", "Glasses.")]))
+    await index.aclose()
+    db = apsw.Connection(str(path))
+    db.execute("ALTER TABLE files DROP COLUMN left_out; PRAGMA user_version = 4")
+    db.close()
+    await index.replace(FileEntry("b.md", "1", [passage("b1", "Lenses.")]))
+    await index.aclose()
+    assert (await found(path, "glasses"), await found(path, "lenses")) == (["a1"], ["b1"])
+    assert not caplog.messages
 
 
 async def test_words_of_removed_passages_no_longer_count_as_frequent(index: SqliteIndex, path: Path) -> None:

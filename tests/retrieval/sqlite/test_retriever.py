@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from shared.chat_types import Passage, RequestContext
+from shared.chat_types import Access, Extent, Passage, RequestContext
 from shared.errors import TooLarge, TooSlow, Unavailable
 from shared.retrieval import MOST_READ, FileEntry, Retriever, SearchQuery
 from shared.retrieval.sqlite.index import SqliteIndex
@@ -24,6 +24,16 @@ class TestSqliteByText(RetrieverContract):
         await fill(path, LIBRARY)
         async with opened(path) as retriever:
             yield retriever
+
+
+async def test_what_was_left_out_of_a_file_is_known_to_those_who_may_see_it(path: Path) -> None:
+    index = SqliteIndex(path)
+    secret = replace(passage("a", "Glasses."), oids=("anna",))
+    await index.replace(FileEntry(secret.sourcefile, "1", [secret], left_out="hidden sheet Pay"))
+    await index.aclose()
+    async with opened(path) as retriever:
+        assert await retriever.extent(secret.sourcefile, Access("anna")) == Extent(1, 1, "hidden sheet Pay")
+        assert await retriever.extent(secret.sourcefile, Access("ben")) is None
 
 
 async def test_without_a_file_nothing_is_found_and_the_health_says_what_to_run(path: Path) -> None:

@@ -4,7 +4,7 @@ import { html, signal, useEffect, useSignal } from "../html.js";
 import { pathOf } from "./uploads.js";
 import { UploadArea } from "./upload_area.js";
 
-/** @typedef {{ name: string, type: string, size: number, last_modified: string, passages: number, pages: number | null }} Listed */
+/** @typedef {{ name: string, type: string, size: number, last_modified: string, passages: number, pages: number | null, left_out: string }} Listed */
 
 const listed = signal(/** @type {Listed[]} */ ([]));
 const mayWrite = signal(false);
@@ -66,7 +66,7 @@ function List() {
 /** @param {{ one: Listed }} props */
 function Row({ one }) {
   const isAsking = useSignal(false);
-  const { name, type, size, last_modified, passages, pages } = one;
+  const { name, type, size, last_modified, passages, pages, left_out } = one;
   const facts = [
     passages ? counted(passages, "passage") : "not indexed",
     pages && pages > 1 ? counted(pages, "page") : "",
@@ -83,6 +83,7 @@ function Row({ one }) {
       html`<button type="button" class="plain" aria-label=${`Delete ${name}`} onClick=${() => (isAsking.value = true)}>Delete</button>`}
     </div>
     <p class=${passages ? "quiet" : "warn"}>${facts.filter(Boolean).join(" · ")}</p>
+    ${left_out && html`<p class="warn">Not read: ${left_out}</p>`}
     ${isAsking.value &&
     html`<p role="group" aria-label=${`Delete ${name}?`}>
       Delete it from the store and from the index?${" "}
