@@ -3,7 +3,7 @@ PYTHON := .venv/bin/python
 DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
 # The unit tests: neither the hosted app nor what generates requests for it is even read. tests/kinds.py finds them.
-UNIT := -m "unit and not nightly" -n 2 --dist worksteal --ignore tests/app -p no:schemathesis
+UNIT := -m "unit and not reading and not nightly" -n 3 --dist worksteal --ignore tests/app -p no:schemathesis
 export PORT CORS
 # Containers often set it: every start would then compile each package anew, and cost twice the time.
 unexport PYTHONDONTWRITEBYTECODE

@@ -5,6 +5,7 @@ import signal
 import tempfile
 from collections import defaultdict
 from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -64,7 +65,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Find the unit tests."""
-    kinds.mark_unit_tests(items)
+    kinds.mark_tests(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -72,11 +73,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.option.collectonly:
         return
     needed = {name for item in session.items if isinstance(item, pytest.Function) for name in item.fixturenames}
-    for name, install in INSTALLED.items():
-        if name in needed:
-            with (Path(tempfile.gettempdir()) / f"switchboard-{name}.lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # of several test processes, the second finds it done
-                install()
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(_install, needed & INSTALLED.keys()))
+
+
+def _install(name: str) -> None:
+    with (Path(tempfile.gettempdir()) / f"switchboard-{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of several test processes, the second finds it done
+        INSTALLED[name]()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -4,7 +4,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -14,24 +14,33 @@ import pytest
 HOSTED = Path(__file__).parent / "app"
 """The tests of the hosted app: none of them is a unit test, so that `make unit` need not even read them."""
 UNIT = "unit"
-"""The mark that `mark_unit_tests` puts on them."""
+"""The mark that `mark_tests` puts on them."""
+READING = "reading"
+"""The mark of those among them that read files in processes, as the app does: `make unit` leaves them out."""
 STARTERS = frozenset({"subprocess", "Popen", "create_subprocess_exec", "create_subprocess_shell", "LocalRecognition"})
 """The names with which code starts a process. The last one's loads models for seconds: once, for hosted tests too."""
+READERS = frozenset({"Sandbox", "sandbox_for_documents", "sandbox_for_uploads"})
+"""The names with which code starts processes that read files."""
 FOLLOWED = ("tests", "bench", "tools", "evaluation")
 """The packages whose code is searched for them; what the product starts is found by `forbid_processes`."""
 
 _running_unit_test = False
 
 
-def mark_unit_tests(items: list[pytest.Item]) -> None:
-    """Mark each test outside `HOSTED`, and not of a real service, that starts no process, nor do its fixtures."""
+def mark_tests(items: list[pytest.Item]) -> None:
+    """Mark each test outside `HOSTED`, and not of a real service, that starts no process, nor do its fixtures.
+
+    Those that only read files get both marks.
+    """
     functions = groupby(items, lambda item: (item.parent, getattr(item, "originalname", item.name)))
     for _, cases in functions:  # a function's cases have its fixtures
         first, *others = cases
         elsewhere = HOSTED in first.path.parents or first.get_closest_marker("live")
-        if not elsewhere and not any(starts_process(code) for code in _code_of(first)):
-            for item in (first, *others):
-                item.add_marker(UNIT)
+        if elsewhere or any(reaches(code, STARTERS) for code in _code_of(first)):
+            continue
+        marks = [UNIT, READING] if any(reaches(code, READERS) for code in _code_of(first)) else [UNIT]
+        for item, mark in product((first, *others), marks):
+            item.add_marker(mark)
 
 
 def one_in(count: int, values: Iterable[Any]) -> list[Any]:
@@ -78,8 +87,8 @@ def _code_of(item: pytest.Item) -> Iterator[FunctionType]:
 
 
 @cache
-def starts_process(start: FunctionType) -> bool:
-    """Whether a function, or one that it can reach by names, starts a process."""
+def reaches(start: FunctionType, wanted: frozenset[str]) -> bool:
+    """Whether a function, or one that it can reach by names, uses such a name or a global object of such a class."""
     seen: set[int] = set()
     waiting: list[Any] = [start]
     while waiting:
@@ -91,7 +100,8 @@ def starts_process(start: FunctionType) -> bool:
             waiting += [getattr(member, "__func__", getattr(member, "fget", member)) for member in vars(found).values()]
         elif isinstance(found := inspect.unwrap(found), FunctionType):
             names = _names(found.__code__)
-            if names & STARTERS:
+            classes = {type(found.__globals__.get(name)).__name__ for name in names}
+            if wanted & (names | classes):
                 return True
             waiting += _values(found, names)
     return False

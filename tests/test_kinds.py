@@ -4,12 +4,15 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 
 import pytest
 
+from shared.reading.sandbox import Sandbox
 from tests import kinds
 from tests.clock import Clock
+from tests.ingestion.memory_index import Workplace
 from tests.local import running_host
 
 HIDDEN = {"popen": subprocess.Popen}
@@ -41,6 +44,17 @@ def through_a_class() -> None:
     _ = Starter().process
 
 
+SANDBOX = Sandbox(readers=1, memory=1, seconds=1)
+
+
+async def with_a_sandbox_of_the_module() -> None:
+    await SANDBOX.read(b"", ".txt")
+
+
+def with_a_sandbox_of_a_class() -> None:
+    Workplace(Path())
+
+
 def never() -> None:
     Clock().forward(1)
 
@@ -48,12 +62,18 @@ def never() -> None:
 @pytest.mark.parametrize("function", [directly, within_a_function, through_another_file, through_a_class])
 def test_what_starts_a_process_is_found(function: Callable[[], object]) -> None:
     assert isinstance(function, FunctionType)
-    assert kinds.starts_process(function)
+    assert kinds.reaches(function, kinds.STARTERS)
+
+
+@pytest.mark.parametrize("function", [with_a_sandbox_of_the_module, with_a_sandbox_of_a_class])
+def test_what_reads_files_is_found(function: Callable[[], object]) -> None:
+    assert isinstance(function, FunctionType)
+    assert kinds.reaches(function, kinds.READERS)
 
 
 def test_what_starts_none_is_not_taken_for_it() -> None:
     assert isinstance(never, FunctionType)
-    assert not kinds.starts_process(never)
+    assert not kinds.reaches(never, kinds.STARTERS | kinds.READERS)
 
 
 def test_a_test_that_starts_a_process_unseen_fails(request: pytest.FixtureRequest) -> None:
