@@ -14,6 +14,9 @@ from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import NO_CONNECTION_STRING, OWN, storage_errors
 from shared.settings import Settings
 
+_NAMES_TOGETHER, _LISTED_TOGETHER = 1000, 100
+"""Names, and blobs with their times, of one answer to a list. Either takes 20 to 35 ms on the event loop."""
+
 
 def _client_options() -> dict[str, Any]:
     """Timeouts in seconds, and retries: a heartbeat that takes longer comes too late."""
@@ -100,10 +103,14 @@ class BlobObjects:
         """List the names that begin with `prefix`, of objects that were last written before a Unix time."""
         with storage_errors(OWN), suppress(ResourceNotFoundError):  # no container: no names
             if before is None:
-                async for name in self._container.list_blob_names(name_starts_with=prefix):
+                async for name in self._container.list_blob_names(
+                    name_starts_with=prefix, results_per_page=_NAMES_TOGETHER
+                ):
                     yield name
             else:
-                async for blob in self._container.list_blobs(name_starts_with=prefix):
+                async for blob in self._container.list_blobs(
+                    name_starts_with=prefix, results_per_page=_LISTED_TOGETHER
+                ):
                     if blob.last_modified.timestamp() < before:
                         yield blob.name
 

@@ -201,22 +201,30 @@ class Batches:
         Args:
             resume: Whether to start all batches that have not ended, for an engine that forgets them.
         """
-        found = [name async for name in self._store.names()]
-        for name in found:
+        states, keys, folders = list[str](), list[str](), set[str]()
+        async for name in self._store.names():
+            folder, _, part = name.partition("/")
+            if folder == "keys":
+                keys.append(name)
+            elif part == "state":
+                states.append(folder)
+            else:
+                folders.add(folder)
+        for batch_id in states:
             with suppress(InternalError):  # one that cannot be read must not keep the others
-                await self._tidy_object(name, resume=resume)
+                if state := await read_state(self._store, batch_id):
+                    await self._tidy(batch_id, state, resume=resume)
+        for name in keys:
+            with suppress(InternalError):
+                await self._tidy_key(name)
         # What has no state: a batch whose acceptance was cut off, and what a message of the request queue has kept.
-        standing = {"keys", *(name.removesuffix("/state") for name in found if name.endswith("/state"))}
-        old = [name async for name in self._store.names(before=time.time() - records.RETENTION_SECONDS)]
-        for name in old:
-            if name.partition("/")[0] not in standing:
-                await self._store.delete(name)
+        if alone := folders.difference(states):
+            async for name in self._store.names(before=time.time() - records.RETENTION_SECONDS):
+                if name.partition("/")[0] in alone:
+                    await self._store.delete(name)
 
-    async def _tidy_object(self, name: str, *, resume: bool) -> None:
-        batch_id, _, part = name.partition("/")
-        if part == "state" and (state := await read_state(self._store, batch_id)):
-            await self._tidy(batch_id, state, resume=resume)
-        elif batch_id == "keys" and (kept := await self._store.read(name)):
+    async def _tidy_key(self, name: str) -> None:
+        if kept := await self._store.read(name):
             entry = records.decode(kept.data, records.KeyEntry)
             if time.time() - entry.created > records.RETENTION_SECONDS:
                 await self._store.delete(name)

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import contextmanager, suppress
+from itertools import batched
 from pathlib import Path
 
 from shared.batches import NEW, Conflict, New, Stored
@@ -20,6 +21,8 @@ from shared.errors import Unavailable
 _UNFINISHED = ".unfinished-"
 _MAX_WRITE_SECONDS = 60 * 60
 """An unfinished copy that is older was left by a process that was killed."""
+_LISTED_TOGETHER = 500
+"""Names that are listed without a pause."""
 
 
 class FolderObjects:
@@ -50,8 +53,10 @@ class FolderObjects:
 
     async def names(self, prefix: str = "", *, before: float | None = None) -> AsyncGenerator[str]:
         """List the names that begin with `prefix`, of objects that were last written before a Unix time."""
-        for name in await _in_thread(lambda: self._names(prefix, before)):
-            yield name
+        for together in batched(await _in_thread(lambda: self._names(prefix, before)), _LISTED_TOGETHER, strict=False):
+            await asyncio.sleep(0)  # others have their turn
+            for name in together:
+                yield name
 
     def _read(self, name: str) -> Stored | None:
         try:

@@ -70,3 +70,16 @@ async def test_a_folder_that_cannot_be_used_is_an_error_with_the_setting(tmp_pat
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(Unavailable, match="DATA_DIR"):
         await FolderObjects(tmp_path / "file").write("a/state", b"", NEW)
+
+
+async def test_others_have_their_turn_while_many_names_are_listed(store: FolderObjects, tmp_path: Path) -> None:
+    await store.write("a/state", b"", NEW)
+    for number in range(1500):
+        (tmp_path / "batches" / "a" / str(number)).touch()
+    turns: list[str] = []
+    async for name in store.names():
+        turns.append(name)
+        if len(turns) == 1:
+            asyncio.get_running_loop().call_soon(turns.append, "another's turn")
+    assert turns.index("another's turn") < 600
+    assert len(turns) == 1502

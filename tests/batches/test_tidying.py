@@ -16,10 +16,16 @@ from shared.batches.records import MOST_RUNS, Asked, Result, State
 from shared.batches.running import run_batch
 from shared.chat_types import Caller
 from shared.parts import build_service
+from shared.service import Service
 from shared.settings import Settings
 from tests.batches.aging import age
 
 OLD, YOUNG, ALIVE = "0" * 32, "1" * 32, "2" * 32
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    return build_service(Settings.read({"DATA_DIR": str(tmp_path)}))
 
 
 async def nobody(batch_id: str) -> None:
@@ -30,7 +36,7 @@ def state() -> bytes:
     return msgspec.json.encode(State("owner", time.time(), time.time()))
 
 
-async def test_what_belongs_to_no_batch_is_deleted_after_a_day(tmp_path: Path) -> None:
+async def test_what_belongs_to_no_batch_is_deleted_after_a_day(tmp_path: Path, service: Service) -> None:
     store = FolderObjects(tmp_path / "batches")
     names = [f"{OLD}/calls/a-0", f"{OLD}/answer", f"{YOUNG}/request", f"{ALIVE}/request"]
     for name in names:
@@ -39,7 +45,6 @@ async def test_what_belongs_to_no_batch_is_deleted_after_a_day(tmp_path: Path) -
     yesterday = time.time() - 25 * 60 * 60
     for name in (names[0], names[1], names[3]):
         os.utime(tmp_path / "batches" / name, (yesterday, yesterday))
-    service = build_service(Settings.read({"DATA_DIR": str(tmp_path)}))
     await Batches(store, InProcess(nobody), service).tidy(resume=False)
     assert {name async for name in store.names()} == {names[2], names[3], f"{ALIVE}/state"}
     await age(store, 2 * 24 * 60 * 60, created=True)
@@ -66,9 +71,8 @@ async def test_short_faults_of_the_store_do_not_end_a_batch_however_many_there_a
 
 @pytest.mark.parametrize(("earlier", "status"), [(MOST_RUNS - 1, 200), (MOST_RUNS, 500)])
 async def test_a_batch_is_begun_as_often_as_it_may_be_and_then_given_up(
-    tmp_path: Path, earlier: int, status: int
+    tmp_path: Path, service: Service, earlier: int, status: int
 ) -> None:
-    service = build_service(Settings.read({"DATA_DIR": str(tmp_path)}))
     store = FolderObjects(tmp_path / "batches")
     asked = Asked(
         protocol="semantic-kernel",
