@@ -64,8 +64,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Find the unit tests."""
+    """Find the unit tests, and begin with the files that have others, since the longest should not be the last."""
     kinds.mark_tests(items)
+    slow = {item.path for item in items if not kinds.is_unit(item)}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

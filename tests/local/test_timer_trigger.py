@@ -9,6 +9,7 @@ import pytest
 
 from local import HostError
 from local.timer_trigger import next_time
+from tests.kinds import one_in
 from tests.local.running_host import RunningHost, host_beside, refused_host
 from tests.local.small_apps import write_app
 
@@ -61,7 +62,9 @@ async def test_of_two_hosts_one_has_the_timer_and_the_other_takes_it_over_when_t
         await asyncio.to_thread(first.wait)
 
 
-@pytest.mark.parametrize("schedule", ["every day", "* * * *", "61 * * * * *", "0 0 0 31 2 *", "00:00:10", ""])
+@pytest.mark.parametrize(
+    "schedule", one_in(3, ["every day", "* * * *", "61 * * * * *", "0 0 0 31 2 *", "00:00:10", ""])
+)
 async def test_a_schedule_that_is_none_ends_the_host_with_a_sentence(tmp_path: Path, schedule: str) -> None:
     code, log = await asyncio.to_thread(refused_host, write_app(tmp_path, APP), {"SCHEDULE": schedule})
     assert code == 1
