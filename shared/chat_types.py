@@ -236,7 +236,7 @@ class Overrides:
     prompt_template: str | None = None
     """Replaces the system prompt, or is appended to it when it starts with `>>>`."""
     language: str | None = None
-    """The language to answer in, a BCP 47 tag; None: the question's own."""
+    """The language to answer in where that of the question is not clear: a BCP 47 tag, or None."""
     show_progress: bool = False
     """Tell of the work while it goes on, in protocols that have a place for it."""
     team_pattern: Literal["concurrent", "sequential", "group_chat", "handoff"] | None = None

@@ -34,7 +34,8 @@ and name an image by that name in square brackets."""
 
 TASK_INSTRUCTIONS = "You do a small task for a chat application. Answer with what the task asks for and nothing else."
 
-LANGUAGE_INSTRUCTIONS = "Answer in the language with the tag {language}, whatever the language of the question."
+LANGUAGE_INSTRUCTIONS = "Where the language of the question is not clear, take the one with the tag {language}."
+"""Front ends of azure-search-openai-demo send the language of their menus with each question."""
 
 REWRITE_INSTRUCTIONS = """\
 You decide what to search for in an organization's documents to answer the last message of a conversation.

@@ -140,7 +140,8 @@ class OverridesBody(BodyModel):
     language: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8}){0,4}$",
-        description="The language to answer in, as a tag such as `de` or `pt-BR`. Default: that of the question.",
+        description="The language to answer in where that of the question is not clear, as a tag such as `pt-BR`. "
+        "Default: none.",
     )
     show_progress: bool | None = Field(default=None, description="Tell of the work while it goes on; AG-UI only.")
     team_pattern: Literal["concurrent", "sequential", "group_chat", "handoff"] | None = Field(
