@@ -8,11 +8,11 @@ import jsonschema_rs
 import pytest
 
 from shared.chat_types import Json
-from shared.description.openapi import build_openapi
 from shared.description.swagger import to_swagger
 from shared.wire.framing import Framing
 from shared.wire.table import PROTOCOLS
 from tests.app.conftest import hosted
+from tests.description.documents import OPENAPI
 from tests.description.schemas import closed_schema
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -20,7 +20,6 @@ from tests.stand_ins.openai_service import OpenAIStandIn
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in that the tests script."""
 
-OPENAPI = build_openapi()
 FILTERED: dict[str, Json] = {"hate": {"filtered": False, "severity": "safe"}}
 FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
 SAID = [

@@ -1,4 +1,6 @@
-"""Requests that schemathesis makes of both documents: nothing that a caller sends is unhandled or undescribed.
+"""Requests that schemathesis makes of the OpenAPI document: nothing that a caller sends is unhandled or undescribed.
+
+Those of the Swagger document are in `test_fuzz_swagger`.
 
 The checks are schemathesis's own: no fault of ours, and the status, content type, headers and body as described. What
 is left out of them, and why:
@@ -15,15 +17,13 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 import jsonschema_rs
-import pytest
 import pytest_asyncio
 import schemathesis
 from schemathesis import Case
 from schemathesis.config import SchemathesisConfig
 
-from shared.description.openapi import build_openapi
-from shared.description.swagger import to_swagger
 from tests.app.conftest import hosted
+from tests.description.documents import OPENAPI
 from tests.local.running_host import RunningHost
 
 EXAMPLES = 6
@@ -39,7 +39,6 @@ COVERED = (
     "/rai/analyze",
 )
 """Where the limits of the schema are tried one by one too; other routes read their requests with the same code."""
-OPENAPI = build_openapi()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -64,7 +63,6 @@ def config(covered: Sequence[str]) -> SchemathesisConfig:
 
 
 openapi = schemathesis.openapi.from_dict(OPENAPI, config=config(COVERED))
-swagger = schemathesis.openapi.from_dict(to_swagger(OPENAPI), config=config(()))
 
 
 def without_blanks(body: dict[str, Any]) -> dict[str, Any]:
@@ -100,10 +98,4 @@ def check(case: Case, host: RunningHost) -> None:
 
 @openapi.parametrize()
 def test_a_request_made_of_the_openapi_document_is_handled_as_described(case: Case, checked: RunningHost) -> None:
-    check(case, checked)
-
-
-@pytest.mark.nightly
-@swagger.parametrize()
-def test_a_request_made_of_the_swagger_document_is_handled_as_described(case: Case, checked: RunningHost) -> None:
     check(case, checked)

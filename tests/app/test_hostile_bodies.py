@@ -16,9 +16,9 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from shared.description.openapi import build_openapi
 from tests.app.conftest import hosted
 from tests.app.test_described_answers import problems
+from tests.description.documents import OPENAPI
 from tests.hostile.bodies import HOSTILE_BODIES, PLAIN_TEXT, BodyFuzzer, HostileBody, limit_of
 from tests.local.running_host import RunningHost
 
@@ -28,7 +28,6 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="needs /proc"),
 ]
 
-OPENAPI = build_openapi()
 SEED = 13
 COUNTS = [64, pytest.param(240, marks=pytest.mark.nightly)]
 """How many bodies are made: at least one for each of the operations."""

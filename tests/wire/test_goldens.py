@@ -15,7 +15,6 @@ import pytest
 
 from shared.chat_types import ChatRequest, ChatState, Message, Role
 from shared.core.fold import fold
-from shared.description.openapi import build_openapi
 from shared.description.schemas import prefix_of
 from shared.errors import SwitchboardError
 from shared.events import ChatEvent, Thought
@@ -23,12 +22,13 @@ from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
+from tests.description.documents import OPENAPI
 from tests.description.schemas import closed
 from tests.wire.scenarios import RETRIEVED, SCENARIOS, TEAM_SCENARIOS
 
 GOLDENS = Path(__file__).parent / "goldens"
 ALL_SCENARIOS = SCENARIOS | TEAM_SCENARIOS
-SCHEMAS = closed(build_openapi()["components"]["schemas"])
+SCHEMAS = closed(OPENAPI["components"]["schemas"])
 REQUEST = ChatRequest(
     (Message(Role.USER, "What does it pay?"),), chat=ChatState({"n": 1.0, "s": None}, has_session_state=True)
 )

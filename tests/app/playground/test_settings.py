@@ -6,12 +6,12 @@ import aiohttp
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from shared.description.openapi import build_openapi
+from tests.description.documents import OPENAPI
 from tests.local.running_host import RunningHost
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
 
-OVERRIDES = build_openapi()["components"]["schemas"]["OverridesBody"]["properties"]
+OVERRIDES = OPENAPI["components"]["schemas"]["OverridesBody"]["properties"]
 REFUSED = re.escape("status of 400 (Bad Request)")
 
 

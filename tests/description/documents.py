@@ -1,0 +1,5 @@
+"""The OpenAPI document for all tests of a process: to make it takes half a second of CPU."""
+
+from shared.description.openapi import build_openapi
+
+OPENAPI = build_openapi()
