@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile, zip_longest
 from statistics import median
 
+from shared.reading.pdf_figures import YEARS, holds_figures
 from shared.reading.pdf_words import BULLETS, LIST_MARKER, Table, Word
 
 
@@ -74,6 +75,12 @@ _WIDEST_SPACING = 1.5
 The median gap alone is not reliable on a page with few lines."""
 _HEADED_COLUMNS = 3
 """Number of columns from which the first row is taken for the header; two columns may be names and values."""
+_DEEPEST_HEAD = 3
+"""Rows of a head, at most."""
+_MOST_BETWEEN = 2
+"""Lines between two parts of a table, at most, such as a heading."""
+_LONGEST_BETWEEN = 100
+"""Characters of such a line."""
 _SAME_SIZE = 0.08
 """Line heights that differ by at most this share are taken for the same font size, such as in bold and regular fonts.
 """
@@ -127,8 +134,7 @@ def _row_text(cells: Iterable[str]) -> str:
 def layout(pages: Sequence[Sequence[Line]]) -> list[str]:
     """Return the text of each page: paragraphs separated by empty lines, with Markdown for headings and lists."""
     bodies = [_join_rows(page) for page in _without_running_lines(pages)]
-    for page, following in pairwise(bodies):
-        _repeat_head(page, following)
+    _repeat_heads(bodies)
     body_height = _most_common_height(line for page in bodies for line in page)
     laid_out = [_paragraphs(page) for page in bodies]
     for page, following in pairwise(laid_out):
@@ -156,17 +162,46 @@ def _is_in_margin(table: Table, page_height: float) -> bool:
     return bottom >= 1 - _MARGIN or top <= _MARGIN
 
 
-def _repeat_head(page: Sequence[Line], following: list[Line]) -> None:
-    """Put the head of a table at the end of `page` on the rest of the table, at the beginning of the following page."""
-    before, after = page[-1].table if page else None, following[0].table if following else None
-    if not before or not after or len(before.columns) != len(after.columns) or len(before.columns) < _HEADED_COLUMNS:
-        return
-    head = next(line for line in page if line.table is before)
-    same_places = all(
-        abs(one - other) <= following[0].height for one, other in zip(before.columns, after.columns, strict=True)
-    )
-    if same_places and head.text != following[0].text:
-        following.insert(0, replace(head, table=after))
+def _repeat_heads(pages: Sequence[list[Line]]) -> None:
+    """Put the head of a table on what continues it: at the top of the next page, or below a heading that parts it.
+
+    A table below a heading continues the one above it if it begins with figures, and has the same columns.
+    """
+    head: list[Line] = []
+    distance = 0
+    for page in pages:
+        lines = [*page]
+        page.clear()
+        for place, line in enumerate(lines):
+            before = lines[place - 1] if place else None
+            if line.table and not (before and before.table is line.table):
+                own = _head_rows(line.table)
+                is_rest = distance == 0 and not before if own else distance <= _MOST_BETWEEN
+                if not (head and is_rest and _has_columns_of(head[0], line)):
+                    head = lines[place : place + own]
+                elif [one.text for one in head] != [one.text for one in lines[place : place + len(head)]]:
+                    top = line.top + line.height
+                    page.extend(replace(one, table=line.table, bottom=line.top, top=top) for one in head)
+            parts = len(line.text) > _LONGEST_BETWEEN or bool(YEARS.search(line.text))
+            distance = 0 if line.table else distance + (_MOST_BETWEEN + 1 if parts else 1)
+            page.append(line)
+
+
+def _head_rows(table: Table) -> int:
+    """The number of rows at the beginning of a table that are its head: none if it begins with figures."""
+    if holds_figures(table.rows[0]):
+        return 0
+    names = takewhile(lambda row: any(row[1:]) and not holds_figures(row), table.rows[1:_DEEPEST_HEAD])
+    years = [number for number, row in enumerate(names, start=2) if any(map(YEARS.search, row[1:]))]
+    return max(years, default=1)
+
+
+def _has_columns_of(line: Line, other: Line) -> bool:
+    """Whether the tables of two rows have their columns in the same places."""
+    if not line.table or not other.table or len(line.table.columns) < _HEADED_COLUMNS:
+        return False
+    pairs = zip_longest(line.table.columns, other.table.columns, fillvalue=(0.0, 0.0))
+    return all(one[0] <= sum(two) / 2 <= one[1] or two[0] <= sum(one) / 2 <= two[1] for one, two in pairs)
 
 
 def _join_rows(lines: Sequence[Line]) -> list[Line]:
@@ -289,7 +324,7 @@ def _table(rows: list[list[str]]) -> str:
     if even and len(head) == width - 1:
         head = ["", *head]
     lines = [f"| {_CELLS.join(row)} |" for row in (head, *others)]
-    if even and len(head) == width >= _HEADED_COLUMNS:
+    if even and len(head) == width >= _HEADED_COLUMNS and not holds_figures(head):
         lines.insert(1, "|" + " --- |" * width)
     return "\n".join(lines)
 

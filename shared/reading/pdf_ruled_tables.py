@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from shared.reading.pdf_figures import is_figure, joined_text, without_columns_of_signs
 from shared.reading.pdf_rules import Grid
 from shared.reading.pdf_words import (
     FEWEST_ROWS,
@@ -24,6 +25,9 @@ _MOST = 0.6
 """Share of the lines in a ruled column that show it to hold several columns."""
 _LONGEST_REPEATED = 60
 """Characters of a merged cell's text that is repeated in each row and column."""
+
+type _Cell = tuple[int, ...]
+"""The numbers of the cells of a grid that are one cell of the table."""
 
 
 def with_grid(lines: list[Sequence[Word] | Table], grid: Grid) -> list[Sequence[Word] | Table]:
@@ -86,8 +90,12 @@ def _ruled_table(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> Table
         words.setdefault(cell_of[row][column], []).extend(found)
     if len(columns_with_text) < 2 or len(rows_with_text) < 2 or len(words) < 4:
         return None
-    texts = {cell: text_lines(found) for cell, found in words.items()}
-    kept = [[cell_of[row][column] for column in columns_with_text] for row in rows_with_text]
+    lines = {cell: text_lines(found) for cell, found in words.items()}
+    parted = [[cell_of[row][column] for column in columns_with_text] for row in rows_with_text]
+    shown_texts = [[" ".join(piece.text for piece in lines.get(cell, ())) for cell in row] for row in parted]
+    columns = without_columns_of_signs(shown_texts, parted)
+    kept: list[list[_Cell]] = [[tuple(dict.fromkeys(row[one.start : one.stop])) for one in columns] for row in parted]
+    texts = {cell: [piece for one in cell for piece in lines.get(one, ())] for row in kept for cell in row}
     rows: list[tuple[str, ...]] = []
     boxes: list[Word] = []
     for number, cells in enumerate(kept):
@@ -98,15 +106,18 @@ def _ruled_table(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> Table
             boxes.append(Word("", grid.columns[0], grid.columns[-1], grid.rows[row + 1], grid.rows[row]))
     if len(rows) == len(kept):
         rows, boxes = _with_one_head(kept, rows, boxes)
-    return Table(tuple(rows), tuple(boxes), tuple(grid.columns[column] for column in columns_with_text))
+    edges = [(grid.columns[column], grid.columns[column + 1]) for column in columns_with_text]
+    return Table(tuple(rows), tuple(boxes), tuple((edges[one.start][0], edges[one.stop - 1][1]) for one in columns))
 
 
 def _with_one_head(
-    cells: Sequence[Sequence[int]], rows: list[tuple[str, ...]], boxes: list[Word]
+    cells: Sequence[Sequence[_Cell]], rows: list[tuple[str, ...]], boxes: list[Word]
 ) -> tuple[list[tuple[str, ...]], list[Word]]:
     """Join the rows of a head whose merged cells show that it has several; a Markdown table has one."""
     depth = 1
     while depth < _DEEPEST_HEAD and depth < len(rows) - 1 and _heads(cells[depth - 1], cells[depth]):
+        if any(map(is_figure, rows[depth])):
+            break
         depth += 1
     if depth == 1:
         return rows, boxes
@@ -115,7 +126,7 @@ def _with_one_head(
     return [head, *rows[depth:]], [box, *boxes[depth:]]
 
 
-def _heads(above: Sequence[int], below: Sequence[int]) -> bool:
+def _heads(above: Sequence[_Cell], below: Sequence[_Cell]) -> bool:
     """Whether a row has a cell that is the head of several columns, which the row below it names."""
     return 1 < len(set(above)) < len(above) and any(
         one == other and first != second
@@ -156,22 +167,22 @@ def _is_parted(words: Sequence[Word], places: Sequence[tuple[int, int]]) -> bool
     return sum(len(pieces_of(line.words, 0)) > 1 for line in lines) * 2 > len(lines)
 
 
-def _is_shown(rows: Sequence[Sequence[int]], row: int, column: int, text: str) -> bool:
-    """Whether a merged cell's text stands here too: a title once, other short texts in each row and column."""
+def _is_shown(rows: Sequence[Sequence[_Cell]], row: int, column: int, text: str) -> bool:
+    """Whether a merged cell's text stands here too: a title once, a figure once a row, other short texts everywhere."""
     cells = rows[row]
-    is_first = (column == 0 or cells[column - 1] != cells[column]) and (
-        row == 0 or rows[row - 1][column] != cells[column]
-    )
-    return is_first or (len(text) <= _LONGEST_REPEATED and len(set(cells)) > 1)
+    begins = column == 0 or cells[column - 1] != cells[column]
+    is_first = begins and (row == 0 or rows[row - 1][column] != cells[column])
+    is_repeated = len(text) <= _LONGEST_REPEATED and len(set(cells)) > 1
+    return is_first or (is_repeated and (begins or not is_figure(text)))
 
 
-def _parts(cells: Sequence[int], texts: dict[int, list[Piece]], *, only: bool) -> list[dict[int, str]]:
+def _parts(cells: Sequence[_Cell], texts: dict[_Cell, list[Piece]], *, only: bool) -> list[dict[_Cell, str]]:
     """The rows in one row of a grid: several if only the columns are ruled, and its lines are side by side."""
     lines = {cell: texts.get(cell, []) for cell in cells}
     starts = _row_starts([pieces for pieces in lines.values() if pieces]) if only else []
     if len(starts) < FEWEST_ROWS:
-        return [{cell: " ".join(piece.text for piece in pieces) for cell, pieces in lines.items()}]
-    parts: list[dict[int, str]] = [{} for _ in starts]
+        return [{cell: joined_text(piece.text for piece in pieces) for cell, pieces in lines.items()}]
+    parts: list[dict[_Cell, str]] = [{} for _ in starts]
     for cell, pieces in lines.items():
         for piece in pieces:
             number = max(0, sum(middle(piece) <= middle(start) + piece.height / 3 for start in starts) - 1)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from shared.reading.pdf_figures import joined_text, with_heads, without_columns_of_signs
 from shared.reading.pdf_ruled_tables import with_grid
 from shared.reading.pdf_rules import Rule, grids, merged
 from shared.reading.pdf_words import (
@@ -51,7 +52,7 @@ def find_tables(
     found: list[Sequence[Word] | Table] = [line for line in lines if line]
     for grid in grids(across, down):
         found = with_grid(found, grid)
-    return _with_columns(found)
+    return with_heads(_with_columns(found))
 
 
 def _with_columns(lines: list[Sequence[Word] | Table]) -> list[Sequence[Word] | Table]:
@@ -197,7 +198,13 @@ def _aligned_table(rows: Sequence[Row]) -> Table | None:
     if len(gaps) == 1 and _is_list([row[0] for row in cells if row[0]]):
         return None
     boxes = [_box(row) for row in rows]
-    return Table(tuple(cells), tuple(boxes), (min(box.left for box in boxes), *(right for _, right in gaps)))
+    edges = [min(box.left for box in boxes), *(edge for gap in gaps for edge in gap), max(box.right for box in boxes)]
+    joined = without_columns_of_signs(cells, [range(len(row)) for row in cells])
+    return Table(
+        tuple(tuple(joined_text(row[columns.start : columns.stop]) for columns in joined) for row in cells),
+        tuple(boxes),
+        tuple((edges[2 * columns.start], edges[2 * columns.stop - 1]) for columns in joined),
+    )
 
 
 def _is_list(firsts: Sequence[str]) -> bool:

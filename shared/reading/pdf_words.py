@@ -83,8 +83,8 @@ class Table:
     """The texts of the cells, as many in each row."""
     boxes: tuple[Word, ...]
     """The box of each row."""
-    columns: tuple[float, ...]
-    """Left edges of the columns."""
+    columns: tuple[tuple[float, float], ...]
+    """Left and right edges of the columns."""
 
 
 def pieces_of(line: Sequence[Word], number: int) -> list[Piece]:

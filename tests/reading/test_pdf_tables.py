@@ -102,6 +102,65 @@ def test_the_rest_of_a_table_on_the_next_page_has_its_head() -> None:
     assert [page.count("Latin name") for page in repeated] == [1, 1]
 
 
+YEARS = "|  | Year ended December 31, 2022 | Year ended December 31, 2021 |\n| --- | --- | --- |\n"
+
+
+@pytest.mark.parametrize("label", ["Revenue", "Revenue (a)"])
+def test_years_above_figures_are_the_head_of_each_part_of_their_table(label: str) -> None:
+    file = BytesIO()
+    canvas = Canvas(file, pagesize=A4)
+    canvas.setFont("Helvetica", 10)
+    canvas.drawCentredString(375, 725, "Year ended December 31,")
+    canvas.drawRightString(350, 710, "2022")
+    canvas.drawRightString(450, 710, "2021")
+    canvas.drawString(60, 690, "Revenue")
+    canvas.drawString(105, 694, label[8:])
+    first = "" if label[8:] else "Products of our own"
+    for top, rows in (
+        (
+            690 if label[8:] else 675,
+            ((first, "$", "1,250"), ("Services to others", "", "(75)"), ("Licences and rights", "", "8")),
+        ),
+        (560, (("Staff", "$", "640"), ("Rent of premises", "", "90"), ("Other", "", "1,100"))),
+    ):
+        if top == 560:
+            canvas.drawString(60, 600, "Costs")
+        for row, (name, sign, figure) in enumerate(rows):
+            canvas.drawString(60, top - 15 * row, name)
+            for right in (350, 450):
+                canvas.drawString(right - 70, top - 15 * row, sign)
+                canvas.drawRightString(right, top - 15 * row, figure)
+    canvas.save()
+    begins = (
+        f"| {label} | $ 1,250 | $ 1,250 |"
+        if label[8:]
+        else "| Revenue |  |  |\n| Products of our own | $ 1,250 | $ 1,250 |"
+    )
+    assert read(file.getvalue()) == (
+        f"{YEARS}{begins}\n| Services to others | (75) | (75) |\n| Licences and rights | 8 | 8 |\n\nCosts\n\n"
+        f"{YEARS}| Staff | $ 640 | $ 640 |\n| Rent of premises | 90 | 90 |\n| Other | 1,100 | 1,100 |"
+    )
+
+
+def test_a_figure_whose_cell_goes_on_over_the_column_of_its_sign_is_there_once() -> None:
+    rows = [["", "2022", "", "", "2021"], ["Tea", "$", "1,250", "$", "980"], ["Mugs", "75", "", "68", ""]]
+    spans = [("SPAN", (1, 0), (2, 0)), ("SPAN", (3, 0), (4, 0)), ("SPAN", (1, 2), (2, 2)), ("SPAN", (3, 2), (4, 2))]
+    rows[0][3], rows[0][4] = "2021", ""
+    assert read(pdf(table(rows, [GRID, *spans]))) == markdown(
+        (("", "2022", "2021"), ("Tea", "$ 1,250", "$ 980"), ("Mugs", "75", "68"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "is_head"),
+    [(("Age", "1", "2"), True), (("Tea", "12.50", "8.00"), False), (("EUR", "31.12.2025", "31.12.2024"), True)],
+)
+def test_a_row_of_figures_is_no_head(first: tuple[str, str, str], is_head: bool) -> None:
+    assert (
+        "| --- |" in read(pdf(table([first, ("Mugs", "9.50", "7.00"), ("Pots", "20.00", "31.00")], [GRID])))
+    ) == is_head
+
+
 def test_a_table_beside_text_is_told_from_it() -> None:
     file = BytesIO()
     document = BaseDocTemplate(file, pagesize=A4)

@@ -1,0 +1,201 @@
+"""Tables of figures, as annual reports have them: signs in columns of their own, and heads of years above the table."""
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from shared.reading.pdf_words import Piece, Table, Word, pieces_of, side_by_side
+
+_FIGURE = re.compile(
+    r"[A-Z]{0,3}[$€£¥]?\s?[(+−–-]?\s?[$€£¥]?\s?"
+    r"(?:(?:\d{1,3}(?:[,.\s]\d{3})+|\d+)?(?:[.,]\d+)?|[—–-]+)\s?\)?\s?(?:%|pp|bps|x)?\)?"
+)
+_YEAR = re.compile(r"\(?(?:19|20)\d\d\)?\W*")
+YEARS = re.compile(r"\b(?:19|20)\d\d\b")
+_BEFORE = re.compile(r"(?:[A-Z]{0,3}[$€£¥])?\(?")
+"""What stands before a figure, or nothing."""
+_BEHIND = re.compile(r"\)?\s?(?:%|pp|bps)?\)?")
+"""What stands behind a figure, or nothing."""
+_NOTE = re.compile(r"(?:\(?\w{0,2}\))?")
+"""A reference to a note below the table, or nothing."""
+_MOST_HEAD_LINES = 5
+"""Lines above a table that may be its head."""
+_WIDEST_HEAD_GAP = 1.6
+"""Distance between a head and what is below it, at most, in line heights."""
+_BESIDE = 1.3
+"""Overlap of a label with the first row, whose reference to a note is raised, at most, in line heights."""
+_LONGEST_HEAD = 80
+"""Characters of a text in a head."""
+_NEAR = 0.6
+"""Distance from the middle of a column to a head that is still above it, as a share of the column's width."""
+
+
+def is_figure(text: str) -> bool:
+    """Whether a cell holds a number or a dash, and not a year."""
+    return bool(text and _FIGURE.fullmatch(text) and not _YEAR.fullmatch(text))
+
+
+def holds_figures(row: Sequence[str]) -> bool:
+    """Whether a row has figures, so that it is no head; numbers that count the columns are no figures."""
+    values = [cell for cell in row[1:] if cell]
+    figures = [value for value in values if is_figure(value)]
+    counts = len(figures) > 1 and all(
+        one.isdecimal() and other.isdecimal() and int(other) == int(one) + 1 for one, other in pairwise(figures)
+    )
+    return any(map(str.isdigit, "".join(figures))) and 2 * len(figures) > len(values) and not counts
+
+
+def without_columns_of_signs(texts: Sequence[Sequence[str]], cells: Sequence[Sequence[Hashable]]) -> list[range]:
+    """The columns of a table, of which some are to be joined: currency and percent signs stand in columns of their own.
+
+    Args:
+        texts: The texts, by row and column.
+        cells: What is the same for two columns of a row whose text is one.
+
+    Returns:
+        The columns that are one.
+    """
+
+    def are_joined(sign: re.Pattern[str], columns: range, others: range) -> bool:
+        """Whether all that columns have for themselves is signs, but for what stands alone in its row."""
+        own: list[tuple[str, str]] = []
+        for text, cell in zip(texts, cells, strict=True):
+            if cell[columns[-1]] != cell[others[-1]]:
+                own.append((joined_text(text[columns.start : columns.stop]), text[others[-1]]))
+        has_signs = any(text and sign.fullmatch(text) for text, _ in own) or not any(text for text, _ in own)
+        return has_signs and all(sign.fullmatch(text) or not other for text, other in own)
+
+    joined = [range(1)]
+    for column in range(1, len(texts[0])):
+        before, this = joined[-1], range(column, column + 1)
+        if (before.start and are_joined(_BEFORE, before, this)) or are_joined(_BEHIND, this, before):
+            joined[-1] = range(before.start, column + 1)
+        else:
+            joined.append(this)
+    return joined
+
+
+def joined_text(texts: Iterable[str]) -> str:
+    """The text of cells that are one."""
+    return " ".join(filter(None, texts)).replace(" )", ")").replace("( ", "(")
+
+
+def with_heads(lines: Sequence[Sequence[Word] | Table]) -> list[Sequence[Word] | Table]:
+    """Put the lines right above a table that name its columns into it: they leave white what its rows do not.
+
+    A line that names the first row or rows alone may be between.
+    """
+    found: list[Sequence[Word] | Table] = []
+    for line in lines:
+        if not isinstance(line, Table) or len(line.columns) < 2:
+            found.append(line)
+            continue
+        head: list[list[Piece]] = []
+        labels: list[Piece] = []
+        taken, below = 0, line.boxes[0].top
+        while len(head) + len(labels) < _MOST_HEAD_LINES and (row := _lowest_row(found[: len(found) - taken])):
+            pieces = [piece for words in row for piece in pieces_of(words, 0)]
+            if _is_above(pieces, line, below):
+                head.insert(0, pieces)
+            elif not head and len(pieces) == 1 and _is_label(pieces[0], line, below):
+                labels.insert(0, pieces[0])
+            else:
+                break
+            below = max(piece.top for piece in pieces)
+            taken += len(row)
+        has_years = YEARS.search(" ".join(line.rows[0][1:])) and not holds_figures(line.rows[0])
+        if head and (has_years or any(len(row) > 1 or YEARS.search(row[0].text) for row in head)):
+            del found[len(found) - taken :]
+            found.append(_with_head(_with_labels(line, labels), head))
+        else:
+            found.append(line)
+    return found
+
+
+def _lowest_row(lines: Sequence[Sequence[Word] | Table]) -> list[Sequence[Word]]:
+    """The last lines, as far as they are side by side."""
+    row: list[Sequence[Word]] = []
+    for line in reversed(lines):
+        if isinstance(line, Table) or (row and not side_by_side(line[0], row[0][0])):
+            break
+        row.insert(0, line)
+    return row
+
+
+def _is_near(row: Sequence[Piece], below: float, overlap: float = 0.5) -> bool:
+    """Whether a row is right above something, and none of its texts is as long as a sentence.
+
+    Args:
+        row: The row.
+        below: The upper edge of what is below it, in points.
+        overlap: How far the row may reach down beside that, in line heights.
+    """
+    height = max(piece.height for piece in row)
+    gap = min(piece.bottom for piece in row) - below
+    return (
+        -overlap * height <= gap <= _WIDEST_HEAD_GAP * height and max(len(piece.text) for piece in row) <= _LONGEST_HEAD
+    )
+
+
+def _is_above(row: Sequence[Piece], table: Table, below: float) -> bool:
+    """Whether a row is right above columns of a table, and may name them."""
+    height = max(piece.height for piece in row)
+    left = table.columns[1][0] - height
+    over = [piece for piece in row if piece.right > left]
+    return (
+        _is_near(row, below)
+        and bool(over)
+        and all(piece.left >= left for piece in over)
+        and max(piece.right for piece in row) <= table.columns[-1][1] + 2 * height
+        and not any(is_figure(piece.text) for piece in over)
+    )
+
+
+def _is_label(piece: Piece, table: Table, below: float) -> bool:
+    """Whether a text is right above the first column of a table."""
+    left, right = table.columns[0][0] - piece.height, table.columns[1][0]
+    return _is_near([piece], below, _BESIDE) and piece.left >= left and piece.right <= right
+
+
+def _with_labels(table: Table, labels: Sequence[Piece]) -> Table:
+    """Add rows with a label alone; a first row without one gets the last."""
+    rows = [(piece.text, *[""] * (len(table.columns) - 1)) for piece in labels]
+    boxes = [Word("", piece.left, table.boxes[0].right, piece.bottom, piece.top) for piece in labels]
+    first, *others = table.rows
+    if labels and _NOTE.fullmatch(first[0]):
+        first = (f"{labels[-1].text} {first[0]}".strip(), *first[1:])
+        rows, boxes = rows[:-1], boxes[:-1]
+    return replace(table, rows=(*rows, first, *others), boxes=(*boxes, *table.boxes))
+
+
+def _with_head(table: Table, head: Sequence[Sequence[Piece]]) -> Table:
+    """Add the head as one row, or to the first row where that is a head already."""
+    width = len(table.columns)
+    texts = [[_above(row, table.columns, column) for row in head] for column in range(width)]
+    first = table.rows[0]
+    has_head = not holds_figures(first) and sum(map(bool, first[1:])) > 1
+    if has_head:
+        texts = [[*above, own] for above, own in zip(texts, first, strict=True)]
+    row = tuple(" ".join(dict.fromkeys(filter(None, parts))) for parts in texts)
+    pieces = [piece for one in head for piece in one]
+    box = Word(
+        "", table.boxes[0].left, table.boxes[0].right, min(one.bottom for one in pieces), max(one.top for one in pieces)
+    )
+    skipped = int(has_head)
+    boxes = (replace(box, bottom=table.boxes[0].bottom) if has_head else box, *table.boxes[skipped:])
+    return replace(table, rows=(row, *table.rows[skipped:]), boxes=boxes)
+
+
+def _above(row: Sequence[Piece], columns: Sequence[tuple[float, float]], column: int) -> str:
+    """The texts of a row that are above a column; one text alone in the middle is above all but the first."""
+    left, right = columns[column]
+    first, last = columns[1][0], columns[-1][1]
+    over = [piece for piece in row if piece.right > first]
+    if column and len(over) == 1 and abs(over[0].left + over[0].right - first - last) < (last - first) / 2:
+        return over[0].text
+    middle, reach = (left + right) / 2, _NEAR * (right - left)
+    within = [piece for piece in row if left <= (piece.left + piece.right) / 2 <= right]
+    near = [piece for piece in row if column and max(piece.left - middle, middle - piece.right) <= reach]
+    nearest = min(near, key=lambda piece: abs(piece.left + piece.right - left - right), default=None)
+    return " ".join(piece.text for piece in within) if within else nearest.text if nearest else ""
