@@ -385,6 +385,8 @@ class RequestContext:
     """Counts the tokens of each model call; None: nobody counts them."""
     status_due: float | None = None
     """When the status of a stream is sent at the latest, on the same clock; None: it waits for the whole answer."""
+    chat: str = ""
+    """What all turns of a chat have in common, its id or its first question; empty: there is no chat."""
     batch_id: str | None = None
     """The asynchronous batch that this turn is a run of, so that a later run records no message twice; None: none."""
 

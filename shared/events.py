@@ -6,7 +6,7 @@ then one `Finished`. A turn that fails raises an exception, which `RunningTurn` 
 comes anywhere before the last event, and only if the request asks for it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from shared.chat_types import ImagePart, Json, Passage
@@ -117,6 +117,8 @@ class CompletionStarted:
     """The service's fingerprint of its configuration, if it sends one."""
     prompt_filter_results: Json = None
     """Results of Azure's content filter for the prompt, unchanged."""
+    address: str = field(default="", compare=False)
+    """URL of the endpoint that answers, for traces; empty: not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,8 +162,8 @@ def _sqlite_index(settings: Settings) -> PassageIndex:
 
 
 def _openai_service(settings: Settings) -> OpenAIService | None:
-    connection = OpenAIConnection.from_settings(settings)
-    return OpenAIService(connection) if connection else None
+    connections = OpenAIConnection.all_from_settings(settings)
+    return OpenAIService(*connections) if connections else None
 
 
 def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:

@@ -42,6 +42,44 @@ def _require_ascii(key: SecretStr) -> SecretStr:
     return key
 
 
+class Address(NamedTuple):
+    """An endpoint of a model's service."""
+
+    url: str
+    """Its URL."""
+    weight: int = 0
+    """Its share of new chats; 0: none."""
+
+
+_ADDRESS = re.compile(r"(https?://[^\s/?#@=]+(?:[/?#][^\s=]*)?)(?:=([1-9][0-9]{0,2}))?")
+
+
+def _read_addresses(value: object) -> object:
+    """Parse `https://one, https://other=2` into endpoints; return anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    entries = [entry.strip() for entry in value.split(",")]
+    found = [_ADDRESS.fullmatch(entry) for entry in entries]
+    for number, match in enumerate(found, 1):
+        if not match:
+            which = {"entry": f"entry {number} " if len(found) > 1 else ""}
+            raise PydanticCustomError("no_address", _NO_ADDRESS, which)
+    return tuple(Address(match[1], int(match[2] or 0)) for match in found if match)
+
+
+_NO_ADDRESS = (
+    "{entry}should be a URL with its scheme and without a user, such as https://example.com; several with commas "
+    "between, and perhaps a weight of 1 to 999 behind, such as =2"
+)
+
+type _Addresses = Annotated[tuple[Address, ...], BeforeValidator(_read_addresses)]
+
+
+def split_keys(keys: SecretStr) -> list[SecretStr]:
+    """The keys of several endpoints, which are set with commas between."""
+    return [SecretStr(key.strip()) for key in keys.get_secret_value().split(",")]
+
+
 type _Key = Annotated[SecretStr, AfterValidator(_require_ascii)]
 
 
@@ -72,23 +110,24 @@ def _read_origins(value: object) -> object:
 class SettingsFields(BaseModel):
     """Every setting. Times are in seconds."""
 
-    openai_base_url: _Url | None = None
-    """Base URL of an OpenAI-compatible service, such as `http://localhost:11434/v1` for Ollama. Absent:
-    `https://api.openai.com/v1`, if there is an `OPENAI_API_KEY`."""
+    openai_base_url: _Addresses = ()
+    """Base URL of an OpenAI-compatible service, such as `http://localhost:11434/v1` for Ollama, or
+    [several](production.md#several-models). Absent: `https://api.openai.com/v1`, if there is an `OPENAI_API_KEY`."""
     openai_api_key: _Key | None = None
-    """Key of that service; a local one may need none."""
+    """Key of that service; a local one may need none. For several: one for all, or as many, with commas."""
     openai_chat_model: str | None = None
     """The model that answers, by the service's name for it."""
     openai_embedding_model: str | None = None
     """The model that makes vectors. Absent: no vector search."""
-    azure_openai_endpoint: _Url | None = None
-    """Azure OpenAI resource, such as `https://contoso.openai.azure.com`."""
+    azure_openai_endpoint: _Addresses = ()
+    """Azure OpenAI resource, such as `https://contoso.openai.azure.com`, or [several](production.md#several-models)."""
     azure_openai_chat_deployment: str | None = None
     """The deployment that answers."""
     azure_openai_embedding_deployment: str | None = None
     """The deployment that makes vectors. Absent: no vector search."""
     azure_openai_api_key: _Key | None = None
-    """Key of the resource. Absent: managed identity, or the local sign-in."""
+    """Key of the resource; of several one for all, or as many, with commas. Absent: managed identity, or the local
+    sign-in."""
     chat_default_protocol: str = "ai-chat"
     """The protocol of a request on a bare route whose body selects none."""
     semantic_kernel_errors: Literal["message", "status"] = "message"

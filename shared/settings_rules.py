@@ -4,7 +4,7 @@ So a service that is configured only in part is never silently left out.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from shared.settings_derived import AllFields
+from shared.settings_fields import Address, split_keys
 
 INDEX_FIELDS = (
     *("id", "content", "category", "sourcepage", "sourcefile", "oids", "groups"),
@@ -59,7 +60,23 @@ def _model(settings: AllFields) -> Iterator[str]:
         yield "AZURE_OPENAI_ENDPOINT is missing, though a deployment or key of Azure OpenAI is set."
     if settings.chat_reasoning_effort and not (openai or azure):
         yield "CHAT_REASONING_EFFORT is set: name a model that answers, or unset it."
-    yield from _unencrypted("AZURE_OPENAI_ENDPOINT", azure)
+    for url, _ in azure:
+        yield from _unencrypted("AZURE_OPENAI_ENDPOINT", url)
+    yield from _endpoints("OPENAI_BASE_URL", settings.openai_base_url, "OPENAI_API_KEY", settings.openai_api_key)
+    yield from _endpoints("AZURE_OPENAI_ENDPOINT", azure, "AZURE_OPENAI_API_KEY", settings.azure_openai_api_key)
+
+
+def _endpoints(name: str, endpoints: Sequence[Address], key_name: str, key: SecretStr | None) -> Iterator[str]:
+    """Problems of several endpoints and their keys."""
+    urls = [url.rstrip("/") for url, _ in endpoints]
+    if len(set(urls)) < len(urls):
+        yield f"{name} has the same endpoint twice."
+    keys = split_keys(key) if key and len(urls) > 1 else []
+    if len(keys) not in (0, 1, len(urls)):
+        yield f"{key_name} has {len(keys)} keys for the {len(urls)} endpoints of {name}: set one for all, or one each."
+    for number, one in enumerate(keys, 1):
+        if not one.get_secret_value():
+            yield f"{key_name}, entry {number}: the key is missing. For an endpoint that takes none write a word."
 
 
 def _history(settings: AllFields) -> Iterator[str]:

@@ -14,7 +14,7 @@ from shared.accepting import AcceptedRequest, Asker
 from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition
 from shared.agents.turns import agent_turn, team_turn
-from shared.chat_types import Access, ChatRequest, RequestContext
+from shared.chat_types import Access, ChatRequest, RequestContext, Role
 from shared.core.attachments import attach
 from shared.core.citation_links import linked, without_links
 from shared.core.kept_chats import resume
@@ -75,6 +75,8 @@ async def begin_turn(
     if accepted.keeps_chat:
         full = await find_chat(full, context, service.history, Mode.MULTI_AGENT if accepted.team else Mode.STANDARD)
         asked = replace(asked, chat=full.chat)
+    first = next((message.content for message in full.messages if message.role is Role.USER), "")
+    context = replace(context, chat=full.chat.conversation_id or first)
     return asked, RunningTurn(turn_events(service, full, context, team=accepted.team, links=accepted.links), context)
 
 

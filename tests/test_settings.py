@@ -26,7 +26,7 @@ SEARCH = {"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net", "AZURE_SEARCH
 def test_nothing_configured_is_complete() -> None:
     settings = Settings.read({})
     assert settings.chat_default_protocol == "ai-chat"
-    assert settings.openai_base_url is None
+    assert settings.openai_base_url == ()
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,23 @@ def test_nothing_configured_is_complete() -> None:
         ),
         ({"CHAT_REASONING_EFFORT": "low"}, "CHAT_REASONING_EFFORT is set: name a model"),
         ({"OPENAI_BASE_URL": "localhost:11434"}, "OPENAI_BASE_URL: should be a URL with its scheme"),
+        *(
+            ({"OPENAI_CHAT_MODEL": "m", "OPENAI_BASE_URL": urls, "OPENAI_API_KEY": keys}, says)
+            for urls, keys, says in (
+                ("http://a/v1,", "", "OPENAI_BASE_URL: entry 2 should be a URL"),
+                ("http://a/v1, b/v1", "", "OPENAI_BASE_URL: entry 2 should be a URL"),
+                ("http://a/v1=0", "", "OPENAI_BASE_URL: should be a URL.*weight"),
+                ("http://a/v1=2,http://b/v1=x", "", "OPENAI_BASE_URL: entry 2 .*weight"),
+                ("http://a/v1,http://u:p@b/v1", "", "OPENAI_BASE_URL: entry 2 should be a URL.*without a user"),
+                ("http://a/v1, http://a/v1/=2", "", "OPENAI_BASE_URL has the same endpoint twice"),
+                ("http://a,http://b,http://c", "k,l", "OPENAI_API_KEY has 2 keys for the 3 endpoints"),
+                ("http://a,http://b", "k,", "OPENAI_API_KEY, entry 2: the key is missing"),
+            )
+        ),
+        (
+            {"AZURE_OPENAI_ENDPOINT": "https://a, http://b.example", "AZURE_OPENAI_CHAT_DEPLOYMENT": "d"},
+            "AZURE_OPENAI_ENDPOINT is another machine without TLS",
+        ),
         ({"CHAT_DEADLINE_SECONDS": "soon"}, "CHAT_DEADLINE_SECONDS: should be a number"),
         ({"CHAT_DEADLINE_SECONDS": "0"}, "CHAT_DEADLINE_SECONDS: "),
         ({"CHAT_VISION": "perhaps"}, "CHAT_VISION: should be true or false"),

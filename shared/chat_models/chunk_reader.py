@@ -115,14 +115,16 @@ class _OpenCall:
 class ChunkReader:
     """Converts the bytes of one answer to model events."""
 
-    def __init__(self, model: str, *, framing: Literal["sse", "json"] = "sse") -> None:
+    def __init__(self, model: str, *, framing: Literal["sse", "json"] = "sse", address: str = "") -> None:
         """Start an answer.
 
         Args:
             model: the model's name for when the service does not give one.
             framing: `sse`, or `json` for a whole completion in one document.
+            address: URL of the endpoint that answers.
         """
         self._model = model
+        self._address = address
         self._lines = SseReader() if framing == "sse" else None
         self._document = bytearray()
         self._calls: list[_OpenCall] = []
@@ -213,6 +215,7 @@ class ChunkReader:
             model=_name(chunk.model) or self._model,
             system_fingerprint=_name(chunk.system_fingerprint),
             prompt_filter_results=self._prompt_filter_results,
+            address=self._address,
         )
 
     def _read_choice(self, choice: _Choice, events: list[ModelEvent]) -> None:

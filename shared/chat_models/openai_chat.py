@@ -5,15 +5,16 @@ import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from shared.chat_models import ModelEvent, ModelRequest, ModelText, ToolDefinition
 from shared.chat_models.chunk_reader import LONGEST_TEXT, ChunkReader
 from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestContext
-from shared.errors import SwitchboardError
 from shared.outbound.asking import CachedHealth
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import THINKING_WITH_TOOLS, ServedModel
+from shared.outbound.openai_service.endpoint import Endpoint
 from shared.outbound.openai_service.service import OpenAIService
 from shared.reusable_timeout import ReusableTimeout
 
@@ -39,9 +40,8 @@ class OpenAIChatModel:
         self.source_tokens = source_tokens
         self._reasoning_effort = reasoning_effort
         self._service = service
-        self._connection = service.connection
         self._model = service.connection.chat_model
-        self._unsupported: defaultdict[str, set[str]] = defaultdict(set)
+        self._unsupported: defaultdict[tuple[Endpoint, str], set[str]] = defaultdict(set)
         self._health = CachedHealth(self._ask_health)
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
@@ -53,58 +53,104 @@ class OpenAIChatModel:
         await self._service.opened()
         from shared.outbound.openai_service.errors import service_errors
 
-        begun = asyncio.get_running_loop().time()
         model = ServedModel(request.model, _SETTING_OF_OTHERS) if request.model else self._model
-        with service_errors(self._connection, model, context.invocation_id), ReusableTimeout() as timer:
-            body = self._body(request, model.name)
-            limit = min(begun + self._service.timeouts.first, context.deadline)
-            response = await self._request(body, model, limit, context.status_due)
-            async with aclosing(response), aclosing(response.aiter_raw()) as received:
-                reader = ChunkReader(model.name, framing=_framing(response))
-                data: bytes | None = b""
-                while data is not None:
-                    limit = self._limit(reader, begun, context)
-                    data = None if reader.is_done else await self._read(received, reader, timer, limit)
-                    characters = 0
-                    for event in reader.finish() if data is None else reader.feed(data):
-                        yield event
-                        if type(event) is ModelText and (characters := characters + len(event.text)) >= LONGEST_TEXT:
-                            characters = 0
-                            await asyncio.sleep(0)  # other requests have their turn
-                await self._drain(received)
+        with ReusableTimeout() as timer:
+
+            async def attempt(endpoint: Endpoint, until: float) -> _Begun:
+                return await self._begin(endpoint, self._body(endpoint, request, model.name), model, timer, until)
+
+            limit = min(asyncio.get_running_loop().time() + self._service.timeouts.first, context.deadline)
+            begun = await self._service.ask(
+                attempt,
+                model,
+                deadline=limit,
+                chat=context.chat or context.invocation_id,
+                status_due=context.status_due,
+                invocation_id=context.invocation_id,
+            )
+            with service_errors(begun.endpoint.connection, model, context.invocation_id):
+                async with aclosing(begun):
+                    received, reader, events = begun.received, begun.reader, begun.events
+                    data = None if begun.is_over else b""
+                    while True:
+                        characters = 0
+                        for event in events:
+                            yield event
+                            if (
+                                type(event) is ModelText
+                                and (characters := characters + len(event.text)) >= LONGEST_TEXT
+                            ):
+                                characters = 0
+                                await asyncio.sleep(0)  # other requests have their turn
+                        if data is None:
+                            break
+                        until = min(self._limit(reader, limit), context.deadline)
+                        data = None if reader.is_done else await self._read(received, reader, timer, until)
+                        events = reader.finish() if data is None else reader.feed(data)
+                    await self._drain(received)
 
     async def check(self) -> PartHealth:
-        """Check that the service answers and accepts the credentials; at most every 30 seconds."""
-        return await self._health.latest()
+        """Check that the service answers and accepts the credentials; at most every 30 seconds.
+
+        Of several endpoints it also says how many requests each has answered.
+        """
+        health = await self._health.latest()
+        if not self._service.is_spread:
+            return health
+        answers: dict[str, Json] = {one.connection.host: one.answers for one in self._service.endpoints}
+        return replace(health, facts={**health.facts, "answers": answers})
+
+    async def _begin(
+        self, endpoint: Endpoint, body: dict[str, object], model: ServedModel, timer: ReusableTimeout, until: float
+    ) -> "_Begun":
+        """Ask one endpoint, and if there are others wait for the first piece of its answer.
+
+        Raises:
+            openai.OpenAIError, TimeoutError, ServiceFault: it does not answer; nothing of the request is left.
+        """
+        response = await self._request(endpoint, body, model, until)
+        received, data, events = response.aiter_raw(), b"", list[ModelEvent]()
+        try:
+            reader = ChunkReader(model.name, framing=_framing(response), address=endpoint.connection.base_url)
+            while self._service.is_spread and not (reader.has_content or data is None):
+                limit = self._limit(reader, until)
+                data = None if reader.is_done else await self._read(received, reader, timer, limit)
+                events += reader.finish() if data is None else reader.feed(data)
+        except BaseException:
+            await received.aclose()
+            await response.aclose()
+            raise
+        return _Begun(endpoint, response, received, reader, events, is_over=data is None)
 
     async def _request(
-        self, body: dict[str, object], model: ServedModel, deadline: float, status_due: float | None
+        self, endpoint: Endpoint, body: dict[str, object], model: ServedModel, until: float
     ) -> "httpx2.Response":
         """Send the request, without the parameters that this model has refused before."""
         import openai
 
         from shared.outbound.openai_service.errors import fault_of, unsupported_parameter
 
-        left_out = set(self._unsupported[model.name])
+        known = self._unsupported[endpoint, model.name]
+        left_out = set(known)
         while True:
             sent = _supported(body, left_out)
             try:
-                response = await self._service.post("/chat/completions", sent, deadline=deadline, status_due=status_due)
+                response = await endpoint.post("/chat/completions", sent, until)
             except openai.APIStatusError as exc:
                 name = unsupported_parameter(exc, sent)
                 if name is None or name in left_out:
                     if (fault := fault_of(exc)).reason is Reason.NOT_THERE:
-                        raise ServiceFault(await self._service.explained(fault, model)) from exc
+                        raise ServiceFault(await endpoint.explained(fault, model)) from exc
                     raise
                 left_out.add(name)
             else:
-                if new := left_out - self._unsupported[model.name]:
+                if new := left_out - known:
                     _log.warning("%s does not support %s: left out from now on", model.name, ", ".join(sorted(new)))
-                    self._unsupported[model.name] |= new
+                    known |= new
                 return response
 
-    def _body(self, request: ModelRequest, model: str) -> dict[str, object]:
-        official = self._connection.kind != "openai-compatible"
+    def _body(self, endpoint: Endpoint, request: ModelRequest, model: str) -> dict[str, object]:
+        official = endpoint.connection.kind != "openai-compatible"
         optional: dict[str, object] = {
             "temperature": request.temperature,
             "seed": request.seed,
@@ -120,14 +166,17 @@ class OpenAIChatModel:
             **{name: value for name, value in optional.items() if value is not None},
         }
 
-    def _limit(self, reader: ChunkReader, begun: float, context: RequestContext) -> float:
-        """Time limit for the next bytes, on the loop's clock. It depends on how far the answer is."""
+    def _limit(self, reader: ChunkReader, first: float) -> float:
+        """Time limit for the next bytes, on the loop's clock; it depends on how far the answer is.
+
+        Args:
+            reader: Has read what came.
+            first: The limit for the first piece of the answer.
+        """
         now, timeouts = asyncio.get_running_loop().time(), self._service.timeouts
         if reader.is_complete:
-            limit = now + timeouts.ending
-        else:
-            limit = now + timeouts.between if reader.has_content else begun + timeouts.first
-        return min(limit, context.deadline)
+            return now + timeouts.ending
+        return now + timeouts.between if reader.has_content else first
 
     async def _read(
         self, received: AsyncGenerator[bytes], reader: ChunkReader, timer: ReusableTimeout, limit: float
@@ -157,13 +206,40 @@ class OpenAIChatModel:
             return
 
     async def _ask_health(self) -> PartHealth:
-        facts: dict[str, Json] = {"host": self._connection.host, "model": self._model.name}
-        try:
-            await self._service.check()
-        except SwitchboardError as error:
-            return PartHealth(self._connection.kind, ok=False, detail=error.message, facts=facts)
-        detail = f"{self._model.name} at {self._connection.host}"
-        return PartHealth(self._connection.kind, ok=True, detail=detail, facts=facts)
+        """Usable is the model if one endpoint is."""
+        faults = await self._service.check()
+        kind, name = self._service.connection.kind, self._model.name
+        hosts = [endpoint.connection.host for endpoint in self._service.endpoints]
+        facts: dict[str, Json] = {"host": ", ".join(hosts), "model": name}
+        well = [host for host, fault in zip(hosts, faults, strict=True) if fault is None]
+        detail = [f"{name} at {', '.join(well)}"] if well else []
+        for host, fault in zip(hosts, faults, strict=True):
+            if fault:
+                detail.append(f"{host}: {fault.message}" if self._service.is_spread else fault.message)
+        return PartHealth(kind, ok=bool(well), detail=". ".join(detail), facts=facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """An answer that has begun: the rest comes from the same endpoint."""
+
+    endpoint: Endpoint
+    """Who gives it."""
+    response: "httpx2.Response"
+    """The response, whose body is read by `received`."""
+    received: AsyncGenerator[bytes]
+    """Its bytes."""
+    reader: ChunkReader
+    """Makes events of them."""
+    events: list[ModelEvent]
+    """The events that came with its beginning."""
+    is_over: bool
+    """Whether all of it has been read."""
+
+    async def aclose(self) -> None:
+        """Close the connection, or free it for others if all of the body has been read."""
+        await self.received.aclose()
+        await self.response.aclose()
 
 
 def _supported(body: dict[str, object], left_out: Collection[str]) -> dict[str, object]:

@@ -69,7 +69,7 @@ def translated(
         yield
     except sdk.raises as exc:
         fault = sdk.fault_of(exc)
-        sdk.log.warning("%s", _described(exc, fault, service, invocation_id))
+        sdk.log.warning("%s", described(exc, fault, service, invocation_id))
         # Without the cause: the service's own words may quote what was sent, and a logged trace would show them.
         raise to_error(fault) from None
 
@@ -110,13 +110,13 @@ async def with_retries[Answer](
                 raise
             if fault.retry_after is not None and status_due is not None and now < status_due <= now + wait:
                 raise
-            sdk.log.info("%s; trying again in %.1f s", _described(exc, fault, service), wait)
+            sdk.log.info("%s; trying again in %.1f s", described(exc, fault, service), wait)
         await asyncio.sleep(wait)
         attempt += 1
 
 
-def _described(exc: Exception, fault: Fault, service: str, invocation_id: str | None = None) -> str:
-    """The line for the log, with nothing in it that the service could have put there."""
+def described(exc: Exception, fault: Fault, service: str, invocation_id: str | None = None) -> str:
+    """Describe a fault for the log, with nothing in it that the service could have put there."""
     facts = {
         "status": fault.status,
         "code": fault.code,

@@ -97,6 +97,9 @@ class _CallRecorder:
             case CompletionStarted():
                 self._span.set_attribute(names.RESPONSE_ID, event.id)
                 self._span.set_attribute(names.RESPONSE_MODEL, event.model)
+                if event.address:  # of several endpoints the one that answers
+                    address = Peer("", "", event.address).attributes
+                    self._span.set_attributes({**address, names.ENDPOINT: address[names.SERVER_ADDRESS]})
             case ToolCall():
                 if self._awaits_first:
                     self._record_first()

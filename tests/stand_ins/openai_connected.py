@@ -33,9 +33,9 @@ def connection_to(service: OpenAIStandIn) -> OpenAIConnection:
 
 @asynccontextmanager
 async def model_of(
-    connection: OpenAIConnection, *, reasoning_effort: str | None = None, retries: int = 2, **timeouts: float
+    *connections: OpenAIConnection, reasoning_effort: str | None = None, retries: int = 2, **timeouts: float
 ) -> AsyncGenerator[OpenAIChatModel]:
-    service = OpenAIService(connection, AnswerTimeouts(**timeouts), RetryPolicy(retries))
+    service = OpenAIService(*connections, timeouts=AnswerTimeouts(**timeouts), retries=RetryPolicy(retries))
     try:
         yield OpenAIChatModel(service, reasoning_effort)
     finally:

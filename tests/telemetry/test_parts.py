@@ -9,7 +9,7 @@ import pytest
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import PartHealth, RequestContext, ToolCall
 from shared.errors import Unavailable
-from shared.events import Usage
+from shared.events import CompletionStarted, Usage
 from shared.guard import Buffer, Completion, SafetyEvent, SafetySession
 from shared.telemetry.operation import Peer
 from tests.telemetry.spans import Spans
@@ -60,6 +60,14 @@ async def test_a_model_says_what_it_said_and_its_call_is_noted(spans: Spans) -> 
     assert "gen_ai.response.time_to_first_chunk" in spans.last
     assert traced.takes_images
     assert await traced.check() == HEALTH
+
+
+async def test_of_several_endpoints_the_span_names_the_one_that_answered(spans: Spans) -> None:
+    model = Model(CompletionStarted("1", 0, "gpt", address="http://other.example:8080/v1"), ModelFinished("stop"))
+    async for _ in spans.tracing(OPENAI).model(model).stream(ModelRequest((), ""), context()):
+        pass
+    assert (spans.last["server.address"], spans.last["server.port"]) == ("other.example", 8080)
+    assert spans.last["switchboard.endpoint"] == "other.example"
 
 
 async def test_closing_a_traced_answer_early_closes_the_models(spans: Spans) -> None:

@@ -1,6 +1,7 @@
-"""One OpenAI-compatible service: how to reach it, one client for chat and embeddings, and the reasons of its errors.
+"""An OpenAI-compatible service: how to reach it, its clients for chat and embeddings, and the reasons of its errors.
 
-`connection` says which service the settings name, `service` sends requests to it, `reasons` reads its error bodies.
+`connection` says which endpoints the settings name, `service` chooses among them, `endpoint` sends requests to one, and
+`reasons` reads its error bodies.
 `openai` itself is imported at the first request, by `sender` and `errors`, and only what they need of it.
 """
 

@@ -1,6 +1,7 @@
-"""The OpenAI-compatible service that the settings name, which of them to check when it fails, and its time limits."""
+"""The endpoints of models that the settings name, which of them to check when one fails, and time limits."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -8,6 +9,7 @@ from pydantic import SecretStr
 
 from shared.errors import NotConfigured
 from shared.settings import Settings
+from shared.settings_fields import Address, split_keys
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 THINKING_WITH_TOOLS = "reasoning_effort with tools"
@@ -42,7 +44,7 @@ class AnswerTimeouts:
 
 @dataclass(frozen=True, slots=True)
 class OpenAIConnection:
-    """Where an OpenAI-compatible service is and how to sign in to it. The key hides in `repr` and `str`."""
+    """Where an endpoint of a service is and how to sign in to it. The key hides in `repr` and `str`."""
 
     kind: Literal["openai", "azure-openai", "openai-compatible"]
     """What `GET /health` calls it."""
@@ -58,6 +60,8 @@ class OpenAIConnection:
     """The model that answers."""
     embedding_model: ServedModel | None = None
     """The model that makes vectors; None: no vector search."""
+    weight: int = 0
+    """Its share of new chats; 0: it is asked when others cannot answer, in the order of the settings."""
 
     @property
     def host(self) -> str:
@@ -79,16 +83,21 @@ class OpenAIConnection:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "OpenAIConnection | None":
-        """Read the service from the settings, which have been checked to be complete; None where there is none.
+        """Read the first endpoint from the settings; see `all_from_settings`."""
+        return next(iter(cls.all_from_settings(settings)), None)
+
+    @classmethod
+    def all_from_settings(cls, settings: Settings) -> tuple["OpenAIConnection", ...]:
+        """Read the endpoints from the settings, which have been checked to be complete; none where there is no service.
 
         Raises:
-            NotConfigured: its URL is none; names the variable.
+            NotConfigured: a URL is none; names the variable.
         """
-        if settings.azure_openai_endpoint:
-            return cls(
+        if endpoints := settings.azure_openai_endpoint:
+            first = cls(
                 kind="azure-openai",
-                base_url=_azure_base_url(_checked(settings.azure_openai_endpoint, "AZURE_OPENAI_ENDPOINT")),
-                api_key=settings.azure_openai_api_key,
+                base_url="",
+                api_key=None,
                 address_setting="AZURE_OPENAI_ENDPOINT",
                 key_setting="AZURE_OPENAI_API_KEY",
                 chat_model=ServedModel(settings.azure_openai_chat_deployment or "", "AZURE_OPENAI_CHAT_DEPLOYMENT"),
@@ -96,17 +105,35 @@ class OpenAIConnection:
                     settings.azure_openai_embedding_deployment, "AZURE_OPENAI_EMBEDDING_DEPLOYMENT"
                 ),
             )
+            endpoints = tuple(Address(_azure_base_url(url), weight) for url, weight in endpoints)
+            return first._at(endpoints, settings.azure_openai_api_key)
         if not (settings.openai_base_url or settings.openai_api_key):
-            return None
-        base_url = _checked(settings.openai_base_url or OPENAI_BASE_URL, "OPENAI_BASE_URL")
-        return cls(
-            kind="openai" if urlsplit(base_url).hostname == "api.openai.com" else "openai-compatible",
-            base_url=base_url,
-            api_key=settings.openai_api_key,
+            return ()
+        first = cls(
+            kind="openai-compatible",
+            base_url="",
+            api_key=None,
             address_setting="OPENAI_BASE_URL",
             key_setting="OPENAI_API_KEY",
             chat_model=ServedModel(settings.openai_chat_model or "", "OPENAI_CHAT_MODEL"),
             embedding_model=_embedding(settings.openai_embedding_model, "OPENAI_EMBEDDING_MODEL"),
+        )
+        return first._at(settings.openai_base_url or (Address(OPENAI_BASE_URL),), settings.openai_api_key)
+
+    def _at(self, endpoints: Sequence[Address], key: SecretStr | None) -> tuple["OpenAIConnection", ...]:
+        """The same service at each of these endpoints, with one key for all or one for each."""
+        for url, _ in endpoints:
+            _check(url, self.address_setting)
+        keys = split_keys(key) if key and len(endpoints) > 1 else [key]
+        return tuple(
+            replace(
+                self,
+                kind="openai" if urlsplit(url).hostname == "api.openai.com" else self.kind,
+                base_url=url,
+                api_key=keys[number % len(keys)],
+                weight=weight,
+            )
+            for number, (url, weight) in enumerate(endpoints)
         )
 
 
@@ -114,11 +141,11 @@ def _embedding(name: str | None, setting: str) -> ServedModel | None:
     return ServedModel(name, setting) if name else None
 
 
-def _checked(url: str, setting: str) -> str:
+def _check(url: str, setting: str) -> None:
     try:
         address = urlsplit(url)
         if address.hostname and address.port != 0:
-            return url
+            return
     except ValueError:
         pass
     raise NotConfigured(f"{setting} is no URL: it needs a host, such as https://example.com/v1.")

@@ -14,10 +14,8 @@ import openai
 from openai import AsyncStream
 
 from shared.chat_types import ImagePart
-from shared.outbound.asking import RetryPolicy, with_retries
 from shared.outbound.faults import LARGEST_REFUSAL, Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection
-from shared.outbound.openai_service.errors import SDK
 
 _NO_KEY = "none"
 """For services that need no key: the SDK insists on one."""
@@ -41,9 +39,7 @@ class Sender:
     The SDK's own retries are off: they would sleep past our deadline and repeat what was only slow.
     """
 
-    def __init__(self, connection: OpenAIConnection, timeouts: AnswerTimeouts, retries: RetryPolicy) -> None:
-        self._host = connection.host
-        self._retries = retries
+    def __init__(self, connection: OpenAIConnection, timeouts: AnswerTimeouts) -> None:
         self._tokens = None
         if connection.uses_identity:
             from shared.outbound.azure_service.signing_in import IdentityTokens
@@ -67,30 +63,20 @@ class Sender:
             ),
         )
 
-    async def post(
-        self, path: str, body: Mapping[str, object], *, deadline: float, status_due: float | None
-    ) -> httpx2.Response:
-        """Send a request, again where that may help; return the answer with its body unread.
+    async def post(self, path: str, body: Mapping[str, object]) -> httpx2.Response:
+        """Send a request, again if its connection was a dead one; return the answer with its body unread.
 
         Args:
             path: Below the base URL.
             body: JSON, with an `ImagePart` in the place of each `data:` URL.
-            deadline: On the event loop's clock, in seconds.
-            status_due: As in `RequestContext`.
         """
         encoded = _encode(body)
-
-        async def post() -> httpx2.Response:
-            try:
-                return await self._post(path, *encoded)
-            except openai.APIConnectionError as exc:
-                if not _closed_before_answer(exc):
-                    raise
+        try:
             return await self._post(path, *encoded)
-
-        return await with_retries(
-            post, SDK, self._retries, deadline=deadline, service=self._host, status_due=status_due
-        )
+        except openai.APIConnectionError as exc:
+            if not _closed_before_answer(exc):
+                raise
+        return await self._post(path, *encoded)
 
     async def post_once(self, path: str, body: Mapping[str, object]) -> httpx2.Response:
         """Send a request of JSON alone, once; return the answer with its body unread."""

@@ -1,97 +1,162 @@
-"""One OpenAI-compatible service: one client and one pool of connections, made at the first request."""
+"""A service of models at one endpoint or several, which chat and embeddings share."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
 
-from shared.late_imports import run_import
-from shared.outbound.asking import RetryPolicy
-from shared.outbound.faults import Fault
+from shared.errors import SwitchboardError
+from shared.outbound.asking import RetryPolicy, described, with_retries
+from shared.outbound.faults import RETRIED, Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection, ServedModel
+from shared.outbound.openai_service.endpoint import Endpoint
 
-if TYPE_CHECKING:
-    import httpx2
+type Attempt[Answer] = Callable[[Endpoint, float], Awaitable[Answer]]
+"""Asks one endpoint, until a time on the event loop's clock; when it raises, it has left that endpoint."""
 
-    from shared.outbound.openai_service.sender import Sender
+_OF_THE_REQUEST = frozenset({Reason.FILTERED, Reason.TOO_LONG, Reason.OVERRIDE, Reason.NOT_ACCEPTED})
+"""Faults of what was asked: another endpoint would refuse it too."""
+_LEAST_PATIENCE_SECONDS = 10.0
+"""How long to wait at least for the first piece of an answer before another endpoint is asked."""
+
+_log = logging.getLogger("switchboard.openai")
 
 
 class OpenAIService:
-    """A client of one service, which chat and embeddings share.
+    """Asks the endpoints of a service, one after another until one answers.
 
     Args:
-        connection: Which service.
-        timeouts: How long to wait for it.
-        retries: How often to try again.
+        connections: The endpoints, in the order of the settings.
+        timeouts: How long to wait for each.
+        retries: How often to ask all of them again.
     """
 
     def __init__(
         self,
-        connection: OpenAIConnection,
+        *connections: OpenAIConnection,
         timeouts: AnswerTimeouts | None = None,
         retries: RetryPolicy | None = None,
     ) -> None:
-        self.connection = connection
+        self.connection = connections[0]
         self.timeouts = timeouts or AnswerTimeouts()
+        self.endpoints = tuple(Endpoint(connection, self.timeouts) for connection in connections)
+        self._hosts = ", ".join(connection.host for connection in connections)
         self._retries = retries or RetryPolicy()
-        self._opening = asyncio.Lock()
-        self._sender: Sender | None = None
-        self._has_model = False
+        self._patience: defaultdict[str, float] = defaultdict(lambda: _LEAST_PATIENCE_SECONDS)
 
-    async def post(
-        self, path: str, body: Mapping[str, object], *, deadline: float, status_due: float | None = None
-    ) -> "httpx2.Response":
-        """Send a request and return the answer as soon as its head is there; the caller reads and closes it.
+    @property
+    def is_spread(self) -> bool:
+        """Whether there is more than one endpoint."""
+        return len(self.endpoints) > 1
 
-        Faults that may pass by themselves are retried after as long as the service asks for, never past the deadline,
-        nor past the time until which the caller's status can report them.
+    async def ask[Answer](
+        self,
+        attempt: Attempt[Answer],
+        model: ServedModel,
+        *,
+        deadline: float,
+        chat: str = "",
+        status_due: float | None = None,
+        invocation_id: str | None = None,
+    ) -> Answer:
+        """Ask the endpoints in their order for a chat, the next one if one fails, and never two at the same time.
+
+        An endpoint that has failed rests: it is asked after the others, and not at all before the end of the time that
+        it asked for. If all fail, they are asked again where that may help, never past the deadline, nor past the time
+        until which the caller's status can report it.
 
         Args:
-            path: Below the base URL.
-            body: What to send: JSON, with an `ImagePart` in the place of each `data:` URL.
-            deadline: On the event loop's clock, in seconds.
+            attempt: Asks one endpoint.
+            model: The model that is asked for.
+            deadline: When the answer has to have begun, on the event loop's clock.
+            chat: What the turns of a chat have in common, so that they are asked of the same endpoint.
             status_due: As in `RequestContext`.
+            invocation_id: The request's id, for the log.
 
         Raises:
-            openai.OpenAIError, TimeoutError: for `errors.service_errors` to translate.
+            RateLimited, ContentFiltered, BadRequest, Unavailable, TooSlow: by the table in `outbound.faults`.
         """
-        async with asyncio.timeout_at(deadline):
-            return await (await self.opened()).post(path, body, deadline=deadline, status_due=status_due)
+        await self.opened()
+        from shared.outbound.openai_service.errors import SDK, service_errors
 
-    async def check(self) -> None:
-        """Check that the service answers, takes our credentials and has the model that the settings name.
+        last = self.endpoints[0]
 
-        Raises:
-            Unavailable, TooSlow: it does not; the message says what to check.
-        """
-        sender = await self.opened()
-        from shared.outbound.openai_service.errors import service_errors
-        from shared.outbound.openai_service.served_models import check_model
+        async def once() -> Answer:
+            nonlocal last
+            failed: list[tuple[Endpoint, Exception]] = []
+            turn = self._turn(chat)
+            for left, endpoint in zip(range(len(turn), 0, -1), turn, strict=True):
+                last, begun = endpoint, asyncio.get_running_loop().time()
+                patience = min(self._patience[model.name], (deadline - begun) / left)
+                until = deadline if left == 1 else begun + patience
+                endpoint.asked(until)
+                try:
+                    answer = await attempt(endpoint, until)
+                except SDK.raises as exc:
+                    fault = SDK.fault_of(exc)
+                    if not self.is_spread or fault.reason in _OF_THE_REQUEST:
+                        raise
+                    endpoint.failed(fault)
+                    failed.append((endpoint, exc))
+                    if left > 1:
+                        _log.warning(
+                            "%s; asking another", described(exc, fault, endpoint.connection.host, invocation_id)
+                        )
+                else:
+                    self._note(endpoint, model, begun, invocation_id)
+                    return answer
+            last, soonest = min(failed, key=lambda one: _wait(SDK.fault_of(one[1])))
+            raise soonest
 
-        with service_errors(self.connection, self.connection.chat_model):
-            await check_model(sender, self.connection, self.timeouts.check, is_known=self._has_model)
-        self._has_model = True
+        try:
+            return await with_retries(
+                once, SDK, self._retries, deadline=deadline, service=self._hosts, status_due=status_due
+            )
+        except SDK.raises:
+            with service_errors(last.connection, model, invocation_id):
+                raise
 
-    async def explained(self, fault: Fault, model: ServedModel) -> Fault:
-        """Add to the fault of a request what to set instead, in the words of `check`."""
-        from shared.outbound.openai_service.served_models import explained
+    async def check(self) -> list[SwitchboardError | None]:
+        """Check each endpoint; return what is wrong with it."""
+        return await asyncio.gather(*(endpoint.check() for endpoint in self.endpoints))
 
-        return await explained(fault, await self.opened(), self.connection, model, self.timeouts.check)
-
-    async def opened(self) -> "Sender":
-        """Make the client, at the first call. Importing the SDK takes most of a second, so a thread does that."""
-        async with self._opening:
-            if self._sender is None:
-                self._sender = await run_import(_make_sender, self.connection, self.timeouts, self._retries)
-            return self._sender
+    async def opened(self) -> None:
+        """Make the client of the endpoint that is asked first, and import what all of them need."""
+        await self.endpoints[0].opened()
 
     async def aclose(self) -> None:
         """Close the connections; a later request would open new ones."""
-        sender, self._sender = self._sender, None
-        if sender is not None:
-            await sender.aclose()
+        for endpoint in self.endpoints:
+            await endpoint.aclose()
+
+    def _turn(self, chat: str) -> list[Endpoint]:
+        """The endpoints to ask, in order.
+
+        Raises:
+            ServiceFault: all have asked not to be asked now.
+        """
+        if not self.is_spread:
+            return [*self.endpoints]
+        now = asyncio.get_running_loop().time()
+        usual = sorted(self.endpoints, key=lambda endpoint: endpoint.distance(chat))
+        turn = [endpoint for endpoint in usual if not (endpoint.refuses and now < endpoint.rests_until)]
+        if not turn:
+            raise ServiceFault(Fault(Reason.RATE, retry_after=min(one.rests_until for one in usual) - now))
+        return sorted(turn, key=lambda endpoint: endpoint.rests_until if now < endpoint.rests_until else 0.0)
+
+    def _note(self, endpoint: Endpoint, model: ServedModel, begun: float, invocation_id: str | None) -> None:
+        """Note who has answered, and how long that took: a model that thinks long is not taken for one that hangs."""
+        endpoint.answered()
+        if self.is_spread:
+            seconds = asyncio.get_running_loop().time() - begun
+            self._patience[model.name] = max(
+                _LEAST_PATIENCE_SECONDS, min(3 * seconds, self.timeouts.first), 0.9 * self._patience[model.name]
+            )
+            _log.info("%s answers, invocation %s", endpoint.connection.host, invocation_id)
 
 
-def _make_sender(connection: OpenAIConnection, timeouts: AnswerTimeouts, retries: RetryPolicy) -> "Sender":
-    from shared.outbound.openai_service.sender import Sender
-
-    return Sender(connection, timeouts, retries)
+def _wait(fault: Fault) -> float:
+    """How soon it may help to ask again, in seconds."""
+    if fault.retry_after is not None:
+        return fault.retry_after
+    return 0.0 if fault.reason in RETRIED else float("inf")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from azure.search.documents.indexes import models
 
 from shared.errors import NotConfigured
-from shared.outbound.openai_service.connection import azure_resource
+from shared.outbound.openai_service.connection import OpenAIConnection, azure_resource
 from shared.retrieval.azure_search.fields import IndexFields
 from shared.settings import Settings
 
@@ -236,15 +236,15 @@ def _profile(name: str) -> str:
 def _vectorizer(settings: Settings) -> models.AzureOpenAIVectorizerParameters:
     deployment = settings.azure_openai_embedding_deployment
     model = next((name for name in _VECTORIZER_MODELS if deployment and name in deployment), None)
-    if not settings.azure_openai_endpoint or deployment is None or model is None:
+    connection = OpenAIConnection.from_settings(settings)
+    if connection is None or connection.kind != "azure-openai" or deployment is None or model is None:
         raise NotConfigured(
             "AZURE_SEARCH_VECTORIZER: an index that makes vectors itself needs AZURE_OPENAI_ENDPOINT, and "
             f"AZURE_OPENAI_EMBEDDING_DEPLOYMENT named after its model ({', '.join(_VECTORIZER_MODELS)})."
         )
-    key = settings.azure_openai_api_key
     return models.AzureOpenAIVectorizerParameters(
-        resource_url=azure_resource(settings.azure_openai_endpoint),
+        resource_url=azure_resource(connection.base_url),
         deployment_name=deployment,
         model_name=model,
-        api_key=key.get_secret_value() if key else None,
+        api_key=connection.api_key.get_secret_value() if connection.api_key else None,
     )

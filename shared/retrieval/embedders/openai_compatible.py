@@ -9,6 +9,7 @@ import msgspec
 from shared.chat_types import Json
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import ServedModel
+from shared.outbound.openai_service.endpoint import Endpoint
 from shared.outbound.openai_service.service import OpenAIService
 
 _BATCH = 128
@@ -60,21 +61,21 @@ class OpenAIEmbedder:
         await self._service.aclose()
 
     async def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        await self._service.opened()
-        from shared.outbound.openai_service.errors import service_errors
-
         # Services refuse an empty text. A space stands in for it: neither has a meaning.
         inputs: list[Json] = [text or " " for text in texts]
         body: dict[str, Json] = {"model": self._model.name, "input": inputs, "encoding_format": "float"}
-        deadline = asyncio.get_running_loop().time() + _REQUEST_TIMEOUT_SECONDS
-        with service_errors(self._service.connection, self._model):
-            response = await self._service.post("/embeddings", body, deadline=deadline)
+
+        async def attempt(endpoint: Endpoint, until: float) -> list[list[float]]:
+            response = await endpoint.post("/embeddings", body, until)
             try:
-                async with asyncio.timeout_at(deadline):
+                async with asyncio.timeout_at(until):
                     content = await response.aread()
             finally:
                 await response.aclose()
             return _read_vectors(content, len(texts))
+
+        deadline = asyncio.get_running_loop().time() + _REQUEST_TIMEOUT_SECONDS
+        return await self._service.ask(attempt, self._model, deadline=deadline, chat=texts[0])
 
 
 def _read_vectors(content: bytes, count: int) -> list[list[float]]:

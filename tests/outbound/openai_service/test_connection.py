@@ -57,3 +57,22 @@ def test_a_url_without_a_usable_host_is_named(url: str) -> None:
         connection(OPENAI_BASE_URL=url, OPENAI_CHAT_MODEL="llama3")
     with pytest.raises(NotConfigured, match="AZURE_OPENAI_ENDPOINT"):
         connection(AZURE_OPENAI_ENDPOINT=url, AZURE_OPENAI_CHAT_DEPLOYMENT="chat")
+
+
+def test_several_endpoints_have_one_key_or_one_each_in_their_order() -> None:
+    azure = {"AZURE_OPENAI_ENDPOINT": "https://a, https://b=2,https://c=1", "AZURE_OPENAI_CHAT_DEPLOYMENT": "chat"}
+    for keys, found in (("", [None] * 3), ("k", ["k"] * 3), ("k, l,m", ["k", "l", "m"])):
+        settings = Settings.read(azure | {"AZURE_OPENAI_API_KEY": keys})
+        connections = OpenAIConnection.all_from_settings(settings)
+        assert [(one.base_url, one.weight) for one in connections] == [
+            ("https://a/openai/v1/", 0),
+            ("https://b/openai/v1/", 2),
+            ("https://c/openai/v1/", 1),
+        ]
+        assert [one.api_key and one.api_key.get_secret_value() for one in connections] == found
+    mixed = Settings.read({"OPENAI_BASE_URL": "https://api.openai.com/v1,http://gpu/v1", "OPENAI_CHAT_MODEL": "m"})
+    assert [one.kind for one in OpenAIConnection.all_from_settings(mixed)] == ["openai", "openai-compatible"]
+    one = Settings.read({"OPENAI_API_KEY": "with,comma", "OPENAI_CHAT_MODEL": "m"})
+    assert [c.api_key and c.api_key.get_secret_value() for c in OpenAIConnection.all_from_settings(one)] == [
+        "with,comma"
+    ]

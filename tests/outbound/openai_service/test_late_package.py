@@ -9,7 +9,7 @@ REPOSITORY = Path(__file__).parents[3]
 
 COMPARED = """
 import json, sys
-import shared.chat_models.openai_chat, shared.outbound.openai_service.sender
+import shared.chat_models.openai_chat, shared.outbound.openai_service.errors, shared.outbound.openai_service.sender
 import openai
 
 openai.AsyncOpenAI(api_key="key", http_client=openai.DefaultAioHttpClient())

@@ -79,7 +79,7 @@ def connection(base_url: str, model: str) -> OpenAIConnection:
 
 async def health(found: OpenAIConnection) -> str | None:
     """What is wrong, or None."""
-    service = OpenAIService(found, AnswerTimeouts(check=20))
+    service = OpenAIService(found, timeouts=AnswerTimeouts(check=20))
     try:
         checked = await OpenAIChatModel(service).check()
     finally:

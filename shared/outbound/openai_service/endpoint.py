@@ -1,0 +1,127 @@
+"""One endpoint of a service: one client with its connections, made at the first request, and how it has done lately."""
+
+import asyncio
+from collections.abc import Mapping
+from hashlib import sha256
+from math import inf, log
+from typing import TYPE_CHECKING
+
+from shared.errors import SwitchboardError
+from shared.late_imports import run_import
+from shared.outbound.faults import Fault
+from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection, ServedModel
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from shared.outbound.openai_service.sender import Sender
+
+_REST_SECONDS, _LONGEST_REST_SECONDS = 10.0, 300.0
+"""How long an endpoint rests after a fault that names no time; doubled with each further one, up to the second."""
+
+
+class Endpoint:
+    """Sends requests to one endpoint.
+
+    Args:
+        connection: Which one.
+        timeouts: How long to wait for it.
+    """
+
+    def __init__(self, connection: OpenAIConnection, timeouts: AnswerTimeouts) -> None:
+        self.connection = connection
+        self.answers = 0
+        """Requests that it has answered."""
+        self.rests_until = 0.0
+        """Until then others are asked first, on the event loop's clock."""
+        self.refuses = False
+        """Whether it has said itself that it wants to be asked no sooner."""
+        self._faults = 0
+        self._timeouts = timeouts
+        self._opening = asyncio.Lock()
+        self._sender: Sender | None = None
+        self._has_model = False
+
+    def distance(self, chat: str) -> float:
+        """How far a chat is from this endpoint: new chats begin at the nearest, in the share of the weights.
+
+        A chat has the same distances at every instance (weighted rendezvous hashing). Infinite without a weight.
+        """
+        if not self.connection.weight:
+            return inf
+        number = int.from_bytes(sha256(f"{self.connection.base_url} {chat}".encode(errors="replace")).digest()[:7])
+        return -log((number + 1) / 2**56) / self.connection.weight
+
+    def asked(self, until: float) -> None:
+        """Note that it is asked. One that has failed is tried by one request: until that ends, others go elsewhere."""
+        if self._faults:
+            self.rests_until = min(until, asyncio.get_running_loop().time() + _REST_SECONDS)
+
+    def answered(self) -> None:
+        """Note that it has answered."""
+        self.answers += 1
+        self._faults, self.rests_until, self.refuses = 0, 0.0, False
+
+    def failed(self, fault: Fault) -> None:
+        """Note that it has failed, so that it rests: as long as it asks for, or longer each time."""
+        self.refuses = fault.retry_after is not None
+        own = min(_REST_SECONDS * 2**self._faults, _LONGEST_REST_SECONDS)
+        self._faults = min(self._faults + 1, 10)
+        self.rests_until = asyncio.get_running_loop().time() + (own if fault.retry_after is None else fault.retry_after)
+
+    async def post(self, path: str, body: Mapping[str, object], until: float) -> "httpx2.Response":
+        """Send a request and return the answer as soon as its head is there; the caller reads and closes it.
+
+        Args:
+            path: Below the base URL.
+            body: What to send: JSON, with an `ImagePart` in the place of each `data:` URL.
+            until: The limit, on the event loop's clock.
+
+        Raises:
+            openai.OpenAIError, TimeoutError: for `errors.service_errors` to translate.
+        """
+        async with asyncio.timeout_at(until):
+            return await (await self.opened()).post(path, body)
+
+    async def check(self) -> SwitchboardError | None:
+        """Check that it answers, takes our credentials and has the model that the settings name.
+
+        Returns:
+            What is wrong; None: nothing.
+        """
+        sender = await self.opened()
+        from shared.outbound.openai_service.errors import service_errors
+        from shared.outbound.openai_service.served_models import check_model
+
+        try:
+            with service_errors(self.connection, self.connection.chat_model):
+                await check_model(sender, self.connection, self._timeouts.check, is_known=self._has_model)
+        except SwitchboardError as error:
+            return error
+        self._has_model = True
+        return None
+
+    async def explained(self, fault: Fault, model: ServedModel) -> Fault:
+        """Add to the fault of a request what to set instead, in the words of `check`."""
+        from shared.outbound.openai_service.served_models import explained
+
+        return await explained(fault, await self.opened(), self.connection, model, self._timeouts.check)
+
+    async def opened(self) -> "Sender":
+        """Make the client, at the first call. Importing the SDK takes most of a second, so a thread does that."""
+        async with self._opening:
+            if self._sender is None:
+                self._sender = await run_import(_make_sender, self.connection, self._timeouts)
+            return self._sender
+
+    async def aclose(self) -> None:
+        """Close the connections; a later request would open new ones."""
+        sender, self._sender = self._sender, None
+        if sender is not None:
+            await sender.aclose()
+
+
+def _make_sender(connection: OpenAIConnection, timeouts: AnswerTimeouts) -> "Sender":
+    from shared.outbound.openai_service.sender import Sender
+
+    return Sender(connection, timeouts)
