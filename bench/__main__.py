@@ -14,6 +14,7 @@ from bench import (
     encoding,
     first_import,
     guard,
+    history,
     indexing,
     memory,
     retrieval,
@@ -42,6 +43,7 @@ BENCHES = {
     "team": team,
     "first-import": first_import,
     "guard": guard,
+    "history": history,
     "telemetry": telemetry,
 }
 _RESULTS = ROOT / ".data" / "bench"

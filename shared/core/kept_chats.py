@@ -21,6 +21,8 @@ _log = logging.getLogger("switchboard.history")
 
 _READ_TIMEOUT_SECONDS = 5.0
 """How long a question waits for the store."""
+_MOST_MESSAGES = 200
+"""How many of the newest messages are read: usually more than fit into the prompt, however long the chat is."""
 
 
 async def resume(request: ChatRequest, context: RequestContext, history: HistoryStore, mode: Mode) -> ChatRequest:
@@ -38,7 +40,8 @@ async def resume(request: ChatRequest, context: RequestContext, history: History
     try:
         async with asyncio.timeout(_READ_TIMEOUT_SECONDS):
             if request.chat.conversation_id:
-                earlier = _messages(await history.messages(owner, request.chat.conversation_id))
+                kept = await history.messages(owner, request.chat.conversation_id, _MOST_MESSAGES)
+                earlier = _messages(kept)
                 return replace(request, messages=(*fit_history(earlier), *request.messages))
             chat = await history.create(owner, mode, UNTITLED)
             return replace(request, chat=ChatState.kept(chat.id))

@@ -21,6 +21,8 @@ from shared.errors import NotFound
 
 UNTITLED = "New Chat"
 """Title of a chat that nobody gave one, as in ChatUI, until it takes the words of its first question."""
+MOST_MESSAGES = 1_000
+"""Messages in one conversation; a chat request may have as many."""
 MAX_LISTED = 500
 """Conversations in one page of a list: usually some 200 kB."""
 SESSION_ID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
@@ -132,8 +134,8 @@ class HistoryStore(Protocol):
         """List the owner's conversations, of one mode or of all, newest first: those after a position, or the first."""
         ...
 
-    async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:
-        """Return the messages, oldest first.
+    async def messages(self, owner: str, conversation_id: str, newest: int = MOST_MESSAGES) -> Sequence[StoredMessage]:
+        """Return the newest messages, oldest first: all, unless a smaller number is given.
 
         Raises:
             NotFound: the owner has no such conversation.
@@ -186,9 +188,9 @@ class NoHistory:
         del owner, mode, limit, after
         _refuse()
 
-    async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:
+    async def messages(self, owner: str, conversation_id: str, newest: int = MOST_MESSAGES) -> Sequence[StoredMessage]:
         """Raise NotFound."""
-        del owner, conversation_id
+        del owner, conversation_id, newest
         _refuse()
 
     async def write(

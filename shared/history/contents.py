@@ -8,12 +8,10 @@ import msgspec
 
 from shared.chat_types import Role
 from shared.errors import NotFound, TooLarge
-from shared.history import UNTITLED, Conversation, StoredMessage
+from shared.history import MOST_MESSAGES, UNTITLED, Conversation, StoredMessage
 
-MOST_MESSAGES = 1_000
-"""Messages in one conversation; a chat request may have as many."""
 MAX_CHATS = 5_000
-"""Conversations of one owner. The table is read as a whole for a list, a thousand conversations at a time."""
+"""Conversations of one owner."""
 MOST_BYTES = 8 * 1024 * 1024
 """Bytes of one conversation's messages as JSON."""
 PREVIEW_LENGTH = 200

@@ -16,7 +16,7 @@ import msgspec
 
 from shared.chat_types import PartHealth
 from shared.errors import Unavailable
-from shared.history import MAX_LISTED, Conversation, ListPosition, Mode, StoredMessage, contents
+from shared.history import MAX_LISTED, MOST_MESSAGES, Conversation, ListPosition, Mode, StoredMessage, contents
 from shared.outbound.sqlite_file import SqliteFile
 
 _SCHEMA_VERSION = 1
@@ -99,15 +99,16 @@ class SqliteHistory:
 
         return await self._run(work)
 
-    async def messages(self, owner: str, conversation_id: str) -> Sequence[StoredMessage]:
-        """Return the messages, oldest first."""
+    async def messages(self, owner: str, conversation_id: str, newest: int = MOST_MESSAGES) -> Sequence[StoredMessage]:
+        """Return the newest messages, oldest first."""
 
         def work(db: apsw.Connection) -> list[StoredMessage]:
             _find(db, owner, conversation_id)
             rows = db.execute(
-                "SELECT message FROM messages WHERE conversation = ? ORDER BY position", (conversation_id,)
+                "SELECT message FROM messages WHERE conversation = ? ORDER BY position DESC LIMIT ?",
+                (conversation_id, newest),
             )
-            return [contents.decode_message(msgspec.convert(row[0], bytes)) for row in rows]
+            return [contents.decode_message(msgspec.convert(row[0], bytes)) for row in rows][::-1]
 
         return await self._run(work)
 

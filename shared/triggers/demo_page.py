@@ -76,8 +76,10 @@ async def keep_demo_chat(request: Request) -> Response:
     with ExitStack() as held:
         body = await read_body(request, partial(JsonReader, HISTORY_BODY_LIMIT, bodies.CHAT_EXAMPLE), deadline, held)
         chat_id, messages = bodies.parse_demo_chat(body.json, datetime.now(UTC))
-        await history.create(owner, Mode.STANDARD, UNTITLED, chat_id)
-        await history.write(owner, chat_id, messages)
+        kept = await history.create(owner, Mode.STANDARD, UNTITLED, chat_id)
+        # Of a chat that has grown, all but the last question and answer is as it was kept.
+        first = max(0, kept.message_count - 2) if kept.message_count < len(messages) else 0
+        await history.write(owner, chat_id, messages[first:])
     return json_response({}, status=201)
 
 
@@ -101,11 +103,13 @@ async def _kept_by_the_page(
 ) -> list[Conversation]:
     """List the first chats after a position that the demo's page has kept; those of other front ends are left out."""
     found: list[Conversation] = []
+    limit = count
     while len(found) < count:
-        chats = await history.conversations(owner, Mode.STANDARD, MAX_LISTED, after)
+        chats = await history.conversations(owner, Mode.STANDARD, limit, after)
         found += [chat for chat in chats if is_session_id(chat.id)]
-        if len(chats) < MAX_LISTED:
+        if len(chats) < limit:
             break
+        limit = min(2 * limit, MAX_LISTED)
         after = ListPosition(chats[-1].last_updated, chats[-1].id)
     return found[:count]
 

@@ -9,6 +9,7 @@ import pytest
 from bench.__main__ import write
 from bench.cold_start import compare_imports
 from bench.encoding import compare as compare_encoding
+from bench.history import compare as compare_history
 from bench.indexing import compare as compare_indexing
 from bench.memory import Plan
 from bench.memory import report as report_memory
@@ -33,6 +34,12 @@ async def test_retrieval_compares_each_size_and_shows_the_growth(tmp_path: Path)
 async def test_indexing_is_compared_with_one_process() -> None:
     comparison = await compare_indexing(8, in_file=2, rounds=1)
     assert list(comparison.values) == ["make index", "one process"]
+
+
+@pytest.mark.nightly
+async def test_turns_and_pages_of_the_history_are_compared_by_size() -> None:
+    turns, pages = ["2 messages", "6 messages"], ["1 chats", "3 chats"]
+    assert names(await compare_history((2, 6), (1, 3), rounds=1)) == [turns] * 3 + [pages] * 3
 
 
 @pytest.mark.nightly

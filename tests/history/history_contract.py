@@ -214,6 +214,14 @@ class HistoryContract:
         assert list(await history.messages(owner, chat)) == messages
         assert [found.message_count for found in await history.conversations(owner)] == [1_000]
 
+    async def test_the_newest_messages_are_read_alone(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history)
+        for number in range(0, 12, 3):
+            await history.write(owner, chat, [said(number + each) for each in range(3)])
+        for newest in (1, 3, 4, 11, 12, 13):
+            kept = await history.messages(owner, chat, newest)
+            assert list(kept) == [said(number) for number in range(12)][-newest:]
+
     async def test_one_message_of_megabytes_is_read_back_whole(self, history: HistoryStore) -> None:
         owner, chat = await self.started(history, said(0, "𝄞" * 1_500_000))
         assert [message.content for message in await history.messages(owner, chat)] == ["𝄞" * 1_500_000]
@@ -293,6 +301,19 @@ class HistoryContract:
             assert len(await history.messages(owner, chat)) % 2 == 0
         await writing
         assert len(await history.messages(owner, chat)) == 20
+
+    async def test_readers_see_what_is_replaced_together_with_what_is_added(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, said(0, "1"))
+
+        async def write() -> None:
+            for number in range(1, 20):
+                await history.write(owner, chat, [said(0, f"{number + 1}"), said(number)])
+
+        writing = asyncio.create_task(write())
+        while not writing.done():
+            kept = await history.messages(owner, chat)
+            assert kept[0].content == f"{len(kept)}"
+        await writing
 
     async def test_a_delete_amid_writes_wins(self, history: HistoryStore) -> None:
         owner, chat = await self.started(history)

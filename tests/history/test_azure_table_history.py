@@ -1,18 +1,16 @@
 """History in a table of Azurite, the real service's emulator: the contract, the limits, and the service's faults."""
 
-import asyncio
 from collections.abc import AsyncGenerator
-from datetime import timedelta
-from uuid import uuid4
 
 import pytest
-from azure.data.tables import TableEntity
 from azure.data.tables.aio import TableClient
 
 from shared.errors import NotConfigured, TooLarge, Unavailable
-from shared.history import Mode
+from shared.history import Mode, StoredMessage, new_session_id
 from shared.history.azure_table import TABLE, HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
+from shared.history.azure_table_rows import partition_of
+from shared.history.contents import preview
 from tests.history.history_contract import HistoryContract, new_owner, said
 from tests.stand_ins.azurite import KEY, Azurite
 from tests.stand_ins.identity_endpoint import identity_endpoint
@@ -39,12 +37,10 @@ async def table(azurite: Azurite) -> AsyncGenerator[TableClient]:
     await client.close()
 
 
-async def entities(table: TableClient) -> list[TableEntity]:
-    return [entity async for entity in table.query_entities("PartitionKey ge ''")]
-
-
-async def head_of(table: TableClient, conversation_id: str) -> TableEntity:
-    return next(entity for entity in await entities(table) if entity["RowKey"] == f"c-{conversation_id}")
+async def rows_of(table: TableClient, conversation_id: str) -> list[str]:
+    return [
+        row["RowKey"] async for row in table.query_entities("PartitionKey ge ''") if conversation_id in row["RowKey"]
+    ]
 
 
 class TestAzureTableHistory(HistoryContract):
@@ -56,82 +52,63 @@ async def test_nothing_of_a_deleted_conversation_stays_in_the_table(
 ) -> None:
     owner = new_owner()
     made = await history.create(owner, Mode.STANDARD, "t")
-    await history.write(owner, made.id, [said(0, "x" * 3_000_000)])
-    rows = [entity["RowKey"] for entity in await entities(table) if made.id in entity["RowKey"]]
-    assert len(rows) == 1 + 5
+    for large in (said(0, "x" * 3_000_000), said(1)):
+        await history.write(owner, made.id, [large])
+    assert len(await rows_of(table, made.id)) > 6
     await history.delete(owner, made.id)
-    assert not [entity for entity in await entities(table) if made.id in entity["RowKey"]]
+    assert await rows_of(table, made.id) == []
 
 
-async def test_a_write_leaves_only_its_own_rows(history: AzureTableHistory, table: TableClient) -> None:
+async def test_a_chat_of_one_session_that_is_deleted_and_begun_again_is_a_new_one(history: AzureTableHistory) -> None:
+    owner, session = new_owner(), new_session_id()
+    for number in range(3):
+        await history.create(owner, Mode.STANDARD, "t", session)
+        await history.write(owner, session, [said(number)])
+        assert list(await history.messages(owner, session)) == [said(number)]
+        await history.delete(owner, session)
+
+
+async def test_a_write_replaces_what_is_there_and_adds_the_rest_however_much_it_is(history: AzureTableHistory) -> None:
     owner = new_owner()
     made = await history.create(owner, Mode.STANDARD, "t")
-    await asyncio.gather(*(history.write(owner, made.id, [said(n)]) for n in range(8)))
-    assert len([entity for entity in await entities(table) if made.id in entity["RowKey"]]) == 2
-    await history.delete(owner, made.id)
+    kept: dict[int, StoredMessage] = {}
+    for numbers, length in ((range(30), 9), (range(25, 400), 9), (range(390, 402), 200_000), ([0, 401, 402], 9)):
+        written = {number: said(number, f"{number}{len(kept)}" + "x" * length) for number in numbers}
+        kept |= written
+        shown = await history.write(owner, made.id, [*written.values()])
+        assert list(await history.messages(owner, made.id)) == [*kept.values()]
+        assert (shown.message_count, shown.last_message) == (len(kept), preview([*kept.values()][-1].content))
 
 
-@pytest.mark.parametrize(("hours", "uncounted"), [(-1, 0), (1, 1)], ids=["an interrupted write", "another writer"])
-async def test_a_write_removes_what_interrupted_writes_have_left_but_no_row_of_another_writer(
-    azurite: Azurite, table: TableClient, hours: int, uncounted: int
-) -> None:
-    history = AzureTableHistory(HistoryTable.of(azurite.connection_string), leftover_age=timedelta(hours=hours))
-    owner = new_owner()
-    made = await history.create(owner, Mode.STANDARD, "t")
-    for number in range(2):
-        row = f"m-{made.id}-{number:016}-000"  # a process that is killed before it changes the head leaves this
-        await table.create_entity({"PartitionKey": (await head_of(table, made.id))["PartitionKey"], "RowKey": row})
-        await history.write(owner, made.id, [said(number)])
-        rows = [entity for entity in await entities(table) if made.id in entity["RowKey"]]
-        assert len(rows) == 2 + uncounted * (number + 1)
-    assert len(await history.messages(owner, made.id)) == 2
-    await history.delete(owner, made.id)
-    await history.aclose()
-
-
-async def test_a_delete_that_broke_off_is_seen_by_nobody_and_can_be_completed(
-    history: AzureTableHistory, table: TableClient
+async def test_a_chat_takes_as_many_bytes_as_it_may_whether_in_one_write_or_in_many(
+    history: AzureTableHistory,
 ) -> None:
     owner = new_owner()
-    made = await history.create(owner, Mode.STANDARD, "t")
-    await history.write(owner, made.id, [said(0)])
-    await table.update_entity({**await head_of(table, made.id), "deleted": True})
-    assert list(await history.conversations(owner)) == []
-    await history.delete(owner, made.id)
-    assert not [entity for entity in await entities(table) if made.id in entity["RowKey"]]
+    made = [await history.create(owner, Mode.STANDARD, "t") for _ in range(2)]
+    for number in range(20):
+        await history.write(owner, made[0].id, [said(number, "x" * 400_000)])
+    await history.write(owner, made[1].id, [said(number, "x" * 400_000) for number in range(20)])
+    for each in made:
+        with pytest.raises(TooLarge, match="8,388,608 bytes"):
+            await history.write(owner, each.id, [said(20, "x" * 400_000)])
+        assert len(await history.messages(owner, each.id)) == 20
+        # What is replaced by something shorter makes room.
+        await history.write(owner, each.id, [said(0, "short"), said(20, "x" * 300_000)])
+        assert len(await history.messages(owner, each.id, 2)) == 2
 
 
-async def test_many_conversations_are_listed_and_counted_page_after_page(
+async def test_the_chats_of_an_owner_are_counted_by_all_processes_together(
     azurite: Azurite, history: AzureTableHistory, table: TableClient
 ) -> None:
     owner = new_owner()
-    made = await history.create(owner, Mode.STANDARD, "t")
-    head = next(entity for entity in await entities(table) if entity["RowKey"] == f"c-{made.id}")
-    ids = [made.id, *(str(uuid4()) for _ in range(1_049))]
-    for start in range(1, len(ids), 100):  # as many as a transaction takes
-        await table.submit_transaction(
-            [("create", {**head, "RowKey": f"c-{each}"}) for each in ids[start : start + 100]]
-        )
-    listed = await history.conversations(owner, limit=2_000)
-    assert [found.id for found in listed] == sorted(ids)  # all of the same moment
-    full = AzureTableHistory(HistoryTable.of(azurite.connection_string), max_chats=1_050)
-    with pytest.raises(TooLarge, match="1,050 chats"):
-        await full.create(owner, Mode.STANDARD, "one too many")
-    await full.aclose()
-
-
-async def test_the_conversations_of_an_owner_are_counted_only_now_and_then(
-    azurite: Azurite, history: AzureTableHistory
-) -> None:
-    owner = new_owner()
-    other = AzureTableHistory(HistoryTable.of(azurite.connection_string), max_chats=102)
-    for _ in range(2):
+    other = AzureTableHistory(HistoryTable.of(azurite.connection_string), max_chats=5)
+    made = [await store.create(owner, Mode.STANDARD, "t") for store in (history, other, history, other, other)]
+    with pytest.raises(TooLarge, match="5 chats"):
         await other.create(owner, Mode.STANDARD, "t")
-    for _ in range(98):
-        await history.create(owner, Mode.STANDARD, "t")
-    for _ in range(98):
-        await other.create(owner, Mode.STANDARD, "t")
-    with pytest.raises(TooLarge, match="102 chats"):
+    await history.delete(owner, made[0].id)
+    await other.create(owner, Mode.STANDARD, "t")
+    await table.delete_entity({"PartitionKey": partition_of(owner), "RowKey": "n"})
+    with pytest.raises(TooLarge, match="5 chats"):
         await other.create(owner, Mode.STANDARD, "t")
     await other.aclose()
 

@@ -11,3 +11,9 @@ class TableEntity(dict[str, Any]):
 class UpdateMode(str, Enum):
     REPLACE = "replace"
     MERGE = "merge"
+
+class TableErrorCode(str, Enum):
+    CONDITION_NOT_MET = "ConditionNotMet"
+    ENTITY_ALREADY_EXISTS = "EntityAlreadyExists"
+    RESOURCE_NOT_FOUND = "ResourceNotFound"
+    UPDATE_CONDITION_NOT_SATISFIED = "UpdateConditionNotSatisfied"
