@@ -63,6 +63,10 @@ def test_a_list_is_one_conversation_in_its_order() -> None:
     assert [buffer.side for buffer in buffers] == [Side.PROMPT, Side.COMPLETION]
 
 
+def test_a_list_may_have_as_many_events_as_the_error_says() -> None:
+    assert len(parse_analysis({"events": [EVENT] * 1_000})) == 1_000
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [

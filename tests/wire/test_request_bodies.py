@@ -186,6 +186,19 @@ def test_a_conversations_id_that_is_too_long_is_refused(protocol: str, key: str)
         PROTOCOLS[protocol].parse(ASK | {key: "c" * 201})
 
 
+@pytest.mark.parametrize(
+    ("protocol", "key", "kind"), [("openai-responses", "input", "input_text"), ("openai", "messages", "text")]
+)
+def test_a_message_of_openais_may_have_as_many_parts_as_the_error_says(protocol: str, key: str, kind: str) -> None:
+    def parse_parts(count: int) -> ChatRequest:
+        parts: list[Json] = [{"type": kind, "text": "a"}] * count
+        return PROTOCOLS[protocol].parse({"model": "switchboard", key: [{"role": "user", "content": parts}]})
+
+    assert parse_parts(1_000).question.count("a") == 1_000
+    with pytest.raises(BadRequest, match="should have at most 1000 parts"):
+        parse_parts(1_001)
+
+
 def test_a_list_of_chats_that_is_not_asked_for_in_pages_has_the_newest_five_hundred() -> None:
     assert read_page({}) == read_page({"mode": "", "limit": "", "cursor": ""}) == Page(None, 500, None)
 
