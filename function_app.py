@@ -8,7 +8,6 @@ from azure.functions.warmup import WarmUpContext
 from shared.http_extension import Request, Response
 from shared.triggers import (
     about,
-    batches,
     chat_history,
     chat_requests,
     companion,
@@ -17,6 +16,7 @@ from shared.triggers import (
     documents,
     other_paths,
     playground,
+    runs,
     warm_up,
 )
 from shared.triggers import chat as chats
@@ -48,7 +48,7 @@ async def ask(req: Request) -> Response:
 @app.route("multi-agent-chat/batch", methods=["POST"])
 async def multi_agent_batch(req: Request) -> Response:
     """The messages of all agents of the team, in Semantic Kernel's shape for ChatUI."""
-    return await batches.team_batch(req)
+    return await chats.team_batch(req)
 
 
 @app.route("multi-agent-chat/stream", methods=["POST"])
@@ -57,22 +57,40 @@ async def multi_agent_stream(req: Request) -> Response:
     return await chats.team_stream(req)
 
 
+@app.route("runs/{id}", methods=["GET"])
+async def run(req: Request) -> Response:
+    """An answer that outlives its request: how it stands, or the whole of it."""
+    return await runs.run(req)
+
+
+@app.route("runs/{id}", methods=["DELETE"])
+async def delete_run(req: Request) -> Response:
+    """Stop such an answer, and delete it."""
+    return await runs.delete_run(req)
+
+
+@app.route("runs/{id}/stream", methods=["GET"])
+async def run_stream(req: Request) -> Response:
+    """The same as a stream, from its beginning or from where a client has read it."""
+    return await runs.run_stream(req)
+
+
 @app.route("multi-agent-chat/batches/{id}", methods=["GET"])
 async def batch(req: Request) -> Response:
-    """A batch that outlives its request: how it stands, or its answer."""
-    return await batches.batch(req)
+    """Another name for such an answer of the team."""
+    return await runs.run(req)
 
 
 @app.route("multi-agent-chat/batches/{id}", methods=["DELETE"])
 async def delete_batch(req: Request) -> Response:
-    """Stop such a batch, and delete it."""
-    return await batches.delete_batch(req)
+    """The same."""
+    return await runs.delete_run(req)
 
 
 @app.route("multi-agent-chat/batches/{id}/stream", methods=["GET"])
 async def batch_stream(req: Request) -> Response:
     """Its messages as they are done."""
-    return await batches.batch_stream(req)
+    return await runs.batch_stream(req)
 
 
 @app.route("v1/chat/completions", methods=["POST"])
@@ -119,14 +137,14 @@ async def pinned_chat_stream(req: Request) -> Response:
 
 @app.route("ai-sdk/chat/{id}/stream", methods=["GET"])
 async def ai_sdk_resume(req: Request) -> Response:
-    """Say to the AI SDK that there is no answer to resume."""
-    return await chats.nothing_to_resume(req)
+    """The answer that a chat of the AI SDK waits for."""
+    return await runs.ai_sdk_resume(req)
 
 
 @app.route("ai-sdk/multi-agent-chat/stream/{id}/stream", methods=["GET"])
 async def ai_sdk_resume_team(req: Request) -> Response:
     """The same of a team's answer."""
-    return await chats.nothing_to_resume(req)
+    return await runs.ai_sdk_resume(req)
 
 
 @app.route("{protocol}/ask", methods=["POST"])
@@ -138,7 +156,7 @@ async def pinned_ask(req: Request) -> Response:
 @app.route("{protocol}/multi-agent-chat/batch", methods=["POST"])
 async def pinned_multi_agent_batch(req: Request) -> Response:
     """The messages of all agents of the team, in the protocol that the route names."""
-    return await batches.team_batch(req)
+    return await chats.team_batch(req)
 
 
 @app.route("{protocol}/multi-agent-chat/stream", methods=["POST"])
@@ -365,19 +383,19 @@ if compared:
         await content_events.sync()
 
 
-batch_queue = batches.queue_of(os.environ)
+batch_queue = runs.queue_of(os.environ)
 
 if batch_queue:
 
     @app.queue_trigger("message", batch_queue, "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def batch_run(message: func.QueueMessage) -> None:
-        """Run a batch, or go on with one whose runner has died (queue trigger)."""
-        await batches.run_batch(message.get_body(), message.insertion_time)
+        """Run a run, or go on with one whose runner has died (queue trigger)."""
+        await runs.run_batch(message.get_body(), message.insertion_time)
 
     @app.queue_trigger("message", f"{batch_queue}-poison", "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def batch_poison(message: func.QueueMessage) -> None:
-        """End a batch that could not be run (queue trigger)."""
-        await batches.give_up_batch(message.get_body())
+        """End a run that could not be run (queue trigger)."""
+        await runs.give_up_batch(message.get_body())
 
 
 requests_queue = chat_requests.bound(os.environ)

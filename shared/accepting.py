@@ -4,7 +4,9 @@
 each error at once, and again at each run, with the settings of that time.
 """
 
+import time
 from dataclasses import dataclass, replace
+from uuid import uuid4
 
 import msgspec
 
@@ -12,6 +14,7 @@ from shared.chat_types import Access, Caller, ChatRequest, Role
 from shared.core.attachments import Attachment
 from shared.core.context_window import tokens_in
 from shared.errors import BadRequest, NotAllowed, TooLarge
+from shared.history import new_session_id
 from shared.identity import access_of
 from shared.settings import Settings
 from shared.wire.protocol import Protocol
@@ -31,6 +34,10 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     """The `traceparent` that came with the request, or empty."""
     base_url: str = ""
     """The URL below which the app's routes are."""
+    turn_id: str = msgspec.field(default_factory=lambda: uuid4().hex)
+    """The id of the answer, the same each time that a run of it begins."""
+    created: int = msgspec.field(default_factory=lambda: int(time.time()))
+    """When it was asked, in Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,19 @@ def accept(
     if overrides.show_progress and not protocol.shows_progress:
         overrides = replace(overrides, show_progress=False)
     stream = request.stream or streams or protocol.answer is None
-    request = replace(request, overrides=overrides, stream=stream, single_turn=single_turn, base_url=asker.base_url)
+    chat = request.chat
+    if chat.wants_session:
+        chat = replace(chat, session_state=new_session_id(asker.turn_id))
+    request = replace(
+        request,
+        overrides=overrides,
+        chat=chat,
+        stream=stream,
+        single_turn=single_turn,
+        base_url=asker.base_url,
+        turn_id=asker.turn_id,
+        created=asker.created,
+    )
     check_request(request, settings)
     links = settings.citation_links if protocol.links_citations else None
     return AcceptedRequest(

@@ -9,15 +9,15 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from shared.late_imports import Late, run_import
-from shared.parts import build_batches, build_service, open_answers, open_target, tidying
+from shared.parts import build_runs, build_service, open_answers, open_target
 from shared.service import Service
 from shared.settings import Settings
 from shared.wire.table import check_default_protocol
 
 if TYPE_CHECKING:
-    from shared.batches.answer_queue import AnswerQueue
-    from shared.batches.desk import Batches
     from shared.ingestion.document import Target
+    from shared.runs.answer_queue import AnswerQueue
+    from shared.runs.desk import Runs
 
 
 @cache
@@ -65,26 +65,25 @@ async def get_answers() -> "AnswerQueue":
 
 
 _starting = asyncio.Lock()
-_batches: "Batches | None" = None
+_runs: "Runs | None" = None
 _tidying: asyncio.Task[None] | None = None
 
 
-async def get_batches() -> "Batches | None":
-    """The batches of this process that outlive their requests; None: they are off.
+async def get_runs() -> "Runs | None":
+    """The runs of this process; None: they are off.
 
     The first call resumes those that an earlier process left, if this one runs them.
 
     Raises:
         NotConfigured: a setting is missing or wrong.
     """
-    global _batches, _tidying  # noqa: PLW0603 (a worker process serves one app)
+    global _runs, _tidying  # noqa: PLW0603 (a worker process serves one app)
     settings = get_settings()
     if settings.batches == "off":
         return None
     service = await get_service()
     async with _starting:
-        if _batches is None:
-            _batches = await run_import(build_batches, service)
-            if upkeep := tidying(_batches, settings):
-                _tidying = asyncio.create_task(upkeep)
-    return _batches
+        if _runs is None:
+            _runs, upkeep = await run_import(build_runs, service)
+            _tidying = asyncio.create_task(upkeep) if upkeep else None
+    return _runs

@@ -237,10 +237,16 @@ class Overrides:
     """Replaces the system prompt, or is appended to it when it starts with `>>>`."""
     language: str | None = None
     """The language to answer in where that of the question is not clear: a BCP 47 tag, or None."""
+    resumable: bool = False
+    """Keep the answer, so that it goes on when the caller leaves, and can be read again; see `shared/runs/`."""
     show_progress: bool = False
     """Tell of the work while it goes on, in protocols that have a place for it."""
     team_pattern: Literal["concurrent", "sequential", "group_chat", "handoff"] | None = None
     """The pattern of the team for this request, for a try in the playground; None: the file's."""
+
+
+MAX_CHAT_NAME = 200
+"""Characters of a client's name for a chat, beyond which it is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +257,16 @@ class ChatState:
     """The client's own state, which is sent back unchanged."""
     has_session_state: bool = False
     """Whether the client sent a state, even null."""
+    wants_session: bool = False
+    """Whether it sent none, and gets the id of a new session."""
     conversation_id: str | None = None
     """The id of a conversation that the client names, which may not be one of ours."""
+
+    @property
+    def name(self) -> str | None:
+        """The name of the chat: its id here, or else the client's own; None: it has none."""
+        state = self.session_state
+        return self.conversation_id or (state if isinstance(state, str) and 0 < len(state) <= MAX_CHAT_NAME else None)
 
     @classmethod
     def kept(cls, chat_id: str) -> Self:
@@ -282,6 +296,12 @@ class ChatRequest:
     """Whether it is a task of the front end, such as a chat's title, that needs no sources."""
     base_url: str = ""
     """The URL below which the app's routes are, for protocols whose clients live elsewhere."""
+    turn_id: str = "0"
+    """The id of the answer, for protocols whose records have one: known before the model gives its own."""
+    created: int = 0
+    """When it was asked, in Unix seconds."""
+    run_id: str | None = None
+    """The id of the run, if the client names it."""
     for_encoder: object = None
     """What the protocol's parser leaves for its encoder; nobody else reads it."""
 
@@ -387,8 +407,8 @@ class RequestContext:
     """When the status of a stream is sent at the latest, on the same clock; None: it waits for the whole answer."""
     chat: str = ""
     """What all turns of a chat have in common, its id or its first question; empty: there is no chat."""
-    batch_id: str | None = None
-    """The asynchronous batch that this turn is a run of, so that a later run records no message twice; None: none."""
+    run_id: str | None = None
+    """The run that this turn is, so that one that takes it over records no message twice; None: it is not kept."""
 
 
 @dataclass(frozen=True, slots=True)

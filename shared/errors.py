@@ -8,6 +8,7 @@
     ├── NotFound              404 not_found
     ├── TooSlowBody           408 request_timeout
     ├── AlreadyThere          409 already_there
+    ├── Stopped               409 stopped
     ├── TooLarge              413 too_large
     ├── Unreadable            422 unreadable
     ├── KeyReused             422 key_reused
@@ -132,6 +133,16 @@ class AlreadyThere(SwitchboardError):
 
     status = 409
     code = "already_there"
+
+
+class Stopped(SwitchboardError):
+    """The answer was stopped on request."""
+
+    status = 409
+    code = "stopped"
+
+    def __init__(self, message: str = "This answer was stopped. What came of it is kept.") -> None:
+        super().__init__(message)
 
 
 class TooLarge(SwitchboardError):

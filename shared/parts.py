@@ -24,11 +24,11 @@ from shared.service import Service
 from shared.settings import Settings
 
 if TYPE_CHECKING:
-    from shared.batches.answer_queue import AnswerQueue
-    from shared.batches.desk import Batches
     from shared.ingestion.document import Target
     from shared.reading.readers import TextRecognition
     from shared.retrieval.embedders.azure_vision import VisionEmbedder
+    from shared.runs.answer_queue import AnswerQueue
+    from shared.runs.desk import Runs
     from shared.telemetry.otel import OtelTracing
 
 
@@ -104,9 +104,9 @@ def open_answers(settings: Settings) -> "AnswerQueue":
     Raises:
         NotConfigured: it is not set.
     """
-    from shared.batches.answer_queue import AnswerQueue
-    from shared.batches.blob_objects import BlobObjects, open_container
-    from shared.batches.queue_engine import open_queue
+    from shared.runs.answer_queue import AnswerQueue
+    from shared.runs.blob_objects import BlobObjects, open_container
+    from shared.runs.queue_engine import open_queue
 
     name = settings.chat_answers_queue
     if name is None:
@@ -114,34 +114,32 @@ def open_answers(settings: Settings) -> "AnswerQueue":
     return AnswerQueue(open_queue(settings, name), open_container(settings, name), BlobObjects.from_settings(settings))
 
 
-def build_batches(service: Service) -> "Batches":
-    """Choose and make the store and the engine of batches that the settings name."""
-    from shared.batches.desk import Batches
-    from shared.batches.running import run_when_free
+def build_runs(service: Service) -> "tuple[Runs, Coroutine[Any, Any, None] | None]":
+    """Choose and make the store and the engine of runs that the settings name.
+
+    Returns:
+        The runs, and what deletes old ones, and resumes those that an earlier process left if this one runs them. None
+        in Azure, where a rule of the storage account deletes them.
+    """
+    from shared.runs.desk import Runs
+    from shared.runs.running import Runner
+    from shared.runs.tidying import keep_tidy
 
     settings = service.settings
     if settings.batches == "queue":
-        from shared.batches.blob_objects import BlobObjects
-        from shared.batches.queue_engine import QueueEngine
+        from shared.runs.blob_objects import BlobObjects
+        from shared.runs.queue_engine import QueueEngine
 
-        return Batches(BlobObjects.from_settings(settings), QueueEngine.from_settings(settings), service)
-    from shared.batches.folder_objects import FolderObjects
-    from shared.batches.in_process import InProcess
+        blobs, queue = BlobObjects.from_settings(settings), QueueEngine.from_settings(settings)
+        runs = Runs(Runner(blobs, service, {}), queue)
+        return runs, None if settings.in_azure else keep_tidy(blobs, queue, resume=False)
+    from shared.runs.folder_objects import FolderObjects
+    from shared.runs.in_process import InProcess
 
     store = FolderObjects(settings.data_dir / "batches")
-    return Batches(store, InProcess(lambda batch_id: run_when_free(batch_id, store, service)), service)
-
-
-def tidying(batches: "Batches", settings: Settings) -> Coroutine[Any, Any, None] | None:
-    """What deletes old batches, and resumes those that an earlier process left if this one runs them.
-
-    None in Azure, where a rule of the storage account deletes them.
-    """
-    if settings.batches == "queue" and settings.in_azure:
-        return None
-    from shared.batches.in_process import keep_tidy
-
-    return keep_tidy(batches, resume=settings.batches == "folder")
+    runner = Runner(store, service, {})
+    engine = InProcess(runner.run_when_free)
+    return Runs(runner, engine), keep_tidy(store, engine, resume=True)
 
 
 def _azure_search_index(settings: Settings) -> PassageIndex:

@@ -180,6 +180,9 @@ class SettingsFields(BaseModel):
     """Where batches run that outlive their request (`Prefer: respond-async`): `folder`, in this process and `DATA_DIR`;
     `queue`, by a queue and blobs of `AzureWebJobsStorage`; `off`, nowhere: the header is ignored. Absent: `queue` if
     that storage is set, else `folder`."""
+    chat_runs: Literal["asked", "always"] = "asked"
+    """Which answers are kept while they are made, so that they outlive their request and can be read again: those
+    whose request asks for it, or all."""
     batch_queue: _StorageName = "chat-batches"
     """With `queue`: the name of the queue and of the container of blobs. Two apps that share a storage account need one
     each."""

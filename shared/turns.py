@@ -2,8 +2,8 @@
 
 A trigger finds out who asks (`Asker`), counts the request in the budget, has its body checked (`accept`), begins the
 turn, and cancels it when nobody waits for it any more. They count at different times: HTTP before the body is read, a
-batch once and not at each run, and the queue waits until there is room. In everything else they differ only by the
-arguments of `accept` and `begin_turn`.
+run once and not each time that it begins, and the queue waits until there is room. In everything else they differ only
+by the arguments of `accept` and `begin_turn`.
 """
 
 from asyncio import get_running_loop
@@ -32,6 +32,9 @@ from shared.telemetry import unwatched
 type FindChat = Callable[[ChatRequest, RequestContext, HistoryStore, Mode], Awaitable[ChatRequest]]
 """Gives a request the chat that is kept for it; see `kept_chats.resume`."""
 
+type MakeTurn = Callable[[AsyncGenerator[ChatEvent], RequestContext], RunningTurn]
+"""Makes a running turn of its events."""
+
 
 async def begin_turn(
     service: Service,
@@ -40,14 +43,15 @@ async def begin_turn(
     until: float,
     *,
     status_within: float | None = None,
-    batch_id: str | None = None,
+    run_id: str | None = None,
     find_chat: FindChat = resume,
+    make: MakeTurn = RunningTurn,
 ) -> tuple[ChatRequest, RunningTurn]:
     """Begin the turn of a request.
 
     Args:
-        service: The parts that answer. What can be delivered or run again, as a message of the queue or a batch, brings
-            a model that keeps finished calls (`batches/kept_calls.py`).
+        service: The parts that answer. What can begin again, as a message of the queue or a run, brings a model that
+            keeps finished calls (`runs/kept_calls.py`).
         accepted: The request. An MCP client's tool makes one without a protocol of the table: it keeps no chat, and its
             reply makes links by itself.
         asker: Who asks.
@@ -55,8 +59,9 @@ async def begin_turn(
         status_within: Seconds from the turn's beginning until the status of a stream is sent at the latest; None: the
             status waits for the whole answer. Set for streams over HTTP. A team is not told of it: an agent that has to
             wait keeps no other from answering.
-        batch_id: Names a turn that can be run again, so that a later run records no message twice; None: it is not.
-        find_chat: Finds the chat of the request. A batch finds in each run the one that its first run began.
+        run_id: Names a turn that can begin again, so that it records no message twice; None: it cannot.
+        find_chat: Finds the chat of the request. A run that is taken over finds the one that it began before.
+        make: Runs the turn's events.
 
     Returns:
         The request for the encoder, and the turn. The request has its chat's state, but neither the files nor the
@@ -71,13 +76,13 @@ async def begin_turn(
         full = await attach(asked, accepted.files, service.sandbox, no_images=refusal, caller=key)
     context = context_of(service, asker, until, accepted.access, accepted.protocol)
     due = None if status_within is None or accepted.team else get_running_loop().time() + status_within
-    context = replace(context, status_due=due, batch_id=batch_id)
+    context = replace(context, status_due=due, run_id=run_id)
     if accepted.keeps_chat:
         full = await find_chat(full, context, service.history, Mode.MULTI_AGENT if accepted.team else Mode.STANDARD)
         asked = replace(asked, chat=full.chat)
     first = next((message.content for message in full.messages if message.role is Role.USER), "")
     context = replace(context, chat=full.chat.conversation_id or first)
-    return asked, RunningTurn(turn_events(service, full, context, team=accepted.team, links=accepted.links), context)
+    return asked, make(turn_events(service, full, context, team=accepted.team, links=accepted.links), context)
 
 
 def context_of(service: Service, asker: Asker, until: float, access: Access | None, protocol: str) -> RequestContext:

@@ -34,10 +34,10 @@ SDKS = {
 }
 WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
-    "shared.batches.blob_objects",
-    "shared.batches.folder_objects",
-    "shared.batches.in_process",
-    "shared.batches.queue_engine",
+    "shared.runs.blob_objects",
+    "shared.runs.folder_objects",
+    "shared.runs.in_process",
+    "shared.runs.queue_engine",
     "shared.budgets.model",
     "shared.budgets.shared_counts",
     "shared.chat_models.extractive.model",
@@ -85,10 +85,13 @@ LATE = {
     "shared.wire.mcp",
     "shared.wire.mcp_tools",
     "shared.agents.framework",
-    "shared.batches.answer_queue",
-    "shared.batches.claim",
-    "shared.batches.desk",
-    "shared.batches.running",
+    "shared.runs.answer_queue",
+    "shared.runs.claim",
+    "shared.runs.desk",
+    "shared.runs.following",
+    "shared.runs.journal",
+    "shared.runs.live",
+    "shared.runs.running",
     "shared.guard.stream_guard",
     "shared.ingestion",
     "shared.reading",
@@ -131,7 +134,7 @@ ORDER = """
 triggers
 app
 parts
-batches
+runs
 turns
 accepting service
 description

@@ -1,23 +1,25 @@
 """The recorder: writes a turn to the conversation that the request names, if the caller owns that conversation.
 
-It writes the question and the whole answer, or the message of each agent of a team, when the turn has finished. It
-writes nothing if the turn fails or the caller leaves, since the question will be asked again. An answer that ended
-early is written with its finish reason, and the message of a failed agent with its error's code, so that clients can
-tell that they are incomplete. If the store fails, the answer still goes out, with a thought that says so, and the fault
-is logged.
+It writes the question and the whole answer, or the message of each agent of a team, when the turn has finished. Of an
+answer that breaks off it writes what the caller has been shown, and where nothing was shown, what went wrong. An answer
+that ended early is written with its finish reason, and a failure with its error's code, so that clients can tell that
+they are incomplete. If the store fails, the answer still goes out, with a thought that says so, and the fault is
+logged.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from copy import replace
 from datetime import UTC, datetime
 from operator import itemgetter
+from typing import Any
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from shared.chat_types import ChatRequest, RequestContext, Role
-from shared.errors import NotFound, SwitchboardError, log_fault
+from shared.core.running_turn import STOPPED
+from shared.errors import InternalError, NotFound, SwitchboardError, TooSlow, error_text, log_fault
 from shared.events import AgentMessage, ChatEvent, Finished, TextDelta, Thought, ThoughtsAdded
 from shared.history import HistoryStore, StoredMessage, owner_of
 
@@ -50,30 +52,103 @@ async def _recording(
     context: RequestContext,
     history: HistoryStore,
 ) -> AsyncGenerator[ChatEvent]:
-    question = StoredMessage(_message_id(context, "question"), Role.USER, request.question, _now())
-    answer: list[str] = []
-    agents: list[tuple[int, StoredMessage]] = []
-    async with aclosing(events):
-        async for event in events:
-            if isinstance(event, TextDelta):
-                answer.append(event.text)
-            if isinstance(event, AgentMessage):
-                agents.append((event.position, _of_agent(event, _message_id(context, str(event.position)))))
-            if isinstance(event, Finished):
-                said = [message for _, message in sorted(agents, key=itemgetter(0))]
-                messages = (question, *(said or [_answered(str(uuid4()), "".join(answer), event.reason)]))
-                if problem := await _recorded(history, context, conversation_id, messages):
-                    yield ThoughtsAdded((Thought("History", problem, degraded="history"),))
-            yield event
+    turn = _Turn(request, context)
+    try:
+        async with aclosing(events):
+            async for event in events:
+                turn.take(event)
+                if isinstance(event, Finished):
+                    turn.is_recorded = True
+                    messages = turn.messages(event.reason)
+                    if problem := await _recorded(history, context, conversation_id, messages):
+                        yield ThoughtsAdded((Thought("History", problem, degraded="history"),))
+                yield event
+    except BaseException as end:
+        if not turn.is_recorded and (messages := turn.broken_off(end)):
+            _in_background(_recorded(history, context, conversation_id, messages, in_time=False))
+        raise
+
+
+class _Turn:
+    """What is known of a turn so far."""
+
+    def __init__(self, request: ChatRequest, context: RequestContext) -> None:
+        self._request = request
+        self._context = context
+        self._question = StoredMessage(_message_id(context, "question"), Role.USER, request.question, _now())
+        self._texts: list[str] = []
+        self._agents: list[tuple[int, StoredMessage]] = []
+        self.is_recorded = False
+        """Whether it has been written, or is being written, to its end."""
+
+    def take(self, event: ChatEvent) -> None:
+        """Take an event."""
+        if isinstance(event, TextDelta):
+            self._texts.append(event.text)
+        if isinstance(event, AgentMessage):
+            message = _of_agent(event, _message_id(self._context, str(event.position)))
+            self._agents.append((event.position, message))
+
+    def messages(self, reason: str) -> tuple[StoredMessage, ...]:
+        """Return the question and the answer, which ended for a reason."""
+        said = [message for _, message in sorted(self._agents, key=itemgetter(0))]
+        return self._question, *(said or [self._answer("".join(self._texts), reason)])
+
+    def broken_off(self, end: BaseException) -> tuple[StoredMessage, ...]:
+        """Return the same of a turn that an exception has ended; nothing if it goes on as a run elsewhere."""
+        shown = self._agents or self._texts if self._request.stream or self._context.run_id else []
+        if isinstance(end, asyncio.CancelledError | GeneratorExit):
+            is_late = asyncio.get_running_loop().time() >= self._context.deadline
+            if self._context.run_id and not is_late and STOPPED not in end.args:
+                return ()
+            reason, wrong = (TooSlow.code if is_late else STOPPED), None
+        else:
+            error = end if isinstance(end, SwitchboardError) else InternalError()
+            reason, wrong = error.code, error_text(error, self._context.invocation_id)
+        if shown:
+            return self.messages(reason)
+        # A client may ask again by itself: the same question, failed again, is in the chat once.
+        question = replace(self._question, id=self._failed_id("question"))
+        failure = _answered(self._failed_id("answer"), wrong, reason) if wrong else None
+        return (question, failure) if failure else (question,)
+
+    def _failed_id(self, part: str) -> str:
+        return str(uuid5(NAMESPACE_OID, f"{self._request.chat.conversation_id}/{part}/{self._request.question}"))
+
+    def _answer(self, text: str, reason: str) -> StoredMessage:
+        return _answered(_message_id(self._context, "answer"), text, reason)
+
+
+_writing: set[asyncio.Task[object]] = set()
+
+
+def _in_background(work: Coroutine[Any, Any, object]) -> None:
+    """Do something though nobody waits for it any more."""
+    task = asyncio.create_task(work)
+    _writing.add(task)
+    task.add_done_callback(_writing.discard)
 
 
 async def _recorded(
-    history: HistoryStore, context: RequestContext, conversation_id: str, messages: tuple[StoredMessage, ...]
+    history: HistoryStore,
+    context: RequestContext,
+    conversation_id: str,
+    messages: tuple[StoredMessage, ...],
+    *,
+    in_time: bool = True,
 ) -> str | None:
-    """Write the messages; return a sentence for the user if that failed."""
+    """Write the messages; return a sentence for the user if that failed.
+
+    Args:
+        history: The store.
+        context: The context of the request.
+        conversation_id: The conversation.
+        messages: The messages.
+        in_time: Whether the end of the answer waits for it.
+    """
     limit = asyncio.get_running_loop().time() + WRITE_TIMEOUT_SECONDS
     try:
-        async with asyncio.timeout_at(min(limit, context.deadline - _FINISH_SECONDS)):
+        async with asyncio.timeout_at(min(limit, context.deadline - _FINISH_SECONDS) if in_time else limit):
             await history.write(owner_of(context.caller), conversation_id, messages)
     except NotFound:
         return None  # deleted, or another owner's: the caller must not learn which
@@ -90,8 +165,8 @@ async def _recorded(
 
 
 def _message_id(context: RequestContext, part: str) -> str:
-    """Make the id of a message. In a batch it is the same in each run, so that a later run replaces the message."""
-    return str(uuid5(NAMESPACE_OID, f"{context.batch_id}/{part}") if context.batch_id else uuid4())
+    """Make the id of a message. In a run it is the same each time it begins, so that a later one replaces it."""
+    return str(uuid5(NAMESPACE_OID, f"{context.run_id}/{part}") if context.run_id else uuid4())
 
 
 def _answered(message_id: str, text: str, reason: str) -> StoredMessage:

@@ -21,6 +21,8 @@ _log = logging.getLogger("switchboard.turn")
 
 _BATCH_LIMIT = 1_000
 """Events that may wait for a slow reader; then the turn waits too."""
+STOPPED = "stopped"
+"""Says in a `CancelledError` that the turn was ended on purpose, and not because its caller has left."""
 
 
 def is_first_words(event: object) -> bool:
@@ -52,12 +54,13 @@ class RunningTurn[Event = ChatEvent]:
         self._context = context
         self._begins = begins
         self._waiting: list[Event | Failed] = []
-        self._reader: asyncio.Future[None] | None = None
+        self._readers: list[asyncio.Future[None]] = []
+        self._stopped_by: SwitchboardError | None = None
         self._taken = asyncio.Event()
         self._has_text = False
         self._started = time.monotonic()
         self._task = asyncio.create_task(self._run(events))
-        self._task.add_done_callback(lambda _: self._wake_reader())
+        self._task.add_done_callback(lambda _: self._wake_readers())
 
     async def settled(self, seconds: float) -> Failed | None:
         """Wait until the answer begins, the turn ends, or `seconds` have passed.
@@ -73,19 +76,23 @@ class RunningTurn[Event = ChatEvent]:
         last = self._waiting[-1] if self._waiting else None
         return last if isinstance(last, Failed) and not self._has_text else None
 
-    async def batches(self, heartbeat: float | None) -> AsyncGenerator[list[Event | Failed]]:
-        """Yield the events in order, in batches of all that have arrived.
+    def batches(self, heartbeat: float | None) -> AsyncGenerator[list[Event | Failed]]:
+        """Return the events in order, in batches of all that have arrived.
 
         Args:
             heartbeat: Seconds without events after which an empty batch is yielded; None: never.
         """
+        return self._as_they_come(self._take, heartbeat)
+
+    async def _as_they_come(
+        self, take: Callable[[], list[Event | Failed]], heartbeat: float | None
+    ) -> AsyncGenerator[list[Event | Failed]]:
+        """Yield what `take` finds, again and again until the turn has ended."""
         silence = math.inf if heartbeat is None else heartbeat
         now = asyncio.get_running_loop().time
         with ReusableTimeout() as waits:
             while True:
-                if self._waiting:
-                    batch, self._waiting = self._waiting, []
-                    self._taken.set()
+                if batch := take():
                     yield batch
                 elif self._task.done():
                     return
@@ -105,6 +112,11 @@ class RunningTurn[Event = ChatEvent]:
         """Stop the turn and the model's work, because the caller has left. Does nothing after the end."""
         self._task.cancel()
 
+    def stop(self, error: SwitchboardError) -> None:
+        """Stop the turn; the error is its last event. Does nothing after the end."""
+        self._stopped_by = error
+        self._task.cancel(STOPPED)
+
     def when_ended(self, call: Callable[[], object]) -> None:
         """Call something when the turn has ended, for whatever reason; the request is then not in memory any more."""
         self._task.add_done_callback(lambda _: call())
@@ -120,6 +132,10 @@ class RunningTurn[Event = ChatEvent]:
                     if isinstance(event, Finished):
                         outcome = event.reason
             outcome = outcome or "complete"
+        except asyncio.CancelledError:
+            if self._stopped_by is None:
+                raise
+            outcome = self._fail(self._stopped_by)
         except SwitchboardError as error:
             outcome = self._fail(without_frames(error))
         except Exception as error:  # noqa: BLE001 (the outer edge: it is logged, and the caller gets one clean error)
@@ -136,7 +152,7 @@ class RunningTurn[Event = ChatEvent]:
     def _put(self, event: Event | Failed) -> None:
         self._waiting.append(event)
         self._has_text = self._has_text or self._begins(event)
-        self._wake_reader()
+        self._wake_readers()
 
     async def _room(self) -> None:
         """Wait until the reader has taken the waiting events."""
@@ -148,11 +164,22 @@ class RunningTurn[Event = ChatEvent]:
         self._put(Failed(error, self._context.invocation_id))
         return error.code
 
+    def _take(self) -> list[Event | Failed]:
+        """Return the events that wait, once."""
+        batch = self._waiting
+        if batch:
+            self._waiting = []
+            self._taken.set()
+        return batch
+
     def _next_change(self) -> asyncio.Future[None]:
         """A future for the next event or the end of the turn; an `asyncio.Event` would cost twice as much."""
-        self._reader = asyncio.get_running_loop().create_future()
-        return self._reader
+        change = asyncio.get_running_loop().create_future()
+        self._readers.append(change)
+        return change
 
-    def _wake_reader(self) -> None:
-        if self._reader and not self._reader.done():
-            self._reader.set_result(None)
+    def _wake_readers(self) -> None:
+        readers, self._readers = self._readers, []
+        for change in readers:
+            if not change.done():
+                change.set_result(None)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from shared.description.batch_routes import BATCH_PARAMETERS, BATCH_ROUTES, PENDING
 from shared.description.content_routes import CONTENT_ROUTES
 from shared.description.demo_routes import DEMO_ROUTES
 from shared.description.history_routes import HISTORY_ROUTES
@@ -10,6 +9,7 @@ from shared.description.mcp_routes import MCP_ROUTES
 from shared.description.openai_routes import OPENAI_ROUTES
 from shared.description.rai_routes import RAI_ROUTES
 from shared.description.routes import ABOUT_THE_APP, ROUTES, Answer, ChatRoute, ErrorType, Parameter, PlainRoute, Route
+from shared.description.run_routes import PENDING, RUN_PARAMETERS, RUN_ROUTES
 from shared.description.schemas import (
     STRING,
     Schema,
@@ -35,7 +35,7 @@ FORM_TYPE = "multipart/form-data"
 TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
 ALL_ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
-    *(*ROUTES, *BATCH_ROUTES, *CONTENT_ROUTES, *OPENAI_ROUTES),
+    *(*ROUTES, *RUN_ROUTES, *CONTENT_ROUTES, *OPENAI_ROUTES),
     *(*MCP_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES),
 )
 """Every route of the app, in the document's order."""
@@ -184,8 +184,8 @@ def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol], schemas: Sc
     errors = dict.fromkeys((*route.errors, *(kind for protocol in protocols for kind in protocol.shape.errors)))
     answer: Schema = {"description": "The answer.", "content": _chat_content(route, protocols)}
     answers: Schema = {"200": answer}
-    if route.team and not route.streams and any(protocol.answer for protocol in protocols):
-        about["parameters"] = _parameters(BATCH_PARAMETERS, schemas)
+    if not route.streams and any(protocol.answer for protocol in protocols):
+        about["parameters"] = _parameters(RUN_PARAMETERS, schemas)
         answers["202"] = _plain_answer(PENDING, schemas)
     return about | {
         "requestBody": {"required": True, "content": body},

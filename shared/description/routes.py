@@ -25,6 +25,8 @@ from shared.errors import (
     Unavailable,
 )
 from shared.wire.ai_chat import AI_CHAT
+from shared.wire.ai_sdk_shapes import AiSdkRecord
+from shared.wire.framing import SSE
 
 type ErrorType = type[SwitchboardError]
 
@@ -149,8 +151,9 @@ def _chat(
         bare: The end of the summary of the route without a pinned protocol.
     """
     streams, team = operation.endswith("_stream"), operation.startswith("multi_agent")
-    errors = (*CHAT_ERRORS, KeyReused) if team and not streams else CHAT_ERRORS
-    route = partial(ChatRoute, "post", errors=errors, visible=not streams, streams=streams, team=team)
+    route = partial(
+        ChatRoute, "post", errors=(*CHAT_ERRORS, KeyReused), visible=not streams, streams=streams, team=team
+    )
     spoken = (speaks,) if speaks else ()
     return (
         route(template, operation, f"{summary} {bare}", description, tag="chat", speaks=spoken),
@@ -209,16 +212,19 @@ def _page(
     return with_head(get)
 
 
-def _nothing_to_resume(template: str, operation: str) -> PlainRoute:
+def _resume(template: str, operation: str) -> PlainRoute:
     return _get(
         template,
         operation,
-        "Look for an answer to resume",
-        "There never is one: an answer stops when its caller leaves.",
-        {204: Answer("There is none.")},
+        "Resume the answer of a chat",
+        "The answer that the chat's last question gets, from its beginning, if its request was 'resumable'.",
+        {
+            200: Answer("The answer.", AiSdkRecord, SSE.content_type, streams=True),
+            204: Answer("No answer is being made."),
+        },
         (_CHAT_ID,),
         tag="ai-sdk",
-        errors=CALLER_ERRORS,
+        errors=(*CALLER_ERRORS, RateLimited),
         visible=False,
         errors_of="ai-sdk",
     )
@@ -277,13 +283,13 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         "Stream an answer to a conversation to an AG-UI client",
         "The same as `/ag-ui/chat`, at the URL that a client is given for its agent.",
         tag="ag-ui",
-        errors=CHAT_ERRORS,
+        errors=(*CHAT_ERRORS, KeyReused),
         visible=False,
         streams=True,
         speaks=("ag-ui",),
     ),
-    _nothing_to_resume("ai-sdk/chat/{id}/stream", "resume_ai_sdk"),
-    _nothing_to_resume("ai-sdk/multi-agent-chat/stream/{id}/stream", "resume_ai_sdk_team"),
+    _resume("ai-sdk/chat/{id}/stream", "resume_ai_sdk"),
+    _resume("ai-sdk/multi-agent-chat/stream/{id}/stream", "resume_ai_sdk_team"),
     _open(
         "health",
         "get_health",

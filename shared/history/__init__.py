@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, NoReturn, Protocol
-from uuid import uuid4
+from uuid import NAMESPACE_OID, uuid4, uuid5
 
 import msgspec
 
@@ -30,13 +30,18 @@ SESSION_ID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0
 _SESSION_ID = re.compile(SESSION_ID_PATTERN)
 
 
-def new_session_id() -> str:
+def new_session_id(turn_id: str | None = None) -> str:
     """Make the id of a chat that its client keeps: in the browser, or here by sending the whole chat after each turn.
 
-    The recorder adds nothing to such a chat, or each message would be there twice.
+    The recorder adds nothing to such a chat, or each message would be there twice. A turn that begins again as a run of
+    another process gives the same id.
     """
-    made = str(uuid4())
-    return f"{made[:14]}8{made[15:]}"
+    return session_id_of(str(uuid5(NAMESPACE_OID, turn_id) if turn_id else uuid4()))
+
+
+def session_id_of(chat_id: str) -> str:
+    """Return the session id under which the playground asks in a chat that it keeps with `PUT`."""
+    return f"{chat_id[:14]}8{chat_id[15:]}"
 
 
 def is_session_id(text: str) -> bool:

@@ -24,8 +24,8 @@ async def health(_request: Request) -> Response:
     except NotConfigured as error:
         return json_response({"status": "unavailable", "error": error.message, "parts": {}}, status=error.status)
     parts = await service.check()
-    if service.settings.batches == "queue" and (batches := await app.get_batches()):
-        parts["batches"] = await batches.check()
+    if service.settings.batches == "queue" and (runs := await app.get_runs()):
+        parts["batches"] = await runs.check()
     warm_up_soon()
     usable = all(part.ok for part in parts.values() if part.needed)
     whole = all(part.ok for part in parts.values())

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
-from shared.history import HistoryStore, owner_of
+from shared.history import HistoryStore, owner_of, session_id_of
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.receiving import read_body
@@ -64,7 +64,15 @@ async def delete_chat(request: Request) -> Response:
     history, owner = await _history(request)
     bodies.read_mode(request.query_params.get("mode"))  # validated only: the id identifies the chat
     await history.delete(owner, request.path_params["id"])
+    await delete_runs(owner, request.path_params["id"])
     return Response(status_code=204)
+
+
+async def delete_runs(owner: str, chat: str) -> None:
+    """Delete the answers that are kept of a chat beside its messages."""
+    if runs := await app.get_runs():
+        for name in (chat, session_id_of(chat)):
+            await runs.delete_of(owner, name)
 
 
 async def _history(request: Request) -> tuple[HistoryStore, str]:

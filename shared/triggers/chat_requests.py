@@ -38,7 +38,7 @@ from shared.wire.request_body import Body, BodyModel, JsonReader
 from shared.wire.table import resolve
 
 if TYPE_CHECKING:
-    from shared.batches.answer_queue import AnswerQueue
+    from shared.runs.answer_queue import AnswerQueue
 
 _log = logging.getLogger("switchboard.queue")
 
@@ -97,7 +97,7 @@ async def answer(message: bytes, message_id: str, tries: int, invocation_id: str
     Raises:
         SwitchboardError: it cannot be answered now, and there is another try.
     """
-    from shared.batches.records import digest
+    from shared.runs.records import digest
 
     work = _Work(message_id, digest("queue message", message_id)[:32], invocation_id, since)
     try:
@@ -112,7 +112,7 @@ async def answer(message: bytes, message_id: str, tries: int, invocation_id: str
 
 
 async def _answer(message: bytes, tries: int, work: _Work, answers: "AnswerQueue") -> None:
-    from shared.batches.answer_queue import Told
+    from shared.runs.answer_queue import Told
 
     try:
         status, body = 200, await _answered(message, work, answers)
@@ -161,7 +161,7 @@ def _read(message: bytes, work: _Work) -> _Message:
 
 
 async def _run(asked: _Message, work: _Work, answers: "AnswerQueue") -> Json:
-    from shared.batches.kept_calls import KeptCalls
+    from shared.runs.kept_calls import KeptCalls
 
     service = await app.get_service()
     settings = service.settings
@@ -187,7 +187,7 @@ async def _run(asked: _Message, work: _Work, answers: "AnswerQueue") -> Json:
     deadline = asyncio.get_running_loop().time() + settings.batch_deadline_seconds
     await _admit(service, asker, deadline)
     service = replace(service, model=KeptCalls(service.model, answers.kept, work.folder))
-    request, turn = await begin_turn(service, accepted, asker, deadline, batch_id=work.folder)
+    request, turn = await begin_turn(service, accepted, asker, deadline, run_id=work.folder)
     try:
         return encode(request, await fold(turn.events(), filter_ends=work.protocol.filter_ends))
     finally:

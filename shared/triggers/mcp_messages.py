@@ -19,8 +19,8 @@ from shared.identity import access_of
 from shared.public_url import known_url
 from shared.service import Service
 from shared.settings import Settings
+from shared.triggers.asking import asker_of, own_url
 from shared.triggers.budget import admit
-from shared.triggers.chat import asker_of, own_url
 from shared.triggers.errors import deadline_of, json_response
 from shared.triggers.receiving import read_body
 from shared.triggers.streaming import cancelled_on_disconnect, until_disconnected

@@ -33,7 +33,7 @@ async def warm_up() -> None:
         await asyncio.gather(
             service.load(),
             service.check(),
-            app.get_batches(),
+            app.get_runs(),
             finish_changes(),
             run_import(list[Protocol], PROTOCOLS.values()),
             run_import(import_module, "shared.triggers.mcp_messages"),

@@ -33,8 +33,10 @@ class _Encoder:
     def __init__(self, request: ChatRequest) -> None:
         self._asked = asked = Asked.of(request)
         self._base_url = request.base_url
-        self._run: Record = {"threadId": asked.thread_id, "runId": asked.run_id}
-        self._message: Record = {"messageId": asked.message_id}
+        thread, self._run_id = asked.thread_id or f"thread-{request.turn_id}", asked.run_id or f"run-{request.turn_id}"
+        self._run: Record = {"threadId": thread, "runId": self._run_id}
+        self._message_id = f"msg-{request.turn_id}"  # clients add to an earlier message with the same id
+        self._message: Record = {"messageId": self._message_id}
         self._before_text, self._after_text = SSE.cut_at_holes(_content(self._message, HOLE))
         self._has_begun = False
         self._in_message = False
@@ -98,8 +100,8 @@ class _Encoder:
         self._points = tuple(dict.fromkeys((*self._points, *said.data_points)))
         if said.completion and said.finished and said.finished.usage:
             self._add_usage(said.completion.model, said.finished.usage)
-        message: Record = {"messageId": f"{self._asked.message_id}-{said.position}"}
-        agent: Record = {"subagentRunId": f"{self._asked.run_id}-{said.position}"} if self._asked.knows_1_0 else {}
+        message: Record = {"messageId": f"{self._message_id}-{said.position}"}
+        agent: Record = {"subagentRunId": f"{self._run_id}-{said.position}"} if self._asked.knows_1_0 else {}
         if agent:
             yield {"type": "SUBAGENT_STARTED", **agent, "name": said.agent}
         else:

@@ -4,10 +4,10 @@ Source: AG-UI 1.0, `RunAgentInput`; its versions 0.0.52 to 0.0.59, whose clients
 `binary` parts too. The page's `state`, `tools` and `context` are ignored, and overrides are in `forwardedProps`.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
-from uuid import uuid4
 
 from pydantic import FailFast, Field, SkipValidation
 
@@ -30,6 +30,8 @@ MOST_PARTS = 1_000
 """Parts in the content of a message."""
 MOST_CONTEXT = 1_000
 """Entries of `context`."""
+_RUN_ID = re.compile("[0-9a-f]{32}")
+"""A UUID, as `@ag-ui/client` names each run, without its hyphens: no other run has it."""
 _SKIPPED = ("activity", "reasoning")
 """Roles of messages that are for the page alone."""
 
@@ -38,12 +40,10 @@ _SKIPPED = ("activity", "reasoning")
 class Asked:
     """What the encoder needs to know of a request."""
 
-    thread_id: str = "thread-0"
+    thread_id: str | None = None
     """The conversation, by the client's name for it."""
-    run_id: str = "run-0"
+    run_id: str | None = None
     """This answer, by the client's name for it."""
-    message_id: str = "msg-0"
-    """The message that the answer becomes. Clients add to an earlier message with the same id."""
     knows_1_0: bool = True
     """Whether the client knows the events and keys of AG-UI 1.0. Earlier ones end a run at an unknown event."""
     shows_thoughts: bool = False
@@ -139,13 +139,13 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         chat["threadId"] = keys.thread_id
     request = parse_chat(chat, state_key="threadId")
     asked = Asked(
-        thread_id=keys.thread_id or f"thread-{uuid4().hex}",
-        run_id=keys.run_id or f"run-{uuid4().hex}",
-        message_id=f"msg-{uuid4().hex}",
+        thread_id=keys.thread_id,
+        run_id=keys.run_id,
         knows_1_0=bool(keys.protocol_version),
         shows_thoughts=bool(keys.forwarded_props and keys.forwarded_props.overrides),
     )
-    return replace(request, for_encoder=asked)
+    named = (keys.run_id or "").replace("-", "").lower()
+    return replace(request, for_encoder=asked, run_id=named if _RUN_ID.fullmatch(named) else None)
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:

@@ -28,6 +28,7 @@ class _Encoder:
     def __init__(self, request: ChatRequest) -> None:
         self._base_url = request.base_url
         self._asked = Asked.of(request)
+        self._id = f"msg_{request.turn_id}"  # clients replace an earlier answer with the same one
         self._has_begun = False
         self._in_step = False
         self._in_text = False
@@ -44,7 +45,7 @@ class _Encoder:
     def _records(self, event: events.ChatEvent) -> Iterator[Record]:
         if not self._has_begun and not isinstance(event, events.Failed):
             self._has_begun = True
-            yield {"type": "start", "messageId": self._asked.id}
+            yield {"type": "start", "messageId": self._id}
         match event:
             case events.Retrieved():
                 yield from self._begin_step()

@@ -7,7 +7,6 @@ what an answer has beside its text, such as sources, is skipped.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
-from uuid import uuid4
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
@@ -15,6 +14,7 @@ from shared.errors import BadRequest, TooLarge
 from shared.wire.chat_body import LONGEST_CONVERSATION, parse_chat
 from shared.wire.json_file import JsonFile
 from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
+from shared.wire.request_body import BodyModel
 
 MOST_PARTS = 1_000
 """Parts of a message."""
@@ -24,8 +24,6 @@ MOST_PARTS = 1_000
 class Asked:
     """What the encoder needs to know of a request."""
 
-    id: str = "msg_0"
-    """The answer's id. Clients replace an earlier answer with the same one."""
     shows_thoughts: bool = False
     """Whether the request has our own `context`. Thoughts hold whole prompts, and other clients do not show them."""
 
@@ -33,6 +31,12 @@ class Asked:
     def of(cls, request: ChatRequest) -> "Asked":
         """Return what the parser left in a request."""
         return request.for_encoder if isinstance(request.for_encoder, cls) else cls()
+
+
+class AiSdkOptions(BodyModel):
+    """What a page adds to each request, with the option `body` of `useChat`."""
+
+    resumable: bool | None = None
 
 
 def parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -46,7 +50,9 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
             "messages": [_flat(place, message) for place, message in enumerate(messages[: LONGEST_CONVERSATION + 1])]
         }
     request = parse_chat(body, state_key="id")
-    return replace(request, for_encoder=Asked(f"msg_{uuid4().hex}", shows_thoughts="context" in body))
+    if resumable := AiSdkOptions.read(body).resumable:
+        request = replace(request, overrides=replace(request.overrides, resumable=resumable))
+    return replace(request, for_encoder=Asked(shows_thoughts="context" in body))
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:

@@ -175,4 +175,7 @@ class AiSdkKeys(TypedDict, total=False):
     """Keys of a request beyond those of all protocols."""
 
     id: Annotated[str, Field(description="The chat's id. If the history has a chat of it, the turn is recorded there.")]
+    resumable: Annotated[
+        bool, Field(description="Keeps the answer: it goes on when the page leaves, and `resume` finds it again.")
+    ]
     trigger: Annotated[str, Field(description="`submit-message` or `regenerate-message`. It changes nothing.")]

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, FailFast, Field, model_validator
 
 from shared.chat_types import ChatRequest, ChatState, Json, Message, Overrides, RetrievalMode, Role, ToolCall
 from shared.errors import BadRequest
-from shared.history import is_session_id, new_session_id
+from shared.history import is_session_id
 from shared.wire.request_body import BodyModel
 
 MAX_TOOL_CALLS = 128
@@ -143,6 +143,11 @@ class OverridesBody(BodyModel):
         description="The language to answer in where that of the question is not clear, as a tag such as `pt-BR`. "
         "Default: none.",
     )
+    resumable: bool | None = Field(
+        default=None,
+        description="Keeps the answer for a day: it goes on when its reader leaves, and can be read again. "
+        "Default: as `CHAT_RUNS` says.",
+    )
     show_progress: bool | None = Field(default=None, description="Tell of the work while it goes on; AG-UI only.")
     team_pattern: Literal["concurrent", "sequential", "group_chat", "handoff"] | None = Field(
         default=None, description="How the team works together, for a try; only where PLAYGROUND is on."
@@ -193,7 +198,8 @@ def parse_chat(body: Mapping[str, Json], state_key: str, *, gives_session: bool 
         messages=messages,
         overrides=_overrides(chat.context or ContextBody()),
         chat=ChatState(
-            session_state=new_session_id() if gives_session and state is None else state,
+            session_state=state,
+            wants_session=gives_session and state is None,
             has_session_state=state_key in body,
             conversation_id=_conversation_id(state),
         ),

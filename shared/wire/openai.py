@@ -46,9 +46,9 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     }
     prompt = answer.completion.prompt_filter_results or finished.prompt_filter_results
     return {
-        "id": f"chatcmpl-{asked.id}",
+        "id": f"chatcmpl-{request.turn_id}",
         "object": "chat.completion",
-        "created": asked.created,
+        "created": request.created,
         "model": asked.model,
         "choices": [choice],
         **known(usage=usage_json(finished.usage) if finished.usage else None, prompt_filter_results=prompt),
@@ -62,9 +62,9 @@ class _Encoder:
         self._request = request
         self._asked = Asked.of(request)
         self._head: Record = {
-            "id": f"chatcmpl-{self._asked.id}",
+            "id": f"chatcmpl-{request.turn_id}",
             "object": "chat.completion.chunk",
-            "created": self._asked.created,
+            "created": request.created,
             "model": self._asked.model,
         }
         self._before_text, self._after_text = SSE_DONE.cut_at_holes(self._chunk({"content": HOLE}))

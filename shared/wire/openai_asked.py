@@ -1,10 +1,8 @@
 """What the requests of OpenAI's two protocols share: models, the turn they ask for, and files in base64."""
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, NotRequired, TypedDict
-from uuid import uuid4
 
 from pydantic import Field
 
@@ -47,10 +45,6 @@ Source: Open WebUI 0.12.4, `utils/middleware.py`: the second is for a chat with 
 class Asked:
     """What the encoder needs to know of a request."""
 
-    id: str = "0"
-    """The answer's id without the prefix of its kind: it is in all records, known before the model has one."""
-    created: int = 0
-    """Unix seconds."""
     model: str = "switchboard"
     """The model that was asked for."""
     include_usage: bool = False
@@ -99,7 +93,7 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
         team=MODELS.get(model, False) and not is_task,
         agent=agent,
         is_task=is_task,
-        for_encoder=Asked(uuid4().hex, int(time.time()), model, shows_thoughts="context" in body),
+        for_encoder=Asked(model, shows_thoughts="context" in body),
     )
 
 

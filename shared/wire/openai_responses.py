@@ -166,7 +166,7 @@ def _content(text: str, annotations: list[Json]) -> Record:
 
 
 def _item_id(request: ChatRequest, place: int) -> str:
-    return f"msg_{Asked.of(request).id}_{place}"
+    return f"msg_{request.turn_id}_{place}"
 
 
 def _item(request: ChatRequest, place: int, content: list[Json], status: str) -> Record:
@@ -179,9 +179,9 @@ def _response(request: ChatRequest, output: Iterable[Record], end: Record) -> Re
     """The answer so far, with what is known of its end."""
     asked = Asked.of(request)
     return {
-        "id": f"resp_{asked.id}",
+        "id": f"resp_{request.turn_id}",
         "object": "response",
-        "created_at": asked.created,
+        "created_at": request.created,
         "model": asked.model,
         "output": [*output],
         "error": None,

@@ -12,7 +12,7 @@ from shared.core.attachments import Attachment
 from shared.core.fold import Answer, agent_answer
 from shared.errors import SwitchboardError, TooLarge, error_text
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed
-from shared.wire.framing import Framed, Framing
+from shared.wire.framing import SSE, Framed, Framing
 from shared.wire.request_body import BODY_LIMIT, Body
 
 type Record = dict[str, Json]
@@ -198,13 +198,26 @@ class Protocol:
 
 
 async def stream_bytes(
-    protocol: Protocol, request: ChatRequest, batches: AsyncIterable[Sequence[ChatEvent]]
+    protocol: Protocol,
+    request: ChatRequest,
+    batches: AsyncIterable[Sequence[ChatEvent]],
+    *,
+    after: int = -1,
+    numbered: bool = False,
 ) -> AsyncGenerator[bytes]:
     """Encode a turn's events as they arrive: one chunk of bytes, for one write, per batch with records.
 
     An empty batch is sent as a keep-alive.
+
+    Args:
+        protocol: The protocol.
+        request: What was asked.
+        batches: The events.
+        after: Number of the last record that the reader has, from 0: only those after it are sent.
+        numbered: Whether server-sent events get the numbers of their records as ids.
     """
     encode, join = protocol.encoder(request).encode, protocol.framing.join
+    number = -1
     async for batch in batches:
         if protocol.error_message and batch and isinstance(failed := batch[-1], Failed):  # it is the last event
             records = [
@@ -213,6 +226,12 @@ async def stream_bytes(
             ]
         else:
             records = [record for event in batch for record in encode(event)]
+        if numbered or number < after:
+            first, number = number + 1, number + len(records)
+            left_out = max(0, after + 1 - first)
+            records = records[left_out:]
+            if numbered and protocol.framing.before == SSE.before:
+                records = [b"id: %d\n%b" % (first + left_out + at, join((one,))) for at, one in enumerate(records)]
         if records:
             yield join(records)
         elif not batch:

@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import aiohttp
 
-from shared.batches import ObjectStore
-from shared.batches.blob_objects import BlobObjects
-from shared.batches.folder_objects import FolderObjects
+from shared.runs import ObjectStore
+from shared.runs.blob_objects import BlobObjects
+from shared.runs.folder_objects import FolderObjects
 from shared.settings import Settings
 from tests.app.conftest import PASSAGES
 from tests.small_index import write_index

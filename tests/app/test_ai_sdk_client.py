@@ -218,6 +218,29 @@ async def test_there_is_nothing_to_resume_and_that_is_no_error(version: str, bui
         assert ended(step) == ("ready", None, None)
 
 
+@EACH
+async def test_pages_that_are_loaded_again_in_mid_answer_show_the_whole_of_it(
+    version: str, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    go_on = asyncio.Event()
+
+    async def release(_: web.Request) -> web.Response:
+        go_on.set()
+        return web.Response()
+
+    server = web.Application()
+    server.router.add_get("/", release)
+    openai.requests.clear()
+    openai.reply("80 % ", "of ", "dental ", go_on, "care ", "[plan.pdf#page=3].")
+    async with TestServer(server) as gate:
+        reload = {"do": "reload", "text": QUESTION, "body": {"resumable": True}, "release": str(gate.make_url("/"))}
+        (step,) = await chat(version, url_of(app), reload)
+    assert ended(step)[:2] == ("ready", None)
+    assert text_of(step) == "80 % of dental care [plan.pdf#page=3]."
+    assert step["other"] == step["messages"]
+    assert len(openai.chats) == 1
+
+
 @asynccontextmanager
 async def goldens() -> AsyncGenerator[str]:
     """A server that answers with the golden streams, each at the name of its scenario."""

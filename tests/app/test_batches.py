@@ -12,13 +12,12 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from shared.batches import NEW
 from tests.app.batches import BATCH, LATER, Place, accepted, contents, pending, place_of, polled, said_so_far, until
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.test_answers import body
 from tests.app.test_multi_agent import ALPHA, BETA
-from tests.batches.aging import age
 from tests.local.running_host import RunningHost
+from tests.runs.aging import age
 from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -167,27 +166,6 @@ async def test_messages_are_shown_and_streamed_as_they_are_done(app: App, http: 
         assert response.status == 204
 
 
-async def test_a_damaged_message_ends_the_stream_with_a_sentence(app: App, http: aiohttp.ClientSession) -> None:
-    go_on = asyncio.Event()
-    with app.openai.to(ALPHA):
-        app.openai.reply("Alpha agrees.")
-    with app.openai.to(BETA):
-        app.openai.reply(go_on, "Beta objects.")
-    location = await accepted(http, app.url, body())
-    await said_so_far(http, location, 1)
-    async with http.get(location + "/stream") as response:
-        await response.content.readuntil(b"\n\n")
-        await app.place.store.write(f"{location[-32:]}/messages/1", b'["t", [["d", "AgentMessage", {"te', NEW)
-        rest = await response.text()
-    assert rest.startswith('id: end\nevent: end\ndata: {"status":500,"error":"What is kept of this batch')
-    async with http.get(location + "/stream") as response:
-        assert response.status == 500
-        assert "cannot be read" in await response.text()
-    go_on.set()
-    status, ended = await polled(http, location)
-    assert (status, "cannot be read" in str(ended)) == (500, True)
-
-
 async def test_one_key_makes_one_batch_however_often_it_comes_at_once(app: App, http: aiohttp.ClientSession) -> None:
     app.script()
     app.openai.requests.clear()
@@ -230,10 +208,10 @@ async def test_a_bad_request_is_refused_before_anything_is_kept(app: App, http: 
 
 
 @pytest.mark.parametrize(
-    "batch_id", ["1", "0" * 32, "A" * 32, "%2e%2e%2fkeys", "%2Fetc%2Fpasswd", "a" * 3000, "%00", "%F0%9F%99%82"]
+    "run_id", ["1", "0" * 32, "A" * 32, "%2e%2e%2fkeys", "%2Fetc%2Fpasswd", "a" * 3000, "%00", "%F0%9F%99%82"]
 )
-async def test_an_id_that_is_none_is_not_found(app: App, http: aiohttp.ClientSession, batch_id: str) -> None:
-    url = f"{app.host.url}/multi-agent-chat/batches/{batch_id}"
+async def test_an_id_that_is_none_is_not_found(app: App, http: aiohttp.ClientSession, run_id: str) -> None:
+    url = f"{app.host.url}/multi-agent-chat/batches/{run_id}"
     for method, tail in (("GET", ""), ("DELETE", ""), ("GET", "/stream")):
         async with http.request(method, url + tail) as response:
             assert response.status == 404
@@ -254,10 +232,10 @@ async def test_a_deleted_batch_stops_its_model_and_leaves_nothing(app: App, http
     for method, tail in (("GET", ""), ("DELETE", ""), ("GET", "/stream")):
         async with http.request(method, location + tail) as response:
             assert response.status == 404
-    batch_id = location.rpartition("/")[2]
+    run_id = location.rpartition("/")[2]
 
     async def is_empty() -> bool:
-        return await app.place.names(batch_id) == [f"{batch_id}/state"]
+        return await app.place.names(run_id) == [f"{run_id}/state"]
 
     await until(is_empty)  # a runner elsewhere cleans up after itself
     app.script()  # the key is free again

@@ -12,16 +12,17 @@ import msgspec
 import pytest
 from azure.storage.queue.aio import QueueClient
 
-from shared.batches import NEW
-from shared.batches.records import Asked, State, digest
 from shared.chat_types import Caller
+from shared.runs import NEW
+from shared.runs.records import Asked, State, digest
+from shared.wire.request_body import Body
 from tests.app.batches import BATCH, LATER, accepted, contents, place_of, polled, said_so_far, until
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.guarded import BAD
 from tests.app.test_answers import body
 from tests.app.test_multi_agent import ALPHA, BETA
-from tests.batches.aging import age
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
+from tests.runs.aging import age
 from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.stand_ins.rai_service import RaiStandIn
@@ -141,7 +142,7 @@ async def test_what_users_say_is_in_no_log_and_no_message(
             # What is kept of a batch is damaged.
             name = (await place.names("/state"))[0]
             await place.store.delete(name.replace("/state", "/result"))
-            for message in await place.names("/messages/"):
+            for message in await place.names("/journal/"):
                 await place.store.delete(message)
                 await place.store.write(message, b'["l", ["' + WORDS.encode() + b'"]]', NEW)
             await age(place.store)
@@ -155,25 +156,24 @@ async def test_a_batch_whose_message_was_given_up_has_failed_and_garbage_is_drop
     tmp_path: Path, azurite: Azurite, http: aiohttp.ClientSession, concurrent: dict[str, str]
 ) -> None:
     async with OpenAIStandIn() as openai, place_of("queue", tmp_path, azurite) as place:
-        batch_id, now = uuid4().hex, time.time()
+        run_id, now = uuid4().hex, time.time()
         asked = Asked(
             protocol="semantic-kernel",
-            content_type="application/json",
+            team=True,
             caller=Caller(),
             budget_key="address:",
             invocation_id="invocation-1",
         )
-        request = msgspec.json.encode(asked) + b"\n" + json.dumps(body()).encode()
-        await place.store.write(f"{batch_id}/request", request, NEW)
+        await place.store.write(f"{run_id}/request", asked.encode(Body(body())), NEW)
         state = msgspec.json.encode(State(digest("anonymous"), now, now))
-        await place.store.write(f"{batch_id}/state", state, NEW)
+        await place.store.write(f"{run_id}/state", state, NEW)
         queue = place.settings["BATCH_QUEUE"]
         async with hosted(place.data_dir, openai.settings | NO_VECTORS | concurrent | dict(place.settings)) as host:
-            for name, sent in ((queue, "nonsense ../../etc"), (f"{queue}-poison", batch_id)):
+            for name, sent in ((queue, "nonsense ../../etc"), (f"{queue}-poison", run_id)):
                 async with QueueClient.from_connection_string(azurite.connection_string, name) as client:
                     await client.create_queue()
                     await client.send_message(sent)
-            status, failed = await polled(http, f"{host.url}/multi-agent-chat/batches/{batch_id}")
+            status, failed = await polled(http, f"{host.url}/multi-agent-chat/batches/{run_id}")
             await asyncio.to_thread(host.wait_for, "batch_run succeeded")
         assert status == 500
         assert "(invocation invocation-1)" in failed["error"]

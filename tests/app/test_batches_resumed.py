@@ -12,8 +12,8 @@ import pytest
 from tests.app.batches import BATCH, accepted, place_of, polled, until
 from tests.app.conftest import NO_VECTORS
 from tests.app.test_answers import body
-from tests.batches.aging import age
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
+from tests.runs.aging import age
 from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.openai_service import OpenAIStandIn
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -9,9 +10,10 @@ import apsw
 import pytest
 
 from shared.chat_types import Caller, ChatRequest, ChatState, Message, RequestContext, Role
+from shared.core.fold import fold
 from shared.core.recorder import record
 from shared.core.running_turn import RunningTurn
-from shared.errors import RateLimited, TooSlow
+from shared.errors import RateLimited, Stopped, TooSlow
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, ThoughtsAdded
 from shared.history import Mode, owner_of
 from shared.history.sqlite_history import SqliteHistory
@@ -97,12 +99,73 @@ async def test_anothers_conversation_is_neither_written_to_nor_spoken_of(
     assert list(await history.messages(owner_of(ANNA), chat)) == []
 
 
-async def test_a_turn_that_fails_keeps_nothing(history: SqliteHistory) -> None:
+async def kept_of(history: SqliteHistory, chat: str, count: int) -> list[tuple[str, str | None]]:
+    """The messages of a chat and how they ended, once there are so many: they are written in the background."""
+    async with asyncio.timeout(30):
+        while len(kept := await history.messages(owner_of(ANNA), chat)) < count:  # noqa: ASYNC110 (in the background)
+            await asyncio.sleep(0.01)
+    return [(message.content, message.finish_reason) for message in kept]
+
+
+@pytest.mark.parametrize(
+    ("streams", "said", "kept"),
+    [
+        (True, ANSWER[:4], ("One two.", "rate_limited")),
+        (True, ANSWER[:2], ("Wait. (invocation id-1)", "rate_limited")),
+        (False, ANSWER[:4], ("Wait. (invocation id-1)", "rate_limited")),  # nobody was shown the text
+    ],
+)
+async def test_of_a_turn_that_fails_what_was_shown_is_kept_or_what_went_wrong(
+    history: SqliteHistory, streams: bool, said: tuple[ChatEvent, ...], kept: tuple[str, str]
+) -> None:
     chat = await started(history)
-    with pytest.raises(RateLimited):
-        async for _ in record(events_of(*ANSWER[:-1], RateLimited("x")), asked(chat), context(), history):
+    for _ in range(2 if kept[0].startswith("Wait") else 1):  # a client that tries again by itself leaves one failure
+        request = replace(asked(chat), stream=streams)
+        turn = RunningTurn(record(events_of(*said, RateLimited("Wait.")), request, context(), history), context())
+        with pytest.raises(RateLimited):
+            await fold(turn.events())
+        assert await kept_of(history, chat, 2) == [("Why?", None), kept]
+
+
+async def test_of_a_turn_that_is_left_what_was_shown_is_kept_as_stopped(history: SqliteHistory) -> None:
+    for shown, kept in ((ANSWER[:3], [("Why?", None), ("One", "stopped")]), (ANSWER[:2], [("Why?", None)])):
+        chat, never = await started(history), asyncio.Event()
+
+        async def events(
+            shown: tuple[ChatEvent, ...] = shown, never: asyncio.Event = never
+        ) -> AsyncGenerator[ChatEvent]:
+            for event in shown:
+                yield event
+            await never.wait()
+
+        turn = RunningTurn(record(events(), replace(asked(chat), stream=True), context(), history), context())
+        batches = turn.batches(None)
+        assert await anext(batches) == [*shown]
+        turn.cancel()
+        assert await kept_of(history, chat, len(kept)) == kept
+
+
+async def test_a_run_is_recorded_as_stopped_only_if_it_was_and_not_if_it_goes_on_elsewhere(
+    history: SqliteHistory,
+) -> None:
+    chat, never = await started(history), asyncio.Event()
+
+    async def events() -> AsyncGenerator[ChatEvent]:
+        for event in ANSWER[:3]:
+            yield event
+        await never.wait()
+
+    for is_stopped, kept in ((False, 0), (True, 2)):
+        of_run = replace(context(), run_id="0" * 32)
+        turn = RunningTurn(record(events(), asked(chat), of_run, history), of_run)
+        assert await anext(turn.batches(None)) == [*ANSWER[:3]]
+        if is_stopped:
+            turn.stop(Stopped())
+        else:
+            turn.cancel()
+        async for _ in turn.batches(None):
             pass
-    assert list(await history.messages(owner_of(ANNA), chat)) == []
+        assert await kept_of(history, chat, kept) == [("Why?", None), ("One", "stopped")][:kept]
 
 
 async def test_a_store_that_is_busy_is_given_up_in_time_for_the_answer(

@@ -40,6 +40,7 @@ DEFAULT_IS_RIGHT = {
     "CITATION_LINKS": "only for ChatUI, and the app's URL is known after its first deployment",
     "SEMANTIC_KERNEL_ERRORS": "ChatUI needs the default",
     "BATCH_BACKEND": "the app's own storage account is there",
+    "CHAT_RUNS": "requests ask for it; moreSettings",
     "BATCH_QUEUE": "the app has a storage account of its own",
     "BATCH_DEADLINE_SECONDS": "moreSettings",
     "AGENTS_DEADLINE_SECONDS": "ChatUI's limit is the same everywhere",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from shared.batches.records import RETENTION_SECONDS
 from shared.history.azure_table import TABLE
+from shared.runs.records import RETENTION_SECONDS
 from shared.settings import Settings
 from tests.infra.deployed import APP, MAIN, Value, value_of
 from tools.bicep import INFRA, BicepFile, Declaration, Node, properties, text, walk

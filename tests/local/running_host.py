@@ -25,7 +25,7 @@ HOSTS = ForkServer(
         "openai",
         "shared.app",
         "shared.http_extension",
-        "shared.triggers.batches",
+        "shared.triggers.runs",
         "shared.triggers.chat_requests",
         "shared.triggers.content_events",
     ),

@@ -107,6 +107,7 @@ WRONG_OVERRIDES: list[tuple[str, list[Any]]] = [
     ("prompt_template", [1, ["x"], "x" * 20_001]),
     ("language", [1, "not a language", "de; drop"]),
     ("show_progress", ["true", 1]),
+    ("resumable", ["true", 1]),
     ("team_pattern", ["round_robin", True, 1, []]),
 ]
 

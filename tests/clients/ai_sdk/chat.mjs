@@ -38,7 +38,15 @@ class Chat extends AbstractChat {
 }
 
 let target = api; // a step may ask another URL
-const transport = new DefaultChatTransport({ api, fetch: (url, init) => fetch(url.replace(api, target), init) });
+let answered = async () => {}; // called when a response has begun
+const transport = new DefaultChatTransport({
+  api,
+  async fetch(url, init) {
+    const response = await fetch(url.replace(api, target), init);
+    await answered(init ?? {});
+    return response;
+  },
+});
 let finished;
 const state = new State(messages ?? []);
 const chat = new Chat({ id: "chat-1", transport, onFinish: (end) => (finished = end) }, state);
@@ -48,12 +56,22 @@ const actions = {
   send: ({ text, files, body }) => chat.sendMessage({ text, files }, { body }),
   regenerate: () => chat.regenerate(),
   resume: () => chat.resumeStream(),
-  async leave({ text }) {
+  async leave({ text, body }) {
     const begun = new Promise((resolve) => (state.written = (message) => hasText(message) && resolve()));
-    const sent = chat.sendMessage({ text });
+    const sent = chat.sendMessage({ text }, { body });
     await begun;
     await chat.stop();
     await sent;
+  },
+  // Pages that are loaded again have the messages that were sent, and no answer. Once both read it, it may go on.
+  async reload({ text, body, release }) {
+    await actions.leave({ text, body });
+    const pages = [chat, new Chat({ id: "chat-1", transport }, new State([]))];
+    let reading = 0;
+    answered = async (init) => init.method === "GET" && ++reading === pages.length && (await fetch(release));
+    for (const page of pages) page.messages = chat.messages.filter((message) => message.role === "user");
+    await Promise.all(pages.map((page) => page.resumeStream()));
+    return { other: pages[1].messages };
   },
   // Without a chat: the transport's stream, and the messages that `readUIMessageStream` makes of it.
   async read({ text, body }) {

@@ -9,8 +9,8 @@ from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
-from shared.batches import NEW, Conflict, ObjectStore
 from shared.outbound.azure_service.storage import OWN, storage_errors
+from shared.runs import NEW, Conflict, ObjectStore
 
 MAX_MESSAGE_BYTES = 48 * 1024
 """The largest answer inside a message; the queue takes 64 KiB, which are 48 KiB for those who encode in base64."""

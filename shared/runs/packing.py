@@ -1,28 +1,30 @@
 """Keeps events and messages as JSON, and makes the same objects of it again.
 
 Only the classes below are made, so that what is read can run nothing. A dataclass is `["d", name, fields]`, a tuple
-`["t", items]`, a list `["l", items]`, an error `["e", code, message]` and a dict a dict. `fold` and encoders then find
-what they would have found without it.
+`["t", items]`, a list `["l", items]`, bytes `["b", base64]`, an error `["e", code, message]` and a dict a dict. `fold`
+and encoders then find what they would have found without it.
 """
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 import msgspec
 
-from shared import errors
+from shared import errors, events
 from shared.chat_models import ModelFinished, ModelText
-from shared.chat_types import ToolCall
+from shared.chat_types import ImagePart, ToolCall
+from shared.core.attachments import Attachment
 from shared.errors import ContentFiltered, InternalError, Overloaded, SwitchboardError
-from shared.events import AgentMessage, CompletionStarted, DataPoint, FilterAnnotation, Finished, Thought, Usage
 
 _CLASSES: Mapping[str, Callable[..., object]] = {
     made.__name__: made
     for made in (
-        *(AgentMessage, CompletionStarted, DataPoint, FilterAnnotation, Finished, Thought, Usage),
-        *(ModelFinished, ModelText, ToolCall),
+        *(events.Retrieved, events.SourceImage, events.DataPoint, events.Thought, events.ThoughtsAdded, events.Usage),
+        *(events.CompletionStarted, events.TextDelta, events.FilterAnnotation, events.AgentMessage, events.Finished),
+        *(events.Failed, events.Progress, events.StepEnded, events.AgentWork, events.GuardState),
+        *(ModelFinished, ModelText, ToolCall, ImagePart, Attachment),
     )
 }
 _ERRORS: dict[str, type[SwitchboardError]] = {
@@ -81,6 +83,8 @@ def _unpacked(value: Any) -> Any:  # noqa: ANN401 (whatever was packed)
     match kind:
         case "d":
             return _CLASSES[rest[0]](**_unpacked(rest[1]))
+        case "b":
+            return b64decode(rest[0], validate=True)
         case "t":
             return tuple(map(_unpacked, rest[0]))
         case "l":

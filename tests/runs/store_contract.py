@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from shared.batches import NEW, Conflict, ObjectStore
+from shared.runs import NEW, Conflict, ObjectStore
 
 NAME = "0123456789abcdef/state"
 

@@ -7,18 +7,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shared.batches import NEW
-from shared.batches.claim import Claim, Outcome, claim_batch
-from shared.batches.desk import Batches
-from shared.batches.folder_objects import FolderObjects
-from shared.batches.in_process import InProcess
-from shared.batches.records import MOST_RUNS, Asked, Result, State
-from shared.batches.running import run_batch
 from shared.chat_types import Caller
 from shared.parts import build_service
+from shared.runs import NEW
+from shared.runs.claim import Claim, Outcome, claim_run
+from shared.runs.folder_objects import FolderObjects
+from shared.runs.in_process import InProcess
+from shared.runs.records import MOST_RUNS, Asked, Result, State
+from shared.runs.running import Runner
+from shared.runs.tidying import tidy
 from shared.service import Service
 from shared.settings import Settings
-from tests.batches.aging import age
+from shared.wire.request_body import Body
+from tests.runs.aging import age
 
 OLD, YOUNG, ALIVE = "0" * 32, "1" * 32, "2" * 32
 
@@ -28,15 +29,15 @@ def service(tmp_path: Path) -> Service:
     return build_service(Settings.read({"DATA_DIR": str(tmp_path)}))
 
 
-async def nobody(batch_id: str) -> None:
-    raise AssertionError(batch_id)
+async def nobody(run_id: str) -> None:
+    raise AssertionError(run_id)
 
 
 def state() -> bytes:
     return msgspec.json.encode(State("owner", time.time(), time.time()))
 
 
-async def test_what_belongs_to_no_batch_is_deleted_after_a_day(tmp_path: Path, service: Service) -> None:
+async def test_what_belongs_to_no_batch_is_deleted_after_a_day(tmp_path: Path) -> None:
     store = FolderObjects(tmp_path / "batches")
     names = [f"{OLD}/calls/a-0", f"{OLD}/answer", f"{YOUNG}/request", f"{ALIVE}/request"]
     for name in names:
@@ -45,10 +46,10 @@ async def test_what_belongs_to_no_batch_is_deleted_after_a_day(tmp_path: Path, s
     yesterday = time.time() - 25 * 60 * 60
     for name in (names[0], names[1], names[3]):
         os.utime(tmp_path / "batches" / name, (yesterday, yesterday))
-    await Batches(store, InProcess(nobody), service).tidy(resume=False)
+    await tidy(store, InProcess(nobody), resume=False)
     assert {name async for name in store.names()} == {names[2], names[3], f"{ALIVE}/state"}
     await age(store, 2 * 24 * 60 * 60, created=True)
-    await Batches(store, InProcess(nobody), service).tidy(resume=False)
+    await tidy(store, InProcess(nobody), resume=False)
     assert {name async for name in store.names()} == {names[2]}
 
 
@@ -56,15 +57,15 @@ async def test_short_faults_of_the_store_do_not_end_a_batch_however_many_there_a
     store = FolderObjects(tmp_path)
     await store.write(f"{ALIVE}/state", state(), NEW)
     for _ in range(2 * MOST_RUNS):
-        claim = await claim_batch(ALIVE, store)
+        claim = await claim_run(ALIVE, store)
         assert isinstance(claim, Claim)
         assert claim.state.runs <= MOST_RUNS
         await claim.release()
     for _ in range(MOST_RUNS):  # processes that end while they run it are counted
-        claim = await claim_batch(ALIVE, store)
+        claim = await claim_run(ALIVE, store)
         assert isinstance(claim, Claim)
         await age(store)
-    last = await claim_batch(ALIVE, store)
+    last = await claim_run(ALIVE, store)
     assert isinstance(last, Claim)
     assert last.state.runs > MOST_RUNS
 
@@ -76,16 +77,16 @@ async def test_a_batch_is_begun_as_often_as_it_may_be_and_then_given_up(
     store = FolderObjects(tmp_path / "batches")
     asked = Asked(
         protocol="semantic-kernel",
-        content_type="application/json",
+        team=True,
         caller=Caller(),
         budget_key="owner",
         invocation_id="invocation-1",
     )
-    body = b'{"messages": [{"role": "user", "content": "What does the plan pay?"}]}'
-    await store.write(f"{OLD}/request", msgspec.json.encode(asked) + b"\n" + body, NEW)
+    body = Body({"messages": [{"role": "user", "content": "What does the plan pay?"}]})
+    await store.write(f"{OLD}/request", asked.encode(body), NEW)
     interrupted = State("owner", time.time(), 0, runner="dead", runs=earlier, started=time.time())
     await store.write(f"{OLD}/state", msgspec.json.encode(interrupted), NEW)
-    assert await run_batch(OLD, store, service) is Outcome.DONE
+    assert await Runner(store, service, {}).run(OLD) is Outcome.DONE
     found = await store.read(f"{OLD}/result")
     assert found
     result = msgspec.json.decode(found.data, type=Result)

@@ -1,17 +1,20 @@
-"""Batches that outlive their request: a team's answer that is polled, resumed after a crash, and cancelled.
+"""Runs: answers that outlive their request. They are followed, polled, resumed after a crash, and stopped.
 
-A batch is a folder of small objects in an `ObjectStore`, named by its id of 32 hexadecimal digits:
+A run is a folder of small objects in an `ObjectStore`, named by its id of 32 hexadecimal digits:
 
-    {id}/request         what was asked: one line of JSON (`records.Asked`), then the body as it came
+    {id}/request         what was asked (`records.Asked`), the body, and its files, each on a line
     {id}/state           `records.State`: owner, times, and which runner works on it
-    {id}/calls/{hash}-N  a model call that ended, so that a resumed batch does not repeat it; never shown to anyone
-    {id}/messages/N      an agent's message that the guard has let out, in the order in which they came
-    {id}/result          the status and the body of the answer; a batch is done if and only if it exists
-    keys/{hash}          the batch that an Idempotency-Key made
+    {id}/chat            the chat that was begun for it, if one was
+    {id}/calls/{hash}-N  a model call that ended, so that a resumed run does not repeat it; never shown to anyone
+    {id}/journal/J-N     a piece of its journal: events that the guard has let out, in their order
+    {id}/result          the status and the body of the answer; a run is done if and only if it exists
+    keys/{hash}          the run that an Idempotency-Key made
+    chats/{hash}/…       the runs of a chat
 
-Every object but the state is written once (`NEW`), so that of two runners the first one wins. `desk.Batches` accepts,
-shows and deletes batches, `running.run_batch` runs one, and an `Engine` decides where. Two stores: `folder_objects`
-in `DATA_DIR`, and `blob_objects`. Two engines: `in_process`, and `queue_engine` by Azure Storage queues.
+Every object but the state is written once (`NEW`), so that of two runners the first one wins. `desk.Runs` accepts,
+shows, stops and deletes runs, `following.Followers` reads them, `running.Runner` runs one, and an `Engine` decides
+where those run that nobody waits for. Two stores: `folder_objects` in `DATA_DIR`, and `blob_objects`. Two engines:
+`in_process`, and `queue_engine` by Azure Storage queues.
 """
 
 from collections.abc import AsyncGenerator
@@ -85,22 +88,18 @@ class ObjectStore(Protocol):
 
 
 class Engine(Protocol):
-    """Decides where and when batches run. It may run a batch twice: `run_batch` keeps the second one out."""
+    """Decides where and when runs run. It may run one twice: `Runner.run` keeps the second one out."""
 
-    async def start(self, batch_id: str) -> None:
-        """See to it that a batch runs soon, here or elsewhere.
+    async def start(self, run_id: str) -> None:
+        """See to it that a run runs soon, here or elsewhere.
 
         Raises:
             Unavailable, TooSlow: this cannot be arranged now.
         """
         ...
 
-    def cancel(self, batch_id: str) -> None:
-        """Stop a batch that runs in this process, at once. A runner elsewhere finds out by its next heartbeat."""
-        ...
-
     async def check(self) -> None:
-        """Do nothing if batches can be started.
+        """Do nothing if runs can be started.
 
         Raises:
             Unavailable, TooSlow: they cannot; says what to do.

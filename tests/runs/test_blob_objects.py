@@ -6,12 +6,12 @@ from uuid import uuid4
 import pytest
 from azure.storage.queue.aio import QueueClient
 
-from shared.batches import NEW
-from shared.batches.blob_objects import BlobObjects
-from shared.batches.queue_engine import QueueEngine
 from shared.errors import NotConfigured, Unavailable
+from shared.runs import NEW
+from shared.runs.blob_objects import BlobObjects
+from shared.runs.queue_engine import QueueEngine
 from shared.settings import Settings
-from tests.batches.store_contract import ObjectStoreContract
+from tests.runs.store_contract import ObjectStoreContract
 from tests.stand_ins.azurite import Azurite
 
 BATCH = "0123456789abcdef0123456789abcdef"

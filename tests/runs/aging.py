@@ -2,8 +2,8 @@
 
 import msgspec
 
-from shared.batches import ObjectStore
-from shared.batches.records import State
+from shared.runs import ObjectStore
+from shared.runs.records import State
 
 
 async def age(store: ObjectStore, seconds: float = 3600, *, created: bool = False) -> None:

@@ -1,16 +1,16 @@
-"""A model that repeats no call of a batch that has ended: a batch that another runner takes over goes on from there."""
+"""A model that repeats no call of a run that has ended: a run that another runner takes over goes on from there."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing, suppress
 from dataclasses import replace
 
-from shared.batches import NEW, Conflict, ObjectStore
-from shared.batches.packing import pack, unpack
-from shared.batches.records import digest
-from shared.chat_models import ChatModel, ModelEvent, ModelRequest, ModelText
+from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
+from shared.runs import NEW, Conflict, ObjectStore
+from shared.runs.packing import pack, unpack
+from shared.runs.records import digest
 
 
 class KeptCalls:
@@ -22,19 +22,19 @@ class KeptCalls:
     Args:
         model: Answers what is not kept.
         store: Keeps calls. They hold what the guard has not seen: nobody is shown them.
-        batch_id: The batch.
+        run_id: The run.
     """
 
-    def __init__(self, model: ChatModel, store: ObjectStore, batch_id: str) -> None:
+    def __init__(self, model: ChatModel, store: ObjectStore, run_id: str) -> None:
         self.takes_images = model.takes_images
         self.source_tokens = model.source_tokens
         self._model = model
         self._store = store
-        self._folder = f"{batch_id}/calls"
+        self._folder = f"{run_id}/calls"
         self._times: Counter[str] = Counter()
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield the answer as it is made, or the kept one at once. It is kept before its last event goes out."""
+        """Yield the answer as it is made, or the kept one at once. It is kept before its end goes out."""
         key = _key(request)
         name = f"{self._folder}/{key}-{self._times[key]}"
         self._times[key] += 1
@@ -49,14 +49,16 @@ class KeptCalls:
         events: list[ModelEvent] = []
         async with aclosing(self._model.stream(request, context)) as answer:
             async for event in answer:
-                if events:
-                    yield events[-1]
                 events.append(event)
+                if not isinstance(event, ModelFinished):
+                    yield event
         if events:
-            # Conflict: the runner that had the batch before this one has kept it meanwhile.
+            # Conflict: the runner that had the run before this one has kept it meanwhile.
             with suppress(Conflict, SwitchboardError):
                 await self._store.write(name, pack(tuple(_joined(events))), NEW)
-            yield events[-1]
+        for event in events:
+            if isinstance(event, ModelFinished):
+                yield event
 
     async def check(self) -> PartHealth:
         """Check the model."""

@@ -1,6 +1,6 @@
-"""Runs batches by a queue of the app's own storage account. Imports `azure.storage.queue`: import this module late.
+"""Runs runs by a queue of the app's own storage account. Imports `azure.storage.queue`: import this module late.
 
-A message holds the id of a batch and nothing else. The queue trigger of `function_app.py` takes it, at whatever
+A message holds the id of a run and nothing else. The queue trigger of `function_app.py` takes it, at whatever
 instance, so that scale-out, redelivery and poison messages are the platform's.
 """
 
@@ -61,18 +61,15 @@ class QueueEngine:
         """
         return cls(open_queue(settings, settings.batch_queue))
 
-    async def start(self, batch_id: str) -> None:
-        """Put a batch into the queue."""
+    async def start(self, run_id: str) -> None:
+        """Put a run into the queue."""
         with storage_errors(OWN):
             try:
-                await self._queue.send_message(batch_id)
+                await self._queue.send_message(run_id)
             except ResourceNotFoundError:
                 with suppress(ResourceExistsError):
                     await self._queue.create_queue()
-                await self._queue.send_message(batch_id)
-
-    def cancel(self, batch_id: str) -> None:
-        """Do nothing: the runner, which may be at another instance, sees it by its next heartbeat."""
+                await self._queue.send_message(run_id)
 
     async def check(self) -> None:
         """Ask for the queue, which the first message makes."""

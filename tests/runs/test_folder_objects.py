@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from shared.batches import NEW
-from shared.batches.folder_objects import FolderObjects
 from shared.errors import Unavailable
-from tests.batches.store_contract import ObjectStoreContract, names
+from shared.runs import NEW
+from shared.runs.folder_objects import FolderObjects
+from tests.runs.store_contract import ObjectStoreContract, names
 
 COUNT = """
 import asyncio, sys
 from pathlib import Path
-from shared.batches import Conflict, NEW
-from shared.batches.folder_objects import FolderObjects
+from shared.runs import Conflict, NEW
+from shared.runs.folder_objects import FolderObjects
 
 async def count():
     store = FolderObjects(Path(sys.argv[1]))

@@ -8,10 +8,10 @@ from azure.core import MatchConditions
 from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 from azure.storage.blob.aio import ContainerClient, LinearRetry
 
-from shared.batches import NEW, Conflict, New, Stored
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import NO_CONNECTION_STRING, OWN, storage_errors
+from shared.runs import NEW, Conflict, New, Stored
 from shared.settings import Settings
 
 _NAMES_TOGETHER, _LISTED_TOGETHER = 1000, 100
@@ -58,7 +58,7 @@ class BlobObjects:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "BlobObjects":
-        """The container of batches in the account that the settings name, which have been checked to be complete.
+        """The container of runs in the account that the settings name, which have been checked to be complete.
 
         Raises:
             NotConfigured: the connection string is none.

@@ -1,6 +1,6 @@
 """Runs batches in processes that end in the middle of one, without a word: `os._exit` before the n-th write.
 
-    python -m tests.batches.crashing
+    python -m tests.runs.crashing
 
 Takes one line of JSON for each run, `{"settings": {…}, "question": "…", "crash_at": 3}`, and prints one:
 the names of what was written, and how it ended. All imports are done once: each run is a fork.
@@ -15,14 +15,17 @@ from importlib import import_module
 from typing import Any
 
 from shared import parts
-from shared.batches import New, ObjectStore, Stored, claim
-from shared.batches.desk import Batches
-from shared.batches.folder_objects import FolderObjects
-from shared.batches.in_process import InProcess
-from shared.batches.records import Asked
-from shared.batches.running import run_when_free
 from shared.chat_types import Caller
+from shared.events import AgentMessage
+from shared.runs import New, ObjectStore, Stored, claim, journal
+from shared.runs.desk import NewRun, Runs
+from shared.runs.folder_objects import FolderObjects
+from shared.runs.in_process import InProcess
+from shared.runs.records import Asked
+from shared.runs.running import Runner
+from shared.runs.tidying import tidy
 from shared.settings import Settings
+from shared.wire.request_body import Body
 
 CRASHED = 9
 OWNER = "anonymous"
@@ -70,32 +73,34 @@ def _part(name: str) -> str:
 async def run(order: dict[str, Any]) -> dict[str, Any]:
     # A slow machine writes no heartbeat among the writes that are counted.
     claim.HEARTBEAT_SECONDS = order.get("heartbeat", 600)
+    journal.PIECE_SECONDS = 600  # one piece, at the end
     settings = Settings.read(order["settings"])
     service = parts.build_service(settings)
     store = CrashingStore(FolderObjects(settings.data_dir / "batches"), order.get("crash_at"))
-    engine = InProcess(lambda batch_id: run_when_free(batch_id, store, service))
-    batches = Batches(store, engine, service)
+    runner = Runner(store, service, {})
+    engine = InProcess(runner.run_when_free)
+    runs = Runs(runner, engine)
     state = {"session_state": order["chat"]} if order.get("chat") else {}
-    body = json.dumps({"messages": [{"role": "user", "content": order["question"]}], **state}).encode()
+    body = Body({"messages": [{"role": "user", "content": order["question"]}], **state})
     asked = Asked(
         protocol=order.get("protocol", "semantic-kernel"),
-        content_type="application/json",
+        team=True,
         caller=Caller(),
         budget_key=OWNER,
         invocation_id="invocation-1",
     )
     if order.get("accept", True):
-        batch_id = await batches.accept(asked, body, OWNER, order["question"])
+        run_id = await runs.accept(NewRun(asked, body, OWNER, key=order["question"]))
     else:  # the caller had its 202: nobody asks again, and the next process finds the batch
-        batch_id = next(name[:32] for name in [n async for n in store.names()] if name.endswith("/request"))
-        await batches.tidy(resume=True)
-        while await claim.read_result(store, batch_id) is None:  # noqa: ASYNC110 (maybe another process makes it)
+        run_id = next(name[:32] for name in [n async for n in store.names()] if name.endswith("/request"))
+        await tidy(store, engine, resume=True)
+        while await claim.read_result(store, run_id) is None:  # noqa: ASYNC110 (maybe another process makes it)
             await asyncio.sleep(0.05)  # a poll of a stale batch would write, and count, at a time of its own
-    standing = await batches.ended(batch_id, OWNER, 60)
+    standing = await runs.ended(run_id, OWNER, 60)
     result = json.loads(bytes(standing.result.body)) if standing.result else None
-    said = [kept.message.text async for kept in batches.messages(batch_id)]
+    said = [event.text for event in await runs.followers.so_far(run_id, OWNER) if isinstance(event, AgentMessage)]
     return {
-        "id": batch_id,
+        "id": run_id,
         "status": standing.result.status if standing.result else None,
         "result": result,
         "messages": said,

@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from itertools import batched
 from pathlib import Path
 
-from shared.batches import NEW, Conflict, New, Stored
 from shared.errors import Unavailable
+from shared.runs import NEW, Conflict, New, Stored
 
 _UNFINISHED = ".unfinished-"
 _MAX_WRITE_SECONDS = 60 * 60
@@ -131,4 +131,4 @@ async def _in_thread[T](work: Callable[[], T]) -> T:
     try:
         return await asyncio.to_thread(work)
     except OSError as fault:
-        raise Unavailable(f"The folder of batches cannot be used: {fault.strerror}. Check DATA_DIR.") from fault
+        raise Unavailable(f"The folder of runs cannot be used: {fault.strerror}. Check DATA_DIR.") from fault

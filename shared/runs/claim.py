@@ -1,0 +1,200 @@
+"""Claims a run for one runner, which then renews the claim until it has ended, lost or released the run."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from enum import Enum
+from secrets import token_hex
+
+import msgspec
+
+from shared.errors import InternalError, SwitchboardError
+from shared.runs import NEW, Conflict, ObjectStore
+from shared.runs.records import HEARTBEAT_SECONDS, UNREADABLE, Asked, Result, State, decode, label, status_of
+from shared.wire.framing import encode_json
+from shared.wire.protocol import Protocol
+from shared.wire.request_body import Body
+from shared.wire.table import PROTOCOLS
+
+_log = logging.getLogger("switchboard.run")
+
+
+class Outcome(Enum):
+    """How a call of `run` ended."""
+
+    DONE = "done"
+    """The run has a result."""
+    HELD = "held"
+    """Another runner works on it, or did until it died."""
+    GONE = "gone"
+    """There is no such run any more, or another runner took it over."""
+
+
+class Claim:
+    """A run that this runner has claimed."""
+
+    def __init__(self, run_id: str, store: ObjectStore, state: State, etag: str) -> None:
+        self.run_id = run_id
+        self.state = state
+        self.is_lost = False
+        """Whether another runner has it now, or its owner has deleted it."""
+        self._store = store
+        self._etag = etag
+
+    async def asked(self) -> tuple[Asked, Body]:
+        """Read what was asked.
+
+        Raises:
+            InternalError: it is not there, or damaged.
+        """
+        return await read_request(self._store, self.run_id)
+
+    async def keep(self, stop: Callable[[], object], leave: Callable[[], object]) -> None:
+        """Renew the claim until cancelled.
+
+        Args:
+            stop: Called when the run is to end here.
+            leave: Called when another runner has it.
+        """
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            with suppress(SwitchboardError):  # the store fails: others cannot take the run over now either
+                await self._renew()
+            if self.state.stopped or self.state.deleted:
+                stop()
+                return
+            if self.is_lost:
+                leave()
+                return
+
+    async def begin_journal(self) -> int:
+        """Let another journal count from now on; return its number."""
+        self.state = msgspec.structs.replace(self.state, journal=self.state.journal + 1)
+        await self._renew()
+        return self.state.journal
+
+    async def _renew(self) -> None:
+        while not self.is_lost:
+            beaten = msgspec.structs.replace(self.state, beat=time.time())
+            try:
+                self._etag = await self._store.write(f"{self.run_id}/state", msgspec.json.encode(beaten), self._etag)
+            except Conflict:
+                await self._look_again()
+            else:
+                return
+
+    async def _look_again(self) -> None:
+        """See what somebody else has written: the end of this claim, a wish to stop, or that the run seemed stale."""
+        found = await self._store.read(f"{self.run_id}/state")
+        state = decode(found.data, State) if found else None
+        if found is None or state is None or state.deleted or state.runner not in ("", self.state.runner):
+            self.is_lost = True
+        else:
+            self._etag = found.etag
+        if state:
+            self.state = msgspec.structs.replace(self.state, stopped=state.stopped, deleted=state.deleted)
+
+    async def end(self, result: Result) -> Outcome:
+        """Write the result, unless the claim is lost or a result is there already."""
+        await self._renew()
+        if self.is_lost:
+            return await self.leave()
+        with suppress(Conflict):
+            await self._store.write(f"{self.run_id}/result", msgspec.json.encode(result), NEW)
+        _log.info("run %s: ended with %d, time %d", label(self.run_id), result.status, self.state.runs)
+        return Outcome.DONE
+
+    async def release(self) -> None:
+        """Let another runner have the run at once, if the store allows it now.
+
+        The run does not count: many short faults of the store must not end one, as runs that end their process do.
+        """
+        free = msgspec.structs.replace(self.state, runner="", beat=time.time(), runs=self.state.runs - 1)
+        with suppress(Conflict, SwitchboardError):
+            await self._store.write(f"{self.run_id}/state", msgspec.json.encode(free), self._etag)
+
+    async def leave(self) -> Outcome:
+        """Leave the run to who has it now; of a deleted one, delete what this runner may have written since."""
+        state = await read_state(self._store, self.run_id)
+        if state is None or state.deleted:
+            await purge(self._store, self.run_id, state=False)
+        _log.info("run %s: left, time %d", label(self.run_id), self.state.runs)
+        return Outcome.GONE
+
+
+async def claim_run(run_id: str, store: ObjectStore) -> Claim | Outcome:
+    """Claim a run, unless it has ended, or another runner that is alive has it."""
+    found = await store.read(f"{run_id}/state")
+    state = decode(found.data, State) if found else None
+    now = time.time()
+    if found is None or state is None or not state.is_readable(now):
+        return Outcome.GONE
+    if await store.read(f"{run_id}/result"):
+        return Outcome.DONE
+    if state.runner and not state.is_stale(now):
+        return Outcome.HELD
+    claimed = claimed_by_new_runner(state)
+    try:
+        etag = await store.write(f"{run_id}/state", msgspec.json.encode(claimed), found.etag)
+    except Conflict:
+        return Outcome.HELD
+    return Claim(run_id, store, claimed, etag)
+
+
+def claimed_by_new_runner(state: State) -> State:
+    """Return the state with a claim of its own."""
+    now = time.time()
+    return msgspec.structs.replace(
+        state, runner=token_hex(8), beat=now, started=state.started or now, runs=state.runs + 1
+    )
+
+
+async def read_request(store: ObjectStore, run_id: str) -> tuple[Asked, Body]:
+    """Read what was asked.
+
+    Raises:
+        InternalError: it is not there, or damaged.
+    """
+    found = await store.read(f"{run_id}/request")
+    if found is None:
+        raise InternalError(UNREADABLE)
+    return Asked.decode(found.data)
+
+
+async def read_state(store: ObjectStore, run_id: str) -> State | None:
+    """Read the state of a run; None: there is no such run."""
+    found = await store.read(f"{run_id}/state")
+    return decode(found.data, State) if found else None
+
+
+async def read_result(store: ObjectStore, run_id: str) -> Result | None:
+    """Read the result of a run; None: it has none yet."""
+    found = await store.read(f"{run_id}/result")
+    return decode(found.data, Result) if found else None
+
+
+async def purge(store: ObjectStore, run_id: str, *, state: bool) -> None:
+    """Delete what a run holds.
+
+    Args:
+        store: The store.
+        run_id: The run.
+        state: Whether to delete its state as well. Without it, a runner that has not seen the end would go on.
+    """
+    names = [name async for name in store.names(f"{run_id}/") if name != f"{run_id}/state"]
+    for name in names:
+        await store.delete(name)
+    if state:
+        await store.delete(f"{run_id}/state")
+
+
+def failed(error: SwitchboardError, protocol: Protocol, invocation_id: str) -> Result:
+    """Make the result of a run that failed."""
+    return Result(status_of(error), msgspec.Raw(encode_json(protocol.error(error, invocation_id))))
+
+
+def unreadable(error: InternalError) -> Result:
+    """Make the result of a run whose request cannot be read, so that its protocol is not known."""
+    return failed(error, PROTOCOLS["semantic-kernel"], "")

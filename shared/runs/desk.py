@@ -1,0 +1,348 @@
+"""Accepts runs, shows them to their owners, stops and deletes them."""
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from shared.accepting import AcceptedRequest
+from shared.chat_types import PartHealth
+from shared.errors import InternalError, KeyReused, NotFound, Stopped, SwitchboardError, Unavailable
+from shared.runs import NEW, Conflict, Engine, records
+from shared.runs.claim import (
+    Claim,
+    claim_run,
+    claimed_by_new_runner,
+    purge,
+    read_request,
+    read_result,
+    read_state,
+)
+from shared.runs.following import Followers, Standing
+from shared.runs.live import Live
+from shared.runs.running import Runner, Start, reported
+from shared.wire.request_body import Body
+
+_FIRST_LOOK_SECONDS = 0.05
+_LOOK_SECONDS = 0.5
+"""How often a run is looked at for somebody who waits for its end."""
+_MOST_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A request that is to be kept. It has been validated."""
+
+    asked: records.Asked
+    """The request."""
+    body: Body
+    """Its body."""
+    owner: str
+    """Who may read it."""
+    named: str | None = None
+    """Its id, if the client has given it one."""
+    key: str | None = None
+    """The idempotency key, made unique to the caller; None: the request has none."""
+    chat: str | None = None
+    """The chat that it belongs to, by the client's name for it; None: none."""
+
+
+class Runs:
+    """The runs of the app.
+
+    Args:
+        runner: Runs them in this process.
+        engine: Decides where those run that nobody waits for.
+    """
+
+    def __init__(self, runner: Runner, engine: Engine) -> None:
+        self._runner = runner
+        self._store = runner.store
+        self._engine = engine
+        self._here: set[asyncio.Task[object]] = set()
+        self.followers = Followers(runner.store, runner.lives, self.find_for_reader)
+
+    async def check(self) -> PartHealth:
+        """Check whether runs can be kept and started."""
+        try:
+            await self._engine.check()
+            async with aclosing(self._store.names("keys/")) as names:
+                await anext(names, None)
+        except SwitchboardError as error:
+            return PartHealth("azure-storage", ok=False, detail=error.message, needed=False)
+        return PartHealth("azure-storage", ok=True, detail="A queue and blobs of AzureWebJobsStorage.", needed=False)
+
+    async def accept(self, new: NewRun) -> str:
+        """Keep a request and see to it that it runs soon, or find the run that its key or its id names; return its id.
+
+        Each step can be done twice, so that a request that comes again goes on where the first one was cut off.
+
+        Raises:
+            KeyReused: the key or the id came with another request before.
+            Unavailable, TooSlow: the store or the engine cannot be used.
+        """
+        run_id, name, _ = await self._enter(new)
+        now = time.time()
+        state = records.State(records.digest(new.owner), now, now, name)
+        if await self._is_first(run_id, state):
+            await self._engine.start(run_id)
+        return run_id
+
+    async def begin(
+        self, new: NewRun, accepted: AcceptedRequest, status_within: float | None
+    ) -> tuple[str, Live | None]:
+        """Keep a request and run it here at once, as `accept` does elsewhere.
+
+        Args:
+            new: The request.
+            accepted: The same, read and checked.
+            status_within: As `begin_turn` takes it.
+
+        Returns:
+            The run's id, and the run if it begins here; None: an earlier request has begun it.
+
+        Raises:
+            SwitchboardError: it could not begin.
+        """
+        run_id, name, is_new = await self._enter(new)
+        now = time.time()
+        state = claimed_by_new_runner(records.State(records.digest(new.owner), now, now, name))
+        etag = await self._is_first(run_id, state)
+        if not etag:
+            return run_id, None
+        claim = Claim(run_id, self._store, state, etag)
+        start = Start(new.asked, accepted, status_within, asyncio.get_running_loop().create_future())
+        if not is_new:  # what an earlier request has kept counts
+            self._run_here(self._runner.run_claimed(claim))
+            return run_id, None
+        self._run_here(self._runner.run_claimed(claim, start)).add_done_callback(lambda _: start.fail(InternalError()))
+        return run_id, await asyncio.shield(start.begun)
+
+    async def find(self, run_id: str, owner: str) -> Standing:
+        """Return how a run stands. One whose runner has died is given to the engine again.
+
+        Raises:
+            NotFound: there is no such run, or it is another owner's, has expired, or was deleted.
+            Unavailable, TooSlow: the store cannot be used.
+        """
+        return await self._find(run_id, owner, here=False)
+
+    async def find_for_reader(self, run_id: str, owner: str) -> Standing:
+        """Do the same for somebody who follows it: one whose runner has died goes on here, at once."""
+        return await self._find(run_id, owner, here=True)
+
+    async def _find(self, run_id: str, owner: str, *, here: bool) -> Standing:
+        state = await self._state_of(run_id, owner)
+        if not state.is_readable(time.time()):
+            raise _not_found()
+        result = await read_result(self._store, run_id)
+        if result is None and state.is_stale(time.time()):
+            with suppress(SwitchboardError):  # the next look tries again
+                await self._restart_if_stale(run_id, here=here)
+        return Standing(run_id, state, result)
+
+    async def ended(self, run_id: str, owner: str, seconds: float) -> Standing:
+        """Wait until a run has ended, or for so many seconds; return how it stands then."""
+        limit = time.monotonic() + seconds
+        # Its runner may be in another process: there is no event to wait for.
+        pause = _FIRST_LOOK_SECONDS
+        while (standing := await self.find(run_id, owner)).result is None and time.monotonic() < limit:
+            await asyncio.sleep(max(0.0, min(pause, limit - time.monotonic())))
+            pause = min(2 * pause, _LOOK_SECONDS)
+        return standing
+
+    async def running_of(self, owner: str, chat: str, protocol: str) -> str | None:
+        """Return the newest run of a chat that has not ended, if there is one in this protocol."""
+        names = sorted([name async for name in self._store.names(_chat_name(owner, chat))], reverse=True)
+        for name in names[:_MOST_TRIES]:
+            run_id = name[-32:]
+            with suppress(NotFound):
+                if (await self.find(run_id, owner)).result is None:
+                    asked, _ = await read_request(self._store, run_id)
+                    return run_id if asked.protocol == protocol else None
+        return None
+
+    async def stop(self, run_id: str, owner: str) -> None:
+        """Stop a run; what has come of it stays. Its runner elsewhere sees this within seconds.
+
+        Raises:
+            NotFound, Unavailable, TooSlow: as `find` raises them.
+        """
+        standing = await self.find(run_id, owner)
+        if standing.result is None:
+            state = await self._mark(run_id, stopped=True)
+            self._stop_here(run_id)
+            if not state.runner and run_id not in self._runner.lives:  # nobody runs it: who claims it ends it
+                await self._runner.run(run_id)
+
+    async def delete(self, run_id: str, owner: str) -> None:
+        """Delete a run, and stop it. Its runner elsewhere sees this within seconds.
+
+        Raises:
+            NotFound: as `find` raises it. What an earlier call left when it was cut off is deleted all the same.
+            Unavailable, TooSlow: the store cannot be used.
+        """
+        state = await self._state_of(run_id, owner)
+        was_readable = state.is_readable(time.time())
+        await self._mark(run_id, deleted=True)
+        self._stop_here(run_id)
+        await purge(self._store, run_id, state=False)
+        entered = await self._store.read(state.key) if state.key else None
+        if entered and records.decode(entered.data, records.KeyEntry).run_id == run_id:
+            await self._store.delete(state.key)
+        if not was_readable:
+            raise _not_found()
+
+    async def delete_of(self, owner: str, chat: str) -> None:
+        """Delete the runs of a chat.
+
+        Raises:
+            Unavailable, TooSlow: the store cannot be used.
+        """
+        for name in [name async for name in self._store.names(_chat_name(owner, chat))]:
+            with suppress(NotFound):
+                await self.delete(name[-32:], owner)
+            await self._store.delete(name)
+
+    async def run(self, run_id: str) -> None:
+        """Run a run to its end, unless somebody else does; for engines.
+
+        Raises:
+            Unavailable, TooSlow: the store cannot be used. The run can be run again.
+        """
+        if records.is_run_id(run_id):
+            await self._runner.run_when_free(run_id)
+
+    async def give_up(self, run_id: str) -> None:
+        """End a run that the engine could not run, as failed.
+
+        Raises:
+            Unavailable, TooSlow: the store cannot be used.
+        """
+        if records.is_run_id(run_id):
+            await self._runner.give_up(run_id)
+
+    async def _enter(self, new: NewRun) -> tuple[str, str, bool]:
+        """Keep a request; return the id of its run, the name of its key, and whether no request before has made it."""
+        run_id, name = new.named or new.asked.turn_id, ""
+        request = new.asked.encode(new.body)
+        if new.key is not None:
+            name = f"keys/{records.digest(new.key)}"
+            entry = records.KeyEntry(run_id, _print_of(new.asked, request), time.time())
+            run_id = await self._enter_key(name, entry)
+        try:
+            await self._store.write(f"{run_id}/request", request, NEW)
+        except Conflict:
+            if new.named:
+                await self._require_same(run_id, new, request)
+            return run_id, name, False
+        if new.chat:
+            index = f"{_chat_name(new.owner, new.chat)}{new.asked.created:012x}-{run_id}"
+            with suppress(Conflict):
+                await self._store.write(index, b"", NEW)
+        return run_id, name, True
+
+    async def _enter_key(self, name: str, entry: records.KeyEntry) -> str:
+        """Enter a run under its key; return the id of the run that is entered there."""
+        for _ in range(_MOST_TRIES):
+            with suppress(Conflict):
+                await self._store.write(name, msgspec.json.encode(entry), NEW)
+                return entry.run_id
+            found = await self._store.read(name)
+            if found is None:
+                continue
+            known = records.decode(found.data, records.KeyEntry)
+            state = await read_state(self._store, known.run_id)
+            now = time.time()
+            if now - known.created > records.RETENTION_SECONDS or (state and not state.is_readable(now)):
+                await self._store.delete(name)
+            elif known.request != entry.request:
+                raise KeyReused(
+                    "This Idempotency-Key came with another request before: send each request with a key of its own."
+                )
+            else:
+                return known.run_id
+        raise Unavailable("Others use this Idempotency-Key at the same time. Try again.")
+
+    async def _require_same(self, run_id: str, new: NewRun, request: bytes) -> None:
+        """Check that a run whose id the client gives is the same request of the same owner."""
+        state, found = await read_state(self._store, run_id), await self._store.read(f"{run_id}/request")
+        is_owners = state is None or state.owner == records.digest(new.owner)
+        if not is_owners or found is None or found.data.partition(b"\n")[2] != request.partition(b"\n")[2]:
+            raise KeyReused("This run id came with another request before: give each run an id of its own.")
+
+    async def _is_first(self, run_id: str, state: records.State) -> str:
+        """Write the first state of a run; return its ETag, or nothing if it has a state. A stale one goes on."""
+        try:
+            return await self._store.write(f"{run_id}/state", msgspec.json.encode(state), NEW)
+        except Conflict:
+            # It is there: this request came before, or the store has answered a write whose answer was lost.
+            found = await self._store.read(f"{run_id}/state")
+            if found and records.decode(found.data, records.State) == state:
+                return found.etag
+            await self._restart_if_stale(run_id, here=False)
+            return ""
+
+    async def _state_of(self, run_id: str, owner: str) -> records.State:
+        state = await read_state(self._store, run_id) if records.is_run_id(run_id) else None
+        if state is None or state.owner != records.digest(owner):
+            raise _not_found()
+        return state
+
+    async def _mark(self, run_id: str, **changes: bool) -> records.State:
+        """Change the state of a run, whoever else writes it."""
+        while True:
+            found = await self._store.read(f"{run_id}/state")
+            if found is None:
+                raise _not_found()
+            state = msgspec.structs.replace(records.decode(found.data, records.State), **changes)
+            with suppress(Conflict):
+                await self._store.write(f"{run_id}/state", msgspec.json.encode(state), found.etag)
+                return state
+
+    def _stop_here(self, run_id: str) -> None:
+        if live := self._runner.lives.get(run_id):
+            live.turn.stop(Stopped())
+
+    async def _restart_if_stale(self, run_id: str, *, here: bool) -> None:
+        """Let a run go on if its runner has died, or its message seems lost: here, or where the engine decides."""
+        found = await self._store.read(f"{run_id}/state")
+        if found is None:
+            return
+        state = records.decode(found.data, records.State)
+        if not state.is_stale(time.time()) or await self._store.read(f"{run_id}/result"):
+            return
+        if here:
+            claim = await claim_run(run_id, self._store)
+            if isinstance(claim, Claim):
+                self._run_here(self._runner.run_claimed(claim))
+            return
+        free = msgspec.structs.replace(state, runner="", beat=time.time())
+        with suppress(Conflict):  # somebody else does the same
+            await self._store.write(f"{run_id}/state", msgspec.json.encode(free), found.etag)
+            await self._engine.start(run_id)
+
+    def _run_here(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[object]:
+        task = asyncio.create_task(reported(work))
+        self._here.add(task)
+        task.add_done_callback(self._here.discard)
+        return task
+
+
+def _chat_name(owner: str, chat: str) -> str:
+    """Where the runs of a chat are entered, in the order of their beginning."""
+    return f"chats/{records.digest(owner, chat)}/"
+
+
+def _print_of(asked: records.Asked, request: bytes) -> str:
+    """Hash what makes two requests the same."""
+    return records.digest(asked.route, asked.protocol, request.partition(b"\n")[2])
+
+
+def _not_found() -> NotFound:
+    """The error for a run that the caller may not see, whatever the reason."""
+    return NotFound("There is no such run, or it has expired or been deleted.")

@@ -1,0 +1,166 @@
+"""Follows runs: from memory where they go on in this process, else from their journals."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+
+from shared.chat_types import ChatRequest
+from shared.errors import NotFound, Unavailable
+from shared.events import ChatEvent, Failed
+from shared.runs import ObjectStore, records
+from shared.runs.claim import read_request
+from shared.runs.journal import read_piece
+from shared.runs.live import Live, ended_in
+from shared.runs.running import with_chat
+from shared.settings import Settings
+
+LOOK_SECONDS = 0.15
+"""How often a journal is looked at for those who follow it: with `PIECE_SECONDS`, within half a second."""
+_BEGUN_ANEW = "The answer was interrupted, and begins anew: read it again from its beginning."
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A run as its owner may see it."""
+
+    run_id: str
+    """Its id."""
+    state: records.State
+    """Who works on it."""
+    result: records.Result | None
+    """Its end; None: it has not ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A place in a journal."""
+
+    run_id: str
+    """The run."""
+    owner: str
+    """Who reads it."""
+    journal: int | None = None
+    """Which journal; None: the one that counts."""
+    piece: int = 0
+    """The next piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a look at a journal finds."""
+
+    standing: Standing
+    """How the run stands."""
+    events: list[ChatEvent]
+    """The events from the place on."""
+    next: _Place
+    """The place after them."""
+
+
+class Followers:
+    """Those who follow runs.
+
+    Args:
+        store: Keeps the runs.
+        lives: Those that go on in this process.
+        find: Returns how a run stands, for its owner; one whose runner has died goes on then.
+    """
+
+    def __init__(
+        self, store: ObjectStore, lives: dict[str, Live], find: Callable[[str, str], Awaitable[Standing]]
+    ) -> None:
+        self._store = store
+        self._lives = lives
+        self.find = find
+        self._looks: dict[_Place, asyncio.Task[_Look]] = {}
+
+    async def request(self, run_id: str, settings: Settings) -> tuple[records.Asked, ChatRequest]:
+        """Return what a run, which its owner has found, was asked.
+
+        Raises:
+            InternalError, Unavailable, TooSlow: it cannot be read.
+            BadRequest, NotAllowed, NotFound: the settings have changed, and no longer allow it.
+        """
+        asked, body = await read_request(self._store, run_id)
+        return asked, await with_chat(asked.accepted(body, settings).request, self._store, run_id)
+
+    async def follow(
+        self, run_id: str, owner: str, number: int = 0, heartbeat: float | None = None
+    ) -> AsyncGenerator[list[ChatEvent]]:
+        """Yield the events of a run from a number on, in batches of all that have arrived, until it has ended.
+
+        Args:
+            run_id: The run.
+            owner: Who reads it.
+            number: Number of the first event, from 0.
+            heartbeat: Seconds without events after which an empty batch is yielded; None: never.
+
+        Raises:
+            InternalError: a piece of the journal is damaged.
+            NotFound, Unavailable, TooSlow: as `Runs.find` raises them, before the first event.
+        """
+        while True:
+            live = self._lives.get(run_id)
+            batches = live.turn.follow(number, heartbeat) if live else self._kept(run_id, owner, number, heartbeat)
+            async for batch in batches:
+                number += len(batch)
+                yield batch
+            if live and not live.turn.has_ended:
+                await asyncio.sleep(LOOK_SECONDS)  # it is another runner's now, or deleted
+            elif live or run_id not in self._lives:
+                return
+
+    async def _kept(
+        self, run_id: str, owner: str, number: int, heartbeat: float | None
+    ) -> AsyncGenerator[list[ChatEvent]]:
+        """Yield the events of a journal, until the run has ended or goes on in this process."""
+        place, seen, sent = _Place(run_id, owner), 0, time.monotonic()
+        while run_id not in self._lives:
+            try:
+                look = await self._look(place, LOOK_SECONDS if place.journal is not None else 0.0)
+            except NotFound:
+                if place.journal is None and not number:
+                    raise
+                return  # deleted
+            if place.journal not in (None, look.next.journal):
+                yield [Failed(Unavailable(_BEGUN_ANEW), "")]
+                return
+            place, new, seen = look.next, look.events[max(0, number - seen) :], seen + len(look.events)
+            if new or (heartbeat is not None and time.monotonic() - sent >= heartbeat):
+                sent = time.monotonic()
+                yield new
+            if look.standing.result or ended_in(look.events):
+                return
+
+    async def so_far(self, run_id: str, owner: str) -> list[ChatEvent]:
+        """Return the events of a run so far."""
+        if live := self._lives.get(run_id):
+            return [*live.turn.log]
+        return (await self._look(_Place(run_id, owner), 0.0)).events
+
+    async def _look(self, place: _Place, pause: float) -> _Look:
+        """Look at a journal after a pause. All in this process who wait for the same share one look at the store."""
+        looking = self._looks.get(place)
+        if looking is None:
+            looking = self._looks[place] = asyncio.create_task(self._look_alone(place, pause))
+            looking.add_done_callback(_forget)  # all who wait may have left, and asyncio would log its error
+        return await asyncio.shield(looking)
+
+    async def _look_alone(self, place: _Place, pause: float) -> _Look:
+        try:
+            await asyncio.sleep(pause)
+            standing = await self.find(place.run_id, place.owner)  # before its events: with a result, all are there
+            journal = standing.state.journal
+            piece, events = place.piece if place.journal in (None, journal) else 0, list[ChatEvent]()
+            while (found := await read_piece(self._store, place.run_id, journal, piece)) is not None:
+                events += found
+                piece += 1
+            return _Look(standing, events, _Place(place.run_id, place.owner, journal, piece))
+        finally:
+            del self._looks[place]
+
+
+def _forget(looking: asyncio.Task[_Look]) -> None:
+    if not looking.cancelled():
+        looking.exception()

@@ -1,0 +1,129 @@
+"""The journal of a run: the events that its readers may see, in pieces, so that a token costs no write.
+
+A piece is `{id}/journal/{number of the journal}-{number of the piece}`. A run that could not go on with the text of an
+earlier one begins another journal, and the state says which one counts.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import groupby
+from typing import cast, get_args
+
+from shared.errors import InternalError, SwitchboardError
+from shared.events import ChatEvent, TextDelta
+from shared.runs import NEW, Conflict, ObjectStore
+from shared.runs.live import LiveTurn
+from shared.runs.packing import pack, unpack
+from shared.runs.records import UNREADABLE
+
+PIECE_SECONDS = 0.3
+"""How long events wait for a piece. Readers elsewhere see them within half a second."""
+
+_EVENTS: tuple[type, ...] = get_args(ChatEvent.__value__)
+
+
+class Journal:
+    """The journal of a run that has been claimed.
+
+    Args:
+        store: Keeps it.
+        run_id: The run.
+        number: Which of its journals.
+    """
+
+    def __init__(self, store: ObjectStore, run_id: str, number: int) -> None:
+        self._store = store
+        self._run_id = run_id
+        self._number = number
+        self._pieces = 0
+        self._written = 0
+
+    async def read(self) -> list[ChatEvent]:
+        """Read all events; what is appended comes after them.
+
+        Raises:
+            InternalError: a piece is damaged.
+        """
+        events: list[ChatEvent] = []
+        while (piece := await read_piece(self._store, self._run_id, self._number, self._pieces)) is not None:
+            events += piece
+            self._pieces += 1
+        self._written = len(events)
+        return events
+
+    def begin_anew(self, number: int) -> None:
+        """Begin another journal."""
+        self._number, self._pieces, self._written = number, 0, 0
+
+    async def keep(self, turn: LiveTurn) -> None:
+        """Write the events of a turn until it has ended; those that were read are there already.
+
+        Raises:
+            Conflict: another runner writes this journal.
+            Unavailable, TooSlow: the store could not be used at the end.
+        """
+        has_ended = False
+        while not has_ended:
+            has_ended = await turn.ended_within(PIECE_SECONDS)
+            try:
+                await self.append(turn.log[self._written :])
+            except SwitchboardError:
+                if has_ended:
+                    raise
+
+    async def append(self, events: Sequence[ChatEvent]) -> None:
+        """Write a piece.
+
+        Raises:
+            Conflict: another runner writes this journal.
+            Unavailable, TooSlow: the store cannot be used.
+        """
+        if not events:
+            return
+        name, data = _name(self._run_id, self._number, self._pieces), pack(tuple(_grouped(events)))
+        try:
+            await self._store.write(name, data, NEW)
+        except Conflict:
+            found = await self._store.read(name)
+            if found is None or found.data != data:  # else the answer of a write that was done got lost
+                raise
+        self._pieces += 1
+        self._written += len(events)
+
+
+async def read_piece(store: ObjectStore, run_id: str, number: int, piece: int) -> list[ChatEvent] | None:
+    """Read a piece of a journal; None: it is not there yet.
+
+    Raises:
+        InternalError: it is damaged.
+        Unavailable, TooSlow: the store cannot be used.
+    """
+    found = await store.read(_name(run_id, number, piece))
+    if found is None:
+        return None
+    with suppress(ValueError, TypeError):
+        return [*_events(unpack(found.data))]
+    raise InternalError(UNREADABLE)
+
+
+def _name(run_id: str, number: int, piece: int) -> str:
+    return f"{run_id}/journal/{number}-{piece}"
+
+
+def _grouped(events: Iterable[ChatEvent]) -> Iterator[object]:
+    """The events, with texts that follow each other as one list: they are most of all events."""
+    for are_texts, group in groupby(events, lambda event: isinstance(event, TextDelta)):
+        if are_texts:
+            yield [cast("TextDelta", event).text for event in group]
+        else:
+            yield from group
+
+
+def _events(kept: Iterable[object]) -> Iterator[ChatEvent]:
+    for one in kept:
+        if isinstance(one, list):
+            yield from map(TextDelta, cast("list[str]", one))
+        elif isinstance(one, _EVENTS):
+            yield cast("ChatEvent", one)
+        else:
+            raise TypeError("this is no event")

@@ -1,0 +1,294 @@
+"""Runs a run: the one function that an engine calls. It may be called any number of times, anywhere, for a run."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from shared.accepting import AcceptedRequest
+from shared.chat_types import ChatRequest, ChatState, RequestContext
+from shared.core.fold import fold
+from shared.core.kept_chats import resume
+from shared.errors import InternalError, Stopped, SwitchboardError, log_fault
+from shared.events import ChatEvent, Failed
+from shared.history import HistoryStore, Mode
+from shared.runs import NEW, Conflict, ObjectStore
+from shared.runs.claim import Claim, Outcome, claim_run, failed, read_state, unreadable
+from shared.runs.journal import Journal
+from shared.runs.kept_calls import KeptCalls
+from shared.runs.live import Live, LiveTurn, ended_in, resumed
+from shared.runs.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, Asked, Result
+from shared.service import Service
+from shared.turns import begin_turn
+from shared.wire.framing import encode_json
+from shared.wire.request_body import Body
+from shared.wire.table import PROTOCOLS
+
+_log = logging.getLogger("switchboard.run")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A run that begins in the process of its request."""
+
+    asked: Asked
+    """What was asked."""
+    accepted: AcceptedRequest
+    """The same, read and checked."""
+    status_within: float | None
+    """As `begin_turn` takes it."""
+    begun: asyncio.Future[Live]
+    """The run when it has begun, or the error for which it has not."""
+
+    def fail(self, error: SwitchboardError) -> None:
+        """Tell of an error before the beginning."""
+        if not self.begun.done():
+            self.begun.set_exception(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """What runs need, wherever they run."""
+
+    store: ObjectStore
+    """Keeps them."""
+    service: Service
+    """Answers them."""
+    lives: dict[str, Live]
+    """Those that go on in this process, by their ids."""
+
+    async def run(self, run_id: str) -> Outcome:
+        """Run a run until it has a result, from where an earlier runner was interrupted.
+
+        Raises:
+            Unavailable, TooSlow: the store cannot be used. The run can be run again.
+        """
+        claim = await claim_run(run_id, self.store)
+        return claim if isinstance(claim, Outcome) else await self.run_claimed(claim)
+
+    async def run_claimed(self, claim: Claim, start: Start | None = None) -> Outcome:
+        """Run a run that has been claimed.
+
+        Args:
+            claim: The claim.
+            start: Who waits for its beginning; None: nobody does.
+
+        Raises:
+            Unavailable, TooSlow: as `run` raises them.
+        """
+        run = _Run(self, claim, start)
+        if claim.state.stopped:
+            return await run.give_up(Stopped())
+        if claim.state.runs > MOST_RUNS:
+            return await run.give_up(InternalError("The answer was interrupted too often: ask again."))
+        runner = asyncio.current_task()
+        beating = asyncio.create_task(claim.keep(run.stop, runner.cancel if runner else run.stop))
+        try:
+            return await claim.end(await run.result())
+        except asyncio.CancelledError:
+            if claim.is_lost and runner:
+                runner.uncancel()
+                return await claim.leave()
+            raise
+        except Conflict:  # another runner has written the next piece of the journal
+            return await claim.leave()
+        except SwitchboardError:
+            await claim.release()
+            raise
+        finally:
+            beating.cancel()
+            self.lives.pop(claim.run_id, None)
+
+    async def run_when_free(self, run_id: str) -> Outcome:
+        """Run a run. If somebody has claimed it, wait until it shows whether that runner is alive; if so, leave it."""
+        seen = None
+        while (outcome := await self.run(run_id)) is Outcome.HELD:
+            state = await read_state(self.store, run_id)
+            if state is None or (seen and (state.runner, state.beat) != seen):
+                break
+            seen = (state.runner, state.beat)
+            left = max(0.0, state.beat + STALE_SECONDS - time.time()) + 0.1
+            await asyncio.sleep(min(HEARTBEAT_SECONDS, left))
+        return outcome
+
+    async def give_up(self, run_id: str) -> None:
+        """Give up a run that nobody could end, unless it has ended or somebody works on it. What it has done stays.
+
+        Raises:
+            Unavailable, TooSlow: the store cannot be used.
+        """
+        claim = await claim_run(run_id, self.store)
+        if isinstance(claim, Claim):
+            await _Run(self, claim).give_up(
+                InternalError("The answer could not be made. Ask again, and report it if it stays.")
+            )
+
+
+class _StoreFailedError(Exception):
+    """The store failed in the middle of a run: not the run's end, since it can be run again."""
+
+    def __init__(self, error: SwitchboardError) -> None:
+        super().__init__()
+        self.error = error
+
+
+@contextmanager
+def _interrupting() -> Generator[None]:
+    try:
+        yield
+    except InternalError:  # what it has kept is damaged, and stays so
+        raise
+    except SwitchboardError as error:
+        raise _StoreFailedError(error) from None
+
+
+class _Run:
+    """One run that is claimed."""
+
+    def __init__(self, runner: Runner, claim: Claim, start: Start | None = None) -> None:
+        self._claim = claim
+        self._store = runner.store
+        self._service = replace(runner.service, model=KeptCalls(runner.service.model, runner.store, claim.run_id))
+        self._lives = runner.lives
+        self._start = start
+        self._journal = Journal(runner.store, claim.run_id, claim.state.journal)
+        self._turn: LiveTurn | None = None
+
+    def stop(self) -> None:
+        """Stop it. What has come of it stays."""
+        if self._turn:
+            self._turn.stop(Stopped())
+
+    async def give_up(self, error: SwitchboardError) -> Outcome:
+        """End it with an error. What it has done stays readable."""
+        try:
+            asked, _ = await self._claim.asked()
+            await self._journal.read()
+        except InternalError as damage:
+            return await self._claim.end(unreadable(damage))
+        return await self._claim.end(await self._failed(error, asked))
+
+    async def result(self) -> Result:
+        """Answer it."""
+        try:
+            asked, body = (self._start.asked, None) if self._start else await self._claim.asked()
+        except InternalError as error:
+            return unreadable(error)
+        try:
+            return await self._answer(asked, body)
+        except SwitchboardError as error:
+            if self._start:
+                self._start.fail(error)
+            return await self._failed(error, asked)
+        except _StoreFailedError as interrupted:
+            raise interrupted.error from None
+        except Conflict:
+            raise
+        except Exception as error:  # noqa: BLE001 (the outer edge: it is logged, and the caller gets one clean error)
+            log_fault(error, asked.invocation_id)
+            return await self._failed(InternalError(), asked)
+
+    async def _answer(self, asked: Asked, body: Body | None) -> Result:
+        protocol = PROTOCOLS[asked.protocol]
+        with _interrupting():
+            known = await self._journal.read()
+        live = await self._begin(asked, body, known)
+        try:
+            with _interrupting():
+                await self._journal.keep(live.turn)
+            answer = await fold(live.turn.events(), filter_ends=protocol.filter_ends)
+        finally:
+            live.turn.cancel()
+        encode = protocol.team_answer if asked.team else protocol.answer
+        return Result(200, msgspec.Raw(encode_json(encode(live.asked, answer) if protocol.answer and encode else None)))
+
+    async def _begin(self, asked: Asked, body: Body | None, known: Sequence[ChatEvent]) -> Live:
+        """Begin its turn, or go on with it."""
+        settings = self._service.settings
+        until = (
+            asyncio.get_running_loop().time()
+            + self._claim.state.started
+            + settings.batch_deadline_seconds
+            - time.time()
+        )
+        accepted = self._start.accepted if self._start and body is None else asked.accepted(body or Body({}), settings)
+
+        def make(events: AsyncGenerator[ChatEvent], context: RequestContext) -> LiveTurn:
+            self._turn = LiveTurn(resumed(events, known, self._begin_anew) if known else events, context)
+            return self._turn
+
+        if ended_in(known):
+            request = await with_chat(accepted.request, self._store, self._claim.run_id)
+            self._turn = LiveTurn(_each(known), RequestContext(asked.invocation_id, until))
+        else:
+            request, _ = await begin_turn(
+                self._service,
+                accepted,
+                asked,
+                until,
+                status_within=self._start.status_within if self._start else None,
+                run_id=self._claim.run_id,
+                find_chat=self._find_chat,
+                make=make,
+            )
+        if self._turn is None:
+            raise InternalError
+        live = self._lives[self._claim.run_id] = Live(request, self._turn)
+        if self._start:
+            self._start.begun.set_result(live)
+        return live
+
+    async def _begin_anew(self) -> None:
+        with _interrupting():
+            self._journal.begin_anew(await self._claim.begin_journal())
+
+    async def _failed(self, error: SwitchboardError, asked: Asked) -> Result:
+        """End the journal with an error, unless it has ended, and make the result."""
+        if not (self._turn and self._turn.has_ended):
+            with suppress(Conflict):  # a piece that is damaged is in its place
+                await self._journal.append([Failed(error, asked.invocation_id)])
+        return failed(error, PROTOCOLS[asked.protocol], asked.invocation_id)
+
+    async def _find_chat(
+        self, request: ChatRequest, context: RequestContext, history: HistoryStore, mode: Mode
+    ) -> ChatRequest:
+        """Give the request its chat: the same one in each run."""
+        with _interrupting():
+            known = await with_chat(request, self._store, self._claim.run_id)
+        if known is not request:
+            return known
+        resumed_request = await resume(request, context, history, mode)
+        chat_id = resumed_request.chat.conversation_id
+        if chat_id and chat_id != request.chat.conversation_id:
+            with suppress(Conflict), _interrupting():
+                await self._store.write(_chat_name(self._claim.run_id), chat_id.encode(), NEW)
+        return resumed_request
+
+
+async def with_chat(request: ChatRequest, store: ObjectStore, run_id: str) -> ChatRequest:
+    """Give a request the chat that a run has begun for it; without one it is returned as it is."""
+    kept = await store.read(_chat_name(run_id))
+    return replace(request, chat=ChatState.kept(kept.data.decode())) if kept else request
+
+
+def _chat_name(run_id: str) -> str:
+    return f"{run_id}/chat"
+
+
+async def _each(events: Sequence[ChatEvent]) -> AsyncGenerator[ChatEvent]:
+    for event in events:
+        yield event
+
+
+async def reported(work: Awaitable[object]) -> None:
+    """Await the work on a run; log an error that has interrupted it. A poll starts it again."""
+    try:
+        await work
+    except SwitchboardError as error:
+        _log.warning("a run was interrupted: %s", error.message)
+    except Exception as error:  # noqa: BLE001 (as above; the message may hold a user's text)
+        _log.error("a run was interrupted: %s", type(error).__name__)

@@ -1,0 +1,199 @@
+"""Runs: answers that outlive their request. They are polled, followed, stopped and deleted here.
+
+One that failed is no 429 or 503, which workflows would take for a poll to send again.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from shared import app
+from shared.chat_types import Json
+from shared.errors import BadRequest, InternalError, NotConfigured, NotFound
+from shared.events import CompletionStarted
+from shared.history import owner_of
+from shared.service import Service
+from shared.settings import Settings
+from shared.triggers.budget import admit
+from shared.triggers.errors import answering
+from shared.triggers.kept_turns import documents_of, shown
+from shared.triggers.streaming import KEEP_ALIVE_SECONDS
+from shared.wire.framing import SSE, encode_json
+from shared.wire.protocol import stream_bytes
+from shared.wire.table import PROTOCOLS
+
+if TYPE_CHECKING:
+    from shared.runs.desk import Runs
+
+_END = "end"
+"""`Last-Event-ID` of a page that has seen the end."""
+_END_SECONDS = 30.0
+"""How long the end of a turn waits for the result of its run."""
+
+
+@answering
+async def run(request: Request) -> Response:
+    """`GET /runs/{id}`: how a run stands, or its answer."""
+    _, runs, owner = await counted(request)
+    return await shown(request, runs, await runs.find(id_of(request), owner), owner)
+
+
+@answering
+async def delete_run(request: Request) -> Response:
+    """`DELETE /runs/{id}`: stop a run, and delete all that is kept of it."""
+    _, runs, owner = await counted(request)
+    await runs.delete(id_of(request), owner)
+    return Response(status_code=204)
+
+
+@answering
+async def run_stream(request: Request) -> Response:
+    """`GET /runs/{id}/stream`: a run in its own protocol, from its first record on or after one."""
+    service, runs, owner = await counted(request)
+    last = request.headers.get("last-event-id") or request.query_params.get("starting_after")
+    return await followed(service.settings, runs, owner, id_of(request), number_of(last), numbered=True)
+
+
+@answering
+async def ai_sdk_resume(request: Request) -> Response:
+    """`GET /ai-sdk/chat/{id}/stream`: the answer that a chat's last question gets, or 204. A 404 would be an error."""
+    request.state.protocol = protocol = PROTOCOLS["ai-sdk"]
+    service = await app.get_service()
+    caller = await service.identity.caller(request.headers)
+    admit(request, service, caller, spends=False)
+    runs, owner = await app.get_runs(), owner_of(caller)
+    run_id = await runs.running_of(owner, request.path_params["id"], protocol.name) if runs else None
+    if runs is None or run_id is None:
+        return Response(status_code=204)
+    return await followed(service.settings, runs, owner, run_id)
+
+
+@answering
+async def batch_stream(request: Request) -> Response:
+    """`GET /multi-agent-chat/batches/{id}/stream`: each message of a team as it is done, then the end (SSE)."""
+    service, runs, owner = await counted(request)
+    run_id = id_of(request)
+    last = request.headers.get("last-event-id", "")
+    await runs.find(run_id, owner)
+    if last == _END:
+        return Response(status_code=204)  # a browser then stops to connect again (HTML Standard, server-sent events)
+    await runs.followers.so_far(run_id, owner)  # a journal that is damaged is no stream
+    seen = int(last) if last.isascii() and last.isdecimal() and len(last) <= 6 else 0
+    headers = {"cache-control": "no-cache", "content-type": "text/event-stream"}
+    return StreamingResponse(_messages(service.settings, runs, owner, run_id, seen), headers=headers)
+
+
+async def followed(
+    settings: Settings, runs: "Runs", owner: str, run_id: str, after: int = -1, *, numbered: bool = False
+) -> StreamingResponse:
+    """Stream a run in its own protocol.
+
+    Args:
+        settings: The settings.
+        runs: The runs of the app.
+        owner: Who reads it.
+        run_id: The run.
+        after: Number of the last record that was read, from 0; -1: none was.
+        numbered: Whether server-sent events get the numbers of their records as ids.
+
+    Raises:
+        SwitchboardError: it cannot be read.
+    """
+    await runs.find(run_id, owner)
+    await runs.followers.so_far(run_id, owner)
+    asked, request = await runs.followers.request(run_id, settings)
+    protocol = PROTOCOLS[asked.protocol]
+    events = runs.followers.follow(run_id, owner, heartbeat=KEEP_ALIVE_SECONDS)
+    headers = {"cache-control": "no-cache", "content-type": protocol.framing.content_type, **protocol.stream_headers}
+    lines = stream_bytes(protocol, request, events, after=after, numbered=numbered)
+    return StreamingResponse(lines, headers=headers)
+
+
+def queue_of(environment: Mapping[str, str]) -> str | None:
+    """Return the queue whose trigger runs batches, if any. With invalid settings none does: messages stay in it."""
+    try:
+        settings = Settings.read(environment)
+    except NotConfigured:
+        return None
+    return settings.batch_queue if settings.batches == "queue" else None
+
+
+async def run_batch(message: bytes, since: datetime | None) -> None:
+    """Run the run that a message, which has been in the queue since then, names (queue trigger).
+
+    Raises:
+        SwitchboardError: the storage cannot be used; the message comes again.
+    """
+    service, runs = await _parts()
+    if service.tracing:
+        service.tracing.waited(service.settings.batch_queue, since)
+    await runs.run(message.decode(errors="replace").strip())
+
+
+async def give_up_batch(message: bytes) -> None:
+    """End the run of a message that was given up, as failed (queue trigger of the poison queue)."""
+    _, runs = await _parts()
+    await runs.give_up(message.decode(errors="replace").strip())
+
+
+async def counted(request: Request) -> "tuple[Service, Runs, str]":
+    """Return the parts and whose runs the caller may see, and count the request: reading a run costs storage."""
+    service, runs = await _parts()
+    caller = await service.identity.caller(request.headers)
+    admit(request, service, caller, spends=False)  # who has used up the tokens may still read what they were used for
+    return service, runs, owner_of(caller)
+
+
+def id_of(request: Request) -> str:
+    """Return the id of a run that a route names; a UUID, as AG-UI names runs, is one too."""
+    return request.path_params["id"].replace("-", "").lower()
+
+
+def number_of(text: str | None) -> int:
+    """Return the number of the last record that a client has read; -1: it has read none.
+
+    Raises:
+        BadRequest: it is no number.
+    """
+    if not text:
+        return -1
+    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
+        raise BadRequest("starting_after: should be the number of a record, from 0.")
+    return int(text)
+
+
+async def _parts() -> "tuple[Service, Runs]":
+    runs = await app.get_runs()
+    if runs is None:
+        raise NotFound("No answers are kept here: BATCH_BACKEND is 'off'.")
+    return await app.get_service(), runs
+
+
+async def _messages(settings: Settings, runs: "Runs", owner: str, run_id: str, seen: int) -> AsyncGenerator[bytes]:
+    """Yield the events of a team's run after a message. A client that leaves ends this, and not the run."""
+    asked, request = await runs.followers.request(run_id, settings)
+    protocol, turn, number = PROTOCOLS[asked.protocol], CompletionStarted("", 0, "team"), 0
+    try:
+        async for batch in runs.followers.follow(run_id, owner, heartbeat=KEEP_ALIVE_SECONDS):
+            turn = next((event for event in batch if isinstance(event, CompletionStarted)), turn)
+            for documents in documents_of(protocol, request, (turn, *batch)):
+                number += 1
+                if number > seen:
+                    yield _event("message", str(number), documents)
+            if not batch:
+                yield SSE.keep_alive
+        standing = await runs.ended(run_id, owner, _END_SECONDS)
+    except NotFound:
+        return  # deleted
+    except InternalError as error:  # a message is damaged, and stays so
+        yield _event("end", _END, {"status": error.status, "error": error.message})
+        return
+    if standing.result:
+        yield _event("end", _END, {"status": standing.result.status})
+
+
+def _event(kind: str, event_id: str, data: Json) -> bytes:
+    return b"id: %s\nevent: %s\ndata: %s\n\n" % (event_id.encode(), kind.encode(), encode_json(data))

@@ -1,0 +1,223 @@
+"""Those who follow a run: each event once and in order, here and elsewhere, however its runners end."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shared.chat_types import ChatRequest, Message, RequestContext, Role
+from shared.errors import InternalError, Stopped, Unavailable
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    Failed,
+    Finished,
+    Progress,
+    Retrieved,
+    StepEnded,
+    TextDelta,
+)
+from shared.runs import NEW, Conflict, Stored
+from shared.runs.folder_objects import FolderObjects
+from shared.runs.following import Followers, Standing
+from shared.runs.journal import Journal
+from shared.runs.live import Live, LiveTurn, resumed
+from shared.runs.records import Result, State, digest
+
+RUN = "0" * 32
+BEGIN: tuple[ChatEvent, ...] = (Retrieved((), ()), CompletionStarted("c", 1, "m"))
+WHOLE: tuple[ChatEvent, ...] = (*BEGIN, TextDelta("80 %"), TextDelta(" is paid."), Finished("stop"))
+ASKED = ChatRequest((Message(Role.USER, "What?"),))
+
+
+class Counted(FolderObjects):
+    """The folder, and what was read of it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.read_names: list[str] = []
+        self._news = asyncio.Event()
+
+    async def read(self, name: str) -> Stored | None:
+        self.read_names.append(name)
+        self._news.set()
+        return await super().read(name)
+
+    async def looked_for(self, end: str) -> None:
+        """Wait until somebody has looked for an object whose name ends like this."""
+        while not any(name.endswith(end) for name in self.read_names):
+            self._news.clear()
+            await self._news.wait()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Counted:
+    return Counted(tmp_path / "runs")
+
+
+def context() -> RequestContext:
+    return RequestContext("id-1", asyncio.get_running_loop().time() + 60)
+
+
+async def each(*events: ChatEvent | asyncio.Event | Exception) -> AsyncGenerator[ChatEvent]:
+    for event in events:
+        if isinstance(event, asyncio.Event):
+            await event.wait()
+        elif isinstance(event, Exception):
+            raise event
+        else:
+            yield event
+
+
+def followers(store: Counted, live: LiveTurn | None = None, *, journal: int = 0) -> Followers:
+    """Those who follow the run, in the process of its runner or in another."""
+
+    async def find(run_id: str, owner: str) -> Standing:
+        assert owner == "owner"
+        found = await store.read(f"{run_id}/result")
+        state = State(digest(owner), time.time(), time.time(), journal=journal)
+        return Standing(run_id, state, msgspec.json.decode(found.data, type=Result) if found else None)
+
+    return Followers(store, {RUN: Live(ASKED, live)} if live else {}, find)
+
+
+async def read(of: Followers, number: int = 0) -> list[ChatEvent]:
+    async with asyncio.timeout(30):
+        return [event async for batch in of.follow(RUN, "owner", number) for event in batch]
+
+
+async def test_readers_here_and_elsewhere_get_each_event_once_from_any_on(store: Counted) -> None:
+    gate = asyncio.Event()
+    turn = LiveTurn(each(*WHOLE[:3], gate, *WHOLE[3:]), context())
+    reading = [
+        asyncio.create_task(read(of, first)) for of in (followers(store, turn), followers(store)) for first in range(4)
+    ]
+    keeping = asyncio.create_task(Journal(store, RUN, 0).keep(turn))
+    await store.looked_for("0-1")  # a reader elsewhere waits for the second piece
+    gate.set()
+    await keeping
+    read_by = await asyncio.gather(*reading)
+    assert read_by == [[*WHOLE[first:]] for _ in range(2) for first in range(4)]
+
+
+async def test_a_token_costs_no_write_and_a_piece_reads_as_it_was_written(store: Counted) -> None:
+    texts = [TextDelta(f"{number} ") for number in range(1_000)]
+    events = (
+        *BEGIN,
+        Progress(StepEnded("search", 1.5)),
+        *texts,
+        AgentMessage("A", 0, "x"),
+        Failed(Unavailable("No."), "i"),
+    )
+    await Journal(store, RUN, 0).keep(LiveTurn(each(*events), context()))
+    assert [name async for name in store.names()] == [f"{RUN}/journal/0-0"]
+    *kept, failed = await Journal(store, RUN, 0).read()
+    assert kept == [*events[:-1]]
+    assert isinstance(failed, Failed)
+    assert (failed.error.code, failed.error.message) == ("unavailable", "No.")
+
+
+async def test_all_who_follow_elsewhere_share_a_look_and_one_who_leaves_ends_it_for_nobody(store: Counted) -> None:
+    of = followers(store)
+    reading = [asyncio.create_task(anext(of.follow(RUN, "owner"))) for _ in range(50)]
+    await asyncio.sleep(0)
+    reading[0].cancel()
+    await Journal(store, RUN, 0).keep(LiveTurn(each(*WHOLE), context()))
+    left, *batches = await asyncio.gather(*reading, return_exceptions=True)
+    assert isinstance(left, asyncio.CancelledError)
+    assert batches == [[*WHOLE]] * 49
+    assert len(store.read_names) < 50
+
+
+async def test_of_two_runners_of_a_journal_one_writes_it(store: Counted) -> None:
+    one, other = Journal(store, RUN, 0), Journal(store, RUN, 0)
+    await one.append(WHOLE[:2])
+    with pytest.raises(Conflict):
+        await other.append(WHOLE[:3])
+    await other.append(WHOLE[:2])  # as after a write whose answer was lost
+    assert await Journal(store, RUN, 0).read() == [*WHOLE[:2]]
+
+
+class Anew:
+    """Counts how often an answer begins anew."""
+
+    times = 0
+
+    async def begin(self) -> None:
+        self.times += 1
+
+
+async def taken_over(known: Sequence[ChatEvent], *events: ChatEvent | Exception) -> tuple[list[ChatEvent], int]:
+    """What the log of a run has in which another runner was cut off after `known`."""
+    anew = Anew()
+    turn = LiveTurn(resumed(each(*events), known, anew.begin), context())
+    await turn.ended_within(30)
+    return [*turn.log], anew.times
+
+
+@pytest.mark.parametrize("cut", range(1, len(WHOLE)))
+async def test_a_run_goes_on_where_it_was_cut_off_however_its_text_comes_now(cut: int) -> None:
+    for pieces in (WHOLE[2:4], (TextDelta("80 % is paid."),), tuple(map(TextDelta, "80 % is paid."))):
+        log, times = await taken_over(WHOLE[:cut], *BEGIN, *pieces, WHOLE[-1])
+        assert (log[:cut], times) == ([*WHOLE[:cut]], 0)
+        text = "".join(event.text for event in log if isinstance(event, TextDelta))
+        assert (text, log[-1]) == ("80 % is paid.", WHOLE[-1])
+        assert [type(event) for event in log].count(Retrieved) == 1
+
+
+async def test_where_a_model_says_something_else_the_answer_begins_anew() -> None:
+    for other in ((*BEGIN, TextDelta("90 %"), WHOLE[-1]), (*BEGIN, TextDelta("8"), WHOLE[-1])):
+        assert await taken_over(WHOLE[:3], *other) == ([*other], 1)
+
+
+async def test_a_failure_comes_after_what_was_shown_before_it() -> None:
+    log, _ = await taken_over(WHOLE[:3], BEGIN[0], Unavailable("The model is gone."))
+    assert log[:3] == [*WHOLE[:3]]
+    assert isinstance(log[3], Failed)
+
+
+async def test_an_agents_message_that_was_shown_stays() -> None:
+    first, second = AgentMessage("A", 0, "One"), AgentMessage("B", 1, "Two")
+    known = (BEGIN[1], first)
+    log, _ = await taken_over(known, CompletionStarted("d", 2, "m"), AgentMessage("A", 0, "Uno"), second, WHOLE[-1])
+    assert log == [*known, second, WHOLE[-1]]
+
+
+async def test_a_reader_of_an_answer_that_begins_anew_is_told_to_read_it_again(store: Counted) -> None:
+    await Journal(store, RUN, 0).append(WHOLE[:3])
+    of = followers(store)
+    following = of.follow(RUN, "owner")
+    assert await anext(following) == [*WHOLE[:3]]
+    await Journal(store, RUN, 1).append(WHOLE)
+    anew = followers(store, journal=1)
+    of.find = anew.find
+    (failed,) = await anext(following)
+    assert isinstance(failed, Failed)
+    assert await read(anew) == [*WHOLE]
+
+
+async def test_a_turn_that_is_stopped_ends_with_that_and_its_readers_leave_it_alone() -> None:
+    turn = LiveTurn(each(*WHOLE[:3], asyncio.Event()), context())
+    reader = turn.follow(0, None)
+    assert await anext(reader) == [*WHOLE[:3]]
+    await reader.aclose()
+    turn.stop(Stopped())
+    assert await turn.ended_within(30)
+    assert isinstance(turn.log[-1], Failed)
+    assert turn.has_ended
+
+
+async def test_a_piece_that_is_damaged_is_an_error_and_holds_nobody_up(store: Counted) -> None:
+    for damaged in (
+        b'["t", [["d", "Fini',
+        b'["t", ["words"]]',
+        b'["t", [["d", "Usage", {"prompt_tokens": 1, "completion_tokens": 1}]]]',
+    ):
+        await store.write(f"{RUN}/journal/0-0", damaged, NEW)
+        with pytest.raises(InternalError, match="cannot be read"):
+            await read(followers(store))
+        await store.delete(f"{RUN}/journal/0-0")
