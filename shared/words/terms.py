@@ -8,6 +8,8 @@ stem of `Kuendigung` is that of `Kündigung`.
 Marks stay where they are letters of their own, as the vowels of Hindi and Thai. A Vietnamese word becomes two terms,
 with its marks and without: a question that has them means this word, and one typed without them means any.
 
+The first letters of a word, its head, are a term that it shares with its inflections, its compounds and other words.
+
 Scripts without spaces (Chinese, Japanese, Thai) are split into pairs of characters, and so is Korean, whose words end
 in particles: `서울`, `서울에서` and `서울은` share a pair.
 """
@@ -30,22 +32,26 @@ _LONGEST_WORD = 4 * _LONGEST_TERM
 _MAX_CACHED_STEMS = 65_536
 """Words whose stems are cached, since stemming is most of the work of indexing. A full cache takes some 16 MB, and of
 the longest words in rare scripts 105 MB."""
+_HEAD = 4
+"""Letters of a word's head. With 3 unlike words share one, with 5 fewer inflections do."""
 _SHORTEST_PREFIX = 5
 """Characters of a stem that is also searched for as a prefix; a shorter one would find too many words."""
 _ELISION = re.compile(r"[^\W\d_]{1,2}['’](?=\w{3})")
 """French and Italian articles, as in `l'élève`."""
-_IN_NAMES = re.compile(r"_|(?<=\w)\.(?:csv|docx|html?|md|pdf|pptx|txt|xlsx)\b", re.IGNORECASE)
+_IN_NAMES = re.compile(r"[_\u200c]|(?<=\w)\.(?:csv|docx|html?|md|pdf|pptx|txt|xlsx)\b", re.IGNORECASE)
 """What parts the words in the name of a file, and its suffix."""
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Myanmar, Khmer
-    "\u3005-\u3007\u3040-\u309f"  # iteration marks, Hiragana
+    "\u3005-\u3007\u3040-\u309f\u30a1-\u30fa\u30fc-\u30ff"  # iteration marks, Hiragana, Katakana
     "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
     "\uac00-\ud7a3]"  # Hangul
 )
 """Scripts in which Unicode's rules cannot find words without a dictionary, or find them with their particles."""
-_HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7a3]")
-"""Syllables, and the letters that they are composed of."""
-_SYLLABLES = re.compile("[\uac00-\ud7a3]|[^\uac00-\ud7a3]+")
+_JOINED = re.compile("[\u1100-\u11ff\u30a0-\u30ff\uac00-\ud7a3\uff66-\uff9f]")
+"""Syllables of Hangul, the letters that they are composed of, and Katakana: Unicode's rules make words of them."""
+_SYLLABLES = re.compile("[\u30a1-\u30fa\u30fc-\u30ff\uac00-\ud7a3]|[^\u30a1-\u30fa\u30fc-\u30ff\uac00-\ud7a3]+")
+_MEANINGFUL = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\uac00-\ud7a3]")
+"""Han and Hangul, in which a single character means something."""
 _MARKED = re.compile("[\u0900-\u109f\u1780-\u17ff]")
 """Scripts whose marks are vowels and tones: those of India, Thai and Lao, Myanmar, Khmer."""
 _LETTER = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
@@ -72,9 +78,12 @@ _SCRIPTS = (
     (re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), ("el",)),
     (re.compile("[\u0400-\u052f]"), ("ru", "sr")),
     (re.compile("[\u0530-\u058f]"), ("hy",)),
-    (re.compile("[\u0600-\u06ff\u0750-\u077f]"), ("ar", "fa")),
+    (re.compile("[\u0590-\u05ff]"), ("he",)),
+    (re.compile("[\u0600-\u06ff\u0750-\u077f]"), ("ar", "fa", "ur")),
     (re.compile("[\u0900-\u097f]"), ("hi", "ne")),
+    (re.compile("[\u0980-\u09ff]"), ("bn",)),
     (re.compile("[\u0b80-\u0bff]"), ("ta",)),
+    (re.compile("[\u0c00-\u0c7f]"), ("te",)),
 )
 """The scripts that few languages use. A word in one of them is of its first language, unless the text is of another."""
 _BY_SCRIPT = frozenset(language for _, listed in _SCRIPTS for language in listed)
@@ -83,6 +92,9 @@ _BY_SCRIPT = frozenset(language for _, listed in _SCRIPTS for language in listed
 _LATIN_MARK = re.compile("[\u0300-\u036fıđ]")
 _WITHOUT_MARKS = "°"
 """Begins a term that stands for a word of any marks. No word has this character."""
+
+_REST = "…"
+"""Ends a head. No word has this character."""
 
 
 class _Stemmers(threading.local):
@@ -93,7 +105,8 @@ class _Stemmers(threading.local):
 
     def __getitem__(self, language: str) -> Callable[[str], str]:
         if language not in self._by_language:
-            self._by_language[language] = Stemmer.Stemmer(_STEMMERS[language], 0).stemWord  # `stems` has a cache
+            name = _STEMMERS.get(language)
+            self._by_language[language] = Stemmer.Stemmer(name, 0).stemWord if name else str  # `stems` has a cache
         return self._by_language[language]
 
 
@@ -171,10 +184,25 @@ def is_character(term: str) -> bool:
     return _UNSPACED.fullmatch(term) is not None
 
 
-def index_terms(text: str, language: str) -> Iterator[tuple[str, ...]]:
-    """For each word of a text in this language, the terms to index."""
+@lru_cache(maxsize=16_384)
+def head_of(word: str) -> str | None:
+    """The term that a word shares with all that begin like it; None if it is too short, or a number.
+
+    Of the pairs of a script without spaces it is the first character.
+    """
+    if _UNSPACED.match(word):
+        return word[0] + _REST if _MEANINGFUL.match(word) else None
+    folded = fold(word)
+    return folded[:_HEAD] + _REST if len(folded) > _HEAD and not folded.isdecimal() else None
+
+
+def index_terms(text: str, language: str, *, heads: bool = False) -> Iterator[tuple[str, ...]]:
+    """For each word of a text in this language, the terms to index; with `heads` its head is the last of them."""
     for word, kind in _segments(text):
-        if found := stems(word, language) if kind is _Kind.WORD else (word,):
+        found = stems(word, language) if kind is _Kind.WORD else (word,)
+        if heads and (head := head_of(word)):
+            found = (*found, head)
+        if found:
             yield found
 
 
@@ -216,7 +244,7 @@ def _segments(text: str) -> Iterator[tuple[str, _Kind]]:
     The words of a file's name are words, as in `Health_Plus.pdf`: a question that names it asks for them.
     """
     text = _IN_NAMES.sub(" ", text)
-    if not (_UNSPACED.search(text) or _HANGUL.search(text)):  # most texts, in half the time
+    if not (_UNSPACED.search(text) or _JOINED.search(text)):  # most texts, in half the time
         yield from ((word, _Kind.WORD) for word in words(text))
         return
     last_end, last, is_paired = -1, "", False
@@ -240,8 +268,8 @@ def _words_with_offsets(text: str) -> Iterator[tuple[int, int, str]]:
     """The words of a text, each with its start and end. Korean is split into syllables, apart from digits: `2024년`."""
     found = apsw.unicode.word_iter_with_offsets(text, emoji=False, regional_indicator=False)
     for start, end, word in cast("Iterator[tuple[int, int, str]]", found):
-        if not _HANGUL.search(word):
+        if not _JOINED.search(word):
             yield start, end, word
             continue
-        for piece in _SYLLABLES.finditer(unicodedata.normalize("NFC", word)):
+        for piece in _SYLLABLES.finditer(unicodedata.normalize("NFKC", word)):
             yield start + piece.start(), start + piece.end(), piece[0]

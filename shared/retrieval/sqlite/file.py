@@ -22,11 +22,10 @@ from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
 _log = logging.getLogger("switchboard.retrieval")
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Version of the schema, stored in the file's `user_version` by `_NOTES`. 0 means that the file has no schema."""
-_OLDER_VERSIONS = (1, 2, 3, 4)
-"""Versions without `_NOTES`. Those before 4 have passages that do not know where they stand, and other tables of terms.
-"""
+_OLDER_VERSIONS = (1, 2, 3, 4, 5)
+"""Versions with other terms. Those before 5 have no `_NOTES`, and those before 4 no `_PLACES`."""
 
 _SCHEMA = """
 CREATE TABLE files (sourcefile TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -79,7 +78,7 @@ END;
 """
 """The tables of terms, which are made from the passages."""
 
-_NOTES = "ALTER TABLE files ADD COLUMN left_out TEXT NOT NULL DEFAULT ''; PRAGMA user_version = 5"
+_NOTES = "ALTER TABLE files ADD COLUMN left_out TEXT NOT NULL DEFAULT ''; PRAGMA user_version = 6"
 """What was not read of a file."""
 
 _BUSY_MILLISECONDS = 10_000
@@ -174,19 +173,20 @@ def has_schema(db: apsw.Connection) -> bool:
 def _upgrade(db: apsw.Connection) -> None:
     """Make the terms of the passages anew. Files and vectors stay as they are, until they are indexed again."""
     version = db.pragma("user_version")
-    db.execute(_NOTES)
-    if version == SCHEMA_VERSION - 1:
-        return
     db.register_fts5_tokenizer("switchboard", _old_tokenizer)  # SQLite drops no table whose tokenizer it lacks
     db.execute("DROP TABLE IF EXISTS vocabulary; DROP TABLE passage_terms")
     db.execute("DROP TABLE IF EXISTS stemmed; DROP TABLE IF EXISTS languages")
-    db.execute(_PLACES + _TERMS)
+    db.execute((_PLACES if version < 4 else "") + _TERMS)
+    db.execute(_NOTES if version < 5 else f"PRAGMA user_version = {SCHEMA_VERSION}")
     files = [row[0] for row in db.execute("SELECT sourcefile FROM files")]
     for sourcefile in files:
-        rows = db.execute("SELECT rowid, content FROM passages WHERE sourcefile = ?", (sourcefile,)).fetchall()
-        found = msgspec.convert(rows, list[tuple[int, str]])
-        made = terms_of_file([(content, context_of(sourcefile, "", ())) for _, content in found])
-        add_terms(db, zip((rowid for rowid, _ in found), made, strict=True))
+        rows = db.execute(
+            "SELECT rowid, table_head || content, title, headings FROM passages WHERE sourcefile = ?", (sourcefile,)
+        )
+        found = msgspec.convert(rows.fetchall(), list[tuple[int, str, str, str]])
+        contexts = (context_of(sourcefile, title, msgspec.json.decode(path)) for _, _, title, path in found)
+        made = terms_of_file([(row[1], context) for row, context in zip(found, contexts, strict=True)])
+        add_terms(db, zip((row[0] for row in found), made, strict=True))
     _log.warning("An older version of this app wrote the search index. It was renewed: documents: %d.", len(files))
 
 

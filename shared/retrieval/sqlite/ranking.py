@@ -17,7 +17,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from shared.words.stop_words import STOP_WORDS, language_of
-from shared.words.terms import index_terms, is_character, prefix_of, query_terms, spelled
+from shared.words.terms import head_of, index_terms, query_terms, spelled
 
 LEAST_CANDIDATES = 20
 """Passages to find for ranking, or more if a query asks for more."""
@@ -26,9 +26,9 @@ CANDIDATES_EACH = 4
 FinanceBench is among the best 50 in .46 of cases, with 4 in .52, with 10 in .56."""
 _MOST_CANDIDATES = 100
 """Passages to read at most, unless a query asks for more: the next word is looked up before more are read."""
-_LIKELY_SHARE = 0.7
-"""The share of the words not yet looked up, by rarity, that a good passage has at most. With 1 the search would be
-exact. It finds no better passages, and looks up more of the frequent words."""
+_LIKELY_SHARE = 0.5
+"""The share of the terms not yet looked up, by rarity, that a good passage has at most. With 1 the search would be
+exact. It finds no better passages, and looks up more of the frequent terms."""
 _MOST_BY_SENTENCE = 20
 """Best passages that are ranked by their best sentence as well."""
 _SENTENCE_WEIGHT = 0.3
@@ -57,9 +57,8 @@ _MAX_CACHED_CHARACTERS = 16_384
 """Terms whose characters are cached."""
 _FINE = 1 << 10
 """Steps of rarity that candidates are told apart by."""
-_COMPOUNDING = frozenset({"da", "de", "et", "fi", "hu", "nl", "no", "sv", "tr"})
-"""Languages in which a word begins others: they write compounds as one word, or append to it what others write before
-it. Not English: `cover` must not find `coverlet`."""
+_HEAD_WEIGHT = 0.75
+"""Weight of a word's head, as a share of its rarity. It counts beside the word itself, which has to count more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,13 @@ class AskedWord:
     """The word without case, as `spelled` makes it."""
     terms: tuple[str, ...]
     """The terms that stand for the word in the index."""
-    prefix: str | None
-    """The beginning of terms that count as well; None: there are none."""
+    head: str | None
+    """The term for all words that begin like it; None: it has none."""
+
+    @property
+    def every(self) -> Sequence[str]:
+        """All terms that count."""
+        return (*self.terms, self.head) if self.head else self.terms
 
 
 def asked_words(text: str, languages: Sequence[str]) -> list[AskedWord]:
@@ -92,28 +96,18 @@ def asked_words(text: str, languages: Sequence[str]) -> list[AskedWord]:
         found.setdefault(terms, spelled(word))
     stop_words: Collection[str] = STOP_WORDS[own] if own else ()
     kept = {terms: word for terms, word in found.items() if word not in stop_words} or found
-    has_compounds = not _COMPOUNDING.isdisjoint(stemmed_by)
-    return [
-        AskedWord(word, terms, _prefix(terms, has_compounds=has_compounds))
-        for terms, word in islice(kept.items(), _MOST_WORDS)
-    ]
-
-
-def _prefix(terms: tuple[str, ...], *, has_compounds: bool) -> str | None:
-    if is_character(terms[0]):
-        return terms[0]
-    return prefix_of(terms) if has_compounds else None
+    return [AskedWord(word, terms, head_of(word)) for terms, word in islice(kept.items(), _MOST_WORDS)]
 
 
 class Found(NamedTuple):
-    """What of a question's word the index has: a term, or all terms that begin with a prefix."""
+    """A term of a question's word that the index has."""
 
     rarity: float
     """The inverse document frequency."""
     phrase: str
     """The FTS5 query that finds the passages."""
-    characters: str
-    """The characters that stand for it in a passage that `compact` made."""
+    character: str
+    """The character that stands for it in a passage that `compact` made."""
     word: int
     """The place of the word among those of the question."""
 
@@ -127,15 +121,12 @@ class Weighed(NamedTuple):
     """The inverse document frequency of each word."""
 
 
-def weighed(
-    asked: Iterable[AskedWord], counts: Mapping[str, int], longer: Mapping[str, Mapping[str, int]], total: int
-) -> Weighed:
+def weighed(asked: Iterable[AskedWord], counts: Mapping[str, int], total: int) -> Weighed:
     """Combine the words of a question with what the index has of them.
 
     Args:
         asked: The words.
         counts: The number of passages that have a term, for each of the terms that any passage has.
-        longer: For each prefix the terms that begin with it, counted likewise.
         total: The number of passages in the index.
     """
     found: list[Found] = []
@@ -146,9 +137,9 @@ def weighed(
             for term in word.terms
             if term in counts
         ]
-        if word.prefix and (begun := longer[word.prefix]):
-            rarity = _rarity(sum(begun.values()), total)
-            known.append(Found(rarity, f"{_quoted(word.prefix)} *", "".join(map(_character, begun)), place))
+        if word.head and word.head in counts:
+            rarity = _HEAD_WEIGHT * _rarity(counts[word.head], total)
+            known.append(Found(rarity, _quoted(word.head), _character(word.head), place))
         rarities.append(known[0].rarity if known else _rarity(0, total))
         found += known
     return Weighed(sorted(found, reverse=True), rarities)
@@ -170,7 +161,7 @@ def _rarity(count: int, total: int) -> float:
 
 def terms_of(sentences: Iterable[str], language: str) -> list[list[str]]:
     """The terms of a text, sentence by sentence."""
-    return [[term for terms in index_terms(one, language) for term in terms] for one in sentences]
+    return [[term for terms in index_terms(one, language, heads=True) for term in terms] for one in sentences]
 
 
 def compact(sentences: Iterable[Iterable[str]]) -> bytes:
@@ -277,14 +268,10 @@ def _bm25(text: str, context: str, held: Iterable[Found], length: float) -> tupl
     name = context.partition("\n")[0]
     present: list[tuple[str, int]] = []
     for one in held:
-        times, named = 0, 0.0
-        for character in one.characters:
-            if here := text.count(character):
-                times += here
-                present.append((character, one.word))
-            times += _CONTEXT_WEIGHT * context.count(character)
-            if character in name:
-                named = _NAME_WEIGHT
+        if times := text.count(one.character):
+            present.append((one.character, one.word))
+        times += _CONTEXT_WEIGHT * context.count(one.character)
+        named = _NAME_WEIGHT if one.character in name else 0.0
         score += one.rarity * ((_K1 + 1) * times / (times + usual) + named)
     return score, present
 

@@ -47,7 +47,7 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     words = asked_words(query.text, [language for language, _, _ in sizes])
     total = max(sum(passages for _, passages, _ in sizes), 1)
     counts = _counts(db, words)
-    asked = weighed(words, counts, _longer(db, words), total)
+    asked = weighed(words, counts, total)
     least = max(CANDIDATES_EACH * limit, LEAST_CANDIDATES)
     condition, values = _filter(query)
     found = candidates(asked, partial(_holders, db), math.inf if condition else least)
@@ -79,20 +79,9 @@ def _counts(db: apsw.Connection, words: Sequence[AskedWord]) -> dict[str, int]:
     """The number of passages that have each of the words' terms, if any has."""
     rows = db.execute(
         "SELECT term, doc FROM vocabulary WHERE term IN (SELECT value FROM json_each(?))",
-        (_json([term for word in words for term in word.terms]),),
+        (_json([term for word in words for term in word.every]),),
     )
     return dict(msgspec.convert(rows.fetchall(), list[tuple[str, int]]))
-
-
-def _longer(db: apsw.Connection, words: Sequence[AskedWord]) -> dict[str, dict[str, int]]:
-    """For each of the words' prefixes the terms that begin with it, with the number of passages that have them."""
-    found: dict[str, dict[str, int]] = {}
-    for prefix in {word.prefix for word in words if word.prefix}:
-        rows = db.execute(
-            "SELECT term, doc FROM vocabulary WHERE term >= ?1 AND term < ?1 || char(0x10ffff)", (prefix,)
-        )
-        found[prefix] = dict(msgspec.convert(rows.fetchall(), list[tuple[str, int]]))
-    return found
 
 
 _decode_rowids = msgspec.json.Decoder(list[int]).decode

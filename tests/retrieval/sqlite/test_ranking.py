@@ -55,6 +55,16 @@ from tests.retrieval.sqlite.filled_index import fill, found_in, opened
         ("서울에서", "서울은 큰 도시입니다."),
         ("2024년에", "회사는 2024년 시작되었습니다."),
         ("서울", unicodedata.normalize("NFD", "서울에서 일합니다.")),
+        ("Urlaub", "Der Resturlaub und die Urlaubsplanung."),
+        ("hearin", "Hearing aids are paid for."),
+        ("servises", "All services of a dentist."),
+        ("kitabu", "Vitabu na kitabuni."),
+        ("గ్రామం", "ఈ గ్రామంలో ఇళ్ళు ఉన్నాయి."),
+        ("বাংলাদেশ", "ঢাকা বাংলাদেশের রাজধানী।"),
+        ("کتابیں", "یہ کتابوں کی دکان ہے۔"),
+        ("کتابها", "این کتاب\u200cها ارزان است."),
+        ("チーム", "サッカーチームの監督。"),
+        ("ﾁｰﾑ", "サッカーチームの監督。"),
         ("茶", "绿茶。"),
         ("茶", "茶水。"),
     ],
@@ -119,9 +129,7 @@ async def test_chinese_is_ranked_by_pairs_of_characters(path: Path) -> None:
 def found_of(text: str, languages: Sequence[str]) -> Sequence[Found]:
     """What is looked up for a question in an index that has all of its terms."""
     words = asked_words(text, languages)
-    terms = {term: 1 for word in words for term in word.terms}
-    longer = {word.prefix: {word.prefix: 1} for word in words if word.prefix}
-    return weighed(words, terms, longer, 10).found
+    return weighed(words, {term: 1 for word in words for term in word.every}, 10).found
 
 
 async def test_a_korean_word_is_found_with_other_endings(path: Path) -> None:
