@@ -16,7 +16,7 @@ from shared.accepting import accept
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
-from shared.errors import ContentFiltered, SwitchboardError
+from shared.errors import SwitchboardError
 from shared.events import Failed
 from shared.settings import Settings
 from shared.triggers.asking import asker_of, resolved
@@ -162,8 +162,7 @@ async def _whole(
 async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn | Followed) -> Response:
     async with cancelled_on_disconnect(request, turn):
         failure = await turn.settled(FIRST_PIECE_TIMEOUT_SECONDS)
-    in_stream = protocol.refuses_in_stream and failure and isinstance(failure.error, ContentFiltered)
-    if failure and protocol.error_message is None and not in_stream:
+    if failure and protocol.error_message is None and not isinstance(failure.error, protocol.fails_in_stream):
         raise failure.error
     lines = stream_bytes(protocol, asked, turn.batches(KEEP_ALIVE_SECONDS))
     headers = {"content-type": protocol.framing.content_type, **protocol.stream_headers}

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from shared import events
 from shared.chat_types import ChatRequest, Json
-from shared.errors import ContentFiltered, Overloaded, RateLimited, error_text
+from shared.errors import ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
 from shared.wire.ag_ui_body import AgUiKeys, Asked, attached, parse
 from shared.wire.ag_ui_shapes import AgUiEvent
 from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
@@ -220,6 +220,7 @@ AG_UI = Protocol(
     answer=None,
     encoder=_Encoder,
     error=coded_error_record,
+    fails_in_stream=(SwitchboardError,),
     framing=SSE,
     shows_progress=True,
     shape=Shape(

@@ -8,6 +8,7 @@ from typing import NotRequired, TypedDict
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
+from shared.errors import ContentFiltered
 from shared.wire.ai_chat_records import AssistantMessage, DeltaEncoder, TextPiece, answer_document
 from shared.wire.chat_body import parse_chat
 from shared.wire.context import Context, SessionState
@@ -62,6 +63,6 @@ AI_CHAT = Protocol(
     framing=NDJSON,
     demo_page=True,
     # The demo's page from f71bbdf4 (2024-08-13) to e7dda33d (2026-04-09) shows of an error's status only its number.
-    refuses_in_stream=True,
+    fails_in_stream=(ContentFiltered,),
     shape=Shape(answer=AiChatAnswer, record=AiChatDelta, reads=AiChatExtras),
 )

@@ -95,7 +95,7 @@ AI_CHAT_2026_04 = replace(
     "NDJSON, `application/json-lines`",
     answer=_answer,
     encoder=_Encoder,
-    refuses_in_stream=False,  # this page shows the error's sentence
+    fails_in_stream=(),  # this page shows the error's sentence
     framing=replace(NDJSON, keep_alive=b'{"type":"response.context","context":{}}\n'),
     shape=Shape(answer=AiChat202604Answer, record=ContextRecord | TextRecord, reads=AiChat202604Extras),
 )

@@ -127,8 +127,9 @@ class Protocol:
     """Other names in routes."""
     demo_page: bool = False
     """Whether azure-search-openai-demo's web page speaks it, and finds its further routes below the protocol's name."""
-    refuses_in_stream: bool = False
-    """Whether a stream whose question is refused has status 200 and the error as its only record."""
+    fails_in_stream: tuple[type[SwitchboardError], ...] = ()
+    """With which errors a turn that fails before its first word is a stream with status 200 that ends with the error:
+    its clients show no status of these, nor the body beside it."""
     attached: Callable[[Mapping[str, Json]], tuple[Attachment, ...]] | None = None
     """Returns the files inside a JSON body that `parse` has accepted; raises BadRequest or TooLarge. None: no body has
     any."""

@@ -95,14 +95,17 @@ async def test_a_conversation_goes_on_with_all_that_was_said(
 
 
 @EACH_VERSION
-async def test_an_error_before_the_run_rejects_with_its_status_and_code(
+async def test_a_run_that_fails_before_its_text_says_so_in_the_stream(
     app: RunningHost, openai: OpenAIStandIn, version: str
 ) -> None:
     openai.fail(429, headers={"Retry-After": "47"})
     seen = await one(version, agent(app))
-    assert seen.thrown
-    assert (seen.thrown["status"], seen.thrown["payload"]["error"]["code"]) == (429, "rate_limited")
-    assert "(invocation " in seen.thrown["message"]
+    assert (seen.types[0], *seen.types[-2:]) == ("RUN_STARTED", "retry_after", "RUN_ERROR")
+    assert seen.thrown is None
+    assert 0 < next(event["value"] for event in seen.events if event.get("name") == "retry_after") <= 47
+    (error,) = seen.errors
+    assert error["code"] == "rate_limited"
+    assert "(invocation " in error["message"]
 
 
 @EACH_VERSION
@@ -179,13 +182,12 @@ async def test_what_the_guard_stops_is_no_part_of_the_text(data_dir: Path, opena
     async with guarded(data_dir, openai, RAI_MODE="enforce") as under_guard:
         url = agent(under_guard.host)
         refused = await one(version, url, f"A {BAD}?")
-        assert refused.thrown
-        assert (refused.thrown["status"], refused.thrown["payload"]["error"]["code"]) == (400, "content_filter")
+        assert (refused.types[0], refused.types[-1]) == ("RUN_STARTED", "RUN_ERROR")
+        assert [error["code"] for error in refused.errors] == ["content_filter"]
         await openai.caught_up()  # the refused turn may have asked the model
         openai.reply("It is fine. " * 50, f"And a {BAD}. ", "More.")
         stopped = await one(version, url, "Hello?")
-        code = stopped.thrown["payload"]["error"]["code"] if stopped.thrown else stopped.errors[0]["code"]
-        assert code == "content_filter"
+        assert stopped.errors[0]["code"] == "content_filter"
         assert BAD not in json.dumps(stopped.messages)
         openai.reply("It is fine.")
         assert (await one(version, url, "Hello?")).text == "It is fine."

@@ -194,6 +194,12 @@ def _run(*agents: str, part: str = "STEP", message: str = "m1") -> Canned:
     return Canned([*records, followups, {"type": "RUN_FINISHED", **run}], SSE)
 
 
+def _refused_run() -> Canned:
+    """A run of AG-UI that fails before its text."""
+    error: Json = {"type": "RUN_ERROR", "message": "Please rephrase it.", "code": "content_filter"}
+    return Canned([{"type": "RUN_STARTED", "threadId": "thread", "runId": "run"}, error], SSE)
+
+
 def _openai_responses() -> dict[str, Canned]:
     place: Json = {"url": "https://a.example/plan.pdf", "title": "plan.pdf", "start_index": 23, "end_index": len(TEXT)}
     part: Json = {"type": "output_text", "text": TEXT, "annotations": [{"type": "url_citation", **place}]}
@@ -320,7 +326,7 @@ def good_answers() -> dict[str, dict[str, Canned]]:
             "POST chat 1.0": _run(),
             "POST chat 1.0 next": _run(message="m2"),
             "POST chat bad": _refusal(code),
-            "POST chat unsafe": _refusal(code),
+            "POST chat unsafe": _refused_run(),
             "POST multi-agent-chat/stream": _run("A", "B"),
             "POST multi-agent-chat/stream 1.0": _run("A", "B", part="SUBAGENT"),
         },

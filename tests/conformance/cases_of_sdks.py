@@ -118,9 +118,17 @@ CASES_OF_SDKS: list[Case] = [
         both(*(put(place, "messageId", to="m10") for place in (1, 2, 3))),
     ),
     *(
-        ("ag-ui", f"POST chat {asked}", title, rule, change)
-        for asked, title in (("bad", "a bad request"), ("unsafe", "a refused question"))
+        ("ag-ui", "POST chat bad", "a bad request", rule, change)
         for rule, change in (("status", status(200)), ("code", put(0, "error", to="No messages.")))
+    ),
+    *(
+        ("ag-ui", "POST chat unsafe", "a refused question", rule, change)
+        for rule, change in (
+            (READS, status(400)),
+            ("run", put(0, "runId", to="other")),
+            ("end", without_line(-1)),
+            ("error", drop(1, "code")),
+        )
     ),
     *(
         ("ag-ui", f"POST multi-agent-chat/stream{version}", title, rule, change)

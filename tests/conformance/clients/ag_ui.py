@@ -191,8 +191,8 @@ async def _bad(backend: Backend, base: str) -> Rejected:
     return _rejected(await backend.post(f"{base}chat", _asked()))
 
 
-async def _unsafe(backend: Backend, base: str) -> Rejected:
-    return _rejected(await backend.post(f"{base}chat", _asked(_user(backend.refused_question()))))
+async def _unsafe(backend: Backend, base: str) -> Run:
+    return await _run(backend, f"{base}chat", _asked(_user(backend.refused_question())))
 
 
 def _has_sources(run: Run) -> bool:
@@ -246,6 +246,15 @@ REJECTED = (
         "code", "The payload has a code and a sentence.", lambda seen: is_text(seen.code) and is_text(seen.message)
     ),
 )
+REFUSED = (
+    SAME_RUN,
+    _ended("RUN_ERROR"),
+    Rule[Run](
+        "error",
+        "RUN_ERROR has a code and a sentence: pages show that, and of a status its number at the most.",
+        lambda run: is_text(at(run.error, "code")) and is_text(at(run.error, "message")),
+    ),
+)
 
 AG_UI = Client(
     "ag-ui",
@@ -294,7 +303,7 @@ AG_UI = Client(
             ),
         ),
         Probe("chat", "a bad request", _bad, REJECTED),
-        Probe("chat", "a refused question", _unsafe, REJECTED),
+        Probe("chat", "a refused question", _unsafe, REFUSED),
         Probe("multi-agent-chat/stream", "a team, since 1.0", _subagents, TEAM),
         Probe("multi-agent-chat/stream", "a team, before 1.0", _steps, TEAM),
     ),
