@@ -58,6 +58,8 @@ class Reply:
     """Read and written; None: not counted."""
     prompt: str = ""
     """The version of the prompt; empty: not known."""
+    is_answer: bool = True
+    """False if the backend says that it has no answer, as the built-in model does of a nearest passage."""
     seconds: float = 0.0
     """From the request to the last byte, of the try that succeeded."""
 
@@ -249,7 +251,8 @@ def _read_ai_chat(answer: Object) -> Reply:
         if not sources:
             raise NoAnswer("its answer has no `message` with a `content`: is it another protocol (--protocol)?")
         text = ""  # the first line of a stream
-    model, prompt = _dig(context, "model"), _prompt_version(_items(_dig(context, "thoughts")))
+    thoughts = _items(_dig(context, "thoughts"))
+    model, prompt = _dig(context, "model"), _prompt_version(thoughts)
     return Reply(
         text,
         sources,
@@ -257,6 +260,7 @@ def _read_ai_chat(answer: Object) -> Reply:
         model if isinstance(model, str) else "",
         _tokens(_dig(context, "usage")),
         prompt,
+        all(_dig(thought, "props", "kind") not in ("nearest", "nothing") for thought in thoughts),
     )
 
 

@@ -27,8 +27,9 @@ _IN_WORD = rf"[^\W{_UNSPACED}]"
 
 _DONT_KNOW = (
     r"do(es)?( not|n['’]t) (know|contain|mention|say|provide|have|hold|include)",
-    r"(cannot|can['’]t|could not|couldn['’]t|unable to) (answer|find)",
+    r"(cannot|can['’]t|could not|couldn['’]t|unable to) (answer|find)|do not seem to have",
     r"no information|not (mentioned|specified|stated)|sa(y|ys) nothing",
+    r"scheint nicht in den",
     r"wei(ß|ss) (ich|es)( das)? nicht|ich wei(ß|ss) (das |es )?nicht|kann .{0,30}nicht beantworten|steht nichts",
     r"keine (angaben?|informationen)|nicht (erwähnt|angegeben)",
     r"no (lo )?sé|no (se )?menciona|no (hay|contienen?) informaci|no puedo responder",
@@ -102,8 +103,10 @@ def _of_ranking(wanted: Sequence[str], ranking: Sequence[Source]) -> dict[str, f
 
 
 def is_refusal(reply: Reply) -> bool:
-    """Whether an answer says that it does not know: by its first words, and without citing a source."""
-    return not reply.text.strip() or (not reply.cited and bool(_REFUSALS.search(reply.text[:_REFUSAL_LETTERS])))
+    """Whether an answer says that it does not know: by its kind, or by its first words and without citing a source."""
+    return not (reply.text.strip() and reply.is_answer) or (
+        not reply.cited and bool(_REFUSALS.search(reply.text[:_REFUSAL_LETTERS]))
+    )
 
 
 def holds(text: str, answers: Iterable[str]) -> bool:

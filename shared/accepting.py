@@ -30,6 +30,8 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     """The caller's key in the ledger."""
     invocation_id: str
     """The platform's id of the invocation; errors and log entries have it."""
+    accept_language: str = ""
+    """The header `Accept-Language` of the request, or empty."""
     trace_parent: str = ""
     """The `traceparent` that came with the request, or empty."""
     base_url: str = ""

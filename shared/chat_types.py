@@ -397,6 +397,8 @@ class RequestContext:
     """The caller."""
     access: Access | None = None
     """The documents that the answer may use, see `identity.access_of`; None: all."""
+    accept_language: str = ""
+    """The header `Accept-Language` of the request, or empty."""
     trace_parent: str = ""
     """The `traceparent` that came with the request (W3C Trace Context), or empty."""
     protocol: str = ""

@@ -92,6 +92,7 @@ def context_of(service: Service, asker: Asker, until: float, access: Access | No
         deadline=until,
         caller=asker.caller,
         access=access,
+        accept_language=asker.accept_language,
         trace_parent=asker.trace_parent,
         protocol=protocol,
         meter=service.ledger.meter(asker.budget_key) if service.ledger else None,

@@ -6,7 +6,7 @@ is built-in and answers with sentences of the sources.
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, ToolCall
 from shared.events import CompletionStarted, FilterAnnotation, Usage
@@ -55,6 +55,8 @@ class ModelRequest:
     one. The extractive model is the only one of its service."""
     rarities: Mapping[str, float] = field(default_factory=dict[str, float])
     """Inverse document frequency of words in the whole index, as in `SearchResult`; empty: not known."""
+    titles: tuple[str, ...] = ()
+    """Titles of documents that the user may see, as in `SearchResult`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class ModelFinished:
     """Tokens used; None if the service does not report them."""
     content_filter_results: Json = None
     """Results of Azure's content filter for the answer, unchanged."""
+    answer_kind: Literal["answer", "nearest", "nothing"] | None = None
+    """What the extractive model found: an answer, the nearest passage, or nothing; None for other models."""
 
 
 type ModelEvent = CompletionStarted | ModelText | FilterAnnotation | ToolCall | ModelFinished

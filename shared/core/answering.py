@@ -13,6 +13,13 @@ from shared.citations import unverified_citations
 from shared.core.followups import FollowupParser
 from shared.errors import Unavailable
 
+_KINDS = {
+    "answer": "Sentences of the documents that hold enough of the question's words.",
+    "nearest": "No sentence holds enough of the question's words. The nearest passage is shown.",
+    "nothing": "No passage comes near the question.",
+}
+"""What the extractive model's answers are."""
+
 
 class Answering:
     """Makes the answer's events of what a model says: `take` each of its events, then yield those of `end`.
@@ -59,6 +66,8 @@ class Answering:
         if thought := unverified("".join(self._answer), known):
             yield events.ThoughtsAdded((thought,))
         finished = _ended(self._finished, has_text=bool(self._answer))
+        if kind := finished.answer_kind:
+            yield events.ThoughtsAdded((events.Thought("Answer", _KINDS[kind], {"kind": kind}),))
         yield events.Finished(
             reason=final_reason(finished),
             usage=events.Usage.total(spent, finished.usage),

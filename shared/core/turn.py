@@ -107,6 +107,7 @@ def _call(request: ChatRequest, found: SearchResult, shown: ImagesShown, prompt:
         question=request.question,
         sources=() if shown.without_sources else found.passages,
         rarities=found.rarities,
+        titles=found.titles,
         language=overrides.language,
         want_followups=overrides.suggest_followup_questions,
         temperature=overrides.temperature,

@@ -56,6 +56,8 @@ class SearchResult:
     """Overrides of the request that this retriever does not support."""
     rarities: Mapping[str, float] = field(default_factory=dict[str, float])
     """Inverse document frequency of the query's words in the whole index, by `spelled`; empty: not known."""
+    titles: tuple[str, ...] = ()
+    """Titles of some documents of the index that the caller may see; empty: not known."""
     details: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """Facts about the search for a debug display. They contain no sources and no rights."""
 

@@ -13,6 +13,9 @@ from shared.triggers.errors import invocation_id
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.table import Resolved, resolve
 
+_LONGEST_ACCEPT_LANGUAGE = 200
+"""Characters of `Accept-Language` that are read."""
+
 
 async def asker_of(request: Request, service: Service) -> Asker:
     """Find out who asks.
@@ -25,6 +28,7 @@ async def asker_of(request: Request, service: Service) -> Asker:
         caller=caller,
         budget_key=key_of(request, service, caller),
         invocation_id=invocation_id(request),
+        accept_language=request.headers.get("accept-language", "")[:_LONGEST_ACCEPT_LANGUAGE],
         trace_parent=request.headers.get("traceparent", ""),
         base_url=own_url(request, service.settings),
     )

@@ -5,7 +5,7 @@ passages are about, and searches without these find less.
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -62,6 +62,11 @@ def _languages_with(word: str) -> tuple[str, ...]:
     return _LANGUAGES_BY_WORD.get(spelled(word), ())
 
 
+def stop_words_in(found: Iterable[str]) -> Counter[str]:
+    """Count the stop words of each language among words as they are written."""
+    return Counter(chain.from_iterable(map(_languages_with, found)))
+
+
 def languages_of(text: str, among: Collection[str] = STOP_WORDS.keys()) -> list[str]:
     """Detect the language of a text by the stop words in it.
 
@@ -73,7 +78,7 @@ def languages_of(text: str, among: Collection[str] = STOP_WORDS.keys()) -> list[
         The language with the most stop words, or several that have equally many, those with more speakers first; empty
         if there are no stop words.
     """
-    found = Counter(chain.from_iterable(map(_languages_with, words(text))))
+    found = stop_words_in(words(text))
     most = max((found[language] for language in among), default=0)
     return [language for language in STOP_WORDS if language in among and found[language] == most > 0]
 

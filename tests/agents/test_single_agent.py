@@ -195,6 +195,6 @@ async def test_the_built_in_model_knows_through_an_agent_how_rare_words_are_in_t
     await index.aclose()
     retriever = SqliteRetriever(tmp_path / "towers.sqlite", None)
     towers = replace(office, model=ExtractiveModel(), retriever=retriever)
-    answer = await answer_of(towers, asked("Who built the tower of Zanzibar?", language="fr"))
+    answer = await answer_of(towers, asked("Who built the tower of Zanzibar?"))
     await retriever.aclose()
-    assert answer.text == "Je ne sais pas : les documents n'en disent rien."
+    assert answer.text.startswith("I found no sentence that says this. The nearest passage is:")

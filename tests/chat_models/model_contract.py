@@ -43,9 +43,9 @@ class Answer:
         return "".join(self.pieces)
 
 
-async def answer(model: ChatModel, request: ModelRequest = REQUEST) -> Answer:
+async def answer(model: ChatModel, request: ModelRequest = REQUEST, context: RequestContext = CONTEXT) -> Answer:
     got = Answer([], [], [], [], last_is_finished=False)
-    async with aclosing(model.stream(request, CONTEXT)) as events:
+    async with aclosing(model.stream(request, context)) as events:
         async for event in events:
             got.last_is_finished = isinstance(event, ModelFinished)
             match event:

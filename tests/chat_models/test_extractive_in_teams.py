@@ -83,7 +83,7 @@ async def test_once_it_has_searched_it_answers_from_what_was_found() -> None:
 async def test_a_search_that_found_nothing_is_not_made_again() -> None:
     got = await ask(having_found(team_request()))
     assert got.calls == []
-    assert got.text == "I don't know: the documents say nothing about that."
+    assert got.text == "The documents do not seem to have this."
 
 
 async def test_a_source_that_cites_sources_has_not_been_said_yet() -> None:
@@ -148,7 +148,7 @@ async def test_brackets_inside_a_statement_are_no_citation_of_it() -> None:
 
 
 async def test_when_nobody_knows_it_does_not_know_either() -> None:
-    said = by("Researcher", "I don't know: the documents say nothing about that.")
+    said = by("Researcher", "The documents do not seem to have this.")
     assert (await ask(team_request(said))).text == said.content
 
 
@@ -173,7 +173,7 @@ async def test_a_summary_ends_a_discussion_if_the_instructions_have_a_mark_for_i
 
 
 async def test_a_discussion_ends_when_the_one_who_sums_up_has_nothing_to_sum_up() -> None:
-    unknown = by("Researcher", "I don't know: the documents say nothing about that.")
+    unknown = by("Researcher", "The documents do not seem to have this.")
     assert (await ask(team_request(unknown, instructions=DISCUSSION))).text == f"{unknown.content}\n{DONE}"
     assert DONE not in (await ask(team_request(instructions=DISCUSSION))).text
     assert DONE not in (await ask(having_found(team_request(unknown, instructions=DISCUSSION)))).text

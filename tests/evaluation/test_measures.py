@@ -87,6 +87,8 @@ def test_a_citation_of_what_was_not_found_is_unverified() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "The documents do not seem to have this.",
+        "Das scheint nicht in den Dokumenten zu stehen.",
         "I don't know: the documents say nothing about that.",
         "Das weiß ich nicht: In den Dokumenten steht nichts dazu.",
         "The sources do not mention a dress code.",
@@ -106,6 +108,7 @@ def test_an_answer_that_does_not_know_is_a_refusal(text: str) -> None:
 def test_an_answer_with_a_source_or_without_these_words_is_none() -> None:
     assert not is_refusal(Reply("I don't know of more than 30 days [leave.md].", (LEAVE,), ("leave.md",)))
     assert not is_refusal(Reply("You get 30 days."))
+    assert is_refusal(Reply("The nearest: 30 days [leave.md].", (LEAVE,), ("leave.md",), is_answer=False))
     assert measured(Question("q", "x", silent=True), "It is 30.", LEAVE)["silent_refused"] == 0
 
 

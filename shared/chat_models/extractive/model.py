@@ -8,25 +8,30 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple
 from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, ToolDefinition
 from shared.chat_models.extractive.questions import (
+    asks_for_nothing,
     followup_questions,
     is_bare_subject,
     standalone_query,
+    topic_questions,
 )
-from shared.chat_models.extractive.refusals import DONT_KNOW, answer_language
+from shared.chat_models.extractive.quotes import MOST_STATEMENTS, Quote, best_quotes, excerpt, points_back
 from shared.chat_models.extractive.relevance import (
-    MOST_STATEMENTS,
+    ENOUGH,
     Scored,
-    best_statements,
     is_duplicate,
     read_sources,
     read_statement,
+    scored,
     subject_words,
 )
+from shared.chat_models.extractive.sayings import SAYINGS, reply_language, told_language
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.citations import CITED
@@ -40,21 +45,31 @@ _NO_DOCUMENTS: dict[str, str] = {
     "de": "Das kann ich nicht beantworten: Ich habe keine Dokumente, in denen ich nachsehen könnte.",
 }
 _ONLY_QUOTES_FILES: dict[str, str] = {
-    "en": "No sentence of the attached files has the words of the question: the built-in model only quotes sentences."
-    " To have files explained or summed up, set up a language model.",
-    "de": "Kein Satz der angehängten Dateien enthält die Wörter der Frage, und das eingebaute Modell zitiert nur Sätze."
-    " Um Dateien erklären oder zusammenfassen zu lassen, richten Sie ein Sprachmodell ein.",
+    "en": "Of attached files, the built-in model only quotes sentences that have words of the question. To have files"
+    " explained or summed up, set up a language model.",
+    "de": "Aus angehängten Dateien zitiert das eingebaute Modell nur Sätze, die Wörter der Frage enthalten. Um Dateien"
+    " erklären oder zusammenfassen zu lassen, richten Sie ein Sprachmodell ein.",
 }
 _NOTHING_TO_ADD: dict[str, str] = {
     "en": "I found nothing to add to that.",
     "de": "Dem habe ich nichts hinzuzufügen.",
 }
+_NEAR = 0.4
+"""Relevance from which a statement is shown as the nearest one."""
+_MOST_ADDED_STATEMENTS = 2
+"""Maximum number of statements in an answer that adds to those of other agents."""
+_MOST_TITLES = 6
+"""Titles of documents that are named where nothing else can be said."""
+_LONGEST_TITLE = 80
+"""Characters of a title that is named."""
+_LONGEST_SAMPLE = 5_000
+"""Characters of the sources that tell the language of the documents."""
 _DONE = "[[DONE]]"
 """Marker that ends a group chat. Used only if the agent's instructions contain it."""
 _NO_TOKENS = Usage(0, 0)
 _WORD = re.compile(r"\s*\S+\s?")
 """Text of one event: a word with the white space around it."""
-_HAS_PUNCTUATION_AT_END = re.compile(r"[.!?…:;。！？؟۔։।॥][\"'”“»)]*$")
+_HAS_PUNCTUATION_AT_END = re.compile(r"[.!?…:;。！？؟۔։।॥：][\"'”“»)]*$")
 _CITATION = re.compile(rf"(?<=[.!?…:;。！？؟۔։।॥\"'”“»)]) {CITED}(?=\s|$)")
 """A citation after a statement, as `_cited` writes it."""
 
@@ -67,22 +82,21 @@ class ExtractiveModel:
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield `CompletionStarted`, then the answer word by word or a call of a search tool, then `ModelFinished`."""
-        del context  # no deadline is needed: there are no requests to wait for
         yield CompletionStarted(f"extractive-{uuid4().hex}", int(time.time()), MODEL)
         if call := _tool_call(request):
             yield call
             yield ModelFinished("tool_calls", _NO_TOKENS)
             return
         # In a thread: analysing many long sources takes long and would block the event loop's other streams.
-        text = await asyncio.to_thread(_answer, request)
+        reply = await asyncio.to_thread(_answer, request, context.accept_language)
         reason = "stop"
-        for count, word in enumerate(_WORD.findall(text)):
+        for count, word in enumerate(_WORD.findall(reply.text)):
             if request.max_tokens is not None and count >= request.max_tokens:
                 reason = "length"
                 break
             yield ModelText(word)
             await asyncio.sleep(0)  # lets other tasks run between two words
-        yield ModelFinished(reason, _NO_TOKENS)
+        yield ModelFinished(reason, _NO_TOKENS, answer_kind=reply.kind)
 
     async def check(self) -> PartHealth:
         """Report the model as usable, and state in the detail that it is not a language model."""
@@ -96,64 +110,133 @@ class ExtractiveModel:
         )
 
 
-def _answer(request: ModelRequest) -> str:
-    """Make the whole answer, with citations and follow-up questions."""
+class _Reply(NamedTuple):
+    text: str
+    """The whole answer, with citations and follow-up questions."""
+    kind: Literal["answer", "nearest", "nothing"] | None
+    """What it is; None: the message asked for nothing."""
+
+
+def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     said = _agents_statements(request)
     if said and _can_only_summarize(request):
-        return _with_done_marker(request, " ".join(_cited(one) for one in said[:MOST_STATEMENTS]))
+        return _Reply(_with_done_marker(request, " ".join(map(_cited_alone, said[:MOST_STATEMENTS]))), "answer")
     asked = _user_questions(request)
-    statements = read_sources((*request.sources, *_attached(request.messages)))
+    passages = (*request.sources, *_attached(request.messages))
+    language = _language(request, asked, passages, accept_language)
+    if asks_for_nothing(asked):
+        return _without_statements(request, language, None)
+    sources = read_sources(passages)
     query = standalone_query(asked)
-    best = best_statements(query, statements, request.rarities, said)
-    refers_back = query != standalone_query(asked[-1:])
-    if refers_back and (not best or _were_said(best, request.messages)):
-        best = _not_said_yet(request, query, statements, best, said)
-    if not best:
-        return _answer_without_statements(request, said)
-    text = " ".join(_cited(one) for one in best)
+    relevant = _scored(query, sources, request)
+    best = max((one.score for source in relevant for one in source), default=0.0)
+    foreign = _foreign(request.question, passages)
+    most = _MOST_ADDED_STATEMENTS if said else MOST_STATEMENTS
+    quotes = best_quotes(relevant, said, most) if best >= ENOUGH and not foreign else []
+    if query != standalone_query(asked[-1:]) and (not quotes or _were_said(quotes, request.messages)):
+        quotes = _not_said_yet(request, relevant, quotes, said) or quotes
+    text = _written(quotes)
+    if not quotes and not said and best >= _NEAR:
+        nearest = max(relevant, key=lambda source: max((one.score for one in source), default=0.0))
+        quotes = [excerpt(nearest)]
+        text = f"{_nearest(language, foreign)} {_written(quotes)}"
+    elif not quotes:
+        return _without_statements(request, language, "nothing", said=said)
+    kind = "answer" if text == _written(quotes) else "nearest"
+    if kind == "nearest" and any(message.files for message in request.messages):
+        text = f"{text} {_ONLY_QUOTES_FILES[_own(language)]}"
     if request.want_followups:
-        language = answer_language(request.question, request.language)
-        text += "".join(f"\n<<{one}>>" for one in followup_questions(statements, best, asked, language))
-    return text
+        every = [one for source in relevant for one in source]
+        quoted = [one for quote in quotes for one in quote.statements]
+        text += _followups(followup_questions(every, quoted, asked, language))
+    return _Reply(text, kind)
 
 
-def _were_said(best: Sequence[Scored], messages: Sequence[Message]) -> bool:
+def _foreign(question: str, passages: Iterable[Passage]) -> str | None:
+    """Return the language of the passages if it is certain that the question is in another."""
+    asked, found = told_language(question), told_language(_sample(passages))
+    return found if asked and asked != found else None
+
+
+def _scored(query: str, sources: Sequence[Sequence[Scored]], request: ModelRequest) -> list[list[Scored]]:
+    found = iter(scored(query, [one for source in sources for one in source], request.rarities))
+    return [[next(found) for _ in source] for source in sources]
+
+
+def _nearest(language: str, foreign: str | None) -> str:
+    """Introduce the nearest passage, and name its language if that is not the question's."""
+    text = SAYINGS[language].nearest
+    return f"{text} ({SAYINGS[foreign].name})" if foreign else text
+
+
+def _language(request: ModelRequest, asked: Sequence[str], passages: Iterable[Passage], accept_language: str) -> str:
+    return reply_language(reversed(asked), request.language, accept_language, _sample(passages))
+
+
+def _sample(passages: Iterable[Passage]) -> str:
+    return "\n".join(passage.content for passage in passages)[:_LONGEST_SAMPLE]
+
+
+def _were_said(quotes: Sequence[Quote], messages: Sequence[Message]) -> bool:
     """Whether the last answer has all of these statements already."""
     answers = [message.content for message in messages if message.role is Role.ASSISTANT]
-    return bool(answers) and all(one.statement.text in answers[-1] for one in best)
+    return bool(answers) and all(one.statement.text in answers[-1] for quote in quotes for one in quote.statements)
 
 
 def _not_said_yet(
-    request: ModelRequest, query: str, statements: Sequence[Scored], best: Sequence[Scored], said: Sequence[Scored]
-) -> list[Scored]:
+    request: ModelRequest, relevant: Sequence[Sequence[Scored]], quotes: Sequence[Quote], said: Sequence[Scored]
+) -> list[Quote]:
     """Add what a question that refers back is about, where the statements for it are those of the last answer."""
-    if (not best or is_bare_subject(request.question)) and (
-        alone := best_statements(request.question, statements, request.rarities, said)
-    ):
-        return alone
-    languages = tuple({one.language: None for one in statements})
+    if not quotes or is_bare_subject(request.question):
+        alone = _scored(request.question, relevant, request)
+        if max((one.score for source in alone for one in source), default=0.0) >= ENOUGH:
+            return best_quotes(alone, said)
+    if not quotes:
+        return []
+    every = [one for source in relevant for one in source]
+    languages = tuple({one.language: None for one in every})
     own = {term for word in subject_words(request.question, languages).values() for term in word.terms}
-    new = [one for one in statements if not (_were_said([one], request.messages) or own.isdisjoint(one.terms))]
-    return [*best, *best_statements(query, new, request.rarities, [*said, *best])[:1]]
+    answer = next((one.content for one in reversed(request.messages) if one.role is Role.ASSISTANT), "")
+    new = [
+        [
+            replace(one, score=0.0 if one.statement.text in answer or own.isdisjoint(one.terms) else one.score)
+            for one in source
+        ]
+        for source in relevant
+    ]
+    return [*quotes, *best_quotes(new, said, most=1)]
 
 
-def _answer_without_statements(request: ModelRequest, said: Sequence[Scored]) -> str:
-    """Make the text for a question that no statement answers."""
-    language = _own_language(request)
+def _without_statements(
+    request: ModelRequest, language: str, kind: Literal["nothing"] | None, *, said: Sequence[Scored] = ()
+) -> _Reply:
+    """Make the reply to a question that no statement answers, and to a message that asks for nothing."""
+    own = _own(language)
+    titles = request.titles or dict.fromkeys(source.title or source.sourcefile for source in request.sources)
+    named = [title[:_LONGEST_TITLE] for title in titles][:_MOST_TITLES]
+    sayings = SAYINGS[language]
+    about = f"{sayings.about} {', '.join(named)}." if named else ""
     if said:
-        text = _NOTHING_TO_ADD[language]
-    elif request.messages[-1].text == request.question:  # no search was made, so the prompt has no sources
-        text = _NO_DOCUMENTS[language]
+        text = _NOTHING_TO_ADD[own]
+    elif kind and not request.sources and request.messages[-1].text == request.question:
+        text = _NO_DOCUMENTS[own]  # no search was made, so the prompt has no sources
     else:
-        text = DONT_KNOW[answer_language(request.question, request.language)]
+        text = f"{sayings.nothing} {about}".strip() if kind else about or sayings.about.partition(".")[0] + "."
     if any(message.files for message in request.messages) and not said:
-        text = f"{text} {_ONLY_QUOTES_FILES[language]}"
-    return _with_done_marker(request, text) if _has_answered_before(request) or _can_only_summarize(request) else text
+        text = f"{text} {_ONLY_QUOTES_FILES[own]}"
+    if request.want_followups and kind and not said:
+        text += _followups(topic_questions(named, language))
+    ends = _has_answered_before(request) or _can_only_summarize(request)
+    return _Reply(_with_done_marker(request, text) if ends else text, kind)
 
 
-def _own_language(request: ModelRequest) -> str:
+def _followups(questions: Iterable[str]) -> str:
+    return "".join(f"\n<<{one}>>" for one in questions)
+
+
+def _own(language: str) -> str:
     """Return the language of the sentences that the model has in German and English only."""
-    return "de" if answer_language(request.question, request.language) == "de" else "en"
+    return "de" if language == "de" else "en"
 
 
 def _can_only_summarize(request: ModelRequest) -> bool:
@@ -179,9 +262,10 @@ def _tool_call(request: ModelRequest) -> ToolCall | None:
     tool = _search_tool(request)
     if tool is None or request.messages[-1].role is Role.TOOL:
         return None
-    query = standalone_query(_user_questions(request))
-    asked = [query] if tool.takes_queries else query
-    return ToolCall("call_extractive", tool.name, json.dumps({tool.query: asked}, ensure_ascii=False))
+    asked = _user_questions(request)
+    query = asked[-1] if asks_for_nothing(asked) else standalone_query(asked)
+    wanted = [query] if tool.takes_queries else query
+    return ToolCall("call_extractive", tool.name, json.dumps({tool.query: wanted}, ensure_ascii=False))
 
 
 def _search_tool(request: ModelRequest) -> ToolDefinition | None:
@@ -216,10 +300,32 @@ def _has_answered_before(request: ModelRequest) -> bool:
     )
 
 
-def _cited(one: Scored) -> str:
-    """Write a statement with its citation, such as `The plan pays 80 %. [plans.pdf#page=2]`."""
-    text = one.statement.text
-    return f"{text if _HAS_PUNCTUATION_AT_END.search(text) else f'{text}.'} [{one.sourcepage}]"
+def _written(quotes: Sequence[Quote]) -> str:
+    """Write quotes one after the other, each with its citation; with their headings if these differ."""
+    texts = [
+        _cited(quote, named=len({quote.statements[0].statement.topic for quote in quotes}) > 1) for quote in quotes
+    ]
+    return ("\n\n" if any("\n" in text for text in texts) else " ").join(texts)
+
+
+def _cited(quote: Quote, *, named: bool) -> str:
+    """Write a quote with its citation, such as `The plan pays 80 %. [plans.pdf#page=2]`."""
+    first = quote.statements[0].statement
+    named = named or points_back(first.text)
+    text = f"{first.topic}: " if named and first.topic and first.topic not in first.text else ""
+    for one in quote.statements:
+        said = one.statement.text
+        ended = said if _HAS_PUNCTUATION_AT_END.search(said) else f"{said}."
+        text += (
+            f"\n- {ended}"
+            if one.statement.lead and len(quote.places) > 1
+            else f"{' ' if text[-1:].strip() else ''}{ended}"
+        )
+    return f"{text} [{quote.sourcepage}]"
+
+
+def _cited_alone(one: Scored) -> str:
+    return _cited(Quote([one], [0]), named=False)
 
 
 def _messages_since_question(messages: Sequence[Message]) -> Sequence[Message]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
 
 from shared.chat_models.extractive.relevance import Scored, subject_words
+from shared.chat_models.extractive.sayings import GREETINGS
 from shared.words.stop_words import LIGHT
-from shared.words.terms import words
+from shared.words.terms import spelled, words
 
 _LONGEST_QUESTION = 500
 """Characters of a question that are used for the query."""
@@ -15,6 +16,11 @@ _MOST_ADDED_WORDS = 12
 """Maximum number of words added from earlier questions."""
 _MIN_SUBJECT_WORDS = 2
 """A question with fewer subject words and without an auxiliary verb is a fragment, such as `With family?`."""
+
+_ABOUT_US = re.compile(
+    r"\b(who|what) are you\b|\bwer (bist du|sind sie)\b|\b(which|what|welche) (documents|files|dokumente|dateien)\b",
+    re.IGNORECASE,
+)
 
 _REFERS_BACK = re.compile(
     r"\b(it|its|they|them|their|this|these|those|that one|ones?|same|he|him|she|"
@@ -74,6 +80,19 @@ _UNSPACED = (
 """Han and Hangul, with the numbers of characters of topics: parts of words, which have no spaces or have endings."""
 
 
+def asks_for_nothing(questions: Sequence[str]) -> bool:
+    """Whether the last message asks nothing that documents could tell: a greeting, thanks, who or what is here.
+
+    Args:
+        questions: The user's questions, oldest first; at least one.
+    """
+    question = questions[-1][:_LONGEST_QUESTION]
+    if subject_words(question).keys() - GREETINGS:
+        return False
+    greets = any(spelled(word) in GREETINGS for word in words(question))
+    return len(questions) == 1 or greets or bool(_ABOUT_US.search(question))
+
+
 def standalone_query(questions: Sequence[str]) -> str:
     """Return the last question, with words of earlier questions added if it refers to them.
 
@@ -115,11 +134,19 @@ def followup_questions(
         subject = _subject(topic, languages)
         if len(topic) <= _LONGEST_TOPIC and subject and not any(_overlap(subject, other) for other in known):
             known.append(subject)
-            template = _TEMPLATES.get(language, "{topic}?")
-            found.append(topic if topic.endswith(_QUESTION_MARKS) else template.format(topic=topic.rstrip(" .:;,!")))
+            found.append(topic)
         if len(found) == _MOST_FOLLOWUPS:
             break
-    return found
+    return topic_questions(found, language)
+
+
+def topic_questions(topics: Sequence[str], language: str) -> list[str]:
+    """Make questions of at most three topics, in a language."""
+    template = _TEMPLATES.get(language, "{topic}?")
+    return [
+        topic if topic.endswith(_QUESTION_MARKS) else template.format(topic=topic.rstrip(" .:;,!"))
+        for topic in topics[:_MOST_FOLLOWUPS]
+    ]
 
 
 def is_bare_subject(question: str) -> bool:

@@ -1,4 +1,4 @@
-"""Finds the statements of the sources that answer a question: those that contain enough of its subject words.
+"""Tells how far the statements of the sources answer a question: by how many of its words they hold.
 
 Words are compared by the same terms as in retrieval (`shared.words.terms`), so a spelling that finds a passage also
 matches its statements.
@@ -6,53 +6,38 @@ matches its statements.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
-from shared.chat_models.extractive.statements import Statement, statements_of
+from shared.chat_models.extractive.statements import Statement, plain, statements_of
 from shared.chat_types import Passage
 from shared.words.stop_words import ASKING, LIGHT, STOP_WORDS, language_of, likely_language
 from shared.words.terms import index_terms, is_character, prefix_of, query_terms, spelled
 
-MOST_STATEMENTS = 4
-"""Maximum number of statements in an answer."""
-_MOST_ADDED_STATEMENTS = 2
-"""Maximum number of statements in an answer that adds to those of other agents."""
+ENOUGH = 1.0
+"""Relevance from which a statement is an answer: its share of the question is beyond what chance gives."""
 _LONGEST_QUESTION = 10_000
 """Characters of a question that are read."""
 _MOST_QUESTION_WORDS = 64
 """Maximum number of subject words that are used of a question."""
-_ENOUGH = 0.485
-"""Share of the question's words, by weight, that a statement must contain."""
-_ENOUGH_BY_SCRIPT = (
-    (re.compile("[\u3005-\u3007\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"), 0.26),
-    (re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"), 0.38),
-)
-"""The share for pairs of characters: every second one is of two words. It is more in Thai, Lao, Burmese and Khmer, as
-their letters are few, so that most texts have most pairs."""
-_ENOUGH_BY_LANGUAGE = {
-    **dict.fromkeys(("ar", "cs", "da", "de", "el", "et", "eu", "fa", "fi", "ga", "hi", "hu", "hy", "lt"), 0.43),
-    **dict.fromkeys(("ne", "no", "pl", "ru", "sr", "sv", "ta", "tr", "uk"), 0.43),
-    "vi": 0.52,
-}
-"""The share where words have many forms or are compounds, some of which no stemmer brings together; and where they are
-written syllable by syllable: of these, too, most texts have many."""
-_WITHOUT_RARITIES = 0.85
-"""Factor for these shares where the index gives no rarities: those among a few statements are rough."""
-_MANY_WORDS, _MANY_FACTOR = 4, 0.7
-"""Words of the question in a statement from which a lower share is enough: a long question tells more than it asks."""
-_MIN_RELATIVE_SCORE = 0.8
-"""Share of the best statement's score that each further statement must reach."""
-_MIN_OVERLAP = 0.6
-"""A statement is a duplicate if its terms are a subset of another's and at least this share of them.
-
-Passages overlap, so the same sentence can be found twice."""
 _LOW_WEIGHT = 0.5
 """Factor for a word with many meanings."""
 _PASSAGE_FACTOR = 0.4
 """Factor for a word that is only elsewhere in the passage, which may name what the statement calls `it`."""
+_BEST_BY_CHANCE = 3.7
+"""How many standard deviations above the mean the best of a thousand passages is by chance: √(2 ln 1000)."""
+_UNSEEN = 80
+"""Passages without the word that are counted beside the sources, as the built-in index does."""
+_ALL = 0.999
+"""Share from which a statement holds all of the question, which is always enough."""
+_MIN_OVERLAP = 0.6
+"""A statement is a duplicate if its terms are a subset of another's and at least this share of them.
+
+Passages overlap, so the same sentence can be found twice."""
+_GRAMMAR = re.compile("[\u3040-\u309f]+")
+"""Hiragana: Japanese writes with it what asks, and endings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +51,12 @@ class Scored:
     """The language of its source."""
     terms: frozenset[str]
     """The terms of its own text."""
-    context: frozenset[str]
-    """The terms of its heading and lead."""
+    context: frozenset[str] = frozenset()
+    """The terms of what it stands under: its list's lead, headings, the document's title."""
     passage: frozenset[str] = frozenset()
     """The terms of the whole passage that it is from."""
     score: float = 0.0
-    """0 to 1: share of the question's words in the statement, by weight."""
+    """Its relevance; from `ENOUGH` on it is an answer."""
 
 
 class SubjectWord(NamedTuple):
@@ -96,53 +81,59 @@ def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, Subject
     for word, terms in query_terms(text, languages or (own or "en",)):
         found.setdefault(spelled(word) if len(word) > 1 else terms[0], SubjectWord(word, terms))
     dropped = ASKING | (STOP_WORDS[own] if own else STOP_WORDS["en"] | STOP_WORDS["de"])
-    kept = ((spelling, word) for spelling, word in found.items() if spelling not in dropped)
+    kept = ((one, word) for one, word in found.items() if one not in dropped and not _GRAMMAR.fullmatch(one))
     return dict(islice(kept, _MOST_QUESTION_WORDS))
 
 
-def read_sources(sources: Sequence[Passage]) -> list[Scored]:
-    """Return all statements of the sources in reading order, without scores."""
-    found: list[Scored] = []
-    for source in sources:
-        language = likely_language(source.content)
-        read = [read_statement(one, source.sourcepage, language) for one in statements_of(source.content)]
-        passage = frozenset[str]().union(*(one.terms | one.context for one in read))
-        found += [replace(one, passage=passage) for one in read]
-    return found
+def read_sources(sources: Iterable[Passage]) -> list[list[Scored]]:
+    """Return the statements of each source in reading order, without scores."""
+    return [_read(source) for source in sources]
+
+
+def _read(source: Passage) -> list[Scored]:
+    language = likely_language(source.content)
+    around = _terms(" ".join(map(plain, source.path)), language)
+    heading = plain(source.headings[-1]) if source.headings else None
+    found = (replace(one, topic=one.topic or heading) for one in statements_of(source.whole))
+    read = [read_statement(one, source.sourcepage, language) for one in found]
+    read = [replace(one, context=one.context | around) for one in read]
+    passage = frozenset[str]().union(*(one.terms | one.context for one in read))
+    return [replace(one, passage=passage) for one in read]
 
 
 def read_statement(statement: Statement, sourcepage: str, language: str) -> Scored:
     """Return a statement of a source with its terms, without a score."""
-    context = f"{statement.topic or ''}\n{statement.lead}"
-    return Scored(statement, sourcepage, language, _terms(statement.text, language), _terms(context, language))
+    context = _terms(f"{statement.topic or ''}\n{statement.lead}", language)
+    return Scored(statement, sourcepage, language, _terms(statement.text, language), context)
 
 
-def best_statements(
-    question: str, statements: Sequence[Scored], rarities: Mapping[str, float], known: Sequence[Scored] = ()
-) -> list[Scored]:
-    """Choose the statements that answer the question, best first; empty if none has enough of its words.
+def scored(question: str, statements: Sequence[Scored], rarities: Mapping[str, float]) -> list[Scored]:
+    """Give statements their relevance to a question: what they hold of it, and how far that is beyond chance.
+
+    What a statement holds is its share of the words, by rarity. By chance it would be the mean share of all passages;
+    how much better than that the best of many passages is by chance follows from the words' rarities. The relevance is
+    the geometric mean of the share and of how often it reaches so far. So shared words of a subject that all documents
+    have are not enough, and in Chinese, where a question is many pairs of characters, fewer of them are.
 
     Args:
         question: The user's question.
-        statements: The statements to choose from.
+        statements: All statements of the sources.
         rarities: Inverse document frequencies of words in the index, by `spelled`. That of a word that is not there is
-            made of the statements that have it.
-        known: Statements that were already made and are not repeated.
+            made of the passages that have it.
     """
     asked = _question_words(question, statements, rarities)
-    if not asked:
-        return []
-    new = [one for one in statements if not any(is_duplicate(one, other) for other in known)]
-    relevant = [scored for one in new if (scored := _score(one, asked))]
-    relevant.sort(key=lambda one: -one.score)
-    most = _MOST_ADDED_STATEMENTS if known else MOST_STATEMENTS
-    chosen: list[Scored] = []
-    for scored in relevant:
-        if len(chosen) == most or scored.score < relevant[0].score * _MIN_RELATIVE_SCORE:
-            break
-        if not any(is_duplicate(scored, other) for other in chosen):
-            chosen.append(scored)
-    return chosen
+    total = sum(word.weight for word in asked)
+    if not total:
+        return list(statements)
+    mean = sum(word.weight * word.likely for word in asked) / total
+    spread = math.sqrt(sum(word.weight**2 * word.likely * (1 - word.likely) for word in asked)) / total
+    best = spread * _BEST_BY_CHANCE or 1
+    found: list[Scored] = []
+    for one in statements:
+        share = sum(word.weight * _presence(word, one) for word in asked) / total
+        score = math.sqrt(share * max(share - mean, 0) / best)
+        found.append(replace(one, score=max(score, ENOUGH) if share > _ALL else score))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,32 +144,34 @@ class _QuestionWord:
     """The index terms of the word, and terms of the statements that are compounds of it, or parts of it if it is a
     compound."""
     weight: float
-    """How much it tells: higher if fewer texts have the word, as inverse document frequency."""
-    enough: float
-    """The share of such words that a statement must contain, 0 to 1."""
-    is_whole: bool
-    """Whether it is a word, not a pair of characters or a syllable."""
+    """How much it tells: its inverse document frequency, or less if it has many meanings."""
+    likely: float
+    """The share of passages that have it."""
+
+
+def _presence(word: _QuestionWord, one: Scored) -> float:
+    if not (word.terms.isdisjoint(one.terms) and word.terms.isdisjoint(one.context)):
+        return 1.0
+    return 0.0 if word.terms.isdisjoint(one.passage) else _PASSAGE_FACTOR
 
 
 def _question_words(question: str, statements: Sequence[Scored], rarities: Mapping[str, float]) -> list[_QuestionWord]:
-    vocabulary = frozenset[str]().union(*(one.terms | one.context for one in statements))
-    usual = _ENOUGH_BY_LANGUAGE.get(language_of(question[:_LONGEST_QUESTION]) or "", _ENOUGH)
+    passages = {one.passage for one in statements}
+    vocabulary = frozenset[str]().union(*passages)
     languages = tuple(dict.fromkeys(one.language for one in statements))
     long_enough = [term for term in vocabulary if prefix_of((term,))]
     found: list[_QuestionWord] = []
-    for spelling, (text, terms) in subject_words(question, languages).items():
+    for text, terms in subject_words(question, languages).values():
         stem = terms[0] if is_character(terms[0]) else prefix_of(terms)
         others = vocabulary if is_character(terms[0]) else long_enough
         compounds = frozenset(term for term in others if stem and _is_compound(term, stem))
         if stem and not vocabulary.isdisjoint(terms):  # the exact word occurs: do not match its parts alone
             compounds = frozenset(term for term in compounds if len(term) > len(stem))
         every = compounds.union(terms)
-        count = sum(not (one.terms.isdisjoint(every) and one.context.isdisjoint(every)) for one in statements)
-        rarity = rarities.get(spelled(text), math.log(1 + len(statements) / (count or 0.5)))
-        weight = rarity * (_LOW_WEIGHT if spelling in LIGHT else 1.0)
-        of_script = next((share for script, share in _ENOUGH_BY_SCRIPT if script.match(text)), None)
-        enough = (of_script or usual) * (1 if rarities else _WITHOUT_RARITIES)
-        found.append(_QuestionWord(every, weight, enough, is_whole=not of_script and usual <= _ENOUGH))
+        count = sum(not terms.isdisjoint(every) for terms in passages)
+        rarity = rarities.get(spelled(text), math.log((len(passages) + _UNSEEN) / (count + 0.5)))
+        weight = rarity * (_LOW_WEIGHT if spelled(text) in LIGHT else 1)
+        found.append(_QuestionWord(every, weight, math.exp(-rarity)))
     return found
 
 
@@ -186,26 +179,6 @@ def _is_compound(one: str, other: str) -> bool:
     """Whether one term begins or ends with the other, as `Urlaubstage` and `Resturlaub` with `Urlaub`."""
     shorter, longer = sorted((one, other), key=len)
     return longer.startswith(shorter) or longer.endswith(shorter)
-
-
-def _score(one: Scored, asked: Sequence[_QuestionWord]) -> Scored | None:
-    """Return the statement with its score; None if it has too few of the question's words."""
-    score = needed = 0.0
-    many = 0
-    for word in asked:
-        if not word.terms.isdisjoint(one.terms):
-            score += word.weight
-            many += word.is_whole
-        elif not word.terms.isdisjoint(one.context):
-            score += word.weight
-        elif not word.terms.isdisjoint(one.passage):
-            score += word.weight * _PASSAGE_FACTOR
-        needed += word.weight * word.enough
-    if many >= _MANY_WORDS:
-        needed *= _MANY_FACTOR
-    if score < needed:
-        return None
-    return replace(one, score=score / sum(word.weight for word in asked))
 
 
 def is_duplicate(one: Scored, other: Scored) -> bool:

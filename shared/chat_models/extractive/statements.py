@@ -73,6 +73,10 @@ class Statement:
     """The sentence that introduces its list."""
     label: str | None = None
     """The first cell of a table row; None for other statements."""
+    is_item: bool = False
+    """Whether it is in a list."""
+    begins: bool = True
+    """Whether it begins a paragraph, a list item or a row."""
 
 
 def statements_of(markdown: str) -> list[Statement]:
@@ -88,10 +92,14 @@ def statements_of(markdown: str) -> list[Statement]:
         elif isinstance(block, _Table):
             found += _rows(block.lines, topic)
         elif block:
-            said = [Statement(_shortened(one), topic, lead if block.is_item else "") for one in _sentences(block.text)]
+            lead = lead if block.is_item else ""
+            said = [
+                Statement(_shortened(one), topic, lead, is_item=block.is_item, begins=not place)
+                for place, one in enumerate(_sentences(block.text))
+            ]
             found += said
             if not block.is_item:
-                lead = said[-1].text if said and said[-1].text.endswith(":") else ""
+                lead = said[-1].text if said and said[-1].text.endswith((":", "：")) else ""
     return [statement for statement in found if any(map(str.isalnum, statement.text))]
 
 

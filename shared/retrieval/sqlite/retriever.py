@@ -27,6 +27,7 @@ from shared.retrieval.sqlite.search import (
     passages_of,
     rank_by_text,
     rank_by_vector,
+    titles_in,
 )
 
 _FUSED_DEPTH = 50
@@ -157,7 +158,9 @@ class SqliteRetriever:
     async def _search_text(self, query: SearchQuery, note: str | None = None) -> SearchResult:
         def read(db: apsw.Connection) -> SearchResult:
             found = rank_by_text(db, query, query.top)
-            return SearchResult(_best(db, found.ranking, query), RetrievalMode.TEXT, note, rarities=found.rarities)
+            passages = _best(db, found.ranking, query)
+            titles = titles_in(db, query.access)
+            return SearchResult(passages, RetrievalMode.TEXT, note, rarities=found.rarities, titles=titles)
 
         return await self._readers.run(read) or SearchResult((), RetrievalMode.TEXT, note)
 
@@ -183,11 +186,14 @@ class SqliteRetriever:
         else:
             vector = await _embed(query.text, embedder, made_with)
 
-        def read(db: apsw.Connection) -> tuple[Passage, ...]:
+        def read(db: apsw.Connection) -> SearchResult:
             nearest = rank_by_vector(db, query, vector, depth)
-            return _best(db, nearest if texts is None else fuse((texts.ranking, nearest)), query)
+            passages = _best(db, nearest if texts is None else fuse((texts.ranking, nearest)), query)
+            return SearchResult(
+                passages, mode, rarities=texts.rarities if texts else {}, titles=titles_in(db, query.access)
+            )
 
-        return SearchResult(await self._readers.run(read) or (), mode, rarities=texts.rarities if texts else {})
+        return await self._readers.run(read) or SearchResult((), mode)
 
 
 def _contents(db: apsw.Connection) -> _Contents:

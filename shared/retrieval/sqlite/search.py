@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from shared.chat_types import Access, Extent, Passage
-from shared.retrieval import MOST_READ, SearchQuery
+from shared.retrieval import MOST_READ, SearchQuery, words_in_name
 from shared.retrieval.sqlite.file import vector_blob
 from shared.retrieval.sqlite.ranking import (
     CANDIDATES_EACH,
@@ -24,6 +24,12 @@ from shared.retrieval.sqlite.ranking import (
     weighed,
 )
 from shared.words.stop_words import language_of
+
+_UNSEEN = 80
+"""Passages without any of a question's words that each index is taken to have beside its own when it tells how rare
+these are. Else a word that is nowhere would weigh several times one that the only passage has."""
+_MOST_TITLES, _MOST_FILES = 6, 20
+"""Titles to return, and files to look at for them: the rights of each have to be checked."""
 
 type Ranking = Sequence[tuple[int, float]]
 """Row ids with their scores, best first."""
@@ -64,7 +70,7 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     # Among many languages every word of one is rare, and those that say little would count as much as the subject.
     own = language_of(query.text[:LONGEST_TEXT], [language for language, _, _ in sizes])
     among = next((passages for language, passages, _ in sizes if language == own), total)
-    return RankedByText(ranking, {word.spelling: rarity_of(word, counts, among) for word in words})
+    return RankedByText(ranking, {word.spelling: rarity_of(word, counts, among + _UNSEEN) for word in words})
 
 
 _LANGUAGES = "SELECT language, passages, terms FROM languages WHERE passages > 0 ORDER BY passages DESC, language"
@@ -131,6 +137,19 @@ def load_passages(db: apsw.Connection, ranking: Ranking) -> tuple[Passage, ...]:
     )
     found = {row.rowid: row for row in msgspec.convert(rows.fetchall(), list[_Row])}
     return tuple(_passage(found[rowid], score) for rowid, score in ranking if rowid in found)
+
+
+def titles_in(db: apsw.Connection, access: Access | None) -> tuple[str, ...]:
+    """Read titles of the first documents that `access` allows, or their names."""
+    condition, values = _visible(access) if access else ("TRUE", {})
+    rows = db.execute(
+        "SELECT sourcefile, (SELECT title FROM passages "  # noqa: S608 (the parts are ours)
+        f"WHERE passages.sourcefile = some.sourcefile AND {condition} LIMIT 1) AS title "
+        "FROM (SELECT sourcefile FROM files LIMIT :most) AS some WHERE title IS NOT NULL",
+        {**values, "most": _MOST_FILES},
+    )
+    found = msgspec.convert(rows.fetchall(), list[tuple[str, str]])
+    return tuple(dict.fromkeys(title or words_in_name(name) for name, title in found))[:_MOST_TITLES]
 
 
 def is_visible(db: apsw.Connection, document: str, access: Access) -> bool:
