@@ -29,7 +29,7 @@ def list_functions(functions: Sequence[Function], routes: Sequence[Route], origi
             yield f"  {function.name:<{width}}  [{methods}] {origin}/{route.template}"
 
 
-async def find_problems(base: str, routes: Sequence[Route], prefix: str) -> Sequence[str]:
+async def find_problems(base: str, routes: Sequence[Route], prefix: str) -> tuple[Sequence[str], str]:
     """Ask the app's `GET health` how it is, where it has one.
 
     Args:
@@ -38,10 +38,11 @@ async def find_problems(base: str, routes: Sequence[Route], prefix: str) -> Sequ
         prefix: of `host.json`.
 
     Returns:
-        Sentences; empty when all is well.
+        Sentences, empty when all is well; and the line that starts the app with a language model of this machine, if
+        none answers and one is served here.
     """
     if not _has(routes, prefix, "health", "GET"):
-        return ()
+        return (), ""
     try:
         async with (
             ClientSession(timeout=ClientTimeout(HEALTH_SECONDS)) as session,
@@ -49,13 +50,14 @@ async def find_problems(base: str, routes: Sequence[Route], prefix: str) -> Sequ
         ):
             status, body = got.status, await got.read()
     except (ClientError, TimeoutError, asyncio.IncompleteReadError) as exc:
-        return (f"GET health did not answer: {type(exc).__name__}.",)
+        return (f"GET health did not answer: {type(exc).__name__}.",), ""
     try:
         parsed: object = json.loads(body)
     except ValueError:
         parsed = None
     # An app that can answer is a 200 even if a part of it cannot be used.
-    return tuple(_sentences(parsed)) or (() if status < 400 else (f"GET health answers {status}.",))
+    problems = tuple(_sentences(parsed)) or (() if status < 400 else (f"GET health answers {status}.",))
+    return problems, _start_with(parsed)
 
 
 async def find_page(base: str, routes: Sequence[Route], prefix: str) -> str | None:
@@ -91,6 +93,13 @@ def try_line(base: str, routes: Sequence[Route], prefix: str, question: str) -> 
 def _has(routes: Sequence[Route], prefix: str, path: str, method: str) -> bool:
     template = f"{prefix}/{path}" if prefix else path
     return any(route.template == template and (not route.methods or method in route.methods) for route in routes)
+
+
+def _start_with(body: object) -> str:
+    """Read `start_with` of the part `model` out of a health answer."""
+    for key in ("parts", "model", "start_with"):
+        body = cast("Mapping[str, object]", body).get(key) if isinstance(body, dict) else None
+    return body if isinstance(body, str) else ""
 
 
 def _sentences(body: object) -> Iterator[str]:

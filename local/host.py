@@ -169,10 +169,12 @@ async def _greet(options: Options, app: App, routes: list[Route], origin: str, p
     base = f"{origin}/{prefix}".rstrip("/")
     for line in greeting.list_functions(app.functions, routes, origin):
         print(line, flush=True)
-    problems = await greeting.find_problems(base, routes, prefix)
+    problems, start_with = await greeting.find_problems(base, routes, prefix)
     if problems:
         print("Not everything works yet:", *problems, sep="\n  ", flush=True)
     print(f"Switchboard is ready: {base}", flush=True)
+    if start_with:
+        print(f"No language model answers. One runs on this machine, start with it: {start_with}", flush=True)
     page = await greeting.find_page(base, routes, prefix)
     if page:
         print(f"In a browser: {page}", flush=True)

@@ -57,6 +57,7 @@ async def _page(request: Request, name: str, more_policy: str = "") -> Response:
     about = static_files.about_json(
         {
             "auth_mode": settings.auth_mode,
+            "quotes_only": not (settings.openai_chat_model or settings.azure_openai_chat_deployment),
             "client_id": settings.auth_client_id,
             "authority": f"{settings.auth_authority.rstrip('/')}/{settings.auth_tenant_id}",
         }

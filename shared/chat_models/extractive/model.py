@@ -33,9 +33,10 @@ from shared.chat_models.extractive.relevance import (
 )
 from shared.chat_models.extractive.sayings import SAYINGS, reply_language, told_language
 from shared.chat_models.extractive.statements import Statement
-from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
+from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.citations import CITED
 from shared.events import CompletionStarted, Usage
+from shared.outbound.model_servers import line_to_start_with
 from shared.words.stop_words import likely_language
 
 MODEL = "extractive"
@@ -75,10 +76,17 @@ _CITATION = re.compile(rf"(?<=[.!?…:;。！？؟۔։।॥\"'”“»)]) {CITE
 
 
 class ExtractiveModel:
-    """The `ChatModel` that is used when no other is configured."""
+    """The `ChatModel` that is used when no other is configured.
+
+    Args:
+        looks_for_models: Whether its health names a language model that this machine serves.
+    """
 
     takes_images = False
     source_tokens = 2_000
+
+    def __init__(self, *, looks_for_models: bool = False) -> None:
+        self._looks_for_models = looks_for_models
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield `CompletionStarted`, then the answer word by word or a call of a search tool, then `ModelFinished`."""
@@ -100,13 +108,16 @@ class ExtractiveModel:
 
     async def check(self) -> PartHealth:
         """Report the model as usable, and state in the detail that it is not a language model."""
+        facts: dict[str, Json] = {"model": MODEL}
+        if self._looks_for_models and (line := await line_to_start_with()):
+            facts["start_with"] = line
         return PartHealth(
             "embedded",
             True,
             "Extractive, not a language model: it answers with sentences of the documents. For a language model set "
             "OPENAI_CHAT_MODEL with OPENAI_API_KEY or OPENAI_BASE_URL, or AZURE_OPENAI_ENDPOINT with "
             "AZURE_OPENAI_CHAT_DEPLOYMENT.",
-            {"model": MODEL},
+            facts,
         )
 
 

@@ -273,3 +273,12 @@ async def test_a_growing_text_is_drawn_as_the_whole_one(page: Page, app: Running
     drawn: list[Any] = await page.evaluate(RENDER_AS_IT_GROWS, [GROWING, "chat/markdown.js"])
     assert drawn[0] == drawn[1] == drawn[2]
     assert "<h3>Heading</h3>" in drawn[0]
+
+
+async def test_where_no_language_model_answers_the_page_says_so_and_how_to_connect_one(
+    page: Page, built_in: RunningHost
+) -> None:
+    await page.goto(f"{built_in.url}/")
+    said = page.get_by_text("No language model answers")
+    await expect(said).to_contain_text("To connect one,")
+    await expect(said.locator("code").first).to_contain_text("OPENAI_")

@@ -1,7 +1,9 @@
 /** The chat: the open conversation, and where the next question is written. */
+import { about } from "../about.js";
+import { request } from "../api/http.js";
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js";
 import { place, rooms } from "../shell.js";
-import { turns } from "../state.js";
+import { health, turns } from "../state.js";
 import { isOpening, isRunning, newChat, openProblem, reopen, retry, send, stop } from "./asking.js";
 import { attach, Composer } from "./composer.js";
 import { Conversations } from "./conversations.js";
@@ -56,6 +58,7 @@ function ChatPage() {
       <${Spoken} />
       <div class="foot">
         <${Composer} />
+        ${about.quotes_only && html`<p class="hint quiet"><${NoModel} /></p>`}
         <p class="hint quiet">Answers can be wrong: open their sources. <button class="plain" onClick=${() => help.current?.showModal()}>Shortcuts</button></p>
       </div>
       <dialog ref=${help} aria-label="Keyboard shortcuts">
@@ -65,6 +68,17 @@ function ChatPage() {
       </dialog>
     </div>
   `;
+}
+
+/** Says that no language model answers, and how to connect one: that of this machine, if one is served here. */
+function NoModel() {
+  useEffect(() => {
+    if (!health.peek()) request("/health").then(async (response) => (health.value = await response.json())).catch(() => {}); // the settings page tells why
+  }, []);
+  const line = health.value?.parts?.model?.start_with;
+  return html`No language model answers, sentences of the documents are quoted. To connect one, ${line
+    ? html`start with <code>${line.replace(/^.*?: /, "")}</code>`
+    : html`set <code>OPENAI_CHAT_MODEL</code> with <code>OPENAI_API_KEY</code> or <code>OPENAI_BASE_URL</code>`}.`;
 }
 
 /**

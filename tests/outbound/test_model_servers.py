@@ -1,0 +1,32 @@
+"""Language models that this machine serves: found at their ports, and named with the line to start with."""
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer, unused_port
+
+from shared.outbound.model_servers import line_to_start_with
+
+
+@pytest.mark.parametrize(
+    ("body", "model"),
+    [
+        ('{"object": "list", "data": [{"id": "nomic-embed-text"}, {"id": "llama3.2:3b"}]}', "llama3.2:3b"),
+        ('{"data": []}', None),
+        ('{"data": [{"id": "a; rm -rf ~"}]}', None),
+        ("<html>Jenkins</html>", None),
+        ("[" * 200_000, None),
+    ],
+)
+async def test_a_program_that_serves_a_chat_model_is_named_with_the_line_to_start_with(
+    body: str, model: str | None
+) -> None:
+    async def models(_request: web.Request) -> web.Response:
+        return web.Response(text=body)
+
+    app = web.Application()
+    app.router.add_get("/v1/models", models)
+    port = unused_port()
+    async with TestServer(app, port=port):
+        line = await line_to_start_with({"LM Studio": unused_port(), "Ollama": port})
+    base = f"http://127.0.0.1:{port}/v1"
+    assert line == (f"Ollama: OPENAI_BASE_URL={base} OPENAI_CHAT_MODEL={model} make run" if model else None)
