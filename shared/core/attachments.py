@@ -24,6 +24,7 @@ READ_TIMEOUT_SECONDS = 20.0
 
 _ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
 
+_OPEN_DOCUMENTS = (("text", ".odt"), ("spreadsheet", ".ods"), ("presentation", ".odp"))
 _SUFFIXES = {
     "application/pdf": ".pdf",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
@@ -32,6 +33,7 @@ _SUFFIXES = {
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
     "application/vnd.ms-excel.sheet.macroenabled.12": ".xlsm",
     "application/vnd.ms-excel": ".xls",
+    **{f"application/vnd.oasis.opendocument.{kind}": suffix for kind, suffix in _OPEN_DOCUMENTS},
     "application/epub+zip": ".epub",
     "application/rtf": ".rtf",
     "text/rtf": ".rtf",

@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 IMAGE_TYPES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 """Media types of the images that models accept."""
 
+_OPEN = "application/vnd.oasis.opendocument"
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _BY_SUFFIX = {
     ".csv": "text/csv",
@@ -19,6 +20,9 @@ _BY_SUFFIX = {
     ".json": "application/json",
     ".markdown": "text/markdown",
     ".md": "text/markdown",
+    ".odp": f"{_OPEN}.presentation",
+    ".ods": f"{_OPEN}.spreadsheet",
+    ".odt": f"{_OPEN}.text",
     ".pdf": "application/pdf",
     ".png": "image/png",
     ".pptm": "application/vnd.ms-powerpoint.presentation.macroEnabled.12",

@@ -1,14 +1,13 @@
-"""HTML and DOCX to Markdown: the text with its headings, lists and tables, without navigation and decoration."""
+"""HTML to Markdown: the text with its headings, lists and tables, without navigation and decoration."""
 
 import re
-from io import BytesIO, StringIO
+from io import StringIO
 
-import mammoth
 from bs4 import BeautifulSoup
 from markdownify import MarkdownConverter
 
 from shared.reading.limits import DOCUMENT_LIMITS, MAX_DOCUMENT_TAGS, ReadLimits, check_limit
-from shared.reading.packages import MARKUP, TAGS, check_markup, package
+from shared.reading.packages import MARKUP, TAGS
 from shared.reading.plain_text import decode
 
 _NOT_CONTENT = ["head", "script", "style", "noscript", "template", "nav", "svg", "iframe", "object", "button"]
@@ -22,8 +21,6 @@ _CHARSET_SEARCH_BYTES = 4096
 
 Source: HTML standard, 'prescan a byte stream' (1024 there; real pages have it later).
 """
-_TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
-"""Added to mammoth's own table of Word styles."""
 
 
 def read_html(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
@@ -37,20 +34,6 @@ def read_html(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
     start = data[:_CHARSET_SEARCH_BYTES]
     declared = _META_CHARSET.search(start) or _XML_ENCODING.search(start)
     return html_to_markdown(decode(data, declared[1].decode("ascii") if declared else None), limits.tags)
-
-
-def read_docx(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
-    """Convert a Word document to Markdown, without its pictures.
-
-    Raises:
-        UnreadableError: it is encrypted, or of an old version.
-        ReadLimitError: it holds too many parts or too much markup.
-    """
-    with package(data, limits, (".doc", ".docx")) as parts:
-        check_markup(parts, limits.markup_bytes, limits.tags)
-    without_images = mammoth.images.img_element(lambda _: {})
-    converted = mammoth.convert_to_html(BytesIO(data), convert_image=without_images, style_map=_TITLE_STYLE)
-    return html_to_markdown(converted.value, limits.tags)
 
 
 def html_to_markdown(html: str, max_tags: int = MAX_DOCUMENT_TAGS) -> str:

@@ -72,6 +72,11 @@ def parse_xml(data: bytes) -> ET.Element:
     return ET.fromstring(data)  # noqa: S314
 
 
+def local_name(element: ET.Element) -> str:
+    """The name of an element without its namespace."""
+    return element.tag.rpartition("}")[2]
+
+
 def texts_of(xml: bytes) -> list[str]:
     """The paragraphs of DrawingML, as in the diagrams of Office documents."""
     paragraphs = parse_xml(xml).iterfind(".//{*}p")

@@ -21,7 +21,7 @@ MAX_FILE_BYTES = 100 * 1024 * 1024
 """Size of the largest file that is read: a file and its text are in memory as a whole."""
 SCAN_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 """Images of text, which only text recognition can read."""
-_INSTEAD = {".doc": ".docx", ".ppt": ".pptx", ".msg": ".eml", ".odt": ".docx", ".ods": ".xlsx", ".odp": ".pptx"}
+_INSTEAD = {".doc": ".docx", ".ppt": ".pptx", ".msg": ".eml"}
 """Formats that are not read, each with the one to save such files in."""
 _SUFFIXES_WITH_PAGES = frozenset({".tif", ".tiff"})
 """Scans with numbered pages. For other images the citation is the image itself."""
@@ -226,7 +226,7 @@ def _read_html(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Pa
 
 
 def _read_docx(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
-    from shared.reading.markup import read_docx
+    from shared.reading.word import read_docx
 
     return [Page(read_docx(data, limits))]
 
@@ -247,6 +247,12 @@ def _read_workbook(data: bytes, _charset: str | None, limits: ReadLimits) -> lis
     from shared.reading.workbooks import read_workbook
 
     return read_workbook(data, limits)
+
+
+def _read_open_document(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
+    from shared.reading.open_document import read_open_document
+
+    return read_open_document(data, limits)
 
 
 def _read_epub(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
@@ -283,6 +289,9 @@ READERS: dict[str, Callable[[bytes, str | None, ReadLimits], list[Page]]] = {
     ".xlsx": _read_workbook,
     ".xlsm": _read_workbook,
     ".xls": _read_workbook,
+    ".odt": _read_open_document,
+    ".odp": _read_open_document,
+    ".ods": _read_open_document,
     ".csv": _read_delimited,
     ".tsv": partial(_read_delimited, delimiter="\t"),
     ".epub": _read_epub,

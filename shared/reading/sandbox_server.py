@@ -33,7 +33,9 @@ _OTHERS = (
     "shared.reading.epub",
     "shared.reading.mail",
     "shared.reading.markup",
+    "shared.reading.open_document",
     "shared.reading.slides",
+    "shared.reading.word",
     "shared.reading.workbooks",
     "xml.dom.expatbuilder",
 )

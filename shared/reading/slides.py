@@ -1,11 +1,9 @@
 """PowerPoint presentations to Markdown: a page for each slide, with its tables, charts and notes."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from io import BytesIO
 
 from pptx import Presentation
-from pptx.chart.chart import Chart
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.shapes.base import BaseShape
 from pptx.shapes.graphfrm import GraphicFrame
@@ -16,6 +14,7 @@ from pptx.text.text import TextFrame
 
 from shared.reading import Page
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
+from shared.reading.office_parts import chart_text, comments_of
 from shared.reading.packages import check_markup, package, texts_of
 from shared.reading.tables import markdown_table
 
@@ -30,6 +29,8 @@ _RUNNING_LINES = {
     PP_PLACEHOLDER.SLIDE_IMAGE,
 }
 """Placeholders that are the same on each slide."""
+_COMMENTS = "/comments"
+"""End of the type of the relation from a slide to comments on it, of old and new versions."""
 _DIAGRAM_DATA = "diagramData"
 """End of the type of the relation from a slide to the texts of a diagram (SmartArt)."""
 
@@ -48,24 +49,27 @@ def read_slides(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]
     return [
         Page("", number, left_out=("hidden slides",))
         if slide.element.get("show") == "0"
-        else Page("\n\n".join(filter(None, _slide_texts(slide))), number)
+        else Page("\n\n".join(filter(None, _slide_texts(slide, limits))), number)
         for number, slide in enumerate(slides, start=1)
     ]
 
 
-def _slide_texts(slide: Slide) -> Iterator[str]:
-    """The texts of a slide: its title, the others from the top down, and its notes."""
+def _slide_texts(slide: Slide, limits: ReadLimits) -> Iterator[str]:
+    """The texts of a slide: its title, the others from the top down, its notes and comments."""
     shapes = [*_flat(slide.shapes)]
     titles = (" ".join(_text_of(shape).split()) for shape in shapes if _kind(shape) in _TITLES)
     yield from (f"# {title}" for title in titles if title)
     for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
         if _kind(shape) not in _TITLES | _RUNNING_LINES:
-            yield _shape_text(shape)
+            yield _shape_text(shape, limits)
     for relation in slide.part.rels.values():
         if relation.reltype.endswith(_DIAGRAM_DATA) and not relation.is_external:
             yield "\n".join(f"- {text}" for text in texts_of(relation.target_part.blob))
     if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) and notes.text.strip():
         yield f"Notes: {notes.text}"
+    for relation in slide.part.rels.values():
+        if relation.reltype.endswith(_COMMENTS) and not relation.is_external:
+            yield from (f"Comment: {text}" for _, text in comments_of(relation.target_part.blob))
 
 
 def _flat(shapes: Iterable[BaseShape]) -> Iterator[BaseShape]:
@@ -85,11 +89,11 @@ def _text_of(shape: BaseShape) -> str:
     return shape.text_frame.text if shape.has_text_frame else ""
 
 
-def _shape_text(shape: BaseShape) -> str:
+def _shape_text(shape: BaseShape, limits: ReadLimits) -> str:
     if isinstance(shape, GraphicFrame):
         if shape.has_table:
             return _table(shape.table)
-        return _chart(shape.chart) if shape.has_chart else ""
+        return chart_text(shape.chart.part.blob, limits) if shape.has_chart else ""
     if not shape.has_text_frame:
         return ""
     return _list(shape.text_frame) if _kind(shape) in _LISTS else shape.text_frame.text
@@ -113,20 +117,3 @@ def _table(table: Table) -> str:
                     width = len(merged[column : column + cell.span_width])
                     merged[column : column + width] = [cell.text] * width
     return markdown_table(rows)
-
-
-def _chart(chart: Chart) -> str:
-    """The values of a chart as a table: a row for each category, a column for each series."""
-    title = chart.chart_title.text_frame.text if chart.has_title and chart.chart_title.has_text_frame else ""
-    table = ""
-    with suppress(ValueError, NotImplementedError, AttributeError, IndexError):  # kinds that the library does not know
-        series = [*chart.plots[0].series]
-        categories = [str(label) for label in chart.plots[0].categories]
-        values = zip(*(one.values for one in series), strict=False)
-        rows = ([label, *map(_value, row)] for label, row in zip(categories, values, strict=False))
-        table = markdown_table([["", *(one.name for one in series)], *rows])
-    return "\n\n".join(filter(None, (title, table)))
-
-
-def _value(value: float | None) -> str:
-    return "" if value is None else f"{value:.15g}"

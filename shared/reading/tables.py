@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
-from itertools import islice
+from itertools import groupby, islice
 
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 
@@ -42,6 +42,12 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> str:
         return ""
     header += [""] * (width - len(header))
     return "\n".join([f"| {' | '.join(header)} |", f"|{' --- |' * width}", *written])
+
+
+def sheet_text(name: str, rows: Sequence[list[str]]) -> str:
+    """The text of a sheet: its name, and the tables and titles on it; empty if there are none."""
+    blocks = [text for block in _blocks(rows) for text in _block_texts(block)]
+    return "\n\n".join((f"## {name}", *blocks)) if blocks else ""
 
 
 def read_delimited(text: str, delimiter: str | None = None, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
@@ -82,6 +88,23 @@ def _found_delimiter(text: str) -> str | None:
         if width > 1 and times / len(widths) > best:
             best, found = times / len(widths), delimiter
     return found
+
+
+def _blocks(rows: Sequence[list[str]]) -> Iterator[list[list[str]]]:
+    """What empty rows separate on a sheet, without its empty columns."""
+    for filled, block in groupby(rows, key=any):
+        if filled:
+            kept = list(block)
+            columns = [column for column in range(len(kept[0])) if any(row[column] for row in kept)]
+            yield [[row[column] for column in columns] for row in kept]
+
+
+def _block_texts(block: list[list[str]]) -> Iterator[str]:
+    """Titles, which stand alone in the first rows, and the table below them."""
+    while block and sum(map(bool, block[0])) == 1:
+        yield next(filter(None, block.pop(0)))
+    if block:
+        yield markdown_table(block)
 
 
 def _cell(text: str) -> str:

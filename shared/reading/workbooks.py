@@ -5,11 +5,9 @@ What it does not read, number formats, is read here.
 """
 
 import datetime as dt
-import posixpath
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from io import BytesIO
-from itertools import groupby
 from xml.etree.ElementTree import Element
 from xml.parsers import expat
 
@@ -18,6 +16,7 @@ from python_calamine import (
     CalamineSheet,
     CalamineWorkbook,
     PasswordError,
+    SheetMetadata,
     SheetTypeEnum,
     SheetVisibleEnum,
 )
@@ -25,8 +24,9 @@ from python_calamine import (
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.number_formats import format_code, plain_number, shown_number
+from shared.reading.office_parts import chart_text, comments_of, read_part, related
 from shared.reading.packages import OLE_FILE, check_markup, package, parse_xml
-from shared.reading.tables import markdown_table
+from shared.reading.tables import sheet_text
 
 type _Value = int | float | str | bool | dt.time | dt.date | dt.datetime | dt.timedelta
 type _Formats = dict[tuple[int, int], str]
@@ -37,25 +37,27 @@ _CELLS = "cells"
 
 
 def read_workbook(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
-    """Read a workbook (`.xlsx`, `.xlsm`, `.xls`). Hidden sheets and charts are left out.
+    """Read a workbook (`.xlsx`, `.xlsm`, `.xls`). Hidden sheets are left out.
 
     Raises:
         UnreadableError: it is protected by a password.
         ReadLimitError: it holds too much.
     """
     formats: dict[str, _Formats] = {}
+    around: dict[str, str] = {}
     if data.startswith(_ZIP_FILE):
         with package(data, limits) as parts:
             check_markup(parts, limits.sheet_bytes, None)
             formats = _formats_of_sheets(parts, limits)
+            around = _texts_around(parts, limits)
     try:
         with CalamineWorkbook.from_filelike(BytesIO(data)) as workbook:
             return [
-                Page(_sheet_text(workbook.get_sheet_by_name(sheet.name), formats.get(sheet.name, {}), limits))
+                Page("\n\n".join(filter(None, (_sheet_text(workbook, sheet, formats, limits), around.get(sheet.name)))))
                 if sheet.visible == SheetVisibleEnum.Visible
                 else Page("", left_out=(f"hidden sheet {sheet.name}",))
                 for sheet in workbook.sheets_metadata
-                if sheet.typ == SheetTypeEnum.WorkSheet
+                if sheet.typ in (SheetTypeEnum.WorkSheet, SheetTypeEnum.ChartSheet)
             ]
     except CalamineError as fault:
         if isinstance(fault, PasswordError) or data.startswith(OLE_FILE):
@@ -63,16 +65,20 @@ def read_workbook(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Pag
         raise
 
 
-def _sheet_text(sheet: CalamineSheet, formats: _Formats, limits: ReadLimits) -> str:
+def _sheet_text(
+    workbook: CalamineWorkbook, shown: SheetMetadata, formats: dict[str, _Formats], limits: ReadLimits
+) -> str:
+    if shown.typ != SheetTypeEnum.WorkSheet:
+        return f"## {shown.name}"
+    sheet, formats_of_cells = workbook.get_sheet_by_name(shown.name), formats.get(shown.name, {})
     check_limit(sheet.height * sheet.width, limits.cells, _CELLS)
     top, left = sheet.start or (0, 0)
     rows = [
-        [_shown(value, formats.get((top + row, left + column))) for column, value in enumerate(values)]
+        [_shown(value, formats_of_cells.get((top + row, left + column))) for column, value in enumerate(values)]
         for row, values in enumerate(sheet.to_python())
     ]
     _repeat_merged(rows, sheet, limits)
-    blocks = [text for block in _blocks(rows) for text in _block_texts(block)]
-    return "\n\n".join((f"## {sheet.name}", *blocks)) if blocks else ""
+    return sheet_text(sheet.name, rows)
 
 
 def _shown(value: _Value, code: str | None) -> str:
@@ -111,55 +117,55 @@ def _repeat_merged(rows: list[list[str]], sheet: CalamineSheet, limits: ReadLimi
             row[first_column - left : last] = [text] * (last - (first_column - left))
 
 
-def _blocks(rows: Sequence[list[str]]) -> Iterator[list[list[str]]]:
-    """What empty rows separate on a sheet, without its empty columns."""
-    for filled, block in groupby(rows, key=any):
-        if filled:
-            kept = list(block)
-            columns = [column for column in range(len(kept[0])) if any(row[column] for row in kept)]
-            yield [[row[column] for column in columns] for row in kept]
-
-
-def _block_texts(block: list[list[str]]) -> Iterator[str]:
-    """Titles, which stand alone in the first rows, and the table below them."""
-    while block and sum(map(bool, block[0])) == 1:
-        yield next(filter(None, block.pop(0)))
-    if block:
-        yield markdown_table(block)
-
-
 def _formats_of_sheets(parts: zipfile.ZipFile, limits: ReadLimits) -> dict[str, _Formats]:
     """Number formats by the name of the sheet.
 
     Raises:
         ReadLimitError: a sheet has too many cells, counted as the area that they are in.
     """
-    by_name = {name.lower(): name for name in parts.namelist()}
-    codes = _codes_of_styles(parts, by_name)
-    sheets = {
-        sheet.get("name", ""): by_name[path]
-        for sheet, path in _sheet_parts(parts, by_name)
-        if path in by_name and sheet.get("state", "visible") == "visible"
-    }
-    return {name: _formats_of_cells(parts, path, codes, limits) for name, path in sheets.items()}
+    codes = _codes_of_styles(parts)
+    sheets = {sheet.get("name", ""): name for sheet, name in _sheet_parts(parts)}
+    return {sheet: _formats_of_cells(parts, name, codes, limits) for sheet, name in sheets.items()}
 
 
-def _sheet_parts(parts: zipfile.ZipFile, by_name: dict[str, str]) -> Iterator[tuple[Element, str]]:
-    """The sheets of a workbook, each with the path of its part, in lower case."""
-    relations: dict[str, str] = {}
-    if "xl/_rels/workbook.xml.rels" in by_name and "xl/workbook.xml" in by_name:
-        for relation in parse_xml(parts.read(by_name["xl/_rels/workbook.xml.rels"])):
-            relations[relation.get("Id", "")] = relation.get("Target", "")
-        for sheet in parse_xml(parts.read(by_name["xl/workbook.xml"])).iterfind("{*}sheets/{*}sheet"):
-            identifier = next((value for name, value in sheet.items() if name.endswith("}id")), "")
-            yield sheet, posixpath.normpath(posixpath.join("/xl", relations.get(identifier, "")))[1:].lower()
+def _sheet_parts(parts: zipfile.ZipFile) -> Iterator[tuple[Element, str]]:
+    """The sheets of a workbook that are shown, each with the name of its part."""
+    name = next((name for name in parts.namelist() if name.lower() == "xl/workbook.xml"), None)
+    if name:
+        names = {one.id: one.name for one in related(parts, name)}
+        for sheet in parse_xml(parts.read(name)).iterfind("{*}sheets/{*}sheet"):
+            identifier = next((value for key, value in sheet.items() if key.endswith("}id")), "")
+            if identifier in names and sheet.get("state", "visible") == "visible":
+                yield sheet, names[identifier]
 
 
-def _codes_of_styles(parts: zipfile.ZipFile, by_name: dict[str, str]) -> dict[str, str]:
+def _texts_around(parts: zipfile.ZipFile, limits: ReadLimits) -> dict[str, str]:
+    """What else than cells sheets have: charts and comments, by the name of the sheet."""
+    found: dict[str, str] = {}
+    for sheet, name in _sheet_parts(parts):
+        texts: list[str] = []
+        comments: dict[str, list[str]] = {}
+        for one in related(parts, name):
+            if one.kind == "drawing":
+                charts = (chart.name for chart in related(parts, one.name) if chart.kind == "chart")
+                texts += (chart_text(read_part(parts, chart, limits), limits) for chart in charts)
+            elif one.kind in ("comments", "threadedComment"):
+                by_cell: dict[str, list[str]] = {}
+                for cell, text in comments_of(read_part(parts, one.name, limits)):
+                    by_cell.setdefault(cell, []).append(text)
+                # A thread has a comment of the old kind too, which says that it cannot be shown.
+                comments = by_cell | comments if comments and one.kind == "comments" else comments | by_cell
+        texts += (f"Comment on {cell}: {' / '.join(lines)}" for cell, lines in comments.items())
+        found[sheet.get("name", "")] = "\n\n".join(filter(None, texts))
+    return found
+
+
+def _codes_of_styles(parts: zipfile.ZipFile) -> dict[str, str]:
     """The number formats of the styles that have one, by the index of the style."""
-    if "xl/styles.xml" not in by_name:
+    name = next((name for name in parts.namelist() if name.lower() == "xl/styles.xml"), None)
+    if name is None:
         return {}
-    styles = parse_xml(parts.read(by_name["xl/styles.xml"]))
+    styles = parse_xml(parts.read(name))
     formats = styles.iterfind("{*}numFmts/{*}numFmt")
     written = {int(found.get("numFmtId", "0")): found.get("formatCode", "") for found in formats}
     indexed = enumerate(styles.iterfind("{*}cellXfs/{*}xf"))

@@ -38,7 +38,7 @@ _SHORTEST_PREFIX = 5
 """Characters of a stem that is also searched for as a prefix; a shorter one would find too many words."""
 _ELISION = re.compile(r"[^\W\d_]{1,2}['’](?=\w{3})")
 """French and Italian articles, as in `l'élève`."""
-_IN_NAMES = re.compile(r"[_\u200c]|(?<=\w)\.(?:csv|docx|html?|md|pdf|pptx|txt|xlsx)\b", re.IGNORECASE)
+_IN_NAMES = re.compile(r"[_\u200c]|(?<=\w)\.(?:csv|docx|html?|md|od[pst]|pdf|pptx|txt|xlsx)\b", re.IGNORECASE)
 """What parts the words in the name of a file, and its suffix."""
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Myanmar, Khmer

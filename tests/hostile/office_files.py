@@ -106,6 +106,90 @@ def epub(chapters: Mapping[str, bytes], *, before: str = "", spine: str = "") ->
     return package({"META-INF/container.xml": root.encode(), "book/book.opf": book.encode(), **named})
 
 
+def open_document(body: str, *, before: str = "") -> bytes:
+    """An OpenDocument file: the content of its body, and what stands before it."""
+    names = ("office", "text", "table", "draw", "presentation", "style")
+    spaces = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names)
+    more = 'xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg:1.0"'
+    dublin = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
+    content = f"<office:document-content {spaces} {more} {dublin}>{body}</office:document-content>"
+    return package({"content.xml": f"{before}{content}".encode()})
+
+
+def odt(text: str, *, before: str = "") -> bytes:
+    """An OpenDocument text."""
+    return open_document(f"<office:body><office:text>{text}</office:text></office:body>", before=before)
+
+
+def repeated_ods() -> bytes:
+    """A sheet with one cell, which is there a million times in each of a million rows."""
+    cell = '<table:table-cell table:number-columns-repeated="1000000"><text:p>x</text:p></table:table-cell>'
+    row = f'<table:table-row table:number-rows-repeated="1000000">{cell}</table:table-row>'
+    sheet = f'<table:table table:name="a">{row}</table:table>'
+    return open_document(f"<office:body><office:spreadsheet>{sheet}</office:spreadsheet></office:body>")
+
+
+def spanned_ods() -> bytes:
+    """A sheet of 2,000 cells in a row, each merged of a million rows and columns."""
+    cell = (
+        '<table:table-cell table:number-rows-spanned="1000000" table:number-columns-spanned="1999"><text:p>x</text:p>'
+    )
+    rows = f"<table:table-row>{f'{cell}</table:table-cell>' * 2_000}</table:table-row>"
+    sheet = f'<table:table table:name="a">{rows}</table:table>'
+    return open_document(f"<office:body><office:spreadsheet>{sheet}</office:spreadsheet></office:body>")
+
+
+def docx(body: str, parts: Mapping[str, tuple[str, bytes]] | None = None) -> bytes:
+    """A Word document: the content of its body, and for each part that it names its type and content."""
+    more = parts or {}
+    named = "".join(
+        f'<Relationship Id="{name}" Type="{_RELATIONS}/{kind}" Target="{name}.xml"/>'
+        for name, (kind, _) in more.items()
+    )
+    office = f'<Relationship Id="r1" Type="{_RELATIONS}/officeDocument" Target="word/document.xml"/>'
+    word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    math = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+    begins = f'<w:document xmlns:w="{word}" xmlns:m="{math}" xmlns:r="{_RELATIONS}"><w:body>'
+    return package(
+        {
+            "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types"/>'.encode(),
+            "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">{office}</Relationships>'.encode(),
+            "word/_rels/document.xml.rels": (
+                f'<Relationships xmlns="{_PACKAGE}/relationships">{named}</Relationships>'.encode()
+            ),
+            "word/document.xml": f"{begins}{body}</w:body></w:document>".encode(),
+            **{f"word/{name}.xml": content for name, (_, content) in more.items()},
+        }
+    )
+
+
+CHART_DRAWING = (
+    '<w:p><w:r><w:drawing><c:chart xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" r:id="{}"/>'
+    "</w:drawing></w:r></w:p>"
+)
+"""A paragraph with a chart."""
+
+
+def chart(content: str) -> bytes:
+    """A chart: the content of its only plot."""
+    space = 'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"'
+    plot = f"<c:plotArea><c:barChart>{content}</c:barChart></c:plotArea>"
+    return f"<c:chartSpace {space}><c:chart>{plot}</c:chart></c:chartSpace>".encode()
+
+
+def values_docx() -> bytes:
+    """A chart of 3,000 series, each with one value in a row of its own: nine million cells."""
+    begins, ends = "<c:ser><c:val><c:numRef><c:numCache>", "</c:numCache></c:numRef></c:val></c:ser>"
+    series = "".join(f'{begins}<c:pt idx="{place}"><c:v>1</c:v></c:pt>{ends}' for place in range(3_000))
+    return docx(CHART_DRAWING.format("c1"), {"c1": ("chart", chart(series))})
+
+
+def nested_equation_docx() -> bytes:
+    """Fractions in one another, 20,000 deep."""
+    inner = "<m:f><m:num>" * 20_000 + "</m:num></m:f>" * 20_000
+    return docx(f"<w:p><m:oMath>{inner}</m:oMath></w:p>")
+
+
 def nested_eml(levels: int) -> bytes:
     """E-mails attached to one another."""
     header = b"From: a@example.com\nSubject: level %d\nContent-Type: message/rfc822\n\n"
@@ -135,6 +219,13 @@ OFFICE_FILES = {
     "merged.xlsx": merged_xlsx,
     "bomb.xlsx": lambda: xlsx(b" " * 200_000_000),
     "laughs.xlsx": lambda: xlsx(cells(b'<row><c t="str"><v>&e9;</v></c></row>'), before=LAUGHS),
+    "bomb.odt": lambda: odt(" " * 200_000_000),
+    "laughs.odt": lambda: odt("<text:p>&e9;</text:p>", before=LAUGHS),
+    "nested-lists.odt": lambda: odt("<text:list><text:list-item>" * 10_000 + "</text:list-item></text:list>" * 10_000),
+    "repeated.ods": repeated_ods,
+    "spanned.ods": spanned_ods,
+    "values.docx": values_docx,
+    "nested-equation.docx": nested_equation_docx,
     "bomb.pptx": lambda: pptx(b" " * 200_000_000),
     "laughs.pptx": lambda: pptx(text_box("&e9;"), before=LAUGHS),
     "tags.pptx": lambda: pptx(b"<a/>" * 1_100_000),

@@ -321,11 +321,13 @@ IN_READERS = {
 """Modules that parse files of others."""
 PARSERS = {
     *("markup.py", "pdf.py", "pdf_drawing.py", "recognition.py", "plain_text.py", "sandbox_server.py"),
-    *("epub.py", "mail.py", "packages.py", "slides.py", "workbooks.py"),
+    *("epub.py", "equations.py", "mail.py", "office_parts.py", "open_document.py", "packages.py", "slides.py"),
+    *("word.py", "workbooks.py"),
 }
 ENTRANCES = {
     *("read_all_pages", "read_pages", "render_pages"),
     *(f"read_{what}" for what in ("pdf", "docx", "html", "delimited", "epub", "mail", "rtf", "slides", "workbook")),
+    "read_open_document",
 }
 
 

@@ -1,0 +1,3 @@
+from typing import Any
+
+def Workbook(filename: object) -> Any: ...
