@@ -111,6 +111,24 @@ async def responses(req: Request) -> Response:
     return await chats.responses(req)
 
 
+@app.route("v1/responses/{id}", methods=["GET"])
+async def kept_response(req: Request) -> Response:
+    """A response of before, whole or streamed."""
+    return await runs.response(req)
+
+
+@app.route("v1/responses/{id}", methods=["DELETE"])
+async def delete_response(req: Request) -> Response:
+    """Stop a response, and delete it."""
+    return await runs.response(req)
+
+
+@app.route("v1/responses/{id}/cancel", methods=["POST"])
+async def cancel_response(req: Request) -> Response:
+    """Stop a response that is made in the background."""
+    return await runs.response(req)
+
+
 @app.route("v1/models", methods=["GET"])
 async def models(req: Request) -> Response:
     """What a request in OpenAI's protocol may name as its model."""

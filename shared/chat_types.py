@@ -302,6 +302,12 @@ class ChatRequest:
     """When it was asked, in Unix seconds."""
     run_id: str | None = None
     """The id of the run, if the client names it."""
+    wants_kept: bool = False
+    """Whether the answer is a run where chats are kept, as its protocol has it."""
+    is_kept: bool = False
+    """Whether the answer is a run."""
+    is_later: bool = False
+    """Whether the caller asks for the answer later, and not in the response."""
     for_encoder: object = None
     """What the protocol's parser leaves for its encoder; nobody else reads it."""
 

@@ -4,9 +4,10 @@ from functools import partial
 from typing import Literal, TypedDict
 
 from shared.description.routes import CALLER_ERRORS, CHAT_ERRORS, Answer, ChatRoute, Parameter, PlainRoute
-from shared.errors import NotFound
+from shared.errors import BadRequest, KeyReused, NotFound, TooSlow
 from shared.wire.openai import OPENAI
 from shared.wire.openai_responses import OPENAI_RESPONSES
+from shared.wire.openai_responses_shapes import OpenaiDeletedResponse, OpenaiResponse
 
 
 class OpenaiModel(TypedDict):
@@ -27,6 +28,10 @@ class OpenaiModels(TypedDict):
 
 _models = partial(PlainRoute, "get", tag=OPENAI.name, errors_of=OPENAI.name)
 
+_responses = partial(PlainRoute, tag=OPENAI_RESPONSES.name, errors_of=OPENAI_RESPONSES.name, visible=False)
+_RESPONSE_ID = Parameter("path", "id", "The response's id.")
+_RESPONSE_ERRORS = (*CALLER_ERRORS, NotFound, TooSlow)
+
 OPENAI_ROUTES = (
     ChatRoute(
         "post",
@@ -36,7 +41,7 @@ OPENAI_ROUTES = (
         "Answers the last message, whole or streamed as the body says; the model says who "
         "answers: `switchboard`, the team of agents or one of them.",
         tag=OPENAI.name,
-        errors=CHAT_ERRORS,
+        errors=(*CHAT_ERRORS, KeyReused),
         speaks=(OPENAI.name,),
     ),
     ChatRoute(
@@ -44,11 +49,45 @@ OPENAI_ROUTES = (
         "v1/responses",
         "create_response",
         "Answer a conversation at OpenAI's newer route",
-        "Answers the last message of the input, whole or streamed as the body says. Nothing is kept: the input is the "
-        "whole conversation.",
+        "Answers the last message of the input, whole or streamed as the body says. The answer is kept for a day, "
+        "unless `store` is false.",
         tag=OPENAI_RESPONSES.name,
-        errors=CHAT_ERRORS,
+        errors=(*CHAT_ERRORS, KeyReused),
         speaks=(OPENAI_RESPONSES.name,),
+    ),
+    _responses(
+        "get",
+        "v1/responses/{id}",
+        "get_response",
+        "Get a response",
+        "As it stands now, or as a stream.",
+        {200: Answer("The response.", OpenaiResponse)},
+        (
+            _RESPONSE_ID,
+            Parameter("query", "stream", "`true`: a stream of its events."),
+            Parameter("query", "starting_after", "With `stream`: number of the last event that was read."),
+        ),
+        errors=(*_RESPONSE_ERRORS, BadRequest),
+    ),
+    _responses(
+        "delete",
+        "v1/responses/{id}",
+        "delete_response",
+        "Delete a response",
+        "Stops it, if it is being made, and deletes all that is kept of it.",
+        {200: Answer("It is gone.", OpenaiDeletedResponse)},
+        (_RESPONSE_ID,),
+        errors=_RESPONSE_ERRORS,
+    ),
+    _responses(
+        "post",
+        "v1/responses/{id}/cancel",
+        "cancel_response",
+        "Stop a response",
+        "Only one that is made in the background.",
+        {200: Answer("The response.", OpenaiResponse)},
+        (_RESPONSE_ID,),
+        errors=(*_RESPONSE_ERRORS, BadRequest),
     ),
     _models(
         "v1/models",

@@ -145,6 +145,16 @@ class Runs:
                 await self._restart_if_stale(run_id, here=here)
         return Standing(run_id, state, result)
 
+    async def request(self, run_id: str, owner: str) -> tuple[records.Asked, Body]:
+        """Return what a run was asked, and the body.
+
+        Raises:
+            NotFound, Unavailable, TooSlow: as `find` raises them.
+            InternalError: it cannot be read.
+        """
+        await self.find(run_id, owner)
+        return await read_request(self._store, run_id)
+
     async def ended(self, run_id: str, owner: str, seconds: float) -> Standing:
         """Wait until a run has ended, or for so many seconds; return how it stands then."""
         limit = time.monotonic() + seconds

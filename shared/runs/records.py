@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import msgspec
 
@@ -70,9 +71,14 @@ class Asked(Asker, frozen=True, kw_only=True):
             BadRequest, NotAllowed, NotFound, TooLarge: it cannot be answered.
         """
         protocol = PROTOCOLS[self.protocol]
-        return accept(
-            protocol, body, self, settings, team=self.team, streams=self.streams, single_turn=self.single_turn
+        return as_run(
+            accept(protocol, body, self, settings, team=self.team, streams=self.streams, single_turn=self.single_turn)
         )
+
+
+def as_run(accepted: AcceptedRequest) -> AcceptedRequest:
+    """Mark a request as a run's."""
+    return replace(accepted, request=replace(accepted.request, is_kept=True))
 
 
 class State(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import SwitchboardError
 from shared.events import Failed
+from shared.history import owner_of
 from shared.settings import Settings
 from shared.triggers.asking import asker_of, resolved
 from shared.triggers.budget import admit
@@ -106,6 +107,10 @@ async def _answered(request: Request, route: Route = Route(), *, unless_pinned: 
     with ExitStack() as held:
         body = await read_body(request, selected.reader, deadline, held)
         request.state.protocol = protocol = _protocol_of(selected, body, settings)
+        if protocol.name == "openai-responses":
+            from shared.triggers.kept_responses import with_kept_items
+
+            body = await with_kept_items(body, owner_of(asker.caller))
         accepted = accept(protocol, body, asker, settings, **asdict(route))
         run = await begin_run(request, service, protocol, accepted, Kept(asker, body, route))
         if isinstance(run, Response):
@@ -166,6 +171,6 @@ async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, tu
         raise failure.error
     lines = stream_bytes(protocol, asked, turn.batches(KEEP_ALIVE_SECONDS))
     headers = {"content-type": protocol.framing.content_type, **protocol.stream_headers}
-    if isinstance(turn, Followed):  # who leaves does not stop it
+    if isinstance(turn, Followed) and not turn.ends_when_left:
         return StreamingResponse(lines, headers={"cache-control": "no-cache", **headers})
     return TurnResponse(lines, headers, turn)

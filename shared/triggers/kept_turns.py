@@ -12,11 +12,13 @@ from starlette.responses import Response
 from shared import app
 from shared.accepting import AcceptedRequest, Asker
 from shared.chat_types import ChatRequest, Json
+from shared.errors import BadRequest, Stopped
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed
 from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.asking import own_url
+from shared.triggers.errors import json_response
 from shared.triggers.streaming import FIRST_PIECE_TIMEOUT_SECONDS
 from shared.wire.framing import encode_json
 from shared.wire.prefer import read_key, read_preferences
@@ -35,7 +37,7 @@ RETRY_AFTER_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A run as its request reads it: like a running turn, but who leaves does not stop it."""
+    """A run as its request reads it, like a running turn."""
 
     runs: "Runs"
     """The runs of the app."""
@@ -47,6 +49,8 @@ class Followed:
     """The run, if it has begun here with this request."""
     location: str
     """The URL of the run."""
+    ends_when_left: bool
+    """Whether it stops when its caller leaves, as OpenAI's responses do that are stored and not in the background."""
 
     async def settled(self, seconds: float) -> Failed | None:
         """Wait for the first words as a running turn does, if the run has begun here."""
@@ -63,7 +67,9 @@ class Followed:
                 yield event
 
     def cancel(self) -> None:
-        """Do nothing: the run goes on."""
+        """Stop the run if it ends with its caller; what has come of it is kept."""
+        if self.ends_when_left and self.live:
+            self.live.turn.stop(Stopped())
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +107,16 @@ async def begin_run(
     prefers = read_preferences(request.headers.getlist("prefer"))
     asked, settings = accepted.request, service.settings
     is_later = prefers.respond_async and protocol.answer is not None  # what only streams has nothing to poll
-    is_run = is_later or asked.overrides.resumable or settings.chat_runs == "always"
+    goes_on = is_later or asked.is_later or asked.overrides.resumable or settings.chat_runs == "always"
+    is_run = goes_on or (asked.wants_kept and settings.history_backend != "off")
     runs = await app.get_runs() if is_run and not asked.is_task else None
     if runs is None:
+        if asked.is_later:
+            raise BadRequest("background: should be false: no answers are kept here (BATCH_BACKEND).")
         return None
     from shared.runs.desk import NewRun
-    from shared.runs.records import Asked
+    from shared.runs.records import Asked, as_run
+    from shared.wire.openai_responses import unfinished
 
     key = read_key(request.headers.getlist("idempotency-key"))
     asker, owner = kept.asker, owner_of(kept.asker.caller)
@@ -118,13 +128,17 @@ async def begin_run(
         key=None if key is None else f"{asker.budget_key} {key}",
         chat=asked.chat.name,
     )
+    if asked.is_later and not asked.stream:
+        run_id = await runs.accept(new)
+        return json_response(unfinished(as_run(accepted).request, "queued"))
     if is_later:
         run_id = await runs.accept(new)
         response = await shown(request, runs, await runs.ended(run_id, owner, prefers.wait or 0), owner)
         response.headers.update({"preference-applied": prefers.applied, "vary": "Prefer"})
         return response
-    run_id, live = await runs.begin(new, accepted, FIRST_PIECE_TIMEOUT_SECONDS if asked.stream else None)
-    followed = Followed(runs, run_id, owner, live, address_of(request, settings, run_id))
+    run_id, live = await runs.begin(new, as_run(accepted), FIRST_PIECE_TIMEOUT_SECONDS if asked.stream else None)
+    address = address_of(request, settings, run_id)
+    followed = Followed(runs, run_id, owner, live, address, ends_when_left=not goes_on)
     return live.asked if live else (await runs.followers.request(run_id, settings))[1], followed
 
 

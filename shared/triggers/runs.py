@@ -12,17 +12,16 @@ from starlette.responses import Response, StreamingResponse
 
 from shared import app
 from shared.chat_types import Json
-from shared.errors import BadRequest, InternalError, NotConfigured, NotFound
+from shared.errors import InternalError, NotConfigured, NotFound
 from shared.events import CompletionStarted
 from shared.history import owner_of
-from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering
 from shared.triggers.kept_turns import documents_of, shown
+from shared.triggers.reading_runs import counted, followed, number_of, parts
 from shared.triggers.streaming import KEEP_ALIVE_SECONDS
 from shared.wire.framing import SSE, encode_json
-from shared.wire.protocol import stream_bytes
 from shared.wire.table import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -57,6 +56,13 @@ async def run_stream(request: Request) -> Response:
     return await followed(service.settings, runs, owner, id_of(request), number_of(last), numbered=True)
 
 
+async def response(request: Request) -> Response:
+    """`GET` and `DELETE /v1/responses/{id}`, and `POST …/cancel`: a run in the words of OpenAI."""
+    from shared.triggers.kept_responses import HANDLERS
+
+    return await HANDLERS[request.method](request)
+
+
 @answering
 async def ai_sdk_resume(request: Request) -> Response:
     """`GET /ai-sdk/chat/{id}/stream`: the answer that a chat's last question gets, or 204. A 404 would be an error."""
@@ -86,32 +92,6 @@ async def batch_stream(request: Request) -> Response:
     return StreamingResponse(_messages(service.settings, runs, owner, run_id, seen), headers=headers)
 
 
-async def followed(
-    settings: Settings, runs: "Runs", owner: str, run_id: str, after: int = -1, *, numbered: bool = False
-) -> StreamingResponse:
-    """Stream a run in its own protocol.
-
-    Args:
-        settings: The settings.
-        runs: The runs of the app.
-        owner: Who reads it.
-        run_id: The run.
-        after: Number of the last record that was read, from 0; -1: none was.
-        numbered: Whether server-sent events get the numbers of their records as ids.
-
-    Raises:
-        SwitchboardError: it cannot be read.
-    """
-    await runs.find(run_id, owner)
-    await runs.followers.so_far(run_id, owner)
-    asked, request = await runs.followers.request(run_id, settings)
-    protocol = PROTOCOLS[asked.protocol]
-    events = runs.followers.follow(run_id, owner, heartbeat=KEEP_ALIVE_SECONDS)
-    headers = {"cache-control": "no-cache", "content-type": protocol.framing.content_type, **protocol.stream_headers}
-    lines = stream_bytes(protocol, request, events, after=after, numbered=numbered)
-    return StreamingResponse(lines, headers=headers)
-
-
 def queue_of(environment: Mapping[str, str]) -> str | None:
     """Return the queue whose trigger runs batches, if any. With invalid settings none does: messages stay in it."""
     try:
@@ -127,7 +107,7 @@ async def run_batch(message: bytes, since: datetime | None) -> None:
     Raises:
         SwitchboardError: the storage cannot be used; the message comes again.
     """
-    service, runs = await _parts()
+    service, runs = await parts()
     if service.tracing:
         service.tracing.waited(service.settings.batch_queue, since)
     await runs.run(message.decode(errors="replace").strip())
@@ -135,41 +115,13 @@ async def run_batch(message: bytes, since: datetime | None) -> None:
 
 async def give_up_batch(message: bytes) -> None:
     """End the run of a message that was given up, as failed (queue trigger of the poison queue)."""
-    _, runs = await _parts()
+    _, runs = await parts()
     await runs.give_up(message.decode(errors="replace").strip())
-
-
-async def counted(request: Request) -> "tuple[Service, Runs, str]":
-    """Return the parts and whose runs the caller may see, and count the request: reading a run costs storage."""
-    service, runs = await _parts()
-    caller = await service.identity.caller(request.headers)
-    admit(request, service, caller, spends=False)  # who has used up the tokens may still read what they were used for
-    return service, runs, owner_of(caller)
 
 
 def id_of(request: Request) -> str:
     """Return the id of a run that a route names; a UUID, as AG-UI names runs, is one too."""
     return request.path_params["id"].replace("-", "").lower()
-
-
-def number_of(text: str | None) -> int:
-    """Return the number of the last record that a client has read; -1: it has read none.
-
-    Raises:
-        BadRequest: it is no number.
-    """
-    if not text:
-        return -1
-    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
-        raise BadRequest("starting_after: should be the number of a record, from 0.")
-    return int(text)
-
-
-async def _parts() -> "tuple[Service, Runs]":
-    runs = await app.get_runs()
-    if runs is None:
-        raise NotFound("No answers are kept here: BATCH_BACKEND is 'off'.")
-    return await app.get_service(), runs
 
 
 async def _messages(settings: Settings, runs: "Runs", owner: str, run_id: str, seen: int) -> AsyncGenerator[bytes]:

@@ -9,8 +9,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from shared.core.running_turn import RunningTurn
-
 FIRST_PIECE_TIMEOUT_SECONDS = 2.0
 """Longest wait for the first piece of an answer before the status is sent, in seconds."""
 KEEP_ALIVE_SECONDS = 15.0
@@ -25,10 +23,10 @@ class _Cancellable(Protocol):
         ...
 
 
-class TurnResponse[Event](StreamingResponse):
+class TurnResponse(StreamingResponse):
     """Streams a turn and owns it: the turn is cancelled when sending ends for any reason."""
 
-    def __init__(self, body: AsyncGenerator[bytes], headers: Mapping[str, str], turn: RunningTurn[Event]) -> None:
+    def __init__(self, body: AsyncGenerator[bytes], headers: Mapping[str, str], turn: _Cancellable) -> None:
         super().__init__(body, headers={"cache-control": "no-cache", **headers})
         self._turn = turn
 

@@ -47,6 +47,8 @@ class Asked:
 
     model: str = "switchboard"
     """The model that was asked for."""
+    previous: str | None = None
+    """Id of the response that this one goes on from."""
     include_usage: bool = False
     """Whether a stream ends with the tokens."""
     shows_thoughts: bool = False

@@ -1,4 +1,4 @@
-"""`openai-responses`: OpenAI's Responses, which its SDKs and AI SDK's provider use by default. Nothing is kept.
+"""`openai-responses`: OpenAI's Responses, which its SDKs and AI SDK's provider use by default.
 
 Source: OpenAI API reference, 'Responses' and 'Streaming events'; the rules of the SDKs' stream helpers (openai-python,
 `lib/streaming/responses/_responses.py`): a message is announced before its text, each has one id throughout, and the
@@ -193,10 +193,29 @@ def _response(request: ChatRequest, output: Iterable[Record], end: Record) -> Re
         "tool_choice": "auto",
         "tools": [],
         "top_p": None,
-        "store": False,
+        "store": request.is_kept,
         "usage": None,
+        **({"previous_response_id": asked.previous} if asked.previous else {}),
+        **({"background": True} if request.is_later else {}),
         **end,
     }
+
+
+def unfinished(request: ChatRequest, status: str, error: Json = None) -> Record:
+    """A response that has no answer, or none yet.
+
+    Args:
+        request: What was asked.
+        status: `queued`, `in_progress`, `failed` or `cancelled`.
+        error: What went wrong, as `error_object` tells it.
+    """
+    end: Record = {"status": status}
+    match error:
+        case {"error": {"message": str(message)}} if status == "failed":
+            end["error"] = {"code": "server_error", "message": message}
+        case _:
+            pass
+    return _response(request, [], end)
 
 
 def _end(

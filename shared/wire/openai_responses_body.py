@@ -1,11 +1,12 @@
 """The request body of `openai-responses`: an `input` of items, their content in parts, and files in base64.
 
-Source: OpenAI API reference, 'Create a model response'. Nothing is kept between requests, so that what refers to
-something kept is refused by name: an answer without it would look complete. Other keys that the app cannot honour are
-ignored.
+Source: OpenAI API reference, 'Create a model response'. What refers to an answer that is kept is put into the input
+before it is parsed (`referred`, `completed`); what refers to something else is refused by name: an answer without it
+would look complete. Other keys that the app cannot honour are ignored.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from pydantic import ConfigDict, FailFast, Field
@@ -15,14 +16,12 @@ from shared.core.attachments import Attachment
 from shared.errors import BadRequest
 from shared.wire import openai_asked as asked
 from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
-from shared.wire.request_body import BodyModel
+from shared.wire.framing import encode_json
+from shared.wire.request_body import BODY_LIMIT, BodyModel
 
-_SEND_ALL = "should be left out: nothing is kept between requests. Send the whole conversation in 'input'."
 _REFUSED = {
-    "previous_response_id": _SEND_ALL,
-    "conversation": _SEND_ALL,
+    "conversation": "should be left out: send 'previous_response_id', or the whole conversation in 'input'.",
     "prompt": "should be left out: no prompts are kept here. Send its text in 'instructions'.",
-    "background": "should be false: answers are made while the caller waits.",
 }
 """Keys with which the answer would be another one than the caller expects."""
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
@@ -86,6 +85,15 @@ class TextKeys(BodyModel):
 class OpenaiResponsesKeys(asked.ModelKeys):
     """Keys of a request besides the conversation."""
 
+    store: bool | None = Field(
+        default=None, description="Whether the answer is kept for a day. Default: true, where chats are kept."
+    )
+    background: bool | None = Field(
+        default=None, description="Whether to answer at once, and to make the response meanwhile."
+    )
+    previous_response_id: Annotated[str, Field(max_length=100)] | None = Field(
+        default=None, description="The response that the conversation goes on from."
+    )
     instructions: str | None = Field(default=None, description="A system message for this answer alone.")
     text: TextKeys | None = None
 
@@ -116,7 +124,68 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     messages: list[Json] = [_flat(path, item) for path, item in _messages(body)]
     if not messages:
         raise BadRequest("input: should have a message, the last one with the question.")
-    return asked.request_of(dict(body) | {"messages": [*_instructions(keys), *messages]}, keys)
+    if keys.background and keys.store is False:
+        raise BadRequest("background: needs 'store': leave it out, or set it to true.")
+    request = asked.request_of(dict(body) | {"messages": [*_instructions(keys), *messages]}, keys)
+    for_encoder = replace(asked.Asked.of(request), previous=keys.previous_response_id)
+    return replace(
+        request,
+        for_encoder=for_encoder,
+        wants_kept=keys.store is not False and not request.is_task,
+        is_later=bool(keys.background),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """What a body refers to."""
+
+    response: str | None
+    """Id of the response that it goes on from."""
+    items: tuple[str, ...]
+    """Ids of items in its input."""
+
+
+def referred(body: Mapping[str, Json]) -> Referred:
+    """Return what a body refers to."""
+    previous, items = body.get("previous_response_id"), body.get("input")
+    found = [_reference(item) for item in items[:LONGEST_CONVERSATION]] if isinstance(items, list) else []
+    return Referred(previous if isinstance(previous, str) and previous else None, tuple(filter(None, found)))
+
+
+def completed(body: Mapping[str, Json], earlier: Sequence[Json], found: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a body with what it refers to. Of a long conversation the oldest items are left out.
+
+    Args:
+        body: The body.
+        earlier: The items of the conversation that it goes on from.
+        found: The items that its input refers to, by their ids.
+    """
+    items = items_of(body)
+    if len(items) > LONGEST_CONVERSATION:
+        return dict(body)  # it is refused
+    whole = [*earlier, *(found.get(_reference(item) or "", item) for item in items)][-LONGEST_CONVERSATION:]
+    sizes = [len(encode_json(item)) for item in whole]
+    while len(whole) > len(items) and sum(sizes) > BODY_LIMIT:
+        del whole[0], sizes[0]
+    return {**body, "input": whole}
+
+
+def items_of(body: Mapping[str, Json]) -> list[Json]:
+    """Return the items of an input; a text is a message of the user."""
+    items = body.get("input")
+    return items if isinstance(items, list) else [{"role": "user", "content": items}] if isinstance(items, str) else []
+
+
+def _reference(item: Json) -> str | None:
+    """The id that an item refers to; AI SDK leaves out its type."""
+    match item:
+        case {"type": "item_reference", "id": str(found)}:
+            return found
+        case {"id": str(found), **rest} if not rest:
+            return found
+        case _:
+            return None
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
@@ -172,8 +241,8 @@ def _messages(body: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]
         match item:
             case {"type": "item_reference"}:
                 raise BadRequest(
-                    f"{path}: refers to an item, and nothing is kept between requests. Send the item itself, as "
-                    "clients do where their option 'store' is false."
+                    f"{path}: refers to an item, and nothing is kept here. Send the item itself, as clients do where "
+                    "their option 'store' is false."
                 )
             case {"type": "message"}:
                 yield path, item

@@ -76,16 +76,31 @@ class OpenaiResponsesContext(OpenaiContext, total=False):
     content_filter_results: FilterResults
 
 
+class OpenaiFailure(TypedDict):
+    """Why there is no answer."""
+
+    code: Literal["server_error"]
+    message: str
+
+
+class OpenaiDeletedResponse(TypedDict):
+    """A response that is gone."""
+
+    id: str
+    object: Literal["response"]
+    deleted: Literal[True]
+
+
 class OpenaiResponse(TypedDict):
     """An answer, as far as it is made."""
 
     id: str
     object: Literal["response"]
     created_at: Annotated[int, Field(description="Unix seconds.")]
-    status: Literal["in_progress", "completed", "incomplete"]
+    status: Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
     model: str
     output: list[OpenaiOutputMessage]
-    error: None
+    error: OpenaiFailure | None
     incomplete_details: OpenaiIncomplete | None
     instructions: None
     metadata: dict[str, str]
@@ -94,7 +109,9 @@ class OpenaiResponse(TypedDict):
     tool_choice: Literal["auto"]
     tools: Annotated[list[str], Field(max_length=0)]
     top_p: None
-    store: Literal[False]
+    store: Annotated[bool, Field(description="Whether it is kept for a day.")]
+    previous_response_id: NotRequired[Annotated[str, Field(description="The response that it goes on from.")]]
+    background: NotRequired[Literal[True]]
     usage: OpenaiResponsesUsage | None
     context: NotRequired[Annotated[OpenaiResponsesContext, Field(description="Once the answer has ended.")]]
 

@@ -82,7 +82,7 @@ async def test_an_answer_has_its_sources_at_their_places_and_the_followups(
     context = extra(answer, "context")
     assert context["followup_questions"] == ["What is paid for glasses?"]
     assert cited.title in {one["title"] for one in context["citations"]}
-    assert (answer.usage and answer.usage.total_tokens, extra(answer, "store")) == (12, False)
+    assert (answer.usage and answer.usage.total_tokens, extra(answer, "store")) == (12, True)
 
 
 async def test_a_stream_is_the_events_of_openais_reference(app: RunningHost, openai: OpenAIStandIn) -> None:

@@ -135,7 +135,7 @@ async def test_ai_sdks_provider_shows_the_text_and_the_sources(app: RunningHost,
     assert (source["title"], source["url"]) == ("plan.pdf#page=3", f"{app.url}/content/plan.pdf#page=3")
 
 
-async def test_ai_sdks_provider_is_told_to_send_items_and_then_holds_a_conversation(
+async def test_ai_sdks_provider_holds_a_conversation_as_it_is_and_without_a_store(
     app: RunningHost, openai: OpenAIStandIn
 ) -> None:
     openai.reply("80 %.")
@@ -145,14 +145,12 @@ async def test_ai_sdks_provider_is_told_to_send_items_and_then_holds_a_conversat
         *first["messages"],
         {"role": "user", "content": "Implants?"},
     ]
-    refused = await asked("aiSdk", app, input=conversation)
-    [error] = [part["error"] for part in refused["seen"] if part["type"] == "error"]
-    assert "'store' is false" in error["message"]
-    openai.call_tool("search_sources", {"search_queries": ["implants"]})
-    openai.reply("After two years.")
-    second = await asked("aiSdk", app, input=conversation, providerOptions={"openai": {"store": False}})
-    assert second["text"] == "After two years."
-    assert "80 %." in str(openai.chats[-1].body["messages"])
+    for options in ({}, {"openai": {"store": False}}):  # by default it refers to the answer by its id
+        openai.call_tool("search_sources", {"search_queries": ["implants"]})
+        openai.reply("After two years.")
+        second = await asked("aiSdk", app, input=conversation, providerOptions=options)
+        assert second["text"] == "After two years."
+        assert "80 %." in str(openai.chats[-1].body["messages"])
 
 
 async def test_ai_sdks_provider_shows_an_error_amid_the_stream(app: RunningHost, openai: OpenAIStandIn) -> None:

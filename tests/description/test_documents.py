@@ -204,7 +204,8 @@ def test_designers_do_not_offer_what_they_cannot_read() -> None:
     mcp = {"/mcp", "/mcp/oauth-protected-resource"}
     playground = {"/docs", "/playground/{digest}/{path}", "/playground/team", "/documents/{path}"}
     documents = {"/openapi.json", "/swagger.json"}
-    assert hidden == streams | page | mcp | playground | documents | {"/ag-ui", "/content/{path}"}
+    responses = {"/v1/responses/{id}", "/v1/responses/{id}/cancel"}
+    assert hidden == streams | page | mcp | playground | documents | {"/ag-ui", "/content/{path}", *responses}
     assert "x-ms-visibility" not in SWAGGER["paths"]["/content/{path}"]["get"]
 
 

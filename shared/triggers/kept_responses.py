@@ -1,0 +1,157 @@
+"""Responses of OpenAI's protocol that are kept: what requests refer to, and how they are read, stopped and deleted."""
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+from pydantic_core import from_json
+from starlette.requests import Request
+from starlette.responses import Response
+
+from shared import app
+from shared.chat_types import Json
+from shared.errors import BadRequest, NotFound, Stopped
+from shared.service import Service
+from shared.triggers.errors import Handler, answering, json_response
+from shared.triggers.reading_runs import counted, followed, number_of
+from shared.wire.openai_responses import OPENAI_RESPONSES, unfinished
+from shared.wire.openai_responses_body import completed, items_of, referred
+from shared.wire.request_body import Body
+
+if TYPE_CHECKING:
+    from shared.runs.desk import Runs
+    from shared.runs.following import Standing
+
+_STOP_SECONDS = 5.0
+"""How long the answer to a request that stops a response waits for its end."""
+_NO_PREVIOUS = "previous_response_id: Previous response with id"
+"""As OpenAI words it, after the key."""
+_MOST_RESPONSES = 50
+"""Responses that the items of a request may be of."""
+
+
+async def with_kept_items(body: Body, owner: str) -> Body:
+    """Put what a body refers to into its input.
+
+    Raises:
+        BadRequest, NotFound: it is not there, or not the caller's.
+        Unavailable, TooSlow: it cannot be read.
+    """
+    refers = referred(body.json)
+    runs = await app.get_runs() if refers.response or refers.items else None
+    if runs is None:
+        if refers.response:
+            raise BadRequest("previous_response_id: should be left out: no answers are kept here (BATCH_BACKEND).")
+        return body
+    earlier = await _conversation(runs, owner, refers.response) if refers.response else []
+    ids = dict.fromkeys(found.rpartition("_")[0].removeprefix("msg_") for found in refers.items)
+    if len(ids) > _MOST_RESPONSES:
+        raise BadRequest(f"input: its items may be of at most {_MOST_RESPONSES} responses. Send the others themselves.")
+    outputs = await asyncio.gather(*(_output(runs, owner, run_id) for run_id in ids))
+    found = {str(item["id"]): cast("Json", item) for output in outputs for item in output}
+    if missing := next((one for one in refers.items if one not in found), None):
+        raise NotFound(
+            f"input: Item with id '{missing[:100]}' not found. Items are not persisted when `store` is set to false."
+        )
+    return Body(completed(body.json, earlier, found), body.files, body.size)
+
+
+async def _conversation(runs: "Runs", owner: str, response_id: str) -> list[Json]:
+    """Return the items of a response: those that were asked, and those of its answer."""
+    try:
+        asked, body = await runs.request(run_id := _run_id(response_id), owner)
+    except NotFound:
+        raise BadRequest(f"{_NO_PREVIOUS} '{response_id[:100]}' not found.") from None
+    if asked.protocol != OPENAI_RESPONSES.name:
+        raise BadRequest(f"{_NO_PREVIOUS} '{response_id[:100]}' not found.")
+    output = await _output(runs, owner, run_id)
+    if not output:
+        raise BadRequest(f"{_NO_PREVIOUS} '{response_id[:100]}' has no answer yet.")
+    return [*items_of(body.json), *output]
+
+
+async def _output(runs: "Runs", owner: str, run_id: str) -> list[dict[str, Json]]:
+    """Return the items of a response's answer; none if it has none."""
+    try:
+        result = (await runs.find(run_id, owner)).result
+    except NotFound:
+        return []
+    match cast("Json", from_json(bytes(result.body))) if result and result.status == 200 else None:
+        case {"output": list(output)}:
+            return [item for item in output if isinstance(item, dict)]
+        case _:
+            return []
+
+
+@answering
+async def response(request: Request) -> Response:
+    """`GET /v1/responses/{id}`: a response, or the stream of it."""
+    service, runs, owner, response_id = await _counted(request)
+    try:
+        standing = await runs.find(_run_id(response_id), owner)
+        if request.query_params.get("stream") == "true":
+            after = number_of(request.query_params.get("starting_after"))
+            return await followed(service.settings, runs, owner, standing.run_id, after)
+        return await _shown(service, runs, standing)
+    except NotFound:
+        raise _not_found(response_id) from None
+
+
+@answering
+async def cancel_response(request: Request) -> Response:
+    """`POST /v1/responses/{id}/cancel`: stop a response that is made in the background."""
+    service, runs, owner, response_id = await _counted(request)
+    run_id = _run_id(response_id)
+    try:
+        standing = await runs.find(run_id, owner)
+        _, asked = await runs.followers.request(run_id, service.settings)
+        if not asked.is_later:
+            raise BadRequest("Cannot cancel a synchronous response.")
+        if standing.result is None:
+            await runs.stop(run_id, owner)
+        return await _shown(service, runs, await runs.ended(run_id, owner, _STOP_SECONDS))
+    except NotFound:
+        raise _not_found(response_id) from None
+
+
+@answering
+async def delete_response(request: Request) -> Response:
+    """`DELETE /v1/responses/{id}`: stop a response, and delete all that is kept of it."""
+    _, runs, owner, response_id = await _counted(request)
+    try:
+        await runs.delete(_run_id(response_id), owner)
+    except NotFound:
+        raise _not_found(response_id) from None
+    return json_response({"id": response_id, "object": "response", "deleted": True})
+
+
+async def _shown(service: Service, runs: "Runs", standing: "Standing") -> Response:
+    result = standing.result
+    if result and result.status == 200:
+        headers = {"cache-control": "no-store", "content-type": "application/json"}
+        return Response(bytes(result.body), headers=headers)
+    _, asked = await runs.followers.request(standing.run_id, service.settings)
+    if result is None:
+        return json_response(unfinished(asked, "in_progress" if standing.state.runner else "queued"))
+    status = "cancelled" if result.status == Stopped.status else "failed"
+    return json_response(unfinished(asked, status, from_json(bytes(result.body))))
+
+
+async def _counted(request: Request) -> "tuple[Service, Runs, str, str]":
+    request.state.protocol = OPENAI_RESPONSES
+    response_id = request.path_params["id"]
+    try:
+        return *(await counted(request)), response_id
+    except NotFound:
+        raise _not_found(response_id) from None
+
+
+HANDLERS: dict[str, Handler] = {"GET": response, "DELETE": delete_response, "POST": cancel_response}
+"""What answers a request, by its method."""
+
+
+def _run_id(response_id: str) -> str:
+    return response_id.removeprefix("resp_")
+
+
+def _not_found(response_id: str) -> NotFound:
+    return NotFound(f"Response with id '{response_id[:100]}' not found.")

@@ -1,0 +1,78 @@
+"""What all routes do that read runs: find out who reads, and stream a run."""
+
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from shared import app
+from shared.errors import BadRequest, NotFound
+from shared.history import owner_of
+from shared.service import Service
+from shared.settings import Settings
+from shared.triggers.budget import admit
+from shared.triggers.streaming import KEEP_ALIVE_SECONDS
+from shared.wire.protocol import stream_bytes
+from shared.wire.table import PROTOCOLS
+
+if TYPE_CHECKING:
+    from shared.runs.desk import Runs
+
+
+async def parts() -> "tuple[Service, Runs]":
+    """Return the parts of the app, and its runs.
+
+    Raises:
+        NotFound: there are none.
+    """
+    runs = await app.get_runs()
+    if runs is None:
+        raise NotFound("No answers are kept here: BATCH_BACKEND is 'off'.")
+    return await app.get_service(), runs
+
+
+async def counted(request: Request) -> "tuple[Service, Runs, str]":
+    """Return the parts and whose runs the caller may see, and count the request: reading a run costs storage."""
+    service, runs = await parts()
+    caller = await service.identity.caller(request.headers)
+    admit(request, service, caller, spends=False)  # who has used up the tokens may still read what they were used for
+    return service, runs, owner_of(caller)
+
+
+def number_of(text: str | None) -> int:
+    """Return the number of the last record that a client has read; -1: it has read none.
+
+    Raises:
+        BadRequest: it is no number.
+    """
+    if not text:
+        return -1
+    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
+        raise BadRequest("starting_after: should be the number of a record, from 0.")
+    return int(text)
+
+
+async def followed(
+    settings: Settings, runs: "Runs", owner: str, run_id: str, after: int = -1, *, numbered: bool = False
+) -> StreamingResponse:
+    """Stream a run in its own protocol.
+
+    Args:
+        settings: The settings.
+        runs: The runs of the app.
+        owner: Who reads it.
+        run_id: The run.
+        after: Number of the last record that was read, from 0; -1: none was.
+        numbered: Whether server-sent events get the numbers of their records as ids.
+
+    Raises:
+        SwitchboardError: it cannot be read.
+    """
+    await runs.find(run_id, owner)
+    await runs.followers.so_far(run_id, owner)
+    asked, request = await runs.followers.request(run_id, settings)
+    protocol = PROTOCOLS[asked.protocol]
+    events = runs.followers.follow(run_id, owner, heartbeat=KEEP_ALIVE_SECONDS)
+    headers = {"cache-control": "no-cache", "content-type": protocol.framing.content_type, **protocol.stream_headers}
+    lines = stream_bytes(protocol, request, events, after=after, numbered=numbered)
+    return StreamingResponse(lines, headers=headers)
