@@ -87,7 +87,7 @@ async def response(request: Request) -> Response:
     """`GET /v1/responses/{id}`: a response, or the stream of it."""
     service, runs, owner, response_id = await _counted(request)
     try:
-        standing = await runs.find(_run_id(response_id), owner)
+        standing = await _find(runs, owner, response_id)
         if request.query_params.get("stream") == "true":
             after = number_of(request.query_params.get("starting_after"))
             return await followed(service.settings, runs, owner, standing.run_id, after)
@@ -102,7 +102,7 @@ async def cancel_response(request: Request) -> Response:
     service, runs, owner, response_id = await _counted(request)
     run_id = _run_id(response_id)
     try:
-        standing = await runs.find(run_id, owner)
+        standing = await _find(runs, owner, response_id)
         _, asked = await runs.followers.request(run_id, service.settings)
         if not asked.is_later:
             raise BadRequest("Cannot cancel a synchronous response.")
@@ -118,10 +118,18 @@ async def delete_response(request: Request) -> Response:
     """`DELETE /v1/responses/{id}`: stop a response, and delete all that is kept of it."""
     _, runs, owner, response_id = await _counted(request)
     try:
-        await runs.delete(_run_id(response_id), owner)
+        await runs.delete((await _find(runs, owner, response_id)).run_id, owner)
     except NotFound:
         raise _not_found(response_id) from None
     return json_response({"id": response_id, "object": "response", "deleted": True})
+
+
+async def _find(runs: "Runs", owner: str, response_id: str) -> "Standing":
+    """Find a response. A run in another protocol is none."""
+    asked, _ = await runs.request(run_id := _run_id(response_id), owner)
+    if asked.protocol != OPENAI_RESPONSES.name:
+        raise _not_found(response_id)
+    return await runs.find(run_id, owner)
 
 
 async def _shown(service: Service, runs: "Runs", standing: "Standing") -> Response:

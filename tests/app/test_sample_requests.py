@@ -26,7 +26,7 @@ TEXTS = {"content", "Content", "text", "Text", "output_text", "delta"}
 BESIDE_THE_ANSWER = {"context", "metadata", "Metadata"}
 STARTS_A_CHAT = ("POST", "/chat-history")
 NEEDS_SAFETY_SERVICE = "/rai/"
-VARIABLE = re.compile(r"\{\{(?:chat|batch)\}\}")
+VARIABLE = re.compile(r"\{\{(?:chat|batch|response)\}\}")
 NEEDS_SIGN_IN = "/mcp/oauth-protected-resource"
 
 
@@ -57,7 +57,7 @@ def read_requests() -> Iterator[SampleRequest]:
     """
     file = (SAMPLES / "requests.http").read_text(encoding="utf-8")
     variables, *requests = re.split(r"^### ", file, flags=re.MULTILINE)
-    assert re.findall(r"^@(\w+) = \S+$", variables, re.MULTILINE) == ["host", "chat", "batch"]
+    assert re.findall(r"^@(\w+) = \S+$", variables, re.MULTILINE) == ["host", "chat", "batch", "response"]
     for request in requests:
         head, _, body = request.strip().partition("\n\n")
         name, line, *headers = head.split("\n")
@@ -94,11 +94,12 @@ async def host(samples: Path) -> AsyncGenerator[RunningHost]:
 
 async def started_for(host: RunningHost, http: aiohttp.ClientSession, request: SampleRequest) -> str:
     """The id of the batch, or of the chat, that a sample starts, so that this request can name it."""
-    (start,) = [
-        one
-        for one in REQUESTS
-        if ("Prefer" in one.headers if "{{batch}}" in request.path else (one.method, one.path) == STARTS_A_CHAT)
-    ]
+    if "{{batch}}" in request.path:
+        (start,) = (one for one in REQUESTS if "Prefer" in one.headers)
+    elif "{{response}}" in request.path:
+        (start,) = (one for one in REQUESTS if b'"background"' in one.body)
+    else:
+        (start,) = (one for one in REQUESTS if (one.method, one.path) == STARTS_A_CHAT)
     return json.loads(await sent(host, http, start, ""))["id"]
 
 
@@ -156,7 +157,7 @@ async def test_a_request_succeeds_with_nothing_configured_and_an_answer_cites(
     host: RunningHost, http: aiohttp.ClientSession, request_: SampleRequest
 ) -> None:
     answer = await sent(host, http, request_, await started_for(host, http, request_))
-    if "Prefer" in request_.headers:
+    if "Prefer" in request_.headers or b'"background"' in request_.body:
         assert json.loads(answer)["status"] in {"queued", "running"}  # it may have begun by now
     elif request_.path.endswith(("/chat", "/ask", "/stream", "/batch", "/completions", "/responses", "/ag-ui")):
         assert [name for name in DOCUMENTS if f"[{name}" in said(answer)]

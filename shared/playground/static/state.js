@@ -63,16 +63,17 @@ function readOverrides() {
 
 /**
  * A turn without an answer.
- * @param {{ question: string, parent?: string, mode?: Mode, attachments?: import("./types.js").Attachment[], id?: string }} asked
+ * @param {{ question: string, parent?: string, mode?: Mode, attachments?: import("./types.js").Attachment[], id?: string, run?: string }} asked
  * @returns {Turn}
  */
-export function newTurn({ question, parent = "", mode: who = mode.peek(), attachments = [], id = crypto.randomUUID() }) {
+export function newTurn({ question, parent = "", mode: who = mode.peek(), attachments = [], id = crypto.randomUUID(), run = crypto.randomUUID() }) {
   return {
     id,
     parent,
     mode: who,
     question,
     attachments,
+    run,
     status: signal(/** @type {import("./types.js").Status} */ ("asking")),
     text: signal(""),
     sources: signal([]),

@@ -105,6 +105,8 @@ export interface Turn {
   mode: Mode;
   question: string;
   attachments: Attachment[];
+  /** The id of its run in the app, under which the answer goes on when the page is gone; empty: there is none. */
+  run: string;
   status: Signal<Status>;
   text: Signal<string>;
   sources: Signal<Source[]>;

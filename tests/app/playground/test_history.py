@@ -145,12 +145,14 @@ async def test_what_is_typed_stays_with_its_chat(page: Page, app: RunningHost, o
 
 
 async def test_a_question_without_an_answer_can_be_asked_again(
-    page: Page, app: RunningHost, openai: OpenAIStandIn
+    page: Page, app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
-    openai.reply(asyncio.Event(), "Late")  # a page that is left with a part of the answer may still keep that part
-    async with page.expect_response(lambda answered: answered.request.method == "PUT"):
-        await ask(page, app, "Lost?")
-    await page.reload()
+    async with http.post(f"{app.url}/chat-history", json={}) as response:
+        chat = (await response.json())["id"]
+    asked = {"messages": [{"id": "1", "role": "user", "content": "Lost?"}]}
+    async with http.put(f"{app.url}/chat-history/{chat}", json=asked) as response:
+        assert response.status == 200
+    await page.goto(f"{app.url}#/chat/{chat}")
     await expect(answer(page)).to_contain_text("This question has no answer yet.")
     openai.reply("Found.")
     await answer(page).get_by_role("button", name="Try again").click()
@@ -198,3 +200,49 @@ async def test_where_no_chats_are_kept_the_page_says_so_and_answers(
         openai.reply("Two years.")
         await expect(await ask_on(page, "And implants?")).to_contain_text("Two years.")
         await page.goto("about:blank")  # before the app ends, which the page would notice
+
+
+async def test_a_page_that_is_loaded_again_in_mid_answer_shows_the_whole_of_it_and_so_does_another(
+    page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    go_on = asyncio.Event()
+    openai.requests.clear()
+    openai.reply("80 % ", "is ", go_on, "paid [plan.pdf#page=3].")
+    async with page.expect_response(
+        lambda answered: answered.request.method == "PUT" and '"role":"user"' in (answered.request.post_data or "")
+    ):
+        await ask(page, app, QUESTION)
+    await expect(answer(page)).to_contain_text("80 % is")
+    await page.reload()
+    await expect(answer(page)).to_contain_text("80 % is")
+    other = await page.context.new_page()
+    await other.goto(page.url)
+    await expect(answer(other)).to_contain_text("80 % is")
+    async with answer_kept(page):
+        go_on.set()
+        for each in (page, other):
+            await ended(each)
+            await expect(answer(each)).to_contain_text("80 % is paid")
+            await expect(answer(each).get_by_role("button", name="Source 1: plan.pdf#page=3")).to_be_visible()
+    assert len(openai.chats) == 1
+    await other.reload()
+    await expect(answer(other)).to_contain_text("80 % is paid")
+    await other.close()
+
+
+async def test_an_answer_that_is_stopped_stops_in_the_app_and_what_came_stays(
+    page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply("80 % ", asyncio.Event())
+    await ask(page, app, QUESTION)
+    await expect(answer(page)).to_contain_text("80 %")
+    async with (
+        answer_kept(page),
+        page.expect_response(lambda answered: answered.request.method == "DELETE") as stopping,
+    ):
+        await page.get_by_role("button", name="Stop").click()
+    assert (await stopping.value).status == 204
+    await openai.settled()
+    await page.reload()
+    await expect(answer(page)).to_contain_text("80 %")
+    await expect(answer(page)).to_contain_text("You stopped this answer.")

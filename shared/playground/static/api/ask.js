@@ -15,6 +15,7 @@ const MOST_WITH_FILES = 8 * MOST_BODY;
 const MOST_MESSAGES = 1_000;
 const MOST_RECORDS = 20_000;
 const MOST_RAW = 8_000_000;
+const MOST_TRIES = 100;
 const PATHS = { chat: "/ag-ui", team: "/ag-ui/multi-agent-chat/stream" };
 const CUT_OFF = "The connection ended before the answer did. What came is kept above.";
 
@@ -26,25 +27,62 @@ const CUT_OFF = "The connection ended before the answer did. What came is kept a
  * @param {AbortSignal} stop
  */
 export async function ask(turn, before, threadId, stop) {
-  const path = PATHS[turn.mode];
-  const body = bodyOf(turn, before, threadId);
   const headers = { "content-type": "application/json", accept: "text/event-stream" };
-  const exchange = newExchange(path, headers, body);
+  const init = { method: "POST", headers, body: bodyOf(turn, before, threadId) };
+  const { reader, how } = await read(turn, PATHS[turn.mode], init, stop);
+  if (isProblem(how) && how.code === "cut_off") await follow(turn, stop, how);
+  else reader.end(how);
+}
+
+/**
+ * Read the answer of a turn that was asked before; it goes on in the app, or is kept there. Resolves as `ask` does.
+ * @param {Turn} turn
+ * @param {AbortSignal} stop
+ * @param {Problem} otherwise what to show if the app has nothing of it.
+ */
+export async function follow(turn, stop, otherwise) {
+  const init = { method: "GET", headers: { accept: "text/event-stream" } };
+  for (let tries = 1; ; tries += 1) {
+    const { reader, how } = await read(turn, `/runs/${turn.run}/stream`, init, stop);
+    const isAway = isProblem(how) && how.status === 0; // the app, or the way to it
+    if (!isAway || tries === MOST_TRIES) return reader.end(isProblem(how) && how.status === 404 ? otherwise : how);
+    await new Promise((resolve) => setTimeout(resolve, 1000 * Math.min(tries, 5)));
+  }
+}
+
+/** Stop the answer of a turn in the app. What came of it is on the page.
+ * @param {Turn} turn */
+export const stopRun = (turn) => request(`/runs/${turn.run}`, { method: "DELETE" }).catch(() => {}); // it may have ended
+
+/** @param {Problem | "stopped" | null} how @returns {how is Problem} */
+const isProblem = (how) => how !== null && how !== "stopped";
+
+/**
+ * Send a request, and read its events into a turn.
+ * @param {Turn} turn
+ * @param {string} path
+ * @param {{ method: string, headers: Record<string, string>, body?: string }} init
+ * @param {AbortSignal} stop
+ * @returns {Promise<{ reader: RunReader, how: Problem | "stopped" | null }>} how it ended; null: as the run has said.
+ */
+async function read(turn, path, init, stop) {
+  const exchange = newExchange(path, init);
   turn.exchange.value = exchange;
   const reader = new RunReader(turn, exchange);
   try {
-    const response = await request(path, { method: "POST", headers, body, signal: stop });
+    const response = await request(path, { ...init, signal: stop });
     exchange.status.value = response.status;
     exchange.responseHeaders.value = [...response.headers];
     if (!response.body) throw new ApiError(CUT_OFF);
+    reader.begin();
     for await (const events of readEvents(response.body)) {
       for (const event of events) reader.read(event);
       if (reader.hasEnded) break;
     }
-    reader.end(reader.hasEnded ? null : problem(CUT_OFF, "cut_off"));
+    return { reader, how: reader.hasEnded ? null : problem(CUT_OFF, "cut_off") };
   } catch (error) {
     if (error instanceof ApiError) exchange.status.value = error.status;
-    reader.end(stop.aborted ? "stopped" : problemOf(error));
+    return { reader, how: stop.aborted ? "stopped" : problemOf(error) };
   }
 }
 
@@ -57,13 +95,13 @@ export async function ask(turn, before, threadId, stop) {
 function bodyOf(turn, before, threadId) {
   const asked = {
     threadId,
-    runId: crypto.randomUUID(),
+    runId: turn.run,
     protocolVersion: "1.0",
     messages: [{ id: `${turn.id}-q`, role: "user", content: contentOf(turn) }],
     state: {},
     tools: [],
     context: [],
-    forwardedProps: { overrides: { suggest_followup_questions: true, show_progress: true, ...overrides.value } },
+    forwardedProps: { overrides: { suggest_followup_questions: true, show_progress: true, resumable: true, ...overrides.value } },
   };
   let body = JSON.stringify(asked);
   let ofFiles = bytesOfFiles(turn);
@@ -107,16 +145,15 @@ function contentOf({ question, attachments }) {
 
 /**
  * @param {string} path
- * @param {Record<string, string>} headers
- * @param {string} requestBody
+ * @param {{ method: string, headers: Record<string, string>, body?: string }} init
  * @returns {Exchange}
  */
-function newExchange(path, headers, requestBody) {
+function newExchange(path, { method, headers, body = "" }) {
   return {
-    method: "POST",
+    method,
     url: apiUrl(path),
     requestHeaders: Object.entries(headers),
-    requestBody,
+    requestBody: body,
     status: signal(0),
     responseHeaders: signal([]),
     startedAt: performance.now(),
@@ -155,6 +192,15 @@ class RunReader {
   constructor(turn, exchange) {
     this.turn = turn;
     this.exchange = exchange;
+  }
+
+  /** Begin with the first event: what was read of an answer before comes again. */
+  begin() {
+    const { turn } = this;
+    batch(() => {
+      for (const list of [turn.sources, turn.thoughts, turn.followups, turn.agents, turn.progress]) if (list.value.length) list.value = [];
+      turn.text.value = "";
+    });
   }
 
   #now() {

@@ -1,6 +1,6 @@
 /** What a reader does with a chat: ask, stop, ask again, ask otherwise. */
 import { batch, effect, signal } from "../html.js";
-import { ask } from "../api/ask.js";
+import { ask, follow, stopRun } from "../api/ask.js";
 import { place } from "../shell.js";
 import { allTurns, chosen, mode, newTurn, selectedId, turns } from "../state.js";
 import { keepAnswer, keepQuestion, readChat, sessionOf, startChat } from "./kept.js";
@@ -43,7 +43,10 @@ export function retry(turn) {
 }
 
 /** @param {Turn} turn */
-export const stop = (turn) => running.get(turn.id)?.stopper.abort();
+export function stop(turn) {
+  running.get(turn.id)?.stopper.abort();
+  stopRun(turn);
+}
 
 /** Show another branch.
  * @param {Turn} turn the turn to show in place of its neighbour. */
@@ -73,6 +76,20 @@ async function start(turn) {
   running.delete(turn.id);
   await asked;
   await keepAnswer(await chat, turn);
+}
+
+/** Go on with an answer that the app makes, or has made, since it was asked for by a page that is gone.
+ * @param {string} chat
+ * @param {Turn} turn
+ * @param {import("../types.js").Problem} unanswered */
+async function resume(chat, turn, unanswered) {
+  const stopper = new AbortController();
+  running.set(turn.id, { turn, stopper });
+  turn.error.value = null;
+  turn.status.value = "asking";
+  await follow(turn, stopper.signal, unanswered);
+  running.delete(turn.id);
+  await keepAnswer(chat, turn);
 }
 
 /** Start the chat in the history, and let the address name it.
@@ -120,6 +137,10 @@ async function read(id) {
     if (chatId.peek() !== id) return;
     allTurns.value = found.map((turn) => running.get(turn.id)?.turn ?? turn);
     if (found.length) mode.value = found.at(-1)?.mode ?? "chat";
+    for (const turn of allTurns.value) {
+      const unanswered = turn.error.value;
+      if (unanswered?.code === "unanswered" && turn.run) resume(id, turn, unanswered);
+    }
   } catch (error) {
     if (chatId.peek() === id) openProblem.value = error instanceof Error ? error.message : String(error);
   } finally {

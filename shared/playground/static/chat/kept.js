@@ -102,10 +102,10 @@ function listed(chat) {
 }
 
 /** @param {Turn} turn */
-function questionOf({ id, parent, mode, question, attachments }) {
+function questionOf({ id, parent, mode, question, attachments, run }) {
   const files = attachments.map(({ name, type, size }) => ({ name, type, size }));
   const timestamp = new Date().toISOString();
-  return { id: `${id}-q`, role: "user", content: question, timestamp, context: { playground: { turn: id, parent, mode, files } } };
+  return { id: `${id}-q`, role: "user", content: question, timestamp, context: { playground: { turn: id, parent, mode, files, run } } };
 }
 
 /** The messages of an answer; none: nothing came.
@@ -153,6 +153,7 @@ function questionRead(message, before) {
     mode: own.mode === "team" ? "team" : "chat",
     question: message.content,
     attachments: (own.files ?? []).map((/** @type {any} */ file) => ({ ...file, data: "" })),
+    run: typeof own.run === "string" ? own.run : "",
   });
   turn.status.value = "failed";
   turn.error.value = { message: UNANSWERED, code: "unanswered", status: 0, retryAfter: 0 };

@@ -3,7 +3,6 @@ import { request } from "../api/http.js";
 import { html, useEffect, useSignal } from "../html.js";
 import { mode, overrides, selected } from "../state.js";
 import { duration } from "../sources/duration.js";
-import { Background } from "./batch.js";
 import { STATES, lanesOf } from "./lanes.js";
 
 /** @typedef {{ name: string, instructions: string, tools: string[], temperature: number | null, model: string | null }} Agent */
@@ -23,7 +22,6 @@ export function View() {
   return html`
     ${turn && hasLanes(turn) ? html`<${Lanes} turn=${turn} />` : html`<p class="empty">${turn ? "No agents answered this question." : "Ask the team: what each agent does is drawn here."} ${mode.value === "chat" ? "Choose the team beside the question to ask it." : ""}</p>`}
     <${Defined} />
-    <${Background} />
   `;
 }
 
