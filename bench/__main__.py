@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import (
+    budgets,
     cold_start,
     encoding,
     first_import,
@@ -44,6 +45,7 @@ BENCHES = {
     "first-import": first_import,
     "guard": guard,
     "history": history,
+    "budgets": budgets,
     "telemetry": telemetry,
 }
 _RESULTS = ROOT / ".data" / "bench"

@@ -1,81 +1,67 @@
 """Counts requests and tokens of each caller, and of all callers together, in the memory of this process."""
 
-from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
 from hashlib import sha256
-from heapq import nlargest
+from itertools import islice
+from typing import Literal
 
 from shared.budgets import Clock, Limits
-from shared.budgets.standing import DAY, MINUTE, Standing, limit_headers
+from shared.budgets.standing import DAY, Standing, limit_headers
+from shared.budgets.usage import Usage
 from shared.chat_types import PartHealth
 from shared.errors import RateLimited
 from shared.settings import Settings
 
 _MOST_CALLERS = 10_000
-"""Maximum number of callers with counts in memory; beyond it, the least recently seen caller is forgotten."""
-_MOST_SHARED = 1_000
-"""Number of callers whose counts other instances get: those with the highest counts, as many as fit in one property
-of a table entity."""
-_STEP_SECONDS = 5
-"""Length of the steps of a minute in which requests are counted, in seconds. Steps keep the memory per caller small."""
-_STEPS = MINUTE // _STEP_SECONDS + 1
-"""Number of steps that overlap the last minute; the oldest counts until it is entirely over."""
+"""Maximum number of callers with counts in memory; beyond it, of the least recently seen only the tokens are kept."""
+_MOST_REMEMBERED = 100_000
+"""Maximum number of callers of whom only the tokens of the day are kept."""
+_MOST_TOLD = 200
+"""Maximum number of callers whose counts are exchanged with other instances at once; the others follow."""
+SHARE = 10
+"""What is counted here and told to nobody is at most one part in so many of a limit, before it is told at once."""
+TOLD_SECONDS = 15.0
+"""What is counted here is told to the other instances after so many seconds at the latest."""
+_MOST_WAITING = 10_000
+"""Maximum number of callers whose counts wait for an exchange, while the table fails."""
 ALL = "*"
-"""Key of all callers together, among the digests of callers."""
+"""Stands for all callers together, among the digests of callers."""
 
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Requests and tokens by caller, keyed by the digest of the caller's key; `ALL` has the totals."""
-
-    requests: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Requests in the last minute."""
-    tokens: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Tokens of the current day (UTC)."""
+type Scope = Literal["at once", "soon", "all"]
+"""Which callers are exchanged: of whom much is untold; those also who are new here or wait for long; or all."""
 
 
 class Account:
-    """Requests and tokens of one caller, or of all callers together, at this instance."""
+    """What one caller, or all callers together, have used."""
 
-    __slots__ = ("_day", "_steps", "_tokens", "digest", "requests")
+    __slots__ = ("digest", "here", "row", "since", "told", "untold")
 
     def __init__(self, digest: str) -> None:
         self.digest = digest
-        """Identifies the caller in the counts that are shared with other instances."""
-        self.requests = 0
-        """Requests in the last minute, as of the last call of `requests_at` or `count_request`."""
-        self._steps: deque[list[int]] = deque()
-        self._tokens = 0
-        self._day = 0
+        """Identifies the caller among all instances."""
+        self.here = Usage()
+        """What was counted at this instance, by its monotonic clock."""
+        self.untold = Usage()
+        """The part of it that the other instances do not know, by the clock in UTC."""
+        self.since: float | None = None
+        """Since when other instances should be asked or told, by the monotonic clock; None: they need not."""
+        self.told = Usage()
+        """What all instances had used when it was exchanged last, by the clock in UTC."""
+        self.row: tuple[int, str | None] | None = None
+        """The day of the exchange and the ETag of what is stored; None: there was no exchange."""
 
-    def requests_at(self, now: float) -> int:
-        """Return the requests in the minute before `now`, and up to one step longer."""
-        oldest = int(now // _STEP_SECONDS) - _STEPS
-        while self._steps and self._steps[0][0] <= oldest:
-            self.requests -= self._steps.popleft()[1]
-        return self.requests
-
-    def count_request(self, now: float) -> None:
-        """Count one request."""
-        step = int(now // _STEP_SECONDS)
-        if not self._steps or self._steps[-1][0] != step:
-            self._steps.append([step, 0])
-        self._steps[-1][1] += 1
-        self.requests += 1
-
-    def frees_in(self, now: float) -> float:
-        """Return the seconds until the oldest requests no longer count."""
-        return (self._steps[0][0] + _STEPS) * _STEP_SECONDS - now if self._steps else float(_STEP_SECONDS)
+    def requests_at(self, now: float, utc: float) -> tuple[int, float]:
+        """Return the requests in the last minute, and the seconds until the oldest no longer count."""
+        here, everywhere = self.here.requests_at(now), self.told.requests_at(utc) + self.untold.requests_at(utc)
+        if here >= everywhere:
+            return here, self.here.frees_in(now)
+        return everywhere, min(one.frees_in(utc) for one in (self.told, self.untold) if one.steps)
 
     def tokens_on(self, day: int) -> int:
         """Return the tokens of a day."""
-        return self._tokens if day == self._day else 0
-
-    def count_tokens(self, count: int, day: int) -> None:
-        """Count tokens; a correction may be negative."""
-        self._tokens = max(0, self.tokens_on(day) + count)
-        self._day = day
+        return max(0, self.here.tokens_on(day), self.told.tokens_on(day) + self.untold.tokens_on(day))
 
 
 class Ledger:
@@ -93,14 +79,16 @@ class Ledger:
     ) -> None:
         self._caller = caller
         self._everybody = everybody
-        self._clock = clock or Clock()
+        self.clock = clock or Clock()
+        """Source of the time."""
         self._most_callers = most_callers
-        self._all = Account(ALL)
+        self.all = Account(ALL)
+        """What all callers together have used."""
         self._accounts: OrderedDict[str, Account] = OrderedDict()
-        self._elsewhere = Counts()
-        self._elsewhere_at = 0.0
-        self.changed: Callable[[], None] | None = None
-        """Called after each count; `SharedCounts` sets it."""
+        self._remembered: OrderedDict[str, Usage] = OrderedDict()
+        self._untold: dict[str, Account] = {}
+        self.changed: Callable[[bool], None] | None = None
+        """Called when there is something to tell, and whether it has to be told at once; `SharedCounts` sets it."""
         self.check: Callable[[], Awaitable[PartHealth]] | None = None
         """Checks what counts for all instances; likewise."""
 
@@ -123,11 +111,12 @@ class Ledger:
         limits = (one for one in self.standings(account) if spends or one.unit == "requests")
         reached = next((one for one in limits if one.remaining < 1), None)
         if reached is None:
-            now = self._clock.monotonic()
-            account.count_request(now)
-            self._all.count_request(now)
-            if self.changed:
-                self.changed()
+            now, utc = self.clock.monotonic(), self.clock.utc()
+            for one in (account, self.all):
+                one.here.count_request(now)
+                if self.changed:
+                    one.untold.count_request(utc)
+        self._tell(account)
         return Admission(self, key, account, reached.refusal() if reached else None)
 
     def meter(self, key: str) -> "Admission":
@@ -140,62 +129,116 @@ class Ledger:
         Raises:
             RateLimited: no tokens are left; nothing is counted.
         """
-        for one in self.standings(self._account(key)):
+        account = self._account(key)
+        for one in self.standings(account):
             if one.unit == "tokens" and one.remaining < 1:
+                self._tell(account)
                 raise one.refusal()
         self.spend(key, tokens)
 
     def spend(self, key: str, tokens: int) -> None:
         """Count tokens of a caller; a negative number corrects a count that was too high."""
-        day = self.today
-        self._account(key).count_tokens(tokens, day)
-        self._all.count_tokens(tokens, day)
-        if self.changed:
-            self.changed()
+        day, account = self.today, self._account(key)
+        for one in (account, self.all):
+            one.here.count_tokens(tokens, day)
+            if self.changed:
+                one.untold.count_tokens(tokens, day)
+        self._tell(account)
 
     @property
     def today(self) -> int:
         """The current day (UTC), in days since 1970."""
-        return int(self._clock.utc() // DAY)
+        return int(self.clock.utc() // DAY)
+
+    @property
+    def limits_all(self) -> bool:
+        """Whether there is a limit of all callers together."""
+        return self._everybody != Limits()
 
     def standings(self, account: Account) -> Iterator[Standing]:
         """Yield the standing of a caller in each limit that is set."""
-        now, utc = self._clock.monotonic(), self._clock.utc()
+        now, utc = self.clock.monotonic(), self.clock.utc()
         day = int(utc // DAY)
-        fading = max(0.0, 1 - (now - self._elsewhere_at) / MINUTE)
-        for limits, one in ((self._caller, account), (self._everybody, self._all)):
-            of_all = one is self._all
+        for limits, one in ((self._caller, account), (self._everybody, self.all)):
+            of_all = one is self.all
             if limits.requests:
-                used = one.requests_at(now) + fading * self._elsewhere.requests.get(one.digest, 0)
-                yield Standing("requests", of_all, limits.requests, used, one.frees_in(now))
+                used, frees_in = one.requests_at(now, utc)
+                yield Standing("requests", of_all, limits.requests, used, frees_in)
             if limits.tokens:
-                used = one.tokens_on(day) + self._elsewhere.tokens.get(one.digest, 0)
-                yield Standing("tokens", of_all, limits.tokens, used, (day + 1) * DAY - utc)
+                yield Standing("tokens", of_all, limits.tokens, one.tokens_on(day), (day + 1) * DAY - utc)
 
-    def counts(self) -> Counts:
-        """Return the counts of this instance: of the callers with the highest counts, and the totals."""
-        now, day = self._clock.monotonic(), self.today
-        accounts = self._accounts.values()
-        requests = {one.digest: count for one in accounts if (count := one.requests_at(now))}
-        tokens = {one.digest: count for one in accounts if (count := one.tokens_on(day))}
-        return Counts(
-            {**dict(nlargest(_MOST_SHARED, requests.items(), lambda item: item[1])), ALL: self._all.requests_at(now)},
-            {**dict(nlargest(_MOST_SHARED, tokens.items(), lambda item: item[1])), ALL: self._all.tokens_on(day)},
+    def is_urgent(self, account: Account) -> bool:
+        """Whether so much of an account is untold that it has to be told at once."""
+        limits = self._everybody if account is self.all else self._caller
+        used = account.untold
+        return bool(
+            (limits.requests and SHARE * used.requests_at(self.clock.utc()) >= limits.requests)
+            or (limits.tokens and SHARE * used.tokens_on(self.today) >= limits.tokens)
         )
 
-    def learn(self, elsewhere: Counts) -> None:
-        """Replace the counts of the other instances; their requests then fade to 0 within a minute."""
-        self._elsewhere = elsewhere
-        self._elsewhere_at = self._clock.monotonic()
+    def due(self, scope: Scope) -> list[Account]:
+        """Return the accounts of callers to exchange now, the longest waiting first."""
+        before = self.clock.monotonic() - TOLD_SECONDS
+        waiting: Iterable[Account] = self._untold.values()
+        if self._caller == Limits():
+            return []
+        if scope == "all":
+            waiting = {one.digest: one for one in (*waiting, *reversed(self._accounts.values()))}.values()
+        elif scope == "soon":
+            waiting = (one for one in waiting if not one.row or (one.since or 0) <= before or self.is_urgent(one))
+        else:
+            waiting = filter(self.is_urgent, waiting)
+        return list(islice(waiting, _MOST_TOLD))
+
+    def told(self, account: Account, used: Usage, sent: Usage) -> None:
+        """Note that an account was exchanged.
+
+        Args:
+            account: The account.
+            used: What all instances have used.
+            sent: What this one has told.
+        """
+        account.told = used
+        account.untold.subtract(sent)
+        account.since = self.clock.monotonic() if account.untold else None
+        if not account.untold:
+            self._untold.pop(account.digest, None)
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self._untold or (self.limits_all and self.all.untold))
+
+    def _tell(self, account: Account) -> None:
+        """Note that other instances should be told what an account has used, or asked after a refusal."""
+        if self.changed is None:
+            return
+        if account.since is None:
+            account.since = self.clock.monotonic()
+        if self._caller != Limits():
+            self._untold[account.digest] = account
+            if len(self._untold) > _MOST_WAITING:
+                del self._untold[next(iter(self._untold))]
+        self.changed(self.is_urgent(account) or self.is_urgent(self.all))
 
     def _account(self, key: str) -> Account:
         account = self._accounts.get(key)
-        if account is None:
-            account = self._accounts[key] = Account(sha256(key.encode(errors="replace")).hexdigest()[:16])
-            if len(self._accounts) > self._most_callers:
-                self._accounts.popitem(last=False)
-        else:
+        if account:
             self._accounts.move_to_end(key)
+            return account
+        digest = sha256(key.encode(errors="replace")).hexdigest()[:16]
+        used = self._remembered.pop(digest, Usage())
+        account = self._untold.get(digest)
+        if account is None:
+            account = Account(digest)
+            account.here.add(used)
+        self._accounts[key] = account
+        if len(self._accounts) > self._most_callers:
+            _, forgotten = self._accounts.popitem(last=False)
+            if tokens := forgotten.tokens_on(self.today):
+                self._remembered[forgotten.digest] = Usage(tokens=tokens, day=self.today)
+                if len(self._remembered) > _MOST_REMEMBERED:
+                    self._remembered.popitem(last=False)
         return account
 
 

@@ -1,33 +1,42 @@
 """Adds up the counts of all instances, through a table. Imports `azure.data.tables`: import it late.
 
-Each instance has one entity per day, which only it writes:
+Each day (UTC) has a table of its own, which is deleted two days later:
 
-    PartitionKey  the day (UTC), such as 20261122
-    RowKey        the instance, a name of this process
-    counts        its `Counts` in MessagePack
+    PartitionKey {aa}          RowKey {digest}  what a caller has used; `aa` begins its digest
+    PartitionKey all-{group}   RowKey sum       what all callers have used at a group of instances
+    PartitionKey all           RowKey sums      the sums of all groups, each in a property of its own
 
-An entity holds total counts, not increments, so a repeated write has no effect, the next write makes up for a lost one,
-and writers never conflict. The counts of the other instances are the sum of their entities. No request waits for the
-table: a background task reads and writes every `SYNC_SECONDS` while requests arrive. If the table fails, each instance
-uses only its own counts.
+An instance adds to the row of a caller what it has counted itself, if the row is as it was read (by its ETag), and so
+learns what the others have added. It does the same with the sum of its group, and one of the group copies that to the
+sums, which all read. So an exchange takes as much however many instances there are. No request waits for the table: a
+background task exchanges while requests come. If the table fails, each instance uses only its own counts.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
-from datetime import UTC, date, datetime, timedelta
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import batched
+from random import randrange
 from typing import Any
 from uuid import uuid4
 
 import msgspec
+from azure.core import MatchConditions
 from azure.core.credentials_async import AsyncTokenCredential
-from azure.core.exceptions import AzureError, ResourceExistsError, ResourceNotFoundError
+from azure.core.exceptions import (
+    AzureError,
+    HttpResponseError,
+    ResourceExistsError,
+    ResourceModifiedError,
+    ResourceNotFoundError,
+)
 from azure.data.tables import TableEntity, UpdateMode
-from azure.data.tables.aio import TableClient
+from azure.data.tables.aio import TableClient, TableServiceClient
 
-from shared.budgets.ledger import Counts, Ledger
-from shared.budgets.standing import DAY, MINUTE
+from shared.budgets.ledger import Account, Ledger, Scope
+from shared.budgets.standing import DAY
+from shared.budgets.usage import Usage
 from shared.chat_types import PartHealth
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
@@ -35,18 +44,33 @@ from shared.outbound.azure_service.transport import client_options
 from shared.settings import Settings
 
 TABLE = "SwitchboardBudgets"
-"""Name of the table, which is created at the first use."""
+"""What the names of the tables begin with; the day follows, such as 20261122."""
 SYNC_SECONDS = 3.0
 """Interval between two exchanges with the table, in seconds."""
+SOONEST_SECONDS = 0.2
+"""Shortest interval, for what has to be told at once."""
 _EXCHANGE_TIMEOUT_SECONDS = 10.0
 """Time limit for one exchange with the table, in seconds."""
 _KEPT_DAYS = 2
-"""Days, including today, whose entities are kept; one more than needed, since the clocks of instances differ."""
-_MOST_REMOVED = 1_000
-"""Maximum number of entities of earlier days that one exchange removes."""
+"""Days, including today, whose tables are kept; one more than needed, since the clocks of instances differ."""
+_GROUPS = 32
+"""Groups of instances. Of 1,000 instances a group has some 30, which change its row ten times a second together."""
+_AT_A_TIME = 20
+"""Rows that are exchanged at the same time."""
+_TRIES = 5
+"""How often an exchange of a row starts again because another instance was faster."""
 _RETRIES: dict[str, Any] = {"retry_total": 1, "read_timeout": 5}
 
 _log = logging.getLogger("switchboard.budgets")
+
+
+class _Sum(msgspec.Struct, frozen=True):
+    """The sum of a group."""
+
+    at: float
+    """When it was copied, in Unix time."""
+    usage: Usage
+    """What the group had used then."""
 
 
 class SharedCounts:
@@ -54,18 +78,20 @@ class SharedCounts:
 
     Args:
         ledger: The ledger of this instance.
-        client: Client of the table.
+        client: Client of the tables of an account.
         credential: Credential of the client, if it has to be closed with it.
     """
 
-    def __init__(self, ledger: Ledger, client: TableClient, credential: AsyncTokenCredential | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, client: TableServiceClient, credential: AsyncTokenCredential | None = None
+    ) -> None:
         self._ledger = ledger
         self._client = client
         self._credential = credential
-        self._instance = uuid4().hex
-        self._has_changed = False
+        self._group = Account(f"all-{randrange(_GROUPS):02}")  # noqa: S311 (no secret)
+        self._table: tuple[int, TableClient] | None = None
         self._is_failing = False
-        self._cleared: date | None = None
+        self._is_urgent = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         ledger.changed, ledger.check = self._exchange_soon, self.check
 
@@ -86,7 +112,7 @@ class SharedCounts:
         """Use the tables of a storage account, given its endpoint, with the app's identity."""
         credential = app_identity()
         return cls(
-            ledger, TableClient(endpoint, TABLE, credential=credential, **client_options(**_RETRIES)), credential
+            ledger, TableServiceClient(endpoint, credential=credential, **client_options(**_RETRIES)), credential
         )
 
     @classmethod
@@ -98,17 +124,18 @@ class SharedCounts:
         """
         try:
             return cls(
-                ledger, TableClient.from_connection_string(connection_string, TABLE, **client_options(**_RETRIES))
+                ledger, TableServiceClient.from_connection_string(connection_string, **client_options(**_RETRIES))
             )
         except ValueError as exc:
             raise NotConfigured("AzureWebJobsStorage: should be the connection string of a storage account.") from exc
 
-    async def exchange(self) -> None:
-        """Write the counts of this instance, and read those of the others. Repeated failures are logged once."""
+    async def exchange(self, scope: Scope = "all") -> None:
+        """Tell the other instances what was counted here, and ask what they have. Repeated failures are logged once."""
         try:
             async with asyncio.timeout(_EXCHANGE_TIMEOUT_SECONDS):
-                await self._exchange()
-        except (AzureError, TimeoutError) as exc:
+                await self._exchange(scope)
+        except (AzureError, TimeoutError, LookupError, msgspec.DecodeError) as exc:
+            self._table = None
             if not self._is_failing:
                 _log.warning("the table of budgets fails (%s): this instance counts for itself", type(exc).__name__)
             self._is_failing = True
@@ -137,74 +164,135 @@ class SharedCounts:
         if self._credential:
             await self._credential.close()
 
-    def _exchange_soon(self) -> None:
-        self._has_changed = True
+    def _exchange_soon(self, is_urgent: bool) -> None:
+        if is_urgent:
+            self._is_urgent.set()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._exchange_while_used())
 
     async def _exchange_while_used(self) -> None:
-        while self._has_changed:
-            self._has_changed = False
-            await self.exchange()
-            await asyncio.sleep(SYNC_SECONDS)
+        loop = asyncio.get_running_loop()
+        while self._ledger.waits:
+            self._is_urgent.clear()
+            await self.exchange("soon")
+            until = loop.time() + SYNC_SECONDS
+            while not self._is_failing and await self._is_urgent_before(until - SOONEST_SECONDS):
+                await asyncio.sleep(SOONEST_SECONDS)
+                self._is_urgent.clear()
+                await self.exchange("at once")
+            await asyncio.sleep(until - loop.time())
 
-    async def _exchange(self) -> None:
-        today = datetime.fromtimestamp(self._ledger.today * DAY, UTC).date()
-        counts = msgspec.msgpack.encode(self._ledger.counts())
-        entity = {"PartitionKey": _partition(today), "RowKey": self._instance, "counts": counts}
-        try:
-            await self._client.upsert_entity(entity, UpdateMode.REPLACE)
-        except ResourceNotFoundError:  # the table is not created yet, or was deleted
+    async def _is_urgent_before(self, until: float) -> bool:
+        """Wait until there is something that has to be told at once; return False when it is too late for that."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(until):
+                return await self._is_urgent.wait()
+        return False
+
+    async def _exchange(self, scope: Scope) -> None:
+        day = self._ledger.today
+        table = await self._table_of(day)
+        for some in batched(self._ledger.due(scope), _AT_A_TIME, strict=False):
+            await asyncio.gather(*(self._exchange_caller(table, day, one) for one in some))
+        if self._ledger.limits_all and (scope != "at once" or self._ledger.is_urgent(self._ledger.all)):
+            await self._exchange_all(table, day, scope)
+
+    async def _exchange_caller(self, table: TableClient, day: int, account: Account) -> None:
+        used, sent = await self._added(table, day, (account.digest[:2], account.digest), account, account.untold)
+        self._ledger.told(account, used, sent)
+
+    async def _exchange_all(self, table: TableClient, day: int, scope: Scope) -> None:
+        """Add to the sum of the group, copy it to the sums unless another has just done so, and learn the others'."""
+        group = self._group
+        group.told, sent = await self._added(table, day, (group.digest, "sum"), group, self._ledger.all.untold)
+        stored = await _found(table, "all", "sums") or TableEntity()
+        sums = {name: msgspec.json.decode(stored[name], type=_Sum) for name in stored if name.startswith("g")}
+        own, now = f"g{group.digest[-2:]}", self._ledger.clock.utc()
+        copied = sums.pop(own, None)
+        if scope == "at once" or copied is None or now - copied.at > SYNC_SECONDS / 2:
+            copy = msgspec.json.encode(_Sum(now, group.told)).decode()
+            await table.upsert_entity({"PartitionKey": "all", "RowKey": "sums", own: copy}, UpdateMode.MERGE)
+        used = group.told.copy()
+        for each in sums.values():
+            used.add(each.usage)
+        self._ledger.told(self._ledger.all, used, sent)
+
+    async def _added(
+        self, table: TableClient, day: int, keys: tuple[str, str], account: Account, untold: Usage
+    ) -> tuple[Usage, Usage]:
+        """Add to a row; return what is in it then, and what was added. With nothing to add the row is read only.
+
+        Nothing is added if other instances were faster each time.
+
+        Args:
+            table: The table.
+            day: Its day.
+            keys: The keys of the row.
+            account: Knows the row as it was at its last exchange.
+            untold: What to add.
+        """
+        name, sent = uuid4().hex, untold.copy()
+        used, etag = account.told, account.row[1] if sent and account.row and account.row[0] == day else None
+        for _ in range(_TRIES):
+            if etag is None:
+                entity = await _found(table, *keys)
+                # A row that is not there goes on from what is known: at midnight, the requests of the last minute.
+                used = msgspec.json.decode(entity["usage"], type=Usage) if entity else account.told
+                etag = entity.metadata["etag"] if entity else None
+                if not sent or (entity and entity["by"] == name):  # added, by a request whose answer was lost
+                    account.row = (day, etag)
+                    return used, sent
+            new = used.copy().add(sent)
+            new.requests_at(self._ledger.clock.utc())  # forgets those before the last minute
+            row = {"PartitionKey": keys[0], "RowKey": keys[1], "by": name, "usage": msgspec.json.encode(new).decode()}
+            if etag := await _put(table, row, etag):
+                account.row = (day, etag)
+                return new, sent
+        account.row = (day, None)
+        return used, Usage()
+
+    async def _table_of(self, day: int) -> TableClient:
+        """Return the table of a day. The first time it is made, and those of earlier days are deleted."""
+        if self._table is None or self._table[0] != day:
+            first_kept = _name(day - _KEPT_DAYS + 1)
+            async for table in self._client.query_tables(f"TableName ge '{TABLE}' and TableName lt '{first_kept}'"):
+                with suppress(HttpResponseError):  # another instance has deleted it
+                    await self._client.delete_table(table.name)
             with suppress(ResourceExistsError):
-                await self._client.create_table()
-            await self._client.upsert_entity(entity, UpdateMode.REPLACE)
-        async with aclosing(_entities(self._client, f"PartitionKey eq '{_partition(today)}'")) as found:
-            entities = {entity["RowKey"]: entity async for entity in found}
-        self._ledger.learn(_sum_of_others(entities, self._instance))
-        if self._cleared != today:
-            await self._remove_before(today - timedelta(days=_KEPT_DAYS - 1))
-            self._cleared = today
-
-    async def _remove_before(self, day: date) -> None:
-        async with aclosing(_entities(self._client, f"PartitionKey lt '{_partition(day)}'")) as found:
-            count = 0
-            async for entity in found:
-                with suppress(ResourceNotFoundError):  # another instance has removed it
-                    await self._client.delete_entity(entity)
-                count += 1
-                if count == _MOST_REMOVED:
-                    break
+                await self._client.create_table(_name(day))
+            self._table = (day, self._client.get_table_client(_name(day)))
+        return self._table[1]
 
 
-async def _entities(client: TableClient, query: str) -> AsyncGenerator[TableEntity]:
-    async for entity in client.query_entities(query):
-        yield entity
+async def _found(table: TableClient, partition: str, row: str) -> TableEntity | None:
+    try:
+        return await table.get_entity(partition, row)
+    except ResourceNotFoundError as error:
+        if _is_without_table(error):
+            raise
+        return None
 
 
-def _partition(day: date) -> str:
-    return day.strftime("%Y%m%d")
+def _is_without_table(error: ResourceNotFoundError) -> bool:
+    return getattr(error, "error_code", None) == "TableNotFound"
 
 
-def _sum_of_others(entities: dict[str, TableEntity], instance: str) -> Counts:
-    """Sum up the counts of the other instances.
+async def _put(table: TableClient, row: dict[str, str], etag: str | None) -> str | None:
+    """Write a row if it is as it was read, or make it; return its ETag, or None if another instance was faster."""
+    try:
+        if etag is None:
+            written = await table.create_entity(row)
+        else:
+            condition = MatchConditions.IfNotModified
+            written = await table.update_entity(row, UpdateMode.REPLACE, etag=etag, match_condition=condition)
+    except ResourceNotFoundError as error:
+        if _is_without_table(error):
+            raise
+        return None
+    except (ResourceExistsError, ResourceModifiedError):
+        return None
+    return written["etag"]
 
-    Requests count less the older the entity is, and nothing after a minute. Ages are by the storage service's clock.
-    """
-    requests: dict[str, float] = {}
-    tokens: dict[str, int] = {}
-    fresh = entities[instance].metadata["timestamp"] if instance in entities else None
-    for name, entity in entities.items():
-        if name == instance:
-            continue
-        try:
-            counts = msgspec.msgpack.decode(entity["counts"], type=Counts)
-        except (KeyError, TypeError, msgspec.DecodeError):
-            continue  # not an entity of this app
-        for digest, count in counts.tokens.items():
-            tokens[digest] = tokens.get(digest, 0) + count
-        written = entity.metadata["timestamp"]
-        age = (fresh - written).total_seconds() if fresh and written else MINUTE
-        fading = min(1.0, max(0.0, 1 - age / MINUTE))
-        for digest, count in counts.requests.items() if fading else ():
-            requests[digest] = requests.get(digest, 0) + count * fading
-    return Counts(requests, tokens)
+
+def _name(day: int) -> str:
+    return TABLE + datetime.fromtimestamp(day * DAY, UTC).strftime("%Y%m%d")

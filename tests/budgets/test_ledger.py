@@ -3,7 +3,8 @@
 from contextlib import suppress
 
 from shared.budgets import Clock, Limits
-from shared.budgets.ledger import ALL, Admission, Counts, Ledger
+from shared.budgets.ledger import Admission, Ledger
+from shared.budgets.usage import Usage
 from shared.errors import RateLimited
 
 NOON = 20_000 * 86_400.0 + 43_200
@@ -121,7 +122,7 @@ def test_of_calls_at_the_same_time_only_the_last_may_go_over_the_limit() -> None
             admission.reserve(300)
             begun += 1
     assert begun == 4
-    assert ledger.counts().tokens[ALL] == 1_200
+    assert ledger.all.tokens_on(ledger.today) == 1_200
 
 
 def test_the_headers_say_what_is_left_of_the_tighter_limit() -> None:
@@ -146,41 +147,89 @@ def test_nothing_is_said_of_limits_that_are_not_set() -> None:
     assert not [name for name in ledger.admit("a").headers() if "token" in name]
 
 
-def test_so_many_callers_are_remembered_and_the_one_that_called_longest_ago_is_forgotten() -> None:
-    ledger = Ledger(Limits(requests=1), Limits(), SetClock().clock, most_callers=3)
+def test_of_the_caller_that_called_longest_ago_the_requests_are_forgotten_and_not_the_tokens() -> None:
+    ledger = Ledger(Limits(requests=1, tokens=100), Limits(), SetClock().clock, most_callers=3)
+    ledger.spend("b", 60)
     assert [admitted(ledger, caller, 1) for caller in "abc"] == [1, 1, 1]
     assert admitted(ledger, "a", 1) == 0  # it has called again, so it is not the one
     assert admitted(ledger, "d", 1) == 1
     assert [admitted(ledger, caller, 1) for caller in "acd"] == [0, 0, 0]
-    assert admitted(ledger, "b", 1) == 1
-    assert len(ledger.counts().requests) == 3 + 1
+    again = ledger.admit("b")
+    assert again.refusal is None
+    assert again.headers()["x-ratelimit-remaining-tokens"] == "40"
+    ledger.spend("b", 40)
+    assert admitted(ledger, "e", 1) == 1
+    assert admitted(ledger, "f", 1) == 1
+    assert admitted(ledger, "g", 1) == 1
+    assert "100 tokens a day" in refused(ledger.admit("b"))[1]
 
 
-def test_what_callers_used_elsewhere_counts_and_requests_fade() -> None:
+def test_what_all_instances_used_counts_and_requests_fade() -> None:
     clock = SetClock()
-    ledger, other = (Ledger(Limits(requests=10, tokens=100), Limits(), clock.clock) for _ in range(2))
-    admitted(other, "a", 8)
-    other.spend("b", 100)
-    ledger.learn(other.counts())
-    assert ledger.admit("b").refusal
-    assert admitted(ledger, "a", 10) == 2
-    clock.forward(30)
-    assert admitted(ledger, "a", 10) == 4
+    ledger = Ledger(Limits(requests=10, tokens=100), Limits(), clock.clock)
+    used = Usage(tokens=100, day=ledger.today)
+    for _ in range(8):
+        used.count_request(clock.utc)
+    ledger.told(ledger.admit("a").account, Usage(dict(used.steps)), Usage())
+    ledger.told(ledger.admit("b").account, used.copy(), Usage())
+    assert "100 tokens a day" in refused(ledger.admit("b"))[1]
+    assert refused(ledger.admit("b"))[0] == 43_200
+    clock.forward(70)
+    assert admitted(ledger, "a", 20) == 10
     assert ledger.admit("b").refusal
 
 
-def test_others_are_told_of_those_who_used_most() -> None:
-    ledger = Ledger(Limits(), Limits(tokens=10**9), SetClock().clock)
-    for number in range(2_000):
-        ledger.spend(f"caller {number}", number)
-    counts = ledger.counts()
-    assert len(counts.tokens) == 1_000 + 1
-    assert counts.tokens[ALL] == sum(range(2_000))
-    assert min(counts.tokens.values()) == 1_000
+def told_at(ledger: Ledger) -> list[bool]:
+    """Make a ledger of several instances; the list has, for each count, whether it has to be told at once."""
+    told: list[bool] = []
+    ledger.changed = told.append
+    return told
+
+
+def test_a_tenth_of_a_limit_has_to_be_told_at_once() -> None:
+    ledger = Ledger(Limits(requests=30), Limits(tokens=1_000), SetClock().clock)
+    told = told_at(ledger)
+    admitted(ledger, "a", 3)
+    assert told == [False, False, True]
+    ledger.told(ledger.admit("a").account, Usage(), ledger.admit("a").account.untold.copy())
+    ledger.spend("b", 99)
+    assert not told[-1]
+    ledger.spend("c", 1)
+    assert told[-1]
+
+
+def test_callers_are_exchanged_at_first_sight_and_then_when_they_have_waited() -> None:
+    clock = SetClock()
+    ledger = Ledger(Limits(tokens=1_000), Limits(), clock.clock)
+    told_at(ledger)
+    ledger.spend("a", 1)
+    assert ledger.due("at once") == []
+    (account,) = ledger.due("soon")
+    account.row = (ledger.today, "etag")
+    ledger.told(account, Usage(), account.untold.copy())
+    assert not ledger.waits
+    ledger.spend("a", 1)
+    assert (ledger.waits, ledger.due("soon")) == (True, [])
+    clock.forward(16)
+    assert ledger.due("soon") == [account]
+    ledger.spend("a", 99)
+    assert ledger.due("at once") == [account]
+
+
+def test_a_caller_who_is_refused_is_asked_after_and_one_who_is_forgotten_is_told_of() -> None:
+    ledger = Ledger(Limits(tokens=10), Limits(), SetClock().clock, most_callers=2)
+    told_at(ledger)
+    ledger.spend("a", 10)
+    (account,) = ledger.due("at once")
+    ledger.told(account, Usage(tokens=10, day=ledger.today), account.untold.copy())
+    assert ledger.admit("a").refusal
+    assert ledger.waits
+    ledger.spend("b", 5)
+    for number in range(2):
+        ledger.admit(f"{number}")
+    assert ledger.meter("b").account.untold.tokens == 5
 
 
 def test_nobody_is_named_to_others() -> None:
     ledger = Ledger(Limits(requests=1), Limits(), SetClock().clock)
-    ledger.admit("user tenant/somebody")
-    assert not [digest for digest in ledger.counts().requests if "somebody" in digest]
-    assert Counts() == Counts({}, {})
+    assert "somebody" not in ledger.admit("user tenant/somebody").account.digest

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from shared.budgets import Clock, Limits
-from shared.budgets.ledger import ALL, Ledger
+from shared.budgets.ledger import Ledger
 from shared.budgets.model import CappedModel
 from shared.chat_models import ModelText
 from shared.chat_types import FileText, ImagePart, Message, RequestContext, Role
@@ -35,7 +35,7 @@ async def model(service: OpenAIStandIn) -> AsyncGenerator[CappedModel]:
 def counted(limit: int = 10_000) -> tuple[RequestContext, Callable[[], int]]:
     """A context, and what is spent in it."""
     ledger = Ledger(Limits(tokens=limit), Limits(), Clock(lambda: 0.0, lambda: 0.0))
-    return replace(context(), meter=ledger.admit("a")), lambda: ledger.counts().tokens[ALL]
+    return replace(context(), meter=ledger.admit("a")), lambda: ledger.all.tokens_on(ledger.today)
 
 
 async def ask(model: CappedModel, asked: RequestContext, text: str = "What is covered?") -> str:
