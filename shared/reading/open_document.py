@@ -200,8 +200,13 @@ class _Reader:
         return "".join(found)
 
     def _plain(self, element: Element, without: Collection[str] = ()) -> str:
-        """The text of an element on one line, without that of these children."""
-        texts = (text for child in element if local_name(child) not in without for text in self._block(child))
+        """The text of an element on one line, without that of these children: in a presentation each cell is a list."""
+        texts = (
+            text.removeprefix("- ")
+            for child in element
+            if local_name(child) not in without
+            for text in self._block(child)
+        )
         return _SPACES.sub(" ", " ".join(texts)).strip()
 
     def _comment(self, element: Element) -> str:

@@ -45,6 +45,15 @@ CHART = (
 )
 
 
+def test_a_cell_that_holds_a_list_of_one_is_its_text() -> None:
+    cells = (
+        "<table:table-cell><text:list><text:list-item><text:p>A</text:p></text:list-item></text:list></table:table-cell>"
+        "<table:table-cell><text:p>B</text:p></table:table-cell>"
+    )
+    (page,) = read_all_pages(odt(f"<table:table><table:table-row>{cells}</table:table-row></table:table>"), ".odt")
+    assert page.text == "| A | B |\n| --- | --- |"
+
+
 def test_a_text_has_its_numbers_notes_comments_equations_and_charts() -> None:
     content = odt(TEXT)
     parts = {"styles.xml": STYLES, "Object 1/content.xml": MATH, "Object 2/content.xml": CHART}
