@@ -41,20 +41,6 @@ from shared.words.stop_words import likely_language
 
 MODEL = "extractive"
 
-_NO_DOCUMENTS: dict[str, str] = {
-    "en": "I cannot answer that: I have no documents to look it up in.",
-    "de": "Das kann ich nicht beantworten: Ich habe keine Dokumente, in denen ich nachsehen könnte.",
-}
-_ONLY_QUOTES_FILES: dict[str, str] = {
-    "en": "Of attached files, the built-in model only quotes sentences that have words of the question. To have files"
-    " explained or summed up, set up a language model.",
-    "de": "Aus angehängten Dateien zitiert das eingebaute Modell nur Sätze, die Wörter der Frage enthalten. Um Dateien"
-    " erklären oder zusammenfassen zu lassen, richten Sie ein Sprachmodell ein.",
-}
-_NOTHING_TO_ADD: dict[str, str] = {
-    "en": "I found nothing to add to that.",
-    "de": "Dem habe ich nichts hinzuzufügen.",
-}
 _NEAR = 0.4
 """Relevance from which a statement is shown as the nearest one."""
 _MOST_ADDED_STATEMENTS = 2
@@ -155,7 +141,7 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
         return _without_statements(request, language, "nothing", said=said)
     kind = "answer" if text == _written(quotes) else "nearest"
     if kind == "nearest" and any(message.files for message in request.messages):
-        text = f"{text} {_ONLY_QUOTES_FILES[_own(language)]}"
+        text = f"{text} {SAYINGS[language].only_quotes_files}"
     if request.want_followups:
         every = [one for source in relevant for one in source]
         quoted = [one for quote in quotes for one in quote.statements]
@@ -222,19 +208,18 @@ def _without_statements(
     request: ModelRequest, language: str, kind: Literal["nothing"] | None, *, said: Sequence[Scored] = ()
 ) -> _Reply:
     """Make the reply to a question that no statement answers, and to a message that asks for nothing."""
-    own = _own(language)
     titles = request.titles or dict.fromkeys(source.title or source.sourcefile for source in request.sources)
     named = [title[:_LONGEST_TITLE] for title in titles][:_MOST_TITLES]
     sayings = SAYINGS[language]
     about = f"{sayings.about} {', '.join(named)}." if named else ""
     if said:
-        text = _NOTHING_TO_ADD[own]
+        text = sayings.nothing_to_add
     elif kind and not request.sources and request.messages[-1].text == request.question:
-        text = _NO_DOCUMENTS[own]  # no search was made, so the prompt has no sources
+        text = sayings.no_documents  # no search was made, so the prompt has no sources
     else:
         text = f"{sayings.nothing} {about}".strip() if kind else about or sayings.about.partition(".")[0] + "."
     if any(message.files for message in request.messages) and not said:
-        text = f"{text} {_ONLY_QUOTES_FILES[own]}"
+        text = f"{text} {sayings.only_quotes_files}"
     if request.want_followups and kind and not said:
         text += _followups(topic_questions(named, language))
     ends = _has_answered_before(request) or _can_only_summarize(request)
@@ -243,11 +228,6 @@ def _without_statements(
 
 def _followups(questions: Iterable[str]) -> str:
     return "".join(f"\n<<{one}>>" for one in questions)
-
-
-def _own(language: str) -> str:
-    """Return the language of the sentences that the model has in German and English only."""
-    return "de" if language == "de" else "en"
 
 
 def _can_only_summarize(request: ModelRequest) -> bool:

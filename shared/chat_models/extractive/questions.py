@@ -87,7 +87,7 @@ def asks_for_nothing(questions: Sequence[str]) -> bool:
         questions: The user's questions, oldest first; at least one.
     """
     question = questions[-1][:_LONGEST_QUESTION]
-    if subject_words(question).keys() - GREETINGS:
+    if subject_words(question).keys() - GREETINGS.keys():
         return False
     greets = any(spelled(word) in GREETINGS for word in words(question))
     return len(questions) == 1 or greets or bool(_ABOUT_US.search(question))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from shared.chat_models.extractive.statements import Statement, plain, statements_of
 from shared.chat_types import Passage
 from shared.words.stop_words import ASKING, LIGHT, STOP_WORDS, language_of, likely_language
-from shared.words.terms import index_terms, is_character, prefix_of, query_terms, spelled
+from shared.words.terms import head_of, index_terms, is_character, query_terms, spelled
 
 ENOUGH = 1.0
 """Relevance from which a statement is an answer: its share of the question is beyond what chance gives."""
@@ -24,6 +24,8 @@ _MOST_QUESTION_WORDS = 64
 """Maximum number of subject words that are used of a question."""
 _LOW_WEIGHT = 0.5
 """Factor for a word with many meanings."""
+_HEAD_FACTOR = 0.6
+"""Factor for a word of which only the first letters are there, as of an inflection or a compound."""
 _PASSAGE_FACTOR = 0.4
 """Factor for a word that is only elsewhere in the passage, which may name what the statement calls `it`."""
 _BEST_BY_CHANCE = 3.7
@@ -136,13 +138,13 @@ def scored(question: str, statements: Sequence[Scored], rarities: Mapping[str, f
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _QuestionWord:
+class _QuestionWord(NamedTuple):
     """A word of the question."""
 
-    terms: frozenset[str]
-    """The index terms of the word, and terms of the statements that are compounds of it, or parts of it if it is a
-    compound."""
+    terms: tuple[str, ...]
+    """The index terms of the word."""
+    head: str | None
+    """The term that it shares with its inflections and compounds."""
     weight: float
     """How much it tells: its inverse document frequency, or less if it has many meanings."""
     likely: float
@@ -150,35 +152,23 @@ class _QuestionWord:
 
 
 def _presence(word: _QuestionWord, one: Scored) -> float:
-    if not (word.terms.isdisjoint(one.terms) and word.terms.isdisjoint(one.context)):
+    own, passage = one.terms | one.context, one.passage
+    if not own.isdisjoint(word.terms):
         return 1.0
-    return 0.0 if word.terms.isdisjoint(one.passage) else _PASSAGE_FACTOR
+    return _HEAD_FACTOR if word.head in own else 0.0 if passage.isdisjoint(word.terms) else _PASSAGE_FACTOR
 
 
 def _question_words(question: str, statements: Sequence[Scored], rarities: Mapping[str, float]) -> list[_QuestionWord]:
     passages = {one.passage for one in statements}
-    vocabulary = frozenset[str]().union(*passages)
     languages = tuple(dict.fromkeys(one.language for one in statements))
-    long_enough = [term for term in vocabulary if prefix_of((term,))]
     found: list[_QuestionWord] = []
     for text, terms in subject_words(question, languages).values():
-        stem = terms[0] if is_character(terms[0]) else prefix_of(terms)
-        others = vocabulary if is_character(terms[0]) else long_enough
-        compounds = frozenset(term for term in others if stem and _is_compound(term, stem))
-        if stem and not vocabulary.isdisjoint(terms):  # the exact word occurs: do not match its parts alone
-            compounds = frozenset(term for term in compounds if len(term) > len(stem))
-        every = compounds.union(terms)
-        count = sum(not terms.isdisjoint(every) for terms in passages)
+        count = sum(not passage.isdisjoint(terms) for passage in passages)
         rarity = rarities.get(spelled(text), math.log((len(passages) + _UNSEEN) / (count + 0.5)))
+        head = None if is_character(text[0]) else head_of(text)
         weight = rarity * (_LOW_WEIGHT if spelled(text) in LIGHT else 1)
-        found.append(_QuestionWord(every, weight, math.exp(-rarity)))
+        found.append(_QuestionWord(terms, head, weight, math.exp(-rarity)))
     return found
-
-
-def _is_compound(one: str, other: str) -> bool:
-    """Whether one term begins or ends with the other, as `Urlaubstage` and `Resturlaub` with `Urlaub`."""
-    shorter, longer = sorted((one, other), key=len)
-    return longer.startswith(shorter) or longer.endswith(shorter)
 
 
 def is_duplicate(one: Scored, other: Scored) -> bool:
@@ -188,4 +178,4 @@ def is_duplicate(one: Scored, other: Scored) -> bool:
 
 
 def _terms(text: str, language: str) -> frozenset[str]:
-    return frozenset(term for terms in index_terms(text, language) for term in terms)
+    return frozenset(term for terms in index_terms(text, language, heads=True) for term in terms)
