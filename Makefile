@@ -7,8 +7,8 @@ UNIT := -m "unit and not reading and not nightly" -n 3 --dist worksteal --ignore
 export PORT CORS
 # Containers often set it: every start would then compile each package anew, and cost twice the time.
 unexport PYTHONDONTWRITEBYTECODE
-# The tests read scans: they take the packages that a user gets with OCR=local.
-test unit nightly coverage check live bench soak: export SETUP_OCR := 1
+# The tests read scans and make vectors: they take the packages that a user gets with OCR=local and EMBEDDINGS=local.
+test unit nightly coverage check live bench soak: export SETUP_EXTRAS := 1
 
 .PHONY: help run index sync api-key test unit nightly coverage live bench eval soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
 
@@ -108,7 +108,7 @@ goldens: setup-test ## write the expected bytes of every protocol and the docs' 
 proto: setup-test ## generate the gRPC messages of rai.proto
 	@$(PYTHON) tools/proto.py
 
-setup: setup-run ## install what runs the app; OCR=local: what reads scans too
+setup: setup-run ## install what runs the app; OCR=local: what reads scans too; EMBEDDINGS=local: what makes vectors
 
 setup-test: ## install also what checks and tests it
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shared.retrieval.embedders.azure_vision import VisionEmbedder
     from shared.runs.answer_queue import AnswerQueue
     from shared.runs.desk import Runs
+    from shared.telemetry.operation import Peer
     from shared.telemetry.otel import OtelTracing
 
 
@@ -37,13 +38,13 @@ def kept_folders(settings: Settings) -> tuple[Path, Path]:
     return settings.data_dir / "content", settings.data_dir / "pages"
 
 
-def open_index(settings: Settings) -> PassageIndex:
-    """The index that ingestion writes.
+def open_index(settings: Settings, embedder: Embedder | None = None) -> PassageIndex:
+    """The index that ingestion writes, with the vectors of an embedder.
 
     Raises:
         NotConfigured: a setting of Azure AI Search is wrong.
     """
-    return _azure_search_index(settings) if settings.azure_search_endpoint else _sqlite_index(settings)
+    return _azure_search_index(settings) if settings.azure_search_endpoint else _sqlite_index(settings, embedder)
 
 
 def open_target(settings: Settings, *, keeps_readers: bool = False) -> "Target":
@@ -57,9 +58,10 @@ def open_target(settings: Settings, *, keeps_readers: bool = False) -> "Target":
     from shared.ingestion.page_images import PageImages
     from shared.reading.sandbox import sandbox_for_documents
 
+    embedder = _embedder(settings, _openai_service(settings))
     return Target(
-        open_index(settings),
-        _embedder(_openai_service(settings)),
+        open_index(settings, embedder),
+        embedder,
         _documents(settings),
         PageImages(_pages(settings), _image_embedder(settings), wanted=settings.page_images),
         _text_recognition(settings),
@@ -73,10 +75,10 @@ def build_service(settings: Settings) -> Service:
 
     agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
     openai = _openai_service(settings)
-    embedder = _embedder(openai)
+    embedder = _embedder(settings, openai)
     tracing = _tracing(settings, openai)
     if tracing and embedder:
-        embedder = tracing.embedder(embedder)
+        embedder = tracing.embedder(embedder, _embedding_peer(settings, embedder.model))
     service = Service(
         settings,
         _chat_model(openai, settings),
@@ -151,12 +153,10 @@ def _azure_search_index(settings: Settings) -> PassageIndex:
     return AzureSearchIndex(connection, IndexPlan.from_settings(settings))
 
 
-def _sqlite_index(settings: Settings) -> PassageIndex:
+def _sqlite_index(settings: Settings, embedder: Embedder | None) -> PassageIndex:
     from shared.retrieval.sqlite.index import SqliteIndex
 
-    openai = OpenAIConnection.from_settings(settings)
-    embedding = openai.embedding_model if openai else None
-    return SqliteIndex(settings.data_dir / _INDEX_FILE, embedding.name if embedding else None)
+    return SqliteIndex(settings.data_dir / _INDEX_FILE, embedder.model if embedder else None)
 
 
 def _openai_service(settings: Settings) -> OpenAIService | None:
@@ -176,12 +176,19 @@ def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:
     return CappedModel(model, settings.chat_max_tokens, settings.chat_max_prompt_tokens)
 
 
-def _embedder(openai: OpenAIService | None) -> Embedder | None:
-    if openai is None or openai.connection.embedding_model is None:
+def _embedder(settings: Settings, openai: OpenAIService | None) -> Embedder | None:
+    if settings.embeddings == "local":
+        from shared.reading.local_embedder import LocalEmbedder
+
+        return LocalEmbedder()
+    connections = OpenAIConnection.for_embeddings(settings)
+    model = connections[0].embedding_model if connections else None
+    if model is None:
         return None
     from shared.retrieval.embedders.openai_compatible import OpenAIEmbedder
 
-    return OpenAIEmbedder(openai, openai.connection.embedding_model)
+    shares = openai and not settings.has_embedding_service
+    return OpenAIEmbedder(openai if openai and shares else OpenAIService(*connections), model)
 
 
 def _text_recognition(settings: Settings) -> "TextRecognition | None":
@@ -320,12 +327,21 @@ def _tracing(settings: Settings, openai: OpenAIService | None) -> "OtelTracing |
     from shared.telemetry.operation import Peer
     from shared.telemetry.otel import OtelTracing
 
-    model = Peer("switchboard", "extractive")
-    if openai:
-        connection = openai.connection
-        provider = "azure.ai.openai" if connection.kind == "azure-openai" else "openai"
-        model = Peer(provider, connection.chat_model.name, connection.base_url)
+    model = _peer(openai.connection, openai.connection.chat_model.name) if openai else Peer("switchboard", "extractive")
     return OtelTracing.from_settings(settings, model)
+
+
+def _peer(connection: OpenAIConnection, model: str) -> "Peer":
+    from shared.telemetry.operation import Peer
+
+    return Peer("azure.ai.openai" if connection.kind == "azure-openai" else "openai", model, connection.base_url)
+
+
+def _embedding_peer(settings: Settings, model: str) -> "Peer":
+    from shared.telemetry.operation import Peer
+
+    connections = OpenAIConnection.for_embeddings(settings)
+    return _peer(connections[0], model) if connections else Peer("switchboard", model)
 
 
 def _traced(service: Service, tracing: "OtelTracing") -> Service:

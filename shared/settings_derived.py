@@ -52,6 +52,16 @@ class AllFields(SettingsFields, PlatformFields):
         return f"{self.content_container}-events"
 
     @property
+    def has_embedding_service(self) -> bool:
+        """Whether vectors come from another service than the answers."""
+        return bool(self.openai_embedding_base_url or self.openai_embedding_api_key)
+
+    @property
+    def makes_vectors(self) -> bool:
+        """Whether the app makes vectors of texts."""
+        return bool(self.embeddings == "local" or self.openai_embedding_model or self.azure_openai_embedding_deployment)
+
+    @property
     def enforces_rights(self) -> bool:
         """Whether callers see only what the rights of documents allow, whatever a request asks for."""
         return self.access_control != "on-request"

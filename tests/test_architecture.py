@@ -53,6 +53,7 @@ PLUG_INS = {
     "shared.identity.easy_auth",
     "shared.retrieval.azure_search.retriever",
     "shared.reading.document_intelligence",
+    "shared.reading.local_embedder",
     "shared.reading.local_recognition",
     "shared.retrieval.azure_search.index",
     "shared.retrieval.embedders.openai_compatible",

@@ -40,6 +40,14 @@ def test_nothing_configured_is_complete() -> None:
         ({"OPENAI_BASE_URL": "http://localhost:11434/v1"}, "OPENAI_CHAT_MODEL is missing"),
         ({"OPENAI_CHAT_MODEL": "m"}, "OPENAI_API_KEY or OPENAI_BASE_URL is missing"),
         ({"OPENAI_EMBEDDING_MODEL": "m"}, "OPENAI_API_KEY or OPENAI_BASE_URL is missing"),
+        ({"OPENAI_EMBEDDING_BASE_URL": "http://localhost:1234/v1"}, "OPENAI_EMBEDDING_MODEL is missing"),
+        ({"OPENAI_EMBEDDING_API_KEY": "sk-secret"}, "OPENAI_EMBEDDING_MODEL is missing"),
+        ({"OPENAI_EMBEDDING_BASE_URL": "localhost:1234"}, "OPENAI_EMBEDDING_BASE_URL: should be a URL"),
+        ({"EMBEDDINGS": "yes"}, "EMBEDDINGS: "),
+        (
+            {"EMBEDDINGS": "local", "OPENAI_EMBEDDING_MODEL": "m", "OPENAI_EMBEDDING_API_KEY": "sk-secret"},
+            "EMBEDDINGS is local and OPENAI_EMBEDDING_MODEL is set",
+        ),
         ({"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"}, "AZURE_OPENAI_CHAT_DEPLOYMENT is missing"),
         (
             {"AZURE_OPENAI_ENDPOINT": "http://127.0.0.1.example", "AZURE_OPENAI_CHAT_DEPLOYMENT": "d"},

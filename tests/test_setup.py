@@ -49,7 +49,7 @@ def test_an_index_that_cannot_be_reached_is_one_sentence_with_the_remedy(checkou
     assert "Traceback" not in done.stderr
 
 
-GROUPS = ("local", "dev", "evaluation", "ocr")
+GROUPS = ("local", "dev", "evaluation", "ocr", "embeddings")
 
 
 @pytest.fixture
@@ -100,6 +100,8 @@ def test_each_command_adds_what_it_needs_and_what_was_installed_stays(small: Pat
     assert installed(small) == {"app", "local", "evaluation"}
     add(small, "run", OCR="local")
     assert installed(small) == {"app", "local", "evaluation", "ocr"}
+    add(small, "run", EMBEDDINGS="local")
+    assert installed(small) == {"app", "local", "evaluation", "ocr", "embeddings"}
     add(small, "test")
     assert installed(small) == {"app", *GROUPS}
     assert [add(small, name) for name in ("run", "test", "evaluation")] == ["", "", ""]

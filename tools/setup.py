@@ -27,6 +27,8 @@ UV_VERSION = "0.13.9"
 PIP_VERSION = "26.3"
 SETS = {"run": ["local"], "test": ["local", "dev", "evaluation"], "evaluation": ["local", "evaluation"]}
 """The dependency groups of `pyproject.toml` that each set of packages has."""
+EXTRAS = {"OCR": "ocr", "EMBEDDINGS": "embeddings"}
+"""The further group that each setting takes if it is `local`."""
 
 
 def main() -> None:
@@ -36,8 +38,7 @@ def main() -> None:
         # One process at a time: a second one waits and finds the work done. The lock is released with the process.
         fcntl.flock(os.open(str(ROOT), os.O_RDONLY), fcntl.LOCK_EX)
     wanted = set(SETS[sys.argv[1] if len(sys.argv) > 1 else "run"])
-    if "SETUP_OCR" in os.environ or os.environ.get("OCR") == "local":
-        wanted.add("ocr")
+    wanted |= {EXTRAS[name] for name in EXTRAS if "SETUP_EXTRAS" in os.environ or os.environ.get(name) == "local"}
     stamp = ROOT / ".venv" / ".synced"
     installed = set(stamp.read_text().split() if stamp.exists() else [])
     inputs = [ROOT / "uv.lock", ROOT / "pyproject.toml", Path(__file__)]

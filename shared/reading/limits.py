@@ -71,6 +71,11 @@ MAX_SCAN_MEMORY_BYTES = 3 * 1024 * 1024 * 1024
 MAX_SCAN_READ_SECONDS = 300.0
 """Time to recognize one page. It takes 2 to 6 seconds on a free core."""
 
+MAX_EMBEDDING_MEMORY_BYTES = 1024 * 1024 * 1024
+"""Address space of the process that makes vectors. The model and its libraries take a third of it."""
+MAX_EMBEDDING_SECONDS = 120.0
+"""Time to make the vectors of a few texts. A passage takes a quarter of a second of a free core, the longest two."""
+
 
 class ReadLimitError(UnreadableError):
     """The file holds more than a file may hold, or reading it takes more time or memory than it may take."""

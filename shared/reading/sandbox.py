@@ -160,6 +160,11 @@ class Sandbox:
         reply = await self._run(messages.RecognizeTask([*numbers]), data, "")
         return reply.pages if isinstance(reply, messages.PagesRead) else []
 
+    async def embed(self, texts: Sequence[str], *, questions: bool) -> bytes:
+        """Make vectors of texts: as `embedding.embed`, errors of `read`."""
+        reply = await self._run(messages.EmbedTask(questions), msgspec.msgpack.encode(texts), "")
+        return reply.vectors if isinstance(reply, messages.TextsEmbedded) else b""
+
     async def aclose(self) -> None:
         """End the readers that are kept."""
         if self._kept:

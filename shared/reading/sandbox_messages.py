@@ -35,6 +35,13 @@ class RecognizeTask(msgspec.Struct, tag=True, frozen=True):
     """Page numbers of a PDF, from 1; empty: the file is an image."""
 
 
+class EmbedTask(msgspec.Struct, tag=True, frozen=True):
+    """Make vectors of texts. The bytes are the texts as MessagePack."""
+
+    questions: bool
+    """Whether they are questions; else they are passages."""
+
+
 class SplitTask(msgspec.Struct, tag=True, frozen=True):
     """Split texts into chunks. The bytes are the texts as MessagePack."""
 
@@ -66,7 +73,7 @@ class Parsers(IntEnum):
     """What reads all formats: a mail may have any of them attached."""
 
 
-type Task = ReadTask | RenderTask | RecognizeTask | SplitTask | SplitFilesTask
+type Task = ReadTask | RenderTask | RecognizeTask | EmbedTask | SplitTask | SplitFilesTask
 
 
 _PARSERS = {".pdf": Parsers.PDF} | dict.fromkeys((".csv", ".markdown", ".md", ".rtf", ".tsv", ".txt"), Parsers.TEXT)
@@ -79,7 +86,7 @@ def parsers_for(task: Task) -> Parsers:
             return _PARSERS.get(task.suffix, Parsers.ALL)
         case RenderTask() | RecognizeTask():
             return Parsers.PDF
-        case SplitTask() | SplitFilesTask():
+        case SplitTask() | SplitFilesTask() | EmbedTask():
             return Parsers.TEXT
 
 
@@ -120,6 +127,13 @@ class PagesRendered(msgspec.Struct, tag=True, frozen=True):
     images: list[tuple[int, bytes]]
 
 
+class TextsEmbedded(msgspec.Struct, tag=True, frozen=True):
+    """The vectors of texts."""
+
+    vectors: bytes
+    """All of them, one after another, as 32-bit floats."""
+
+
 class Refused(msgspec.Struct, tag=True, frozen=True):
     """Why the file cannot be read, as the end of the sentence 'the file …'."""
 
@@ -134,4 +148,4 @@ class FilesSplit(msgspec.Struct, tag=True, frozen=True):
     files: list[TextsSplit | Refused]
 
 
-type Reply = PagesRead | TextsSplit | FilesSplit | PagesRendered | Refused
+type Reply = PagesRead | TextsSplit | FilesSplit | PagesRendered | TextsEmbedded | Refused

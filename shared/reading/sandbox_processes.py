@@ -24,10 +24,15 @@ _START_TRIES = 2
 """How often a reader is started when the server ends meanwhile."""
 _MAX_KEPT_BYTES = 32 * 1024 * 1024
 """Bytes that a kept reader is sent before another takes its place: a process rarely gives back the memory it has."""
-_SERVER_CODE = "from shared.reading.sandbox_server import main; main(recognizes={})"
+_SERVER_CODE = "from shared.reading.sandbox_server import main; main(models={!r})"
 
 _decoder = msgspec.msgpack.Decoder[messages.Reply](
-    messages.PagesRead | messages.TextsSplit | messages.FilesSplit | messages.PagesRendered | messages.Refused
+    messages.PagesRead
+    | messages.TextsSplit
+    | messages.FilesSplit
+    | messages.PagesRendered
+    | messages.TextsEmbedded
+    | messages.Refused
 )
 
 
@@ -35,11 +40,11 @@ class _Server:
     """The process whose forks are the readers: one for the app, started when it is needed.
 
     Args:
-        recognizes: Whether its forks recognize the text of scans.
+        models: The module whose models its forks need; empty: none.
     """
 
-    def __init__(self, *, recognizes: bool) -> None:
-        self._code = _SERVER_CODE.format(recognizes)
+    def __init__(self, models: str = "") -> None:
+        self._code = _SERVER_CODE.format(models)
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -93,11 +98,14 @@ class _Server:
         self._control = self._process = None
 
 
-_SERVER = _Server(recognizes=False)
-_RECOGNIZING_SERVER = _Server(recognizes=True)
-"""Apart, since the libraries and models of recognition take more memory than a reader of other files may have."""
-atexit.register(_SERVER.end)
-atexit.register(_RECOGNIZING_SERVER.end)
+_SERVER = _Server()
+_OF_TASKS: dict[type[messages.Task], _Server] = {
+    messages.RecognizeTask: _Server("shared.reading.recognition"),
+    messages.EmbedTask: _Server("shared.reading.embedding"),
+}
+"""Apart, since their libraries and models take more memory than a reader of other files may have."""
+for _server in (_SERVER, *_OF_TASKS.values()):
+    atexit.register(_server.end)
 
 
 @asynccontextmanager
@@ -133,8 +141,7 @@ async def reader(parsers: messages.Parsers, server: _Server = _SERVER) -> AsyncG
 
 async def serve_once(job: messages.Job, data: bytes) -> messages.Reply:
     """Have a reader of its own do a job. Errors are those of `reader` and `serve`."""
-    server = _RECOGNIZING_SERVER if isinstance(job.task, messages.RecognizeTask) else _SERVER
-    async with reader(messages.parsers_for(job.task), server) as connection:
+    async with reader(messages.parsers_for(job.task), _OF_TASKS.get(type(job.task), _SERVER)) as connection:
         return await serve(connection, job, data)
 
 

@@ -47,11 +47,11 @@ _MODULES = {
 """What a reader needs, also what parsers import late, since a reader cannot open files."""
 
 
-def main(*, recognizes: bool) -> None:
+def main(models: str) -> None:
     """Serve the app at the other end of standard input until it goes.
 
     Args:
-        recognizes: Whether the text of scans is recognized, which takes models of some 30 MB.
+        models: The module whose models are loaded at once; empty: none.
     """
     control = socket.socket(fileno=os.dup(0))
     devnull = os.open(os.devnull, os.O_RDWR)
@@ -59,10 +59,8 @@ def main(*, recognizes: bool) -> None:
     with suppress(OSError):  # Linux: without memory, the system ends this process and its forks before the app
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets readers that have ended
-    if recognizes:
-        from shared.reading.recognition import load
-
-        load()
+    if models:
+        import_module(models).load()
     while True:
         request, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not request:
@@ -150,9 +148,15 @@ def _refusing[T](work: Callable[[], T]) -> T | messages.Refused:
 
 
 def _done(
-    task: messages.ReadTask | messages.RenderTask | messages.RecognizeTask | messages.SplitTask, data: bytes
-) -> messages.PagesRead | messages.PagesRendered | messages.TextsSplit:
+    task: messages.ReadTask | messages.RenderTask | messages.RecognizeTask | messages.EmbedTask | messages.SplitTask,
+    data: bytes,
+) -> messages.PagesRead | messages.PagesRendered | messages.TextsEmbedded | messages.TextsSplit:
     match task:
+        case messages.EmbedTask():
+            from shared.reading.embedding import embed
+
+            texts = msgspec.msgpack.decode(data, type=list[str])
+            return messages.TextsEmbedded(embed(texts, questions=task.questions))
         case messages.RenderTask():
             from shared.reading.pdf import render_pages
 

@@ -58,6 +58,9 @@ class SearchResult:
     """Inverse document frequency of the query's words in the whole index, by `spelled`; empty: not known."""
     titles: tuple[str, ...] = ()
     """Titles of some documents of the index that the caller may see; empty: not known."""
+    foreign: str | None = None
+    """The language of the query (ISO 639-1) if next to no passage is in it and there are no vectors, so that its words
+    can hardly be found; None also if that is not known."""
     details: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """Facts about the search for a debug display. They contain no sources and no rights."""
 
@@ -232,8 +235,12 @@ class Embedder(Protocol):
         """The embedding model's name. Vectors of different models cannot be compared."""
         ...
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
         """Make one vector for each text, in order.
+
+        Args:
+            texts: The texts.
+            questions: Whether they are questions: some models make other vectors of these than of passages.
 
         Raises:
             RateLimited, Unavailable, TooSlow: the service failed.

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from opentelemetry.trace import SpanKind, Tracer
@@ -88,9 +87,9 @@ class OtelTracing:
         """Wrap the retriever, which searches this index."""
         return TracedRetriever(retriever, peer, self._tracer, content=self._content)
 
-    def embedder(self, embedder: Embedder) -> Embedder:
-        """Wrap the embedder, whose service is the model's."""
-        return TracedEmbedder(embedder, replace(self._model, name=embedder.model), self._tracer)
+    def embedder(self, embedder: Embedder, peer: Peer) -> Embedder:
+        """Wrap the embedder, which asks this service."""
+        return TracedEmbedder(embedder, peer, self._tracer)
 
     def safety(self, service: SafetyService, peer: Peer) -> SafetyService:
         """Wrap the safety service, which is at this address."""

@@ -202,7 +202,7 @@ class TracedEmbedder:
         """The embedding model's name."""
         return self._embedder.model
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
         """See `Embedder.embed`."""
         attributes: dict[str, AttributeValue] = {
             names.OPERATION: "embeddings",
@@ -211,7 +211,7 @@ class TracedEmbedder:
             **self._peer.attributes,
         }
         with operation(self._tracer, f"embeddings {self.model}", self._peer.kind, attributes) as span:
-            vectors = await self._embedder.embed(texts)
+            vectors = await self._embedder.embed(texts, questions=questions)
             span.set_attribute(names.OUTCOME, "ok")
             return vectors
 

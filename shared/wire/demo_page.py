@@ -43,14 +43,13 @@ def config_json(settings: Settings, *, sees_images: bool) -> dict[str, Json]:
         sees_images: Whether the model that answers can be given images.
     """
     images = settings.page_images and sees_images
-    vectors = settings.openai_embedding_model or settings.azure_openai_embedding_deployment
     return {
         "showMultimodalOptions": images,
         "ragSearchTextEmbeddings": True,
         "ragSearchImageEmbeddings": images and settings.azure_vision_endpoint is not None,
         "ragSendTextSources": True,
         "ragSendImageSources": images,
-        "showVectorOption": bool(vectors) or settings.azure_search_vectorizer,
+        "showVectorOption": settings.makes_vectors or settings.azure_search_vectorizer,
         "showSemanticRankerOption": settings.azure_search_semantic_configuration is not None,
         "streamingEnabled": True,
         "showLanguagePicker": True,

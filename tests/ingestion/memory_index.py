@@ -60,7 +60,7 @@ class LengthEmbedder:
         self.most_running = 0
         self.fault: SwitchboardError | None = None
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], **_: bool) -> list[list[float]]:
         self.batches.append(len(texts))
         self.running += 1
         self.most_running = max(self.most_running, self.running)

@@ -196,7 +196,7 @@ class Meanwhile(LengthEmbedder):
         super().__init__()
         self.happening = list(happening)
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], **_: bool) -> list[list[float]]:
         if self.happening:
             await self.happening.pop(0)()
         return await super().embed(texts)

@@ -293,7 +293,7 @@ async def test_passages_are_built_in_in_batches_a_few_at_a_time(place: Workplace
 
 async def test_an_interruption_leaves_whole_files_and_the_next_run_does_the_rest(place: Workplace) -> None:
     class Stuck(LengthEmbedder):
-        async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        async def embed(self, texts: Sequence[str], **_: bool) -> list[list[float]]:
             if "stuck" in texts[0]:
                 reached.set()
                 await asyncio.Event().wait()

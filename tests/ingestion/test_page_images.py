@@ -143,7 +143,7 @@ async def test_a_fault_of_the_vectors_leaves_the_document_for_the_next_time(
 
 async def test_a_pdf_that_is_damaged_while_it_is_indexed_is_indexed_as_it_was_read(place: Pictured) -> None:
     class Meanwhile(LengthEmbedder):
-        async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        async def embed(self, texts: Sequence[str], **_: bool) -> list[list[float]]:
             await asyncio.to_thread(shutil.copy, FILES / "damaged.pdf", place.docs / "a.pdf")
             return await super().embed(texts)
 

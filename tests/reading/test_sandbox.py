@@ -35,9 +35,9 @@ MEBIBYTE = 1024 * 1024
 SANDBOX = Sandbox(readers=2, memory=512 * MEBIBYTE, seconds=60)
 
 
-def server(*, recognizes: bool = False) -> int:
-    """The process id of the server that this process has started, or of the one for scans."""
-    kind = f"recognizes={recognizes}"
+def server(models: str = "") -> int:
+    """The process id of the server that this process has started, or of the one with the models of this module."""
+    kind = f"models={models!r}"
     (found,) = [child for child in children(os.getpid()) if is_server(child) and kind in command_line(child)]
     return found
 
@@ -69,9 +69,9 @@ def kill_server() -> None:
             time.sleep(0.01)
 
 
-def wait_for_readers(*, some: bool, recognizes: bool = False) -> list[int]:
+def wait_for_readers(*, some: bool, models: str = "") -> list[int]:
     """Wait until the server has readers, or has none; return them."""
-    while bool(readers := children(server(recognizes=recognizes))) != some:
+    while bool(readers := children(server(models))) != some:
         time.sleep(0.01)
     return readers
 

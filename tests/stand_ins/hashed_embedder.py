@@ -34,7 +34,7 @@ class HashedEmbedder:
     def model(self) -> str:
         return self._model
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], **_: bool) -> list[list[float]]:
         self.calls.append(list(texts))
         return [hashed_vector(text, self._dims) for text in texts]
 

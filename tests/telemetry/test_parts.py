@@ -84,7 +84,7 @@ class Embedder:
     def __init__(self, error: Exception | None = None) -> None:
         self._error = error
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], **_: bool) -> list[list[float]]:
         if self._error:
             raise self._error
         return [[float(len(text))] for text in texts]
@@ -95,7 +95,7 @@ class Embedder:
 
 async def test_vectors_are_noted_by_their_number_and_texts_never(spans: Spans) -> None:
     tracing = spans.tracing(OPENAI, content=True)
-    assert await tracing.embedder(Embedder()).embed(["Wolpertinger", "b"]) == [[12.0], [1.0]]
+    assert await tracing.embedder(Embedder(), OPENAI).embed(["Wolpertinger", "b"]) == [[12.0], [1.0]]
     (span,) = spans.ended
     assert span.name == "embeddings vec"
     assert spans.last["switchboard.texts"] == 2
@@ -104,7 +104,7 @@ async def test_vectors_are_noted_by_their_number_and_texts_never(spans: Spans) -
 
 async def test_an_embedders_fault_is_noted_and_raised(spans: Spans) -> None:
     with pytest.raises(Unavailable):
-        await spans.tracing(OPENAI).embedder(Embedder(Unavailable("Wolpertinger"))).embed(["a"])
+        await spans.tracing(OPENAI).embedder(Embedder(Unavailable("Wolpertinger")), OPENAI).embed(["a"])
     assert spans.last["error.type"] == "unavailable"
 
 

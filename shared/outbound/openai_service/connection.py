@@ -120,6 +120,28 @@ class OpenAIConnection:
         )
         return first._at(settings.openai_base_url or (Address(OPENAI_BASE_URL),), settings.openai_api_key)
 
+    @classmethod
+    def for_embeddings(cls, settings: Settings) -> tuple["OpenAIConnection", ...]:
+        """Read the endpoints that make vectors: their own, else those of the chat; none where no model is named.
+
+        Raises:
+            NotConfigured: a URL is none; names the variable.
+        """
+        if not settings.has_embedding_service:
+            return tuple(one for one in cls.all_from_settings(settings) if one.embedding_model)
+        model = ServedModel(settings.openai_embedding_model or "", "OPENAI_EMBEDDING_MODEL")
+        own = cls(
+            kind="openai-compatible",
+            base_url="",
+            api_key=None,
+            address_setting="OPENAI_EMBEDDING_BASE_URL",
+            key_setting="OPENAI_EMBEDDING_API_KEY",
+            chat_model=model,
+            embedding_model=model,
+        )
+        endpoints = settings.openai_embedding_base_url or (Address(OPENAI_BASE_URL),)
+        return own._at(endpoints, settings.openai_embedding_api_key)
+
     def _at(self, endpoints: Sequence[Address], key: SecretStr | None) -> tuple["OpenAIConnection", ...]:
         """The same service at each of these endpoints, with one key for all or one for each."""
         for url, _ in endpoints:

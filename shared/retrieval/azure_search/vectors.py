@@ -111,7 +111,7 @@ def _by_vectorizer(field: str) -> _MakeQuery:
 
 def _by_embedder(embedder: Embedder, field: str) -> _MakeQuery:
     async def query(text: str, nearest: int) -> VectorQuery:
-        vectors = await embedder.embed([text])
+        vectors = await embedder.embed([text], questions=True)
         return VectorizedQuery(vector=vectors[0], k_nearest_neighbors=nearest, fields=field)
 
     return query

@@ -1,8 +1,10 @@
 """Vectors from OpenAI, Azure OpenAI and compatible services, as an `Embedder`."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from itertools import batched
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,6 +21,21 @@ _LARGEST_VECTOR = 256 * 1024
 """Bytes of one vector's JSON: 4,096 numbers of 20 digits are a third of it. In memory it may take 16 times more."""
 _REQUEST_TIMEOUT_SECONDS = 60.0
 """Time limit of one request, retries included."""
+
+
+class _Prefixes(NamedTuple):
+    """What a model was trained to read before each text."""
+
+    question: str = ""
+    passage: str = ""
+
+
+_PREFIXES = (
+    (re.compile(r"\be5\b(?!.*instruct)"), _Prefixes("query: ", "passage: ")),
+    (re.compile(r"\bnomic-embed-text\b"), _Prefixes("search_query: ", "search_document: ")),
+)
+"""By the name of the model in small letters. Source: the cards of intfloat/multilingual-e5-small and
+nomic-ai/nomic-embed-text-v1.5."""
 
 
 class _Vector(msgspec.Struct):
@@ -39,20 +56,23 @@ class OpenAIEmbedder:
     def __init__(self, service: OpenAIService, model: ServedModel) -> None:
         self._service = service
         self._model = model
+        name = model.name.lower().replace("_", "-")
+        self._prefixes = next((found for pattern, found in _PREFIXES if pattern.search(name)), _Prefixes())
 
     @property
     def model(self) -> str:
-        """The embedding model's name. Vectors of different models cannot be compared."""
-        return self._model.name
+        """The embedding model's name, and the prefix of passages. Vectors of different models cannot be compared."""
+        return f"{self._model.name} {self._prefixes.passage}".strip()
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
         """Make one vector for each text, in order. Without texts no request is sent.
 
         Raises:
             RateLimited, BadRequest, Unavailable, TooSlow: see `outbound.faults`.
         """
+        prefix = self._prefixes.question if questions else self._prefixes.passage
         vectors: list[list[float]] = []
-        for batch in batched(texts, _BATCH, strict=False):
+        for batch in batched((prefix + text for text in texts), _BATCH, strict=False):
             vectors += await self._embed_batch(batch)
         return vectors
 

@@ -39,13 +39,19 @@ _VECTOR_FIELD_NAMES = {"embedding", "textEmbeddingOnly"}
 
 _DETAIL = "Full-text and vector search in a SQLite file. For Azure set AZURE_SEARCH_ENDPOINT and AZURE_SEARCH_INDEX."
 _NO_EMBEDDER = (
-    "Vector search needs an embedding model. Set OPENAI_EMBEDDING_MODEL or AZURE_OPENAI_EMBEDDING_DEPLOYMENT and run "
-    "`make index`, or ask for retrieval_mode `text`."
+    "Vector search needs an embedding model. Set EMBEDDINGS=local, OPENAI_EMBEDDING_MODEL or "
+    "AZURE_OPENAI_EMBEDDING_DEPLOYMENT and run `make index`, or ask for retrieval_mode `text`."
 )
 _NO_VECTORS = (
     "The index has no vectors, as it was made without an embedding model. Run `make index`, or ask for retrieval_mode "
     "`text`."
 )
+
+_FOREIGN = (
+    "Searched by words alone, though the question is in another language than the documents. Vectors find across "
+    "languages: set EMBEDDINGS=local or an embedding model, and run `make index`."
+)
+_HELPS = " Questions in another language or other words than the documents' take vectors: set EMBEDDINGS=local."
 
 
 class _Contents(NamedTuple):
@@ -133,7 +139,7 @@ class SqliteRetriever:
                 return PartHealth("embedded", False, "There are no documents yet: run `make index DOCS=folder`.", facts)
             if self._embedder and contents.embedding:
                 _expect_model(contents.embedding, self._embedder.model)
-            return PartHealth("embedded", True, _DETAIL, facts)
+            return PartHealth("embedded", True, _DETAIL + ("" if self._embedder else _HELPS), facts)
         except SwitchboardError as exc:
             return PartHealth("embedded", False, exc.message)
 
@@ -159,8 +165,11 @@ class SqliteRetriever:
         def read(db: apsw.Connection) -> SearchResult:
             found = rank_by_text(db, query, query.top)
             passages = _best(db, found.ranking, query)
+            told = note or (_FOREIGN if found.foreign else None)
             titles = titles_in(db, query.access)
-            return SearchResult(passages, RetrievalMode.TEXT, note, rarities=found.rarities, titles=titles)
+            return SearchResult(
+                passages, RetrievalMode.TEXT, told, rarities=found.rarities, foreign=found.foreign, titles=titles
+            )
 
         return await self._readers.run(read) or SearchResult((), RetrievalMode.TEXT, note)
 
@@ -188,10 +197,12 @@ class SqliteRetriever:
 
         def read(db: apsw.Connection) -> SearchResult:
             nearest = rank_by_vector(db, query, vector, depth)
-            passages = _best(db, nearest if texts is None else fuse((texts.ranking, nearest)), query)
-            return SearchResult(
-                passages, mode, rarities=texts.rarities if texts else {}, titles=titles_in(db, query.access)
-            )
+            ranking = nearest
+            if texts is not None:
+                # The words of another language find what has them by chance, and would push out what is meant.
+                ranking = fuse((() if texts.foreign and nearest else texts.ranking, nearest))
+            found, titles = _best(db, ranking, query), titles_in(db, query.access)
+            return SearchResult(found, mode, rarities=texts.rarities if texts else {}, titles=titles)
 
         return await self._readers.run(read) or SearchResult((), mode)
 
@@ -208,7 +219,7 @@ def _best(db: apsw.Connection, ranking: Ranking, query: SearchQuery) -> tuple[Pa
 
 
 async def _embed(text: str, embedder: Embedder, made_with: EmbeddingInfo) -> Sequence[float]:
-    vector = (await embedder.embed([text[:LONGEST_TO_EMBED]]))[0]
+    vector = (await embedder.embed([text[:LONGEST_TO_EMBED]], questions=True))[0]
     if len(vector) != made_with.dimensions:
         raise NotConfigured(
             f"The index has vectors of {made_with.dimensions} numbers, and the embedding model {embedder.model} now "

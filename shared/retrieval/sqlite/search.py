@@ -23,7 +23,7 @@ from shared.retrieval.sqlite.ranking import (
     rarity_of,
     weighed,
 )
-from shared.words.stop_words import language_of
+from shared.words.stop_words import language_of, languages_of
 
 _UNSEEN = 80
 """Passages without any of a question's words that each index is taken to have beside its own when it tells how rare
@@ -42,6 +42,8 @@ class RankedByText(NamedTuple):
     """The passages."""
     rarities: Mapping[str, float] = {}
     """The inverse document frequency of each word of the query, by its spelling, among the passages of its language."""
+    foreign: str | None = None
+    """The language of the query, if next to no passage is in it."""
 
 
 def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedByText:
@@ -70,9 +72,15 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     # Among many languages every word of one is rare, and those that say little would count as much as the subject.
     own = language_of(query.text[:LONGEST_TEXT], [language for language, _, _ in sizes])
     among = next((passages for language, passages, _ in sizes if language == own), total)
-    return RankedByText(ranking, {word.spelling: rarity_of(word, counts, among + _UNSEEN) for word in words})
+    rarities = {word.spelling: rarity_of(word, counts, among + _UNSEEN) for word in words}
+    spoken = {language for language, passages, _ in sizes if passages >= _SPOKEN_SHARE * total}
+    asked_in = languages_of(query.text[:LONGEST_TEXT])
+    foreign = asked_in[0] if asked_in and spoken and spoken.isdisjoint(asked_in) else None
+    return RankedByText(ranking, rarities, foreign)
 
 
+_SPOKEN_SHARE = 0.02
+"""The share of passages that an index has in each of its languages. Of fewer, the language may be a mistake."""
 _LANGUAGES = "SELECT language, passages, terms FROM languages WHERE passages > 0 ORDER BY passages DESC, language"
 _LISTED = "(SELECT value FROM json_each(:rowids))"
 

@@ -29,6 +29,26 @@ def test_a_base_url_means_a_compatible_service_that_may_need_no_key() -> None:
     assert not found.uses_identity
 
 
+@pytest.mark.parametrize(
+    ("own", "address", "key"),
+    [
+        ({}, "http://localhost:11434/v1", "sk-chat"),
+        ({"OPENAI_EMBEDDING_BASE_URL": "http://localhost:1234/v1"}, "http://localhost:1234/v1", None),
+        ({"OPENAI_EMBEDDING_API_KEY": "sk-own"}, "https://api.openai.com/v1", "sk-own"),
+    ],
+)
+def test_vectors_come_from_their_own_service_with_its_own_key(
+    own: dict[str, str], address: str, key: str | None
+) -> None:
+    chat = {"OPENAI_BASE_URL": "http://localhost:11434/v1", "OPENAI_API_KEY": "sk-chat", "OPENAI_CHAT_MODEL": "llama3"}
+    settings = Settings.read({**chat, "OPENAI_EMBEDDING_MODEL": "embed", **own})
+    (found,) = OpenAIConnection.for_embeddings(settings)
+    assert found.base_url == address
+    assert (found.api_key.get_secret_value() if found.api_key else None) == key
+    assert found.embedding_model == ServedModel("embed", "OPENAI_EMBEDDING_MODEL")
+    assert connection(**chat).base_url == chat["OPENAI_BASE_URL"]
+
+
 @pytest.mark.parametrize("ending", ["", "/", "/openai", "/openai/v1", "/openai/v1/"])
 def test_an_azure_endpoint_leads_to_its_v1_api(ending: str) -> None:
     found = connection(

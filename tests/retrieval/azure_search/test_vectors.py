@@ -80,7 +80,7 @@ class _Slow(HashedEmbedder):
         super().__init__(dims=dims)
         self._barrier = barrier
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], **_: bool) -> list[list[float]]:
         await self._barrier.wait()
         return await super().embed(texts)
 
@@ -100,7 +100,7 @@ async def test_vectors_that_do_not_come_within_the_deadline_are_too_slow(service
 
 
 class _Broken(HashedEmbedder):
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], **_: bool) -> list[list[float]]:
         raise Unavailable(f"The embedding service is down for {len(texts)}.")
 
 
@@ -111,7 +111,7 @@ class _Endless(HashedEmbedder):
         super().__init__(dims=dims)
         self.cancelled = asyncio.Event()
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], **_: bool) -> list[list[float]]:
         try:
             await asyncio.Event().wait()
         finally:

@@ -35,6 +35,28 @@ async def test_each_text_gets_its_vector_in_order(service: OpenAIStandIn, embedd
     assert len({tuple(vector) for vector in vectors}) > 100
 
 
+@pytest.mark.parametrize(
+    ("name", "question", "passage"),
+    [
+        ("intfloat/multilingual-e5-small", "query: word", "passage: word"),
+        ("text-embedding-nomic-embed-text-v1.5", "search_query: word", "search_document: word"),
+        ("multilingual_e5_large_instruct", "word", "word"),
+        ("text-embedding-3-large", "word", "word"),
+    ],
+)
+async def test_a_model_is_sent_the_prefixes_that_it_was_trained_with(
+    service: OpenAIStandIn, name: str, question: str, passage: str
+) -> None:
+    service.embedding_model = name
+    embedder = OpenAIEmbedder(OpenAIService(connection_to(service)), ServedModel(name, "OPENAI_EMBEDDING_MODEL"))
+    for questions, expected in ((True, question), (False, passage)):
+        await embedder.embed(["word"], questions=questions)
+        assert service.requests[-1].body["input"] == [expected]
+    assert embedder.model.startswith(name)
+    assert (embedder.model == name) is (passage == "word"), "vectors made without the prefix do not fit"
+    await embedder.aclose()
+
+
 async def test_no_texts_are_no_request(service: OpenAIStandIn, embedder: OpenAIEmbedder) -> None:
     assert await embedder.embed([]) == []
     assert service.requests == []

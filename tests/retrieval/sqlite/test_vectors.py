@@ -90,6 +90,38 @@ async def test_a_vector_score_is_the_cosine(path: Path) -> None:
     assert result.passages[0].score == pytest.approx(1, abs=1e-6)
 
 
+_ENGLISH = ("The library opens at nine.", "How much is the ticket to the zoo?", "Para is a city of rubber.")
+_SPANISH = "¿Cuánto cuesta la entrada para el zoológico de la ciudad?"
+
+
+async def test_a_question_in_another_language_than_the_documents_is_told_so_where_there_are_no_vectors(
+    path: Path,
+) -> None:
+    await fill(path, [passage(f"p{number}", text) for number, text in enumerate(_ENGLISH)])
+    async with opened(path) as retriever:
+        foreign = await retriever.search(SearchQuery(_SPANISH), CONTEXT)
+        own = await retriever.search(SearchQuery("How much is the ticket?"), CONTEXT)
+        health = await retriever.check()
+    assert foreign.foreign == "es"
+    assert foreign.note
+    assert "EMBEDDINGS=local" in foreign.note
+    assert (own.foreign, own.note) == (None, None)
+    assert "EMBEDDINGS=local" in health.detail
+
+
+async def test_the_words_of_another_language_do_not_count_beside_vectors(path: Path) -> None:
+    embedder = HashedEmbedder()
+    await fill(path, [passage(f"p{number}", text) for number, text in enumerate(_ENGLISH)], embedder)
+    async with opened(path, embedder) as retriever:
+        by_meaning = await retriever.search(SearchQuery(_SPANISH, RetrievalMode.VECTORS), CONTEXT)
+        found = await retriever.search(SearchQuery(_SPANISH), CONTEXT)
+        health = await retriever.check()
+    assert [one.id for one in found.passages] == [one.id for one in by_meaning.passages]
+    assert found.passages[0].score == pytest.approx(1 / 61)
+    assert (found.mode, found.foreign, found.note) == (RetrievalMode.HYBRID, None, None)
+    assert "EMBEDDINGS=local" not in health.detail
+
+
 async def test_an_index_of_another_embedding_model_asks_for_indexing(path: Path) -> None:
     await fill(path, LIBRARY, HashedEmbedder("small"))
     async with opened(path, HashedEmbedder("large")) as retriever:
@@ -127,7 +159,7 @@ async def test_without_documents_no_embedding_is_paid_for(path: Path) -> None:
 
 
 class _BrokenEmbedder(HashedEmbedder):
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], **_: bool) -> list[list[float]]:
         raise Unavailable(f"The embedding service is down for {len(texts)}.")
 
 
