@@ -24,6 +24,7 @@ from bench import (
     streaming_gaps,
     streaming_host,
     streaming_paced,
+    streaming_runs,
     team,
     telemetry,
 )
@@ -35,6 +36,7 @@ BENCHES = {
     "encoding": encoding,
     "first-token": streaming_first_token,
     "paced": streaming_paced,
+    "runs": streaming_runs,
     "gaps": streaming_gaps,
     "local-host": streaming_host,
     "cold-start": cold_start,

@@ -94,7 +94,9 @@ class Claim:
         else:
             self._etag = found.etag
         if state:
-            self.state = msgspec.structs.replace(self.state, stopped=state.stopped, deleted=state.deleted)
+            self.state = msgspec.structs.replace(
+                self.state, followed=state.followed, stopped=state.stopped, deleted=state.deleted
+            )
 
     async def end(self, result: Result) -> Outcome:
         """Write the result, unless the claim is lost or a result is there already."""

@@ -64,7 +64,7 @@ class Runs:
         self._store = runner.store
         self._engine = engine
         self._here: set[asyncio.Task[object]] = set()
-        self.followers = Followers(runner.store, runner.lives, self.find_for_reader)
+        self.followers = Followers(runner.store, runner.lives, self.find_for_reader, self._mark_followed)
 
     async def check(self) -> PartHealth:
         """Check whether runs can be kept and started."""
@@ -313,6 +313,10 @@ class Runs:
             with suppress(Conflict):
                 await self._store.write(f"{run_id}/state", msgspec.json.encode(state), found.etag)
                 return state
+
+    async def _mark_followed(self, run_id: str) -> None:
+        with suppress(SwitchboardError):  # it is gone, or the next look tries again
+            await self._mark(run_id, followed=True)
 
     def _stop_here(self, run_id: str) -> None:
         if live := self._runner.lives.get(run_id):

@@ -71,14 +71,18 @@ class FolderObjects:
             found = self._read(name)
             if (found.etag if found else NEW) != etag:
                 raise Conflict
-            target.parent.mkdir(parents=True, exist_ok=True)
             descriptor, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=self._folder)
             try:
                 with open(descriptor, "wb") as file:  # noqa: PTH123 (it is open already)
                     file.write(data)
-                os.replace(unfinished, target)  # noqa: PTH105 (both are in hand as they are)
-            finally:
+                try:
+                    os.replace(unfinished, target)  # noqa: PTH105 (both are in hand as they are)
+                except FileNotFoundError:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    os.replace(unfinished, target)  # noqa: PTH105
+            except BaseException:
                 Path(unfinished).unlink(missing_ok=True)
+                raise
         return _etag(data)
 
     def _delete(self, name: str) -> None:
@@ -116,8 +120,13 @@ class FolderObjects:
     @contextmanager
     def _locked(self) -> Generator[None]:
         """Hold the lock that all writers of the folder take; the system frees it when a process dies."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with (self._folder / ".lock").open("w") as lock:
+        path = self._folder / ".lock"
+        try:
+            file = path.open("w")
+        except FileNotFoundError:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            file = path.open("w")
+        with file as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 

@@ -65,14 +65,20 @@ class Followers:
         store: Keeps the runs.
         lives: Those that go on in this process.
         find: Returns how a run stands, for its owner; one whose runner has died goes on then.
+        mark: Tells a run's runner elsewhere that somebody follows it.
     """
 
     def __init__(
-        self, store: ObjectStore, lives: dict[str, Live], find: Callable[[str, str], Awaitable[Standing]]
+        self,
+        store: ObjectStore,
+        lives: dict[str, Live],
+        find: Callable[[str, str], Awaitable[Standing]],
+        mark: Callable[[str], Awaitable[object]],
     ) -> None:
         self._store = store
         self._lives = lives
         self.find = find
+        self._mark = mark
         self._looks: dict[_Place, asyncio.Task[_Look]] = {}
 
     async def request(self, run_id: str, settings: Settings) -> tuple[records.Asked, ChatRequest]:
@@ -132,6 +138,8 @@ class Followers:
                 yield new
             if look.standing.result or ended_in(look.events):
                 return
+            if not look.standing.state.followed and run_id not in self._lives:
+                await self._mark(run_id)
 
     async def so_far(self, run_id: str, owner: str) -> list[ChatEvent]:
         """Return the events of a run so far."""

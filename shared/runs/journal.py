@@ -4,7 +4,7 @@ A piece is `{id}/journal/{number of the journal}-{number of the piece}`. A run t
 earlier one begins another journal, and the state says which one counts.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from typing import cast, get_args
@@ -17,7 +17,9 @@ from shared.runs.packing import pack, unpack
 from shared.runs.records import UNREADABLE
 
 PIECE_SECONDS = 0.3
-"""How long events wait for a piece. Readers elsewhere see them within half a second."""
+"""How long events wait for a piece where somebody follows them elsewhere, who sees them within half a second."""
+ALONE_SECONDS = 2.0
+"""The same where nobody does. A runner learns by its heartbeat that somebody does."""
 
 _EVENTS: tuple[type, ...] = get_args(ChatEvent.__value__)
 
@@ -55,8 +57,12 @@ class Journal:
         """Begin another journal."""
         self._number, self._pieces, self._written = number, 0, 0
 
-    async def keep(self, turn: LiveTurn) -> None:
+    async def keep(self, turn: LiveTurn, is_followed: Callable[[], bool] = lambda: True) -> None:
         """Write the events of a turn until it has ended; those that were read are there already.
+
+        Args:
+            turn: The turn.
+            is_followed: Whether somebody follows it elsewhere.
 
         Raises:
             Conflict: another runner writes this journal.
@@ -64,7 +70,7 @@ class Journal:
         """
         has_ended = False
         while not has_ended:
-            has_ended = await turn.ended_within(PIECE_SECONDS)
+            has_ended = await turn.ended_within(PIECE_SECONDS if is_followed() else ALONE_SECONDS)
             try:
                 await self.append(turn.log[self._written :])
             except SwitchboardError:

@@ -100,6 +100,8 @@ class State(msgspec.Struct, frozen=True):
     """When it was claimed first; its deadline counts from then."""
     journal: int = 0
     """Which of its journals counts."""
+    followed: bool = False
+    """Whether somebody follows it in another process than its runner's."""
     stopped: bool = False
     """Whether its owner has stopped it."""
     deleted: bool = False

@@ -199,7 +199,7 @@ class _Run:
         live = await self._begin(asked, body, known)
         try:
             with _interrupting():
-                await self._journal.keep(live.turn)
+                await self._journal.keep(live.turn, lambda: self._claim.state.followed)
             answer = await fold(live.turn.events(), filter_ends=protocol.filter_ends)
         finally:
             live.turn.cancel()

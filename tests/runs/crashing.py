@@ -73,7 +73,7 @@ def _part(name: str) -> str:
 async def run(order: dict[str, Any]) -> dict[str, Any]:
     # A slow machine writes no heartbeat among the writes that are counted.
     claim.HEARTBEAT_SECONDS = order.get("heartbeat", 600)
-    journal.PIECE_SECONDS = 600  # one piece, at the end
+    journal.ALONE_SECONDS = 600  # one piece, at the end
     settings = Settings.read(order["settings"])
     service = parts.build_service(settings)
     store = CrashingStore(FolderObjects(settings.data_dir / "batches"), order.get("crash_at"))

@@ -82,7 +82,10 @@ def followers(store: Counted, live: LiveTurn | None = None, *, journal: int = 0)
         state = State(digest(owner), time.time(), time.time(), journal=journal)
         return Standing(run_id, state, msgspec.json.decode(found.data, type=Result) if found else None)
 
-    return Followers(store, {RUN: Live(ASKED, live)} if live else {}, find)
+    async def mark(run_id: str) -> None:
+        assert run_id == RUN
+
+    return Followers(store, {RUN: Live(ASKED, live)} if live else {}, find, mark)
 
 
 async def read(of: Followers, number: int = 0) -> list[ChatEvent]:

@@ -1,0 +1,21 @@
+"""What a journal costs a streamed token in CPU time: the same app with all answers kept as runs, beside one without."""
+
+from dataclasses import replace
+
+from bench.processes import SERVER_CORE, running
+from bench.rounds import Comparison
+from bench.streaming import TOKENS
+from bench.streaming_paced import GAP_SECONDS, STREAMS, compare
+from bench.targets import field
+
+_ROUNDS = 5
+
+
+async def report() -> list[Comparison]:
+    """Compare one by one, as real models send tokens."""
+    async with field() as others:
+        kept = others.settings | {"CHAT_RUNS": "always"}
+        async with running("bench.worker_server", kept, core=SERVER_CORE) as server:
+            alone = others.ours["ai-chat"]
+            targets = {"without": alone, "runs": replace(alone, server=server)}
+            return [await compare(others, targets, GAP_SECONDS, STREAMS, TOKENS, _ROUNDS)]
