@@ -185,9 +185,9 @@ class SettingsFields(BaseModel):
     """How long a team's answer may take, and each whole answer in `semantic-kernel`. ChatUI gives up after 30
     seconds."""
     batch_backend: Literal["folder", "queue", "off"] | None = None
-    """Where batches run that outlive their request (`Prefer: respond-async`): `folder`, in this process and `DATA_DIR`;
-    `queue`, by a queue and blobs of `AzureWebJobsStorage`; `off`, nowhere: the header is ignored. Absent: `queue` if
-    that storage is set, else `folder`."""
+    """Where answers are kept that outlive their request (docs/protocols.md, Runs): `folder`, in this process and
+    `DATA_DIR`; `queue`, by a queue and blobs of `AzureWebJobsStorage`; `off`, nowhere. Absent: `queue` if that storage
+    is set, else `folder`."""
     chat_runs: Literal["asked", "always"] = "asked"
     """Which answers are kept while they are made, so that they outlive their request and can be read again: those
     whose request asks for it, or all."""
@@ -195,7 +195,7 @@ class SettingsFields(BaseModel):
     """With `queue`: the name of the queue and of the container of blobs. Two apps that share a storage account need one
     each."""
     batch_deadline_seconds: float = Field(default=900, gt=0, le=1500)
-    """How long the team may work on such a batch, from when it begins."""
+    """How long an answer may take that outlives its request, from when it begins."""
     chat_requests_queue: _StorageName | None = None
     """A queue of `AzureWebJobsStorage` whose messages are requests (docs/workflows.md). Absent: none."""
     chat_answers_queue: _StorageName | None = None
