@@ -40,6 +40,7 @@ from shared.budgets.usage import Usage
 from shared.chat_types import PartHealth
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
+from shared.outbound.azure_service.tables import found, is_without_table
 from shared.outbound.azure_service.transport import client_options
 from shared.settings import Settings
 
@@ -205,7 +206,7 @@ class SharedCounts:
         """Add to the sum of the group, copy it to the sums unless another has just done so, and learn the others'."""
         group = self._group
         group.told, sent = await self._added(table, day, (group.digest, "sum"), group, self._ledger.all.untold)
-        stored = await _found(table, "all", "sums") or TableEntity()
+        stored = await found(table, "all", "sums") or TableEntity()
         sums = {name: msgspec.json.decode(stored[name], type=_Sum) for name in stored if name.startswith("g")}
         own, now = f"g{group.digest[-2:]}", self._ledger.clock.utc()
         copied = sums.pop(own, None)
@@ -235,7 +236,7 @@ class SharedCounts:
         used, etag = account.told, account.row[1] if sent and account.row and account.row[0] == day else None
         for _ in range(_TRIES):
             if etag is None:
-                entity = await _found(table, *keys)
+                entity = await found(table, *keys)
                 # A row that is not there goes on from what is known: at midnight, the requests of the last minute.
                 used = msgspec.json.decode(entity["usage"], type=Usage) if entity else account.told
                 etag = entity.metadata["etag"] if entity else None
@@ -264,19 +265,6 @@ class SharedCounts:
         return self._table[1]
 
 
-async def _found(table: TableClient, partition: str, row: str) -> TableEntity | None:
-    try:
-        return await table.get_entity(partition, row)
-    except ResourceNotFoundError as error:
-        if _is_without_table(error):
-            raise
-        return None
-
-
-def _is_without_table(error: ResourceNotFoundError) -> bool:
-    return getattr(error, "error_code", None) == "TableNotFound"
-
-
 async def _put(table: TableClient, row: dict[str, str], etag: str | None) -> str | None:
     """Write a row if it is as it was read, or make it; return its ETag, or None if another instance was faster."""
     try:
@@ -286,7 +274,7 @@ async def _put(table: TableClient, row: dict[str, str], etag: str | None) -> str
             condition = MatchConditions.IfNotModified
             written = await table.update_entity(row, UpdateMode.REPLACE, etag=etag, match_condition=condition)
     except ResourceNotFoundError as error:
-        if _is_without_table(error):
+        if is_without_table(error):
             raise
         return None
     except (ResourceExistsError, ResourceModifiedError):

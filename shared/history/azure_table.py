@@ -5,12 +5,13 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from azure.core.credentials_async import AsyncTokenCredential
-from azure.core.exceptions import AzureError, HttpResponseError, ResourceExistsError
+from azure.core.exceptions import AzureError, ResourceExistsError
 from azure.data.tables.aio import TableClient
 
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import TABLES, storage_errors
+from shared.outbound.azure_service.tables import is_without_table
 from shared.outbound.azure_service.transport import client_options
 from shared.settings import Settings
 
@@ -90,11 +91,6 @@ class HistoryTable:
         await self._client.close()
         if self._credential:
             await self._credential.close()
-
-
-def is_without_table(error: AzureError) -> bool:
-    """Whether an error says that the table is missing, not an entity in it."""
-    return isinstance(error, HttpResponseError) and getattr(error, "error_code", None) == "TableNotFound"
 
 
 async def _make(client: TableClient) -> None:

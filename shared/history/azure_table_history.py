@@ -30,7 +30,6 @@ from shared.history.azure_table_rows import (
     commit,
     conversation_of,
     deleted,
-    found,
     head_of,
     keys,
     list_key,
@@ -40,6 +39,7 @@ from shared.history.azure_table_rows import (
     started,
 )
 from shared.history.azure_table_writing import FEW, new_name, read, write
+from shared.outbound.azure_service.tables import found
 
 _LEFTOVER_AGE = timedelta(hours=1)
 """Age from which a generation that is being written is a leftover; no write takes as long."""

@@ -26,11 +26,11 @@ from shared.history.azure_table_rows import (
     bytes_of,
     commit,
     conversation_of,
-    found,
     keys,
     removal,
     started,
 )
+from shared.outbound.azure_service.tables import found
 
 
 async def move(table: TableClient, entities: Sequence[TableEntity]) -> None:

@@ -22,7 +22,6 @@ from typing import Any
 from azure.core import MatchConditions
 from azure.core.exceptions import (
     HttpResponseError,
-    ResourceNotFoundError,
     ServiceRequestError,
     ServiceResponseError,
 )
@@ -30,7 +29,6 @@ from azure.data.tables import TableEntity, TableErrorCode, UpdateMode
 from azure.data.tables.aio import TableClient
 
 from shared.history import Conversation, ListPosition, Mode
-from shared.history.azure_table import is_without_table
 
 PROPERTY_BYTES = 64 * 1024
 """Limit of a binary property."""
@@ -297,16 +295,6 @@ _NOT_AS_SUPPOSED = frozenset(
         TableErrorCode.CONDITION_NOT_MET,
     }
 )
-
-
-async def found(table: TableClient, partition: str, row: str) -> TableEntity | None:
-    """Read an entity; None if there is none."""
-    try:
-        return await table.get_entity(partition, row)
-    except ResourceNotFoundError as error:
-        if is_without_table(error):
-            raise
-        return None
 
 
 async def remove(table: TableClient, partition: str, prefix: str, removal_key: str) -> None:

@@ -30,7 +30,6 @@ from shared.history.azure_table_rows import (
     bytes_of,
     changed,
     commit,
-    found,
     mark_entity,
     mark_key,
     number_of,
@@ -41,6 +40,7 @@ from shared.history.azure_table_rows import (
     rows_in,
     write_key,
 )
+from shared.outbound.azure_service.tables import found
 
 FEW = 20
 """Up to so many entities are read one by one; for more a whole range is read."""

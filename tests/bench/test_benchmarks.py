@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import write
+from bench.budgets import compare as compare_budgets
 from bench.cold_start import compare_imports
 from bench.encoding import compare as compare_encoding
 from bench.history import compare as compare_history
@@ -19,6 +20,7 @@ from bench.rounds import Comparison
 from bench.telemetry import compare as compare_telemetry
 from shared.retrieval.sqlite.ranking import asked_words
 from shared.wire.table import PROTOCOLS
+from tests.stand_ins.azurite import Azurite
 
 
 def names(comparisons: list[Comparison]) -> list[list[str]]:
@@ -40,6 +42,12 @@ async def test_indexing_is_compared_with_one_process() -> None:
 async def test_turns_and_pages_of_the_history_are_compared_by_size() -> None:
     turns, pages = ["2 messages", "6 messages"], ["1 chats", "3 chats"]
     assert names(await compare_history((2, 6), (1, 3), rounds=1)) == [turns] * 3 + [pages] * 3
+
+
+@pytest.mark.nightly
+async def test_exchanges_of_budgets_are_compared_by_the_number_of_instances() -> None:
+    async with Azurite() as service:
+        assert names(await compare_budgets(service, (2, 3))) == [["2 instances", "3 instances"]] * 3
 
 
 @pytest.mark.nightly

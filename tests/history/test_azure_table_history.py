@@ -7,7 +7,7 @@ from azure.data.tables.aio import TableClient
 
 from shared.errors import NotConfigured, TooLarge, Unavailable
 from shared.history import Mode, StoredMessage, new_session_id
-from shared.history.azure_table import TABLE, HistoryTable
+from shared.history.azure_table import HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
 from shared.history.azure_table_rows import partition_of
 from shared.history.contents import preview
@@ -28,13 +28,6 @@ async def history_of_three(azurite: Azurite) -> AsyncGenerator[AzureTableHistory
     store = AzureTableHistory(HistoryTable.of(azurite.connection_string), max_chats=3)
     yield store
     await store.aclose()
-
-
-@pytest.fixture
-async def table(azurite: Azurite) -> AsyncGenerator[TableClient]:
-    client = TableClient.from_connection_string(azurite.connection_string, TABLE)
-    yield client
-    await client.close()
 
 
 async def rows_of(table: TableClient, conversation_id: str) -> list[str]:

@@ -7,7 +7,7 @@ from azure.data.tables.aio import TableClient
 
 from shared.errors import NotFound
 from shared.history import Mode
-from shared.history.azure_table import TABLE, HistoryTable
+from shared.history.azure_table import HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
 from shared.history.azure_table_rows import partition_of
 from tests.history.history_contract import new_owner, said
@@ -21,13 +21,6 @@ async def history(azurite: Azurite) -> AsyncGenerator[AzureTableHistory]:
     await store.check()  # makes the table
     yield store
     await store.aclose()
-
-
-@pytest.fixture
-async def table(azurite: Azurite) -> AsyncGenerator[TableClient]:
-    client = TableClient.from_connection_string(azurite.connection_string, TABLE)
-    yield client
-    await client.close()
 
 
 async def row_keys(table: TableClient, owner: str) -> list[str]:
