@@ -187,6 +187,9 @@ param privateNetwork bool = false
 @description('How many requests one instance takes at once. Azure would give each open stream an instance of its own.')
 param httpConcurrency int = 100
 
+@description('Which packages are deployed beside those for chat: readers, agents, built-in, rai, with commas; or none of them.')
+param features string = 'readers,agents'
+
 @allowed([512, 2048, 4096])
 @description('Memory of an instance in MB, and with it its share of a core: a quarter, one, or two.')
 param instanceMemory int = 2048
@@ -496,7 +499,7 @@ module app 'modules/function-app.bicep' = {
         PAGE_IMAGES: string(pageImages)
         CONTENT_STORAGE__blobServiceUri: contentBlobs
         // Events are in our own account, wherever the documents are.
-        CONTENT_STORAGE__queueServiceUri: storage.outputs.queueEndpoint
+        CONTENT_STORAGE__queueServiceUri: contains(features, 'readers') ? storage.outputs.queueEndpoint : ''
         CONTENT_CONTAINER: contentContainer
         CHAT_REQUESTS_QUEUE: storage.outputs.requestsQueue
         CHAT_ANSWERS_QUEUE: storage.outputs.answersQueue

@@ -3,6 +3,7 @@
 Each is imported when it is chosen, so that a cold start pays for nothing that the settings did not ask for.
 """
 
+import logging
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from shared.chat_models import ChatModel
 from shared.documents import DocumentStore
 from shared.documents.late import LateDocuments
 from shared.errors import NotConfigured
+from shared.features import FEATURES, is_there, require
 from shared.guard import SafetyService
 from shared.history import HistoryStore, NoHistory
 from shared.identity import Identity, NoIdentity
@@ -54,6 +56,7 @@ def open_target(settings: Settings, *, keeps_readers: bool = False) -> "Target":
         settings: The settings of the app.
         keeps_readers: As in `Sandbox`: for a command that ingests many documents, not for events about one.
     """
+    require("readers")
     from shared.ingestion.document import Target
     from shared.ingestion.page_images import PageImages
     from shared.reading.sandbox import sandbox_for_documents
@@ -73,6 +76,8 @@ def build_service(settings: Settings) -> Service:
     """Choose and make the parts that the settings name."""
     from shared.reading.sandbox import sandbox_for_uploads
 
+    if absent := [name for name in FEATURES if not is_there(name)]:
+        _log.warning("deployed without %s: see DEPLOY_FEATURES in docs/deploy.md", ", ".join(absent))
     agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
     openai = _openai_service(settings)
     embedder = _embedder(settings, openai)
@@ -96,6 +101,7 @@ def build_service(settings: Settings) -> Service:
     return _traced(service, tracing) if tracing else service
 
 
+_log = logging.getLogger("switchboard.start")
 _INDEX_FILE = "index.sqlite"
 _SAMPLE_TEAM = Path(__file__).parent.parent / "samples" / "agents.yaml"
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from shared.features import is_there, lack_of
 from shared.settings_derived import AllFields
 from shared.settings_fields import Address, split_keys
 
@@ -37,6 +38,7 @@ def half_configured(settings: AllFields) -> list[str]:
         _identity,
         _limits,
         _telemetry,
+        _features,
     )
     return [problem for rule in rules for problem in rule(settings)]
 
@@ -314,6 +316,19 @@ def _telemetry(settings: AllFields) -> Iterator[str]:
         )
     if settings.telemetry_content:
         yield from _unencrypted("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
+
+
+def _features(settings: AllFields) -> Iterator[str]:
+    """Settings that ask for packages that are not deployed."""
+    built_in = not settings.azure_search_endpoint or settings.history_backend == "sqlite"
+    needed = {
+        "readers": settings.content_storage_queues is not None or bool(settings.writers),
+        "agents": settings.chat_agent is not None or settings.agents_file is not None,
+        "built-in": built_in
+        or not (settings.openai_base_url or settings.openai_api_key or settings.azure_openai_endpoint),
+        "rai": settings.rai_endpoint is not None and settings.rai_backend == "rai",
+    }
+    yield from (lack_of(name) for name, is_needed in needed.items() if is_needed and not is_there(name))
 
 
 KEY_MARK = "switchboard_"

@@ -163,7 +163,7 @@ settings_derived
 settings_fields
 public_url version
 host_file
-late_imports reusable_timeout http_extension
+late_imports reusable_timeout http_extension features
 events
 errors
 citations

@@ -17,7 +17,7 @@ INFRA = Path(__file__).resolve().parent.parent / "infra"
 
 FUNCTIONS = frozenset(
     {
-        *("allowed", "batchSize", "concat", "description", "empty", "environment", "fail", "guid", "join"),
+        *("allowed", "batchSize", "concat", "contains", "description", "empty", "environment", "fail", "guid", "join"),
         *("loadJsonContent", "loadTextContent", "map", "replace", "utcNow"),
         *("maxLength", "maxValue", "minLength", "minValue", "resourceGroup", "split", "string", "subscription"),
         *("subscriptionResourceId", "tenant", "toLower", "trim", "union", "uniqueString"),

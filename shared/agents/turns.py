@@ -7,6 +7,7 @@ from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition
 from shared.chat_types import ChatRequest, RequestContext
 from shared.events import ChatEvent
+from shared.features import require
 from shared.late_imports import run_import
 
 
@@ -35,6 +36,7 @@ def agent_turn(
 
 
 async def _begun(begin: Callable[[], AsyncGenerator[ChatEvent]]) -> AsyncGenerator[ChatEvent]:
+    require("agents")
     async with aclosing(await run_import(begin)) as events:
         async for event in events:
             yield event

@@ -11,6 +11,7 @@ from shared.chat_types import ChatRequest, FileText, ImagePart, Json, Message, R
 from shared.documents.media_types import IMAGE_TYPES, image_type
 from shared.errors import BadRequest, TooLarge
 from shared.events import Thought
+from shared.features import require
 
 if TYPE_CHECKING:
     from shared.reading.sandbox import Sandbox
@@ -109,6 +110,7 @@ async def attach(
     Raises:
         BadRequest: a file does not belong to a user message, or cannot be read; the error names the file and the cause.
         TooLarge: a file is too large, or reading takes too long; the error names the file.
+        NotConfigured: what reads files is not deployed.
     """
     messages = list(request.messages)
     room = LONGEST_TEXT
@@ -121,6 +123,7 @@ async def attach(
             images = (*message.images, ImagePart(media_type, file.data))
             messages[file.message] = replace(message, images=images)
             continue
+        require("readers")
         text = await _text_of(file, deadline, sandbox, caller)
         fits = text.encode()[:room]
         room -= len(fits)

@@ -18,6 +18,7 @@ from typing import NoReturn
 
 import msgspec
 
+from shared.features import is_there
 from shared.reading import UnreadableError
 from shared.reading import sandbox_messages as messages
 from shared.reading.limits import ReadLimitError
@@ -25,7 +26,7 @@ from shared.reading.limits import ReadLimitError
 _TEXT = (
     "shared.reading.chunks",
     "shared.reading.readers",
-    "shared.retrieval.sqlite.passage_terms",
+    *(["shared.retrieval.sqlite.passage_terms"] if is_there("built-in") else ()),
     "striprtf.striprtf",
 )
 _PDF = ("shared.reading.pdf",)

@@ -108,6 +108,9 @@ def _called(function: str, arguments: Node, parameters: Mapping[str, Value]) -> 
             return str(value_of(arguments.named_children[0], parameters))
         case "empty":
             return not value_of(arguments.named_children[0], parameters)
+        case "contains":  # of two texts
+            whole, part = (value_of(argument, parameters) for argument in arguments.named_children)
+            return isinstance(whole, str) and isinstance(part, str) and part in whole
         case "fail":
             raise Refused(value_of(arguments.named_children[0], parameters))
         case "toLower" | "uniqueString":

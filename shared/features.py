@@ -1,0 +1,62 @@
+"""Features that a deployment may leave out with their packages (`DEPLOY_FEATURES`), and how the app says so.
+
+`tools/requirements.py` marks the packages of each in `requirements.txt`, which by itself has all of them.
+"""
+
+from functools import cache
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from shared.errors import NotConfigured
+
+
+class Feature(NamedTuple):
+    """What the app can do with some packages that the rest of it does not need."""
+
+    packages: tuple[str, ...]
+    """Those that `pyproject.toml` names."""
+    module: str
+    """A module of theirs, which is there if they are."""
+    serves: str
+    """What they serve, as a sentence begins with it."""
+
+
+FEATURES = {
+    "readers": Feature(
+        (
+            *("beautifulsoup4", "chardet", "lxml", "mammoth", "markdownify", "pillow", "pypdfium2", "python-calamine"),
+            *("python-pptx", "semantic-text-splitter", "striprtf"),
+        ),
+        "pypdfium2",
+        "Reading files, which questions bring and the index is made of,",
+    ),
+    "agents": Feature(
+        ("agent-framework-core", "agent-framework-orchestrations"), "agent_framework", "Agents and teams of them"
+    ),
+    "built-in": Feature(
+        ("apsw", "pystemmer", "sqlite-vec"), "apsw", "The built-in index, chat history and extractive model"
+    ),
+    "rai": Feature(("grpcio",), "grpc", "The RAI service's protocol"),
+}
+"""By the names that `DEPLOY_FEATURES` has."""
+
+
+@cache
+def is_there(name: str) -> bool:
+    """Whether the packages of a feature are installed."""
+    return find_spec(FEATURES[name].module) is not None
+
+
+def lack_of(name: str) -> str:
+    """The sentence that says that a feature is not there."""
+    return f"{FEATURES[name].serves} takes packages that are not deployed here: add {name} to DEPLOY_FEATURES."
+
+
+def require(name: str) -> None:
+    """Check that a feature is there, before its packages are imported.
+
+    Raises:
+        NotConfigured: it is not; names it.
+    """
+    if not is_there(name):
+        raise NotConfigured(lack_of(name))
