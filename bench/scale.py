@@ -1,0 +1,143 @@
+"""Calculate what one instance holds, what many users need, and what answers cost, from figures that were measured.
+
+    python -m bench.scale    writes the tables of docs/scale.md
+
+The figures are in `bench/measured.json`, each with what made it; prices are in `infra/prices.json`. Run it again after
+a figure has changed. A calculation, and no test under load.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "scale.md"
+BEGIN, END = "<!-- Made by `python -m bench.scale`. -->\n", "<!-- End of what it makes. -->\n"
+
+USERS = (1_000, 10_000, 100_000, 1_000_000)
+STREAMS = (1, 10, 50, 100)
+SECONDS, TOKENS = 8.0, 300
+"""Of an answer."""
+BUSY = 0.7
+"""How much of a core may be in use."""
+AT_ONCE = 100
+"""Streams of an instance, `DEPLOY_HTTP_CONCURRENCY`."""
+INSTANCES = 1_000
+"""Source: Azure Functions, 'Flex Consumption plan', the most instances of an app."""
+OPERATIONS = 20_000
+"""Source: Azure Storage, 'Scalability and performance targets', requests a second of one account."""
+MODEL = 1_000_000
+"""Tokens a minute of one deployment of a small model, as subscriptions commonly have them; ask for more."""
+EXCHANGE = 15
+"""Seconds between two exchanges of what one caller has used (`shared/budgets/shared_counts.py`)."""
+CORES = {512: 0.25, 2048: 1.0, 4096: 1.0}
+"""Of an instance, by its megabytes. At 4096 there are two, and Python uses one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured, for one stream and one question."""
+
+    cpu_of_stream: float
+    """Share of a core that an open stream takes."""
+    first: float
+    """Megabytes of an instance that has answered once."""
+    each: float
+    """Megabytes of each stream."""
+    table_requests: float
+    """For a turn."""
+    model_tokens: float
+    """Tokens that the model reads and writes for a question, over all its calls."""
+
+    @classmethod
+    def read(cls) -> "Measured":
+        """Read `measured.json`."""
+        kept: dict[str, Any] = json.loads((ROOT / "bench" / "measured.json").read_text())
+        value = {name: float(entry[0]) for name, entry in kept.items()}
+        cpu = value["microseconds of CPU a token"] / 1e6 * TOKENS + value["milliseconds of CPU a question"] / 1e3
+        first = value["megabytes with a first answer"]
+        return cls(
+            cpu_of_stream=cpu / SECONDS,
+            first=first,
+            each=(value["megabytes with 200 streams"] - first) / 200,
+            table_requests=value["requests to a table a turn"],
+            model_tokens=value["tokens that a question reads"] * value["model calls a question"] + TOKENS,
+        )
+
+
+def main() -> None:
+    """Write the tables into the page."""
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(before + BEGIN + tables() + END + after)
+
+
+def tables() -> str:
+    """Return the tables, in Markdown."""
+    measured = Measured.read()
+    parts = (
+        (
+            "One instance",
+            ["memory of an instance", "cores", "streams that fill 70 % of them", "MB with these"],
+            _one(measured),
+        ),
+        ("Many users", ["users", *(f"{users:,}" for users in USERS)], _many(measured)),
+        (
+            "What 1,000 answers cost",
+            ["streams that share an instance", *map(str, STREAMS)],
+            _costs(json.loads((ROOT / "infra" / "prices.json").read_text())["functions"]),
+        ),
+    )
+    return "\n".join(f"## {title}\n\n{_table(head, rows)}" for title, head, rows in parts)
+
+
+def streams_of(megabytes: int, measured: Measured) -> int:
+    """Streams that fill what an instance may use of its core."""
+    return math.floor(CORES[megabytes] * BUSY / measured.cpu_of_stream)
+
+
+def _one(measured: Measured) -> Iterator[list[str]]:
+    for megabytes, cores in CORES.items():
+        streams = streams_of(megabytes, measured)
+        held = measured.first + streams * measured.each
+        yield [f"{megabytes:,} MB", f"{cores:g}", f"{streams:,}", f"{held:,.0f}"]
+
+
+def _many(measured: Measured) -> Iterator[list[str]]:
+    asked = [users / 60 for users in USERS]  # a question a minute of each
+
+    def row(name: str, values: Iterable[float], limit: float = math.inf) -> list[str]:
+        return [name, *(f"{f'**{value:,.0f}**' if value > limit else f'{value:,.0f}'}" for value in values)]
+
+    streams = [questions * SECONDS for questions in asked]
+    yield row("questions a second", asked)
+    yield row("streams open", streams)
+    yield row(f"instances at {AT_ONCE} streams", [math.ceil(one / AT_ONCE) for one in streams], INSTANCES)
+    tokens = [questions * 60 * measured.model_tokens for questions in asked]
+    yield row("model: thousands of tokens a minute", [one / 1_000 for one in tokens], MODEL / 1_000)
+    yield row("model: deployments of a million tokens a minute", [math.ceil(one / MODEL) for one in tokens], 1)
+    requests = [questions * measured.table_requests for questions in asked]
+    yield row("chats: requests to tables a second", requests, OPERATIONS)
+    yield row("budgets: requests to tables a second, up to", [users / EXCHANGE for users in USERS], OPERATIONS)
+    yield row("AI Search: queries a second", asked)
+
+
+def _costs(prices: dict[str, str]) -> Iterator[list[str]]:
+    for megabytes in (2048, 512):
+        held = [SECONDS * megabytes / 1024 * float(prices["gigabyte second"]) * 1_000 / streams for streams in STREAMS]
+        executions = float(prices["million executions"]) / 1_000
+        most = streams_of(megabytes, Measured.read())
+        costs = [f"${cost + executions:.4f}" for cost in held]
+        yield [f"Flex, {megabytes:,} MB", *(c if n <= most else "–" for c, n in zip(costs, STREAMS, strict=True))]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+if __name__ == "__main__":
+    main()
