@@ -300,3 +300,38 @@ async def test_a_sentence_that_says_it_counts_the_name_elsewhere_in_its_passage(
     assert "It opens at ten on Sundays. [page.md]" in (await ask(question, said(story))).text
     elsewhere = said("It opens at ten on Sundays.", "other.md")
     assert "[other.md]" not in (await ask(question, said(story), elsewhere)).text
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        (
+            "Budget for the deductible. This helps you to plan visits to the dentist. Lunch is at noon.",
+            "Budget for the deductible. This helps you to plan visits to the dentist.",
+        ),
+        (
+            "Ask the dentist for a bill. By following these steps your visits to the dentist are planned.",
+            "Ask the dentist for a bill. By following these steps your visits to the dentist are planned.",
+        ),
+        (
+            "To plan visits to the dentist:\n\n1. Call the office.\n2. Choose a day.\n\nLunch is at noon.",
+            "To plan visits to the dentist:\n- Call the office.\n- Choose a day.",
+        ),
+        (
+            "To plan visits to the dentist you need three things:\n\nA phone and a pen help. So does a list.",
+            "To plan visits to the dentist you need three things: A phone and a pen help. So does a list.",
+        ),
+    ],
+    ids=["this", "these", "list", "colon"],
+)
+async def test_a_statement_is_quoted_with_what_it_needs(text: str, quote: str) -> None:
+    got = await ask("How do I plan visits to the dentist?", said(text))
+    assert got.text.startswith(quote)
+    assert got.finished[0].answer_kind == "answer"
+
+
+async def test_statements_under_different_headings_are_quoted_with_these() -> None:
+    source = said("## In-network\n\nA specialist costs 50 euros.\n\n## Out-of-network\n\nA specialist costs 75 euros.")
+    got = await ask("What does a specialist cost?", source)
+    assert "In-network: A specialist costs 50 euros. [page.md]" in got.text
+    assert "Out-of-network: A specialist costs 75 euros. [page.md]" in got.text

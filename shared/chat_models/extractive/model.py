@@ -134,8 +134,7 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
         quotes = _not_said_yet(request, relevant, quotes, said) or quotes
     text = _written(quotes)
     if not quotes and not said and best >= _NEAR:
-        nearest = max(relevant, key=lambda source: max((one.score for one in source), default=0.0))
-        quotes = [excerpt(nearest)]
+        quotes = [excerpt(relevant)]
         text = f"{_nearest(language, foreign)} {_written(quotes)}"
     elif not quotes:
         return _without_statements(request, language, "nothing", said=said)

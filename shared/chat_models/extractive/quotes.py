@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from shared.chat_models.extractive.relevance import Scored, is_duplicate
 from shared.words.terms import spelled, words
@@ -10,13 +11,24 @@ MOST_STATEMENTS = 4
 """Maximum number of statements that an answer is made of."""
 _MIN_RELATIVE_SCORE = 0.7
 """Share of the best statement's relevance that each further statement must reach."""
-_LONGEST_QUOTE = 600
+_DEMONSTRATIVE = frozenset(
+    "this these such dies diese dieser diesen cette ces estos estas esto isso essa essas questi queste".split()  # noqa: SIM905 (short)
+)
+"""Those of them that do so after other words too."""
+_FIRST_WORDS = 4
+"""Words of a sentence that are looked at for them."""
+_COLONS = (":", "：")
+_INTRODUCED = 3
+"""Statements after a colon that are quoted with it, where no list follows."""
+_LATER = 0.98
+"""Factor for each source that was found before: the search knows more than a sentence tells."""
+_LONGEST_QUOTE = 700
 """Characters that a statement can have with what it needs."""
 _POINTS_BACK = frozenset(
     map(
         spelled,
         words("""
-this these that those such it its they them their he she his her both there then thus therefore hence however also
+this these that thats those such it its they them their he she his her both there then thus therefore hence however also
 additionally moreover furthermore finally overall otherwise instead similarly likewise consequently accordingly
 dies diese dieser dieses diesen das es er sie ihr ihre dabei damit dadurch dazu daher deshalb darüber danach dafür dort
 außerdem zudem ferner jedoch auch solche solcher sonst
@@ -61,7 +73,11 @@ def best_quotes(
         most: How many statements to choose at most.
     """
     ranked = sorted(
-        ((one.score, -number, -place) for number, source in enumerate(sources) for place, one in enumerate(source)),
+        (
+            (one.score * _LATER**number, -number, -place)
+            for number, source in enumerate(sources)
+            for place, one in enumerate(source)
+        ),
         reverse=True,
     )
     chosen: list[Scored] = []
@@ -70,7 +86,7 @@ def best_quotes(
         one = sources[-number][-place]
         if len(chosen) == most or not score or score < ranked[0][0] * _MIN_RELATIVE_SCORE:
             break
-        if any(is_duplicate(one, other) for other in (*known, *chosen)):
+        if any(is_duplicate(one, other) for other in (*known, *chosen)) or _leads_nowhere(sources[-number], -place):
             continue
         chosen.append(one)
         places = needed(sources[-number], -place)
@@ -79,9 +95,15 @@ def best_quotes(
     return [Quote(sources[-number], sorted(places)) for (number, _), places in quotes.items()]
 
 
-def excerpt(source: Sequence[Scored]) -> Quote:
-    """Quote the best statement of a source with as many around it as fit, the better ones first."""
-    best = max(range(len(source)), key=lambda place: source[place].score)
+def excerpt(sources: Sequence[Sequence[Scored]]) -> Quote:
+    """Quote the best statement of all with as many around it as fit, the better ones first."""
+    every = [
+        (one.score * _LATER**number, -number, -place)
+        for number, source in enumerate(sources)
+        for place, one in enumerate(source)
+    ]
+    _, number, place = max(every)
+    source, best = sources[-number], -place
     places = needed(source, best)
     while True:
         ends = [place for place in (min(places) - 1, max(places) + 1) if 0 <= place < len(source)]
@@ -95,8 +117,10 @@ def needed(source: Sequence[Scored], place: int) -> set[int]:
     """The places of what a statement needs: its list with the lead, and the sentence before if it refers back."""
     places = {place}
     one = source[place].statement
-    if one.lead or one.text.endswith((":", "：")):
+    if one.lead or one.text.endswith(_COLONS):
         lead = one.lead or one.text
+        if not any(other.statement.lead == lead for other in source):  # what it introduces is no list
+            return places | set(range(place + 1, len(source))[:_INTRODUCED])
         places |= {
             number for number, other in enumerate(source) if lead in (other.statement.lead, other.statement.text)
         }
@@ -111,9 +135,15 @@ def needed(source: Sequence[Scored], place: int) -> set[int]:
     return places
 
 
+def _leads_nowhere(source: Sequence[Scored], place: int) -> bool:
+    """Whether a statement introduces something that the source ends before."""
+    return place == len(source) - 1 and source[place].statement.text.endswith(_COLONS)
+
+
 def points_back(text: str) -> bool:
-    """Whether a sentence begins with a word that stands for something said before."""
-    return spelled(next(words(text), "")) in _POINTS_BACK
+    """Whether a sentence begins with a word that stands for something said before, as `By doing this` does too."""
+    first, *others = [*map(spelled, islice(words(text), _FIRST_WORDS)), ""]
+    return first in _POINTS_BACK or not _DEMONSTRATIVE.isdisjoint(others)
 
 
 def _length(source: Sequence[Scored], places: Collection[int]) -> int:

@@ -26,6 +26,8 @@ _LOW_WEIGHT = 0.5
 """Factor for a word with many meanings."""
 _HEAD_FACTOR = 0.6
 """Factor for a word of which only the first letters are there, as of an inflection or a compound."""
+_CONTEXT_FACTOR = 0.95
+"""Factor for a word that is only in what the statement stands under."""
 _PASSAGE_FACTOR = 0.4
 """Factor for a word that is only elsewhere in the passage, which may name what the statement calls `it`."""
 _BEST_BY_CHANCE = 3.7
@@ -130,8 +132,12 @@ def scored(question: str, statements: Sequence[Scored], rarities: Mapping[str, f
     mean = sum(word.weight * word.likely for word in asked) / total
     spread = math.sqrt(sum(word.weight**2 * word.likely * (1 - word.likely) for word in asked)) / total
     best = spread * _BEST_BY_CHANCE or 1
+    said = frozenset[str]().union(*(_terms(question, language) for language in {one.language for one in statements}))
     found: list[Scored] = []
     for one in statements:
+        if one.terms <= said:  # it says nothing that the question does not: a heading, or a question itself
+            found.append(replace(one, score=0.0))
+            continue
         share = sum(word.weight * _presence(word, one) for word in asked) / total
         score = math.sqrt(share * max(share - mean, 0) / best)
         found.append(replace(one, score=max(score, ENOUGH) if share > _ALL else score))
@@ -152,10 +158,13 @@ class _QuestionWord(NamedTuple):
 
 
 def _presence(word: _QuestionWord, one: Scored) -> float:
-    own, passage = one.terms | one.context, one.passage
-    if not own.isdisjoint(word.terms):
+    if not one.terms.isdisjoint(word.terms):
         return 1.0
-    return _HEAD_FACTOR if word.head in own else 0.0 if passage.isdisjoint(word.terms) else _PASSAGE_FACTOR
+    if not one.context.isdisjoint(word.terms):
+        return _CONTEXT_FACTOR
+    if word.head in one.terms or word.head in one.context:
+        return _HEAD_FACTOR
+    return 0.0 if one.passage.isdisjoint(word.terms) else _PASSAGE_FACTOR
 
 
 def _question_words(question: str, statements: Sequence[Scored], rarities: Mapping[str, float]) -> list[_QuestionWord]:
