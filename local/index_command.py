@@ -14,7 +14,9 @@ import asyncio
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -29,6 +31,7 @@ from shared.ingestion.folder import Listing, list_folder
 from shared.ingestion.ingest import ingest_folder, sync_stored
 from shared.parts import kept_folders, open_index, open_target
 from shared.reading.readers import readable_suffixes
+from shared.retrieval import Embedder
 from shared.settings import Settings, misspelt
 
 _NO_CONTAINER = (
@@ -81,7 +84,7 @@ class _Console(AbstractContextManager["_Console"]):
 
     def __init__(self) -> None:
         self._bar = tqdm(leave=False, file=sys.stderr, disable=not sys.stderr.isatty(), bar_format=_BAR)
-        self._total = self._files = self._passages = 0
+        self._total = self._files = self._passages = self._embedded = 0
         self._start = self._told = time.monotonic()
 
     def started(self, total: int) -> None:
@@ -109,10 +112,36 @@ class _Console(AbstractContextManager["_Console"]):
             sys.stderr.write(f"{self._files:,} of {self._total:,} files, {speed}, {left} left\n")
             sys.stderr.flush()
 
+    def embedded(self, passages: int) -> None:
+        """Count the passages that have vectors beside the bar: those of a long document take minutes."""
+        self._embedded += passages
+        self._bar.set_postfix_str(f"{self._embedded:,} passages have vectors")
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.close()
+
+
+class _Counted:
+    """An `Embedder` that tells how many passages it has embedded.
+
+    Args:
+        embedder: Makes the vectors.
+        tell: Takes the number of passages, after each call.
+    """
+
+    def __init__(self, embedder: Embedder, tell: Callable[[int], None]) -> None:
+        self._embedder = embedder
+        self._tell = tell
+        self.model = embedder.model
+        self.aclose = embedder.aclose
+
+    async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
+        """See `Embedder.embed`."""
+        vectors = await self._embedder.embed(texts, questions=questions)
+        self._tell(len(vectors))
+        return vectors
 
 
 def _read_settings() -> Settings:
@@ -176,6 +205,8 @@ async def _ingest(listing: Listing | None, settings: Settings) -> int:
     target = open_target(settings, keeps_readers=True)
     try:
         with _Console() as console:
+            if target.embedder:
+                target = replace(target, embedder=_Counted(target.embedder, console.embedded))
             if listing:
                 report = await ingest_folder(listing, target, console)
             else:
