@@ -64,7 +64,7 @@ def test_a_list_is_one_conversation_in_its_order() -> None:
 
 
 def test_a_list_may_have_as_many_events_as_the_error_says() -> None:
-    assert len(parse_analysis({"events": [EVENT] * 1_000})) == 1_000
+    assert len(parse_analysis({"events": list[Json]([EVENT]) * 1_000})) == 1_000
 
 
 @pytest.mark.parametrize(
