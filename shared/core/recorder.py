@@ -19,7 +19,7 @@ from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from shared.chat_types import ChatRequest, RequestContext, Role
 from shared.core.running_turn import STOPPED
-from shared.errors import InternalError, NotFound, SwitchboardError, TooSlow, error_text, log_fault
+from shared.errors import ContentFiltered, InternalError, NotFound, SwitchboardError, TooSlow, error_text, log_fault
 from shared.events import AgentMessage, ChatEvent, Finished, TextDelta, Thought, ThoughtsAdded
 from shared.history import HistoryStore, StoredMessage, owner_of
 
@@ -107,6 +107,8 @@ class _Turn:
             reason, wrong = error.code, error_text(error, self._context.invocation_id)
         if shown:
             return self.messages(reason)
+        if isinstance(end, ContentFiltered):
+            return ()  # what was refused is kept nowhere
         # A client may ask again by itself: the same question, failed again, is in the chat once.
         question = replace(self._question, id=self._failed_id("question"))
         failure = _answered(self._failed_id("answer"), wrong, reason) if wrong else None
