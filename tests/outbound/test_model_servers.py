@@ -2,9 +2,11 @@
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestServer, unused_port
+from aiohttp.test_utils import TestServer
 
 from shared.outbound.model_servers import line_to_start_with
+
+NOBODYS_PORT = 1
 
 
 @pytest.mark.parametrize(
@@ -25,8 +27,7 @@ async def test_a_program_that_serves_a_chat_model_is_named_with_the_line_to_star
 
     app = web.Application()
     app.router.add_get("/v1/models", models)
-    port = unused_port()
-    async with TestServer(app, port=port):
-        line = await line_to_start_with({"LM Studio": unused_port(), "Ollama": port})
-    base = f"http://127.0.0.1:{port}/v1"
+    async with TestServer(app) as server:
+        line = await line_to_start_with({"LM Studio": NOBODYS_PORT, "Ollama": int(server.port or 0)})
+    base = f"http://127.0.0.1:{server.port}/v1"
     assert line == (f"Ollama: OPENAI_BASE_URL={base} OPENAI_CHAT_MODEL={model} make run" if model else None)
