@@ -26,7 +26,8 @@ ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests" / "reading" / "files"
 SAMPLES = ROOT / "samples" / "documents"
 FORMATS = (
-    ".pdf, .md, .markdown, .html, .htm, .txt, .docx, .pptx, .pptm, .xlsx, .xlsm, .xls, .csv, .tsv, .epub, .eml, .rtf"
+    ".pdf, .md, .markdown, .html, .htm, .txt, .docx, .pptx, .pptm, .xlsx, .xlsm, .xls, .odt, .odp, .ods, .csv, .tsv, "
+    ".epub, .eml, .rtf"
 )
 
 
