@@ -23,13 +23,15 @@ from shared.runs.claim import (
     read_state,
 )
 from shared.runs.following import Followers, Standing
-from shared.runs.live import Live
+from shared.runs.live import Live, ended_in
 from shared.runs.running import Runner, Start, reported
 from shared.wire.request_body import Body
 
 _FIRST_LOOK_SECONDS = 0.05
 _LOOK_SECONDS = 0.5
 """How often a run is looked at for somebody who waits for its end."""
+_STORED_SECONDS = 5.0
+"""How long who asks for a run that has ended waits until its result is stored."""
 _MOST_TRIES = 5
 
 
@@ -139,6 +141,9 @@ class Runs:
         state = await self._state_of(run_id, owner)
         if not state.is_readable(time.time()):
             raise _not_found()
+        if (live := self._runner.lives.get(run_id)) and ended_in(live.turn.log):  # who has read its end may ask at once
+            with suppress(TimeoutError):
+                await asyncio.wait_for(live.left.wait(), _STORED_SECONDS)
         result = await read_result(self._store, run_id)
         if result is None and state.is_stale(time.time()):
             with suppress(SwitchboardError):  # the next look tries again

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shared.chat_types import ChatRequest
 from shared.core.running_turn import RunningTurn
@@ -62,6 +62,8 @@ class Live:
     """What was asked, with its chat, for encoders."""
     turn: LiveTurn
     """The turn."""
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when its runner has stored its result, or has left it."""
 
 
 def ended_in(events: Sequence[ChatEvent]) -> bool:

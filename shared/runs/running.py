@@ -101,7 +101,8 @@ class Runner:
             raise
         finally:
             beating.cancel()
-            self.lives.pop(claim.run_id, None)
+            if live := self.lives.pop(claim.run_id, None):
+                live.left.set()
 
     async def run_when_free(self, run_id: str) -> Outcome:
         """Run a run. If somebody has claimed it, wait until it shows whether that runner is alive; if so, leave it."""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from shared.runs.desk import Runs
     from shared.runs.following import Standing
 
-_STOP_SECONDS = 5.0
-"""How long the answer to a request that stops a response waits for its end."""
+_END_SECONDS = 5.0
+"""How long a request waits for the end of a response that it stops or continues; another process may store it."""
 _NO_PREVIOUS = "previous_response_id: Previous response with id"
 """As OpenAI words it, after the key."""
 _MOST_RESPONSES = 50
@@ -72,7 +72,7 @@ async def _conversation(runs: "Runs", owner: str, response_id: str) -> list[Json
 async def _output(runs: "Runs", owner: str, run_id: str) -> list[dict[str, Json]]:
     """Return the items of a response's answer; none if it has none."""
     try:
-        result = (await runs.find(run_id, owner)).result
+        result = (await runs.ended(run_id, owner, _END_SECONDS)).result
     except NotFound:
         return []
     match cast("Json", from_json(bytes(result.body))) if result and result.status == 200 else None:
@@ -108,7 +108,7 @@ async def cancel_response(request: Request) -> Response:
             raise BadRequest("Cannot cancel a synchronous response.")
         if standing.result is None:
             await runs.stop(run_id, owner)
-        return await _shown(service, runs, await runs.ended(run_id, owner, _STOP_SECONDS))
+        return await _shown(service, runs, await runs.ended(run_id, owner, _END_SECONDS))
     except NotFound:
         raise _not_found(response_id) from None
 

@@ -101,9 +101,8 @@ async def test_a_response_is_made_in_the_background_followed_and_cancelled(
     go_on.set()
     events = [event async for event in await kept.responses.retrieve(later.id, stream=True)]
     assert events[-1].type == "response.completed"
-    while (whole := await kept.responses.retrieve(later.id)).status != "completed":  # noqa: ASYNC110 (elsewhere)
-        await asyncio.sleep(0.05)
-    assert whole.output_text == "80 % is paid."
+    whole = await kept.responses.retrieve(later.id)
+    assert (whole.status, whole.output_text) == ("completed", "80 % is paid.")
     openai.reply("80 % ", asyncio.Event())
     stream = await kept.responses.create(model=MODEL, input="What is paid?", background=True, stream=True)
     first = await anext(stream)

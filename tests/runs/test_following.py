@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shared.chat_types import ChatRequest, Message, RequestContext, Role
+from shared.chat_types import Caller, ChatRequest, Message, RequestContext, Role
 from shared.errors import InternalError, Stopped, Unavailable
 from shared.events import (
     AgentMessage,
@@ -21,12 +21,19 @@ from shared.events import (
     StepEnded,
     TextDelta,
 )
-from shared.runs import NEW, Conflict, Stored
+from shared.parts import build_service
+from shared.runs import NEW, Conflict, New, Stored
+from shared.runs.desk import NewRun, Runs
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.following import Followers, Standing
+from shared.runs.in_process import InProcess
 from shared.runs.journal import Journal
 from shared.runs.live import Live, LiveTurn, resumed
-from shared.runs.records import Result, State, digest
+from shared.runs.records import Asked, Result, State, digest
+from shared.runs.running import Runner
+from shared.service import Service
+from shared.settings import Settings
+from shared.wire.request_body import Body
 
 RUN = "0" * 32
 BEGIN: tuple[ChatEvent, ...] = (Retrieved((), ()), CompletionStarted("c", 1, "m"))
@@ -105,6 +112,42 @@ async def test_readers_here_and_elsewhere_get_each_event_once_from_any_on(store:
     await keeping
     read_by = await asyncio.gather(*reading)
     assert read_by == [[*WHOLE[first:]] for _ in range(2) for first in range(4)]
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    return build_service(Settings.read({"DATA_DIR": str(tmp_path)}))
+
+
+class Held(FolderObjects):
+    """A folder in which no result is stored before `go_on`."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.go_on = asyncio.Event()
+
+    async def write(self, name: str, data: bytes, etag: str | New) -> str:
+        if name.endswith("/result"):
+            await self.go_on.wait()
+        return await super().write(name, data, etag)
+
+
+async def test_who_has_read_the_end_finds_the_result_however_long_it_takes_to_store(
+    tmp_path: Path, service: Service
+) -> None:
+    store = Held(tmp_path / "runs")
+    runner = Runner(store, service, {})
+    runs = Runs(runner, InProcess(runner.run_when_free))
+    asked = Asked(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1")
+    body = Body({"messages": [{"role": "user", "content": "What is paid?"}]})
+    run_id = await runs.accept(NewRun(asked, body, "owner"))
+    events = [event async for batch in runs.followers.follow(run_id, "owner") for event in batch]
+    assert isinstance(events[-1], Finished)
+    looking = asyncio.create_task(runs.find(run_id, "owner"))
+    assert not (await asyncio.wait([looking], timeout=0.2))[0]
+    store.go_on.set()
+    assert (result := (await looking).result)
+    assert result.status == 200
 
 
 async def test_a_token_costs_no_write_and_a_piece_reads_as_it_was_written(store: Counted) -> None:
