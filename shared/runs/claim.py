@@ -42,6 +42,7 @@ class Claim:
         """Whether another runner has it now, or its owner has deleted it."""
         self._store = store
         self._etag = etag
+        self._renewed = time.monotonic()
 
     async def asked(self) -> tuple[Asked, Body]:
         """Read what was asked.
@@ -83,6 +84,7 @@ class Claim:
             except Conflict:
                 await self._look_again()
             else:
+                self._renewed = time.monotonic()
                 return
 
     async def _look_again(self) -> None:
@@ -100,11 +102,15 @@ class Claim:
 
     async def end(self, result: Result) -> Outcome:
         """Write the result, unless the claim is lost or a result is there already."""
-        await self._renew()
+        if time.monotonic() - self._renewed > 2 * HEARTBEAT_SECONDS:  # else nobody can have taken it over
+            await self._renew()
         if self.is_lost:
             return await self.leave()
         with suppress(Conflict):
             await self._store.write(f"{self.run_id}/result", msgspec.json.encode(result), NEW)
+        state = await read_state(self._store, self.run_id)
+        if state is None or state.deleted:
+            return await self.leave()
         _log.info("run %s: ended with %d, time %d", label(self.run_id), result.status, self.state.runs)
         return Outcome.DONE
 

@@ -8,17 +8,17 @@ import fcntl
 import hashlib
 import math
 import os
-import tempfile
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import contextmanager, suppress
 from itertools import batched
 from pathlib import Path
+from secrets import token_hex
 
 from shared.errors import Unavailable
 from shared.runs import NEW, Conflict, New, Stored
 
-_UNFINISHED = ".unfinished-"
+_UNFINISHED, _LOCK = ".unfinished-", ".lock"
 _MAX_WRITE_SECONDS = 60 * 60
 """An unfinished copy that is older was left by a process that was killed."""
 _LISTED_TOGETHER = 500
@@ -71,17 +71,19 @@ class FolderObjects:
             found = self._read(name)
             if (found.etag if found else NEW) != etag:
                 raise Conflict
-            descriptor, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=self._folder)
+            # In the folder of the object: file systems take long to make many files in one folder.
+            unfinished = target.with_name(f"{_UNFINISHED}{token_hex(8)}")
             try:
-                with open(descriptor, "wb") as file:  # noqa: PTH123 (it is open already)
-                    file.write(data)
                 try:
-                    os.replace(unfinished, target)  # noqa: PTH105 (both are in hand as they are)
+                    file = unfinished.open("xb", buffering=0)
                 except FileNotFoundError:
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    os.replace(unfinished, target)  # noqa: PTH105
+                    file = unfinished.open("xb", buffering=0)
+                with file:
+                    file.write(data)
+                unfinished.replace(target)
             except BaseException:
-                Path(unfinished).unlink(missing_ok=True)
+                unfinished.unlink(missing_ok=True)
                 raise
         return _etag(data)
 
@@ -97,19 +99,20 @@ class FolderObjects:
                     folder.rmdir()
 
     def _names(self, prefix: str, before: float | None) -> list[str]:
-        oldest = time.time() - _MAX_WRITE_SECONDS
-        for copy in self._folder.glob(f"{_UNFINISHED}*"):
-            with suppress(OSError):  # another process has removed it
-                if copy.stat().st_mtime < oldest:
-                    copy.unlink()
         within, _, _ = prefix.rpartition("/")
-        files = (
-            (Path(current) / file).relative_to(self._folder).as_posix()
-            for current, _, found in os.walk(self._folder / within)
-            for file in found
-        )
-        found = [name for name in files if name.startswith(prefix) and not name.startswith(".")]
+        found = list[str]()
+        for folder, _, files in os.walk(self._folder / within):
+            for file in files:
+                name = (Path(folder) / file).relative_to(self._folder).as_posix()
+                if file.startswith(_UNFINISHED):
+                    self._remove_if_old(name)
+                elif name.startswith(prefix) and name != _LOCK:
+                    found.append(name)
         return found if before is None else [name for name in found if self._written(name) < before]
+
+    def _remove_if_old(self, unfinished: str) -> None:
+        if self._written(unfinished) < time.time() - _MAX_WRITE_SECONDS:
+            (self._folder / unfinished).unlink(missing_ok=True)
 
     def _written(self, name: str) -> float:
         try:
@@ -120,12 +123,12 @@ class FolderObjects:
     @contextmanager
     def _locked(self) -> Generator[None]:
         """Hold the lock that all writers of the folder take; the system frees it when a process dies."""
-        path = self._folder / ".lock"
+        path = self._folder / _LOCK
         try:
-            file = path.open("w")
+            file = path.open("ab", buffering=0)
         except FileNotFoundError:
             self._folder.mkdir(parents=True, exist_ok=True)
-            file = path.open("w")
+            file = path.open("ab", buffering=0)
         with file as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

@@ -116,8 +116,14 @@ def _name(run_id: str, number: int, piece: int) -> str:
     return f"{run_id}/journal/{number}-{piece}"
 
 
-def _grouped(events: Iterable[ChatEvent]) -> Iterator[object]:
-    """The events, with texts that follow each other as one list: they are most of all events."""
+def with_joined_texts(events: Iterable[ChatEvent]) -> Iterator[ChatEvent]:
+    """Yield events with texts that follow each other as one, for what takes them all together."""
+    for one in _grouped(events):
+        yield TextDelta("".join(one)) if isinstance(one, list) else one
+
+
+def _grouped(events: Iterable[ChatEvent]) -> Iterator[list[str] | ChatEvent]:
+    """Yield events with texts that follow each other as one list: they are most of all events."""
     for are_texts, group in groupby(events, lambda event: isinstance(event, TextDelta)):
         if are_texts:
             yield [cast("TextDelta", event).text for event in group]

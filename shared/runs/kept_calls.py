@@ -23,14 +23,16 @@ class KeptCalls:
         model: Answers what is not kept.
         store: Keeps calls. They hold what the guard has not seen: nobody is shown them.
         run_id: The run.
+        is_new: Whether no earlier runner can have kept calls of it.
     """
 
-    def __init__(self, model: ChatModel, store: ObjectStore, run_id: str) -> None:
+    def __init__(self, model: ChatModel, store: ObjectStore, run_id: str, *, is_new: bool = False) -> None:
         self.takes_images = model.takes_images
         self.source_tokens = model.source_tokens
         self._model = model
         self._store = store
         self._folder = f"{run_id}/calls"
+        self._is_new = is_new
         self._times: Counter[str] = Counter()
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
@@ -40,7 +42,7 @@ class KeptCalls:
         self._times[key] += 1
         kept: tuple[ModelEvent, ...] = ()
         with suppress(SwitchboardError, ValueError):  # if it cannot be read, the model is asked again
-            found = await self._store.read(name)
+            found = None if self._is_new else await self._store.read(name)
             kept = unpack(found.data) if found else ()
         if kept:
             for event in kept:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,7 @@ from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode
 from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.claim import Claim, Outcome, claim_run, failed, read_state, unreadable
-from shared.runs.journal import Journal
+from shared.runs.journal import Journal, with_joined_texts
 from shared.runs.kept_calls import KeptCalls
 from shared.runs.live import Live, LiveTurn, ended_in, resumed
 from shared.runs.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, Asked, Result
@@ -153,7 +153,8 @@ class _Run:
     def __init__(self, runner: Runner, claim: Claim, start: Start | None = None) -> None:
         self._claim = claim
         self._store = runner.store
-        self._service = replace(runner.service, model=KeptCalls(runner.service.model, runner.store, claim.run_id))
+        model = KeptCalls(runner.service.model, runner.store, claim.run_id, is_new=start is not None)
+        self._service = replace(runner.service, model=model)
         self._lives = runner.lives
         self._start = start
         self._journal = Journal(runner.store, claim.run_id, claim.state.journal)
@@ -196,12 +197,12 @@ class _Run:
     async def _answer(self, asked: Asked, body: Body | None) -> Result:
         protocol = PROTOCOLS[asked.protocol]
         with _interrupting():
-            known = await self._journal.read()
+            known = [] if self._start else await self._journal.read()
         live = await self._begin(asked, body, known)
         try:
             with _interrupting():
                 await self._journal.keep(live.turn, lambda: self._claim.state.followed)
-            answer = await fold(live.turn.events(), filter_ends=protocol.filter_ends)
+            answer = await fold(_each(with_joined_texts(live.turn.log)), filter_ends=protocol.filter_ends)
         finally:
             live.turn.cancel()
         encode = protocol.team_answer if asked.team else protocol.answer
@@ -258,10 +259,11 @@ class _Run:
         self, request: ChatRequest, context: RequestContext, history: HistoryStore, mode: Mode
     ) -> ChatRequest:
         """Give the request its chat: the same one in each run."""
-        with _interrupting():
-            known = await with_chat(request, self._store, self._claim.run_id)
-        if known is not request:
-            return known
+        if not self._start:
+            with _interrupting():
+                known = await with_chat(request, self._store, self._claim.run_id)
+            if known is not request:
+                return known
         resumed_request = await resume(request, context, history, mode)
         chat_id = resumed_request.chat.conversation_id
         if chat_id and chat_id != request.chat.conversation_id:
@@ -280,7 +282,7 @@ def _chat_name(run_id: str) -> str:
     return f"{run_id}/chat"
 
 
-async def _each(events: Sequence[ChatEvent]) -> AsyncGenerator[ChatEvent]:
+async def _each(events: Iterable[ChatEvent]) -> AsyncGenerator[ChatEvent]:
     for event in events:
         yield event
 

@@ -33,7 +33,7 @@ WRITES = [
     *("call", "call"),  # Alpha searches, and answers
     "call",  # Beta
     "journal/0-0",  # its events
-    *("state", "result"),  # the runner makes sure that it still has it
+    "result",
 ]
 """In order."""
 ACCEPTED = 3
