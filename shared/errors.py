@@ -9,6 +9,7 @@
     ├── TooSlowBody           408 request_timeout
     ├── AlreadyThere          409 already_there
     ├── Stopped               409 stopped
+    ├── BegunAnew             410 begun_anew
     ├── TooLarge              413 too_large
     ├── Unreadable            422 unreadable
     ├── KeyReused             422 key_reused
@@ -143,6 +144,16 @@ class Stopped(SwitchboardError):
 
     def __init__(self, message: str = "This answer was stopped. What came of it is kept.") -> None:
         super().__init__(message)
+
+
+class BegunAnew(SwitchboardError):
+    """An answer that was cut off begins anew with other words than its reader has seen."""
+
+    status = 410
+    code = "begun_anew"
+
+    def __init__(self) -> None:
+        super().__init__("The answer was interrupted, and begins anew: read it again from its beginning.")
 
 
 class TooLarge(SwitchboardError):

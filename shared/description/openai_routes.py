@@ -4,7 +4,7 @@ from functools import partial
 from typing import Literal, TypedDict
 
 from shared.description.routes import CALLER_ERRORS, CHAT_ERRORS, Answer, ChatRoute, Parameter, PlainRoute
-from shared.errors import BadRequest, KeyReused, NotFound, TooSlow
+from shared.errors import BadRequest, BegunAnew, KeyReused, NotFound, TooSlow
 from shared.wire.openai import OPENAI
 from shared.wire.openai_responses import OPENAI_RESPONSES
 from shared.wire.openai_responses_shapes import OpenaiDeletedResponse, OpenaiResponse
@@ -67,7 +67,7 @@ OPENAI_ROUTES = (
             Parameter("query", "stream", "`true`: a stream of its events."),
             Parameter("query", "starting_after", "With `stream`: number of the last event that was read."),
         ),
-        errors=(*_RESPONSE_ERRORS, BadRequest),
+        errors=(*_RESPONSE_ERRORS, BadRequest, BegunAnew),
     ),
     _responses(
         "delete",

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from shared.description.routes import CALLER_ERRORS, Answer, Parameter, PlainRoute
 from shared.description.schemas import Time
-from shared.errors import BadRequest, ContentFiltered, NotAllowed, NotFound, Stopped, TooLarge, TooSlow
+from shared.errors import BadRequest, BegunAnew, ContentFiltered, NotAllowed, NotFound, Stopped, TooLarge, TooSlow
 from shared.wire.framing import SSE
 from shared.wire.prefer import MAX_KEY_LENGTH, MOST_WAIT_SECONDS
 
@@ -105,7 +105,7 @@ RUN_ROUTES = (
         "The answer in the protocol of its request, from its first record or after one that was read.",
         {200: Answer("The records.", Any, SSE.content_type, streams=True)},
         (_ID, _LAST_EVENT, _AFTER),
-        errors=(*_ERRORS, BadRequest, NotAllowed, TooLarge),
+        errors=(*_ERRORS, BadRequest, BegunAnew, NotAllowed, TooLarge),
         visible=False,
     ),
     *_get_and_delete("multi-agent-chat/batches/{id}", "batch", "a batch"),

@@ -23,7 +23,8 @@ from shared.runs.claim import (
     read_state,
 )
 from shared.runs.following import Followers, Standing
-from shared.runs.live import Live, ended_in
+from shared.runs.journal import Live
+from shared.runs.live import ended_in
 from shared.runs.running import Runner, Start, reported
 from shared.wire.request_body import Body
 

@@ -6,18 +6,17 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 
 from shared.chat_types import ChatRequest
-from shared.errors import NotFound, Unavailable
+from shared.errors import BegunAnew, NotFound
 from shared.events import ChatEvent, Failed
 from shared.runs import ObjectStore, records
 from shared.runs.claim import read_request
-from shared.runs.journal import read_piece
-from shared.runs.live import Live, ended_in
+from shared.runs.journal import Live, read_piece
+from shared.runs.live import ended_in
 from shared.runs.running import with_chat
 from shared.settings import Settings
 
 LOOK_SECONDS = 0.15
 """How often a journal is looked at for those who follow it: with `PIECE_SECONDS`, within half a second."""
-_BEGUN_ANEW = "The answer was interrupted, and begins anew: read it again from its beginning."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,22 @@ class Standing:
     """Who works on it."""
     result: records.Result | None
     """Its end; None: it has not ended."""
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Somebody who follows a run, and how far."""
+
+    run_id: str
+    """The run."""
+    owner: str
+    """Who reads it."""
+    number: int
+    """Number of the next event, from 0."""
+    heartbeat: float | None
+    """Seconds without events after which an empty batch is yielded; None: never."""
+    journal: int | None = None
+    """Which journal the events before were of; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +91,7 @@ class Followers:
         mark: Callable[[str], Awaitable[object]],
     ) -> None:
         self._store = store
-        self._lives = lives
+        self.lives = lives
         self.find = find
         self._mark = mark
         self._looks: dict[_Place, asyncio.Task[_Look]] = {}
@@ -106,44 +121,54 @@ class Followers:
             InternalError: a piece of the journal is damaged.
             NotFound, Unavailable, TooSlow: as `Runs.find` raises them, before the first event.
         """
+        reader = _Reader(run_id, owner, number, heartbeat)
         while True:
-            live = self._lives.get(run_id)
-            batches = live.turn.follow(number, heartbeat) if live else self._kept(run_id, owner, number, heartbeat)
+            live = self.lives.get(run_id)
+            batches = live.turn.follow(reader.number, heartbeat) if live else self._kept(reader)
             async for batch in batches:
-                number += len(batch)
+                if live and batch:
+                    if reader.number and reader.journal not in (None, live.journal.number):
+                        yield [await self._begun_anew(run_id)]
+                        return
+                    reader.journal = live.journal.number
+                reader.number += len(batch)
                 yield batch
             if live and not live.turn.has_ended:
                 await asyncio.sleep(LOOK_SECONDS)  # it is another runner's now, or deleted
-            elif live or run_id not in self._lives:
+            elif live or run_id not in self.lives:
                 return
 
-    async def _kept(
-        self, run_id: str, owner: str, number: int, heartbeat: float | None
-    ) -> AsyncGenerator[list[ChatEvent]]:
+    async def _kept(self, reader: _Reader) -> AsyncGenerator[list[ChatEvent]]:
         """Yield the events of a journal, until the run has ended or goes on in this process."""
-        place, seen, sent = _Place(run_id, owner), 0, time.monotonic()
-        while run_id not in self._lives:
+        run_id, number, seen, sent = reader.run_id, reader.number, 0, time.monotonic()
+        place = _Place(run_id, reader.owner, reader.journal)
+        while run_id not in self.lives:
             try:
                 look = await self._look(place, LOOK_SECONDS if place.journal is not None else 0.0)
             except NotFound:
                 if place.journal is None and not number:
                     raise
                 return  # deleted
-            if place.journal not in (None, look.next.journal):
-                yield [Failed(Unavailable(_BEGUN_ANEW), "")]
+            if reader.number and place.journal not in (None, look.next.journal):
+                yield [await self._begun_anew(run_id)]
                 return
             place, new, seen = look.next, look.events[max(0, number - seen) :], seen + len(look.events)
-            if new or (heartbeat is not None and time.monotonic() - sent >= heartbeat):
+            reader.journal = place.journal
+            if new or (reader.heartbeat is not None and time.monotonic() - sent >= reader.heartbeat):
                 sent = time.monotonic()
                 yield new
             if look.standing.result or ended_in(look.events):
                 return
-            if not look.standing.state.followed and run_id not in self._lives:
+            if not look.standing.state.followed and run_id not in self.lives:
                 await self._mark(run_id)
+
+    async def _begun_anew(self, run_id: str) -> Failed:
+        asked, _ = await read_request(self._store, run_id)
+        return Failed(BegunAnew(), asked.invocation_id)
 
     async def so_far(self, run_id: str, owner: str) -> list[ChatEvent]:
         """Return the events of a run so far."""
-        if live := self._lives.get(run_id):
+        if live := self.lives.get(run_id):
             return [*live.turn.log]
         return (await self._look(_Place(run_id, owner), 0.0)).events
 

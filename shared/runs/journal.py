@@ -4,11 +4,14 @@ A piece is `{id}/journal/{number of the journal}-{number of the piece}`. A run t
 earlier one begins another journal, and the state says which one counts.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import cast, get_args
 
+from shared.chat_types import ChatRequest
 from shared.errors import InternalError, SwitchboardError
 from shared.events import ChatEvent, TextDelta
 from shared.runs import NEW, Conflict, ObjectStore
@@ -36,7 +39,8 @@ class Journal:
     def __init__(self, store: ObjectStore, run_id: str, number: int) -> None:
         self._store = store
         self._run_id = run_id
-        self._number = number
+        self.number = number
+        """Which journal the events of its turn are in."""
         self._pieces = 0
         self._written = 0
 
@@ -47,7 +51,7 @@ class Journal:
             InternalError: a piece is damaged.
         """
         events: list[ChatEvent] = []
-        while (piece := await read_piece(self._store, self._run_id, self._number, self._pieces)) is not None:
+        while (piece := await read_piece(self._store, self._run_id, self.number, self._pieces)) is not None:
             events += piece
             self._pieces += 1
         self._written = len(events)
@@ -55,7 +59,7 @@ class Journal:
 
     def begin_anew(self, number: int) -> None:
         """Begin another journal."""
-        self._number, self._pieces, self._written = number, 0, 0
+        self.number, self._pieces, self._written = number, 0, 0
 
     async def keep(self, turn: LiveTurn, is_followed: Callable[[], bool] = lambda: True) -> None:
         """Write the events of a turn until it has ended; those that were read are there already.
@@ -86,7 +90,7 @@ class Journal:
         """
         if not events:
             return
-        name, data = _name(self._run_id, self._number, self._pieces), pack(tuple(_grouped(events)))
+        name, data = _name(self._run_id, self.number, self._pieces), pack(tuple(_grouped(events)))
         try:
             await self._store.write(name, data, NEW)
         except Conflict:
@@ -95,6 +99,20 @@ class Journal:
                 raise
         self._pieces += 1
         self._written += len(events)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A run that goes on in this process."""
+
+    asked: ChatRequest
+    """What was asked, with its chat, for encoders."""
+    turn: LiveTurn
+    """The turn."""
+    journal: Journal
+    """Where its events are kept."""
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when its runner has stored its result, or has left it."""
 
 
 async def read_piece(store: ObjectStore, run_id: str, number: int, piece: int) -> list[ChatEvent] | None:

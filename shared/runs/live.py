@@ -4,9 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 
-from shared.chat_types import ChatRequest
 from shared.core.running_turn import RunningTurn
 from shared.events import AgentMessage, ChatEvent, Failed, Finished, TextDelta
 
@@ -52,18 +50,6 @@ class LiveTurn(RunningTurn[ChatEvent]):
 
     async def _room(self) -> None:
         """Wait for nobody: the events are kept in any case."""
-
-
-@dataclass(frozen=True, slots=True)
-class Live:
-    """A run that goes on in this process."""
-
-    asked: ChatRequest
-    """What was asked, with its chat, for encoders."""
-    turn: LiveTurn
-    """The turn."""
-    left: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when its runner has stored its result, or has left it."""
 
 
 def ended_in(events: Sequence[ChatEvent]) -> bool:

@@ -18,9 +18,9 @@ from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode
 from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.claim import Claim, Outcome, claim_run, failed, read_state, unreadable
-from shared.runs.journal import Journal, with_joined_texts
+from shared.runs.journal import Journal, Live, with_joined_texts
 from shared.runs.kept_calls import KeptCalls
-from shared.runs.live import Live, LiveTurn, ended_in, resumed
+from shared.runs.live import LiveTurn, ended_in, resumed
 from shared.runs.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, Asked, Result
 from shared.service import Service
 from shared.turns import begin_turn
@@ -239,7 +239,7 @@ class _Run:
             )
         if self._turn is None:
             raise InternalError
-        live = self._lives[self._claim.run_id] = Live(request, self._turn)
+        live = self._lives[self._claim.run_id] = Live(request, self._turn, self._journal)
         if self._start:
             self._start.begun.set_result(live)
         return live

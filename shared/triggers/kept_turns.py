@@ -29,7 +29,7 @@ from shared.wire.table import PROTOCOLS
 if TYPE_CHECKING:
     from shared.runs.desk import Runs
     from shared.runs.following import Standing
-    from shared.runs.live import Live
+    from shared.runs.journal import Live
 
 RETRY_AFTER_SECONDS = 5
 """When to ask again for a run that has not ended."""

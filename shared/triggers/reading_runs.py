@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from shared import app
-from shared.errors import BadRequest, NotFound
+from shared.errors import BadRequest, BegunAnew, NotFound
 from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
@@ -66,9 +66,12 @@ async def followed(
         numbered: Whether server-sent events get the numbers of their records as ids.
 
     Raises:
+        BegunAnew: it begins anew, so that what was read of it does not count.
         SwitchboardError: it cannot be read.
     """
-    await runs.find(run_id, owner)
+    standing = await runs.find(run_id, owner)
+    if after >= 0 and standing.state.journal:
+        raise BegunAnew
     await runs.followers.so_far(run_id, owner)
     asked, request = await runs.followers.request(run_id, settings)
     protocol = PROTOCOLS[asked.protocol]

@@ -27,8 +27,8 @@ from shared.runs.desk import NewRun, Runs
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.following import Followers, Standing
 from shared.runs.in_process import InProcess
-from shared.runs.journal import Journal
-from shared.runs.live import Live, LiveTurn, resumed
+from shared.runs.journal import Journal, Live
+from shared.runs.live import LiveTurn, resumed
 from shared.runs.records import Asked, Result, State, digest
 from shared.runs.running import Runner
 from shared.service import Service
@@ -38,6 +38,8 @@ from shared.wire.request_body import Body
 RUN = "0" * 32
 BEGIN: tuple[ChatEvent, ...] = (Retrieved((), ()), CompletionStarted("c", 1, "m"))
 WHOLE: tuple[ChatEvent, ...] = (*BEGIN, TextDelta("80 %"), TextDelta(" is paid."), Finished("stop"))
+OTHER: tuple[ChatEvent, ...] = (*BEGIN, TextDelta("It pays"), TextDelta(" 80 %."), TextDelta("."), Finished("stop"))
+REQUEST = Asked(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1").encode(Body({}))
 ASKED = ChatRequest((Message(Role.USER, "What?"),))
 
 
@@ -92,7 +94,7 @@ def followers(store: Counted, live: LiveTurn | None = None, *, journal: int = 0)
     async def mark(run_id: str) -> None:
         assert run_id == RUN
 
-    return Followers(store, {RUN: Live(ASKED, live)} if live else {}, find, mark)
+    return Followers(store, {RUN: Live(ASKED, live, Journal(store, RUN, journal))} if live else {}, find, mark)
 
 
 async def read(of: Followers, number: int = 0) -> list[ChatEvent]:
@@ -233,17 +235,31 @@ async def test_an_agents_message_that_was_shown_stays() -> None:
     assert log == [*known, second, WHOLE[-1]]
 
 
-async def test_a_reader_of_an_answer_that_begins_anew_is_told_to_read_it_again(store: Counted) -> None:
+@pytest.mark.parametrize("here", [False, True])
+async def test_a_reader_of_an_answer_that_begins_anew_is_told_to_read_it_again(store: Counted, here: bool) -> None:
+    await store.write(f"{RUN}/request", REQUEST, NEW)
     await Journal(store, RUN, 0).append(WHOLE[:3])
     of = followers(store)
     following = of.follow(RUN, "owner")
     assert await anext(following) == [*WHOLE[:3]]
-    await Journal(store, RUN, 1).append(WHOLE)
-    anew = followers(store, journal=1)
+    await Journal(store, RUN, 1).append(OTHER)
+    anew = followers(store, LiveTurn(each(*OTHER), context()) if here else None, journal=1)
     of.find = anew.find
+    of.lives.update(anew.lives)
     (failed,) = await anext(following)
     assert isinstance(failed, Failed)
-    assert await read(anew) == [*WHOLE]
+    assert (failed.error.code, failed.invocation_id) == ("begun_anew", "invocation-1")
+    assert await anext(following, None) is None
+    assert await read(anew) == [*OTHER]
+
+
+async def test_who_has_read_nothing_of_an_answer_yet_reads_the_one_that_begins_anew(store: Counted) -> None:
+    of = followers(store)
+    reading = asyncio.create_task(read(of))
+    await store.looked_for("0-0")
+    of.find = followers(store, journal=1).find
+    await Journal(store, RUN, 1).append(OTHER)
+    assert await reading == [*OTHER]
 
 
 async def test_a_turn_that_is_stopped_ends_with_that_and_its_readers_leave_it_alone() -> None:

@@ -75,6 +75,7 @@ export function newTurn({ question, parent = "", mode: who = mode.peek(), attach
     attachments,
     run,
     status: signal(/** @type {import("./types.js").Status} */ ("asking")),
+    isCut: signal(false),
     text: signal(""),
     sources: signal([]),
     thoughts: signal([]),

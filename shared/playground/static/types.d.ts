@@ -108,6 +108,8 @@ export interface Turn {
   /** The id of its run in the app, under which the answer goes on when the page is gone; empty: there is none. */
   run: string;
   status: Signal<Status>;
+  /** Whether the connection was lost in mid-answer, and the page tries to get it back. */
+  isCut: Signal<boolean>;
   text: Signal<string>;
   sources: Signal<Source[]>;
   thoughts: Signal<Thought[]>;

@@ -10,15 +10,20 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Locator, Page, expect
 
+from shared.runs.folder_objects import FolderObjects
+from tests.app.batches import until
 from tests.app.conftest import NO_VECTORS, PASSAGES, TEAM, hosted
 from tests.app.playground.asking import answer, ask, ask_on, box, ended, turn
 from tests.app.test_answers import QUESTION
-from tests.local.running_host import RunningHost
+from tests.local.running_host import REPOSITORY, RunningHost, host_beside
+from tests.runs.aging import age
 from tests.small_index import write_index
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
 """One loop with the browser and the stand-in; the first test may have to install the browser."""
+
+WORDS = tuple(f"word{number} " for number in range(30))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -246,3 +251,49 @@ async def test_an_answer_that_is_stopped_stops_in_the_app_and_what_came_stays(
     await page.reload()
     await expect(answer(page)).to_contain_text("80 %")
     await expect(answer(page)).to_contain_text("You stopped this answer.")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("expected_errors", [["Failed to load resource"]])
+@pytest.mark.parametrize("now", [WORDS, ("Other words.",)], ids=["same", "other"])
+async def test_an_answer_that_a_killed_app_has_cut_off_goes_on_by_itself_once_the_app_is_back(
+    page: Page, tmp_path: Path, openai: OpenAIStandIn, now: tuple[str, ...]
+) -> None:
+    await write_index(tmp_path, PASSAGES)
+    env = openai.settings | NO_VECTORS | {"DATA_DIR": str(tmp_path)}
+    store = FolderObjects(tmp_path / "batches")
+    first = RunningHost(REPOSITORY, env, ("--port", "0"))
+
+    async def is_kept() -> bool:
+        pieces = [await store.read(name) async for name in store.names() if "/journal/" in name]
+        return any(piece and WORDS[9].strip().encode() in piece.data for piece in pieces)
+
+    try:
+        await asyncio.to_thread(first.wait_for, "Switchboard is ready")
+        openai.reply(*WORDS[:10], asyncio.Event())
+        async with page.expect_response("**/chat-history/*"):  # the question is kept
+            await ask(page, first, QUESTION)
+        await expect(answer(page)).to_contain_text(WORDS[9].strip())
+        await until(is_kept)
+        other = await page.context.new_page()
+        await other.goto(page.url)
+        await expect(answer(other)).to_contain_text(WORDS[9].strip())
+    finally:
+        first.process.kill()
+        await asyncio.to_thread(first.wait)
+    for each in (page, other):
+        await expect(answer(each)).to_contain_text("The connection is lost. Trying again")
+        await expect(answer(each)).to_contain_text(WORDS[9].strip())
+    await age(store)
+    openai.reply(*now)
+    async with host_beside(env=env) as second:
+        await page.context.route(
+            f"{first.url}/**", lambda route: route.continue_(url=route.request.url.replace(first.url, second.url))
+        )
+        for each in (page, other):
+            await ended(each)
+            await expect(answer(each).locator(".answer")).to_have_text("".join(now).strip())
+        await page.goto(page.url.replace(first.url, second.url))
+        await expect(answer(page).locator(".answer")).to_have_text("".join(now).strip())
+        await other.close()
+        await page.goto("about:blank")  # before the app ends, which the page would notice

@@ -46,13 +46,28 @@ export async function follow(turn, stop, otherwise) {
     const { reader, how } = await read(turn, `/runs/${turn.run}/stream`, init, stop);
     const isAway = isProblem(how) && how.status === 0; // the app, or the way to it
     if (!isAway || tries === MOST_TRIES) return reader.end(isProblem(how) && how.status === 404 ? otherwise : how);
-    await new Promise((resolve) => setTimeout(resolve, 1000 * Math.min(tries, 5)));
+    turn.isCut.value = true;
+    await pause(how.code === "cut_off" ? 1 : tries, stop);
   }
 }
 
-/** Stop the answer of a turn in the app. What came of it is on the page.
+/** Stop the answer of a turn in the app, once it can be reached. What came of it is on the page.
  * @param {Turn} turn */
-export const stopRun = (turn) => request(`/runs/${turn.run}`, { method: "DELETE" }).catch(() => {}); // it may have ended
+export async function stopRun(turn) {
+  for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+    const error = await request(`/runs/${turn.run}`, { method: "DELETE" }).catch((error) => error);
+    if (!(error instanceof ApiError && error.status === 0)) return; // it is stopped, or has ended before
+    await pause(tries);
+  }
+}
+
+/** Wait before the next try, longer each time; a signal ends that.
+ * @param {number} tries @param {AbortSignal} [stop] */
+const pause = (tries, stop) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, 1000 * Math.min(tries, 5));
+    stop?.addEventListener("abort", resolve, { once: true });
+  });
 
 /** @param {Problem | "stopped" | null} how @returns {how is Problem} */
 const isProblem = (how) => how !== null && how !== "stopped";
@@ -178,6 +193,7 @@ const problem = (message, code = "", retryAfter = 0) => ({ message, code, status
 class RunReader {
   /** Whether the run has said that it is over. */
   hasEnded = false;
+  #isStopped = false;
   #text = "";
   /** @type {import("../types.js").WireRecord[]} */
   #records = [];
@@ -194,12 +210,12 @@ class RunReader {
     this.exchange = exchange;
   }
 
-  /** Begin with the first event: what was read of an answer before comes again. */
+  /** Begin with the first event: what was read of an answer before comes again. Its text stays until then. */
   begin() {
     const { turn } = this;
     batch(() => {
       for (const list of [turn.sources, turn.thoughts, turn.followups, turn.agents, turn.progress]) if (list.value.length) list.value = [];
-      turn.text.value = "";
+      turn.isCut.value = false;
     });
   }
 
@@ -232,8 +248,9 @@ class RunReader {
       this.#write();
       const { turn, exchange } = this;
       exchange.endedAt.value = this.#now();
+      turn.isCut.value = false;
       if (how && how !== "stopped") turn.error.value = how;
-      turn.status.value = turn.error.value ? "failed" : how === "stopped" ? "stopped" : "done";
+      turn.status.value = turn.error.value ? "failed" : how === "stopped" || this.#isStopped ? "stopped" : "done";
       for (const agent of turn.agents.value) if (agent.state.value === "working") agent.state.value = "failed";
     });
   }
@@ -241,8 +258,8 @@ class RunReader {
   #write() {
     batch(() => {
       this.#isWaiting = false;
-      if (this.#text) this.turn.text.value += this.#text;
-      this.#text = "";
+      const { text } = this.turn;
+      if (this.hasEnded || !text.value.startsWith(this.#text)) text.value = this.#text;
       if (this.#records.length !== this.exchange.records.value.length) this.exchange.records.value = [...this.#records];
       this.exchange.dropped.value = this.#dropped;
     });
@@ -284,8 +301,10 @@ class RunReader {
         turn.finishReason.value = event.result?.finish_reason ?? "";
         break;
       case "RUN_ERROR":
+        if (event.code === "begun_anew") break; // the stream ends here, and is read from its beginning
         this.hasEnded = true;
-        turn.error.value = problem(event.message, event.code, this.#retryAfter);
+        this.#isStopped = event.code === "stopped"; // in another window
+        if (!this.#isStopped) turn.error.value = problem(event.message, event.code, this.#retryAfter);
         break;
     }
   }

@@ -42,6 +42,7 @@ export function TurnView({ turn }) {
 
 /** @param {Turn} turn */
 function doing(turn) {
+  if (turn.isCut.value) return "The connection is lost. Trying again";
   if (turn.status.value === "streaming") return turn.mode === "team" ? "The team is working" : "Writing";
   return turn.sources.value.length ? "Reading what was found" : "Searching";
 }
