@@ -372,6 +372,7 @@ async def test_a_queue_has_one_budget_and_what_finds_no_room_in_it_is_told(
 
 
 @pytest.mark.nightly
+@pytest.mark.nightly
 async def test_200_messages_are_each_answered_once(queues: Queues, data_dir: Path) -> None:
     many = {"AzureFunctionsJobHost__extensions__queues__batchSize": "16"}
     async with hosted(data_dir, queues.settings, many), hosted(data_dir, queues.settings, many):

@@ -19,6 +19,7 @@ from tests.app.guarded import BAD, guarded
 from tests.app.test_answers import QUESTION, body
 from tests.app.test_cost import EARLIER
 from tests.app.test_warm_up import modules, probed
+from tests.kinds import one_in
 from tests.local.running_host import RunningHost
 from tests.stand_ins.certificates import server_side
 from tests.stand_ins.collector import TOKEN, CollectorStandIn, Trace
@@ -316,7 +317,7 @@ def slow(collector: CollectorStandIn) -> None:
     collector.hold()
 
 
-@pytest.mark.parametrize("make", [down, failing, slow])
+@pytest.mark.parametrize("make", one_in(3, [slow, failing, down]))
 async def test_a_collector_that_takes_nothing_costs_no_answer_and_one_log_entry(
     data_dir: Path, openai: OpenAIStandIn, make: Callable[[CollectorStandIn], None]
 ) -> None:

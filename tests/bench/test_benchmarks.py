@@ -27,12 +27,14 @@ def names(comparisons: list[Comparison]) -> list[list[str]]:
     return [list(comparison.values) for comparison in comparisons]
 
 
+@pytest.mark.nightly
 async def test_retrieval_compares_each_size_and_shows_the_growth(tmp_path: Path) -> None:
     comparisons = await compare_retrieval(tmp_path, (50, 200), rounds=1)
     both = ["ours", "plain FTS5"]
     assert names(comparisons) == [both, both, both, both, ["50 passages", "200 passages"]]
 
 
+@pytest.mark.nightly
 async def test_indexing_is_compared_with_one_process() -> None:
     comparison = await compare_indexing(8, in_file=2, rounds=1)
     assert list(comparison.values) == ["make index", "one process"]
@@ -51,12 +53,14 @@ async def test_exchanges_of_budgets_are_compared_by_the_number_of_instances() ->
 
 
 @pytest.mark.nightly
+@pytest.mark.nightly
 async def test_memory_compares_peaks_and_growth() -> None:
     comparisons = await report_memory(Plan(rounds=1, warm=8, until=24, streams=4, tokens=2))
     each = ["baseline", "ours", "ours, as in Azure"]
     assert names(comparisons) == [each, each, each, ["trivial function", "ours"], ["trivial function", "ours"]]
 
 
+@pytest.mark.nightly
 @pytest.mark.nightly
 async def test_traces_on_are_compared_with_traces_off() -> None:
     assert names(await compare_telemetry({2: 1}, rounds=1)) == [["off", "on", "on, with texts"]]
@@ -66,6 +70,7 @@ async def test_every_protocols_encoding_is_compared() -> None:
     assert [*(await compare_encoding(16, rounds=1)).values] == [*PROTOCOLS]
 
 
+@pytest.mark.nightly
 async def test_the_import_is_compared_with_the_platforms() -> None:
     assert list((await compare_imports(rounds=1)).values) == ["platform", "function_app"]
 

@@ -25,11 +25,13 @@ async def test_the_cost_of_a_token_is_compared_in_every_protocol(servers: Field)
     assert all(value > 0 for values in compared.values.values() for value in values)
 
 
+@pytest.mark.nightly
 async def test_the_first_token_is_compared(servers: Field) -> None:
     compared = await streaming_first_token.compare(servers, streams=16, rounds=1)
     assert list(compared.values) == ["relay", "baseline", "ai-chat"]
 
 
+@pytest.mark.nightly
 async def test_the_pace_is_compared(servers: Field) -> None:
     median, worst, cpu = await streaming_gaps.compare(servers, streams=4, tokens=6, rounds=1)
     assert [list(one.values) for one in (median, worst, cpu)] == [["relay", "ai-chat"]] * 3
@@ -45,6 +47,7 @@ async def test_tokens_that_come_alone_are_compared_and_so_are_those_that_come_at
     assert compared.bases == ("relay",)
 
 
+@pytest.mark.nightly
 async def test_the_local_host_is_compared_with_the_worker_alone(servers: Field) -> None:
     async with streaming_host.hosted(servers) as host:
         compared = await streaming_host.compare(servers, host, streams=16, tokens=3, rounds=1)

@@ -99,7 +99,7 @@ POINTS = {
 """At how many points each change can break off: before and after each of its writes. The first makes the table."""
 
 
-RARE = ("rename", "large", "list of older chats", "rename of an older chat", "delete of an older chat")
+RARE = ("many", "rename", "large", "list of older chats", "rename of an older chat", "delete of an older chat")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from shared.history import Mode
 from shared.history.sqlite_history import SqliteHistory
 from shared.runs import NEW
 from shared.runs.folder_objects import FolderObjects
+from tests.kinds import one_in
 from tests.runs.aging import age
 from tests.small_index import PASSAGES, write_index
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -170,7 +171,7 @@ async def test_a_batch_that_ends_its_process_each_time_is_given_up(tmp_path: Pat
     assert len(ended["messages"]) == 2  # what was done stays readable
 
 
-@pytest.mark.parametrize("crash_at", [4, 6])
+@pytest.mark.parametrize("crash_at", one_in(2, [4, 6]))
 async def test_of_two_processes_that_run_a_batch_at_once_one_does(tmp_path: Path, crash_at: int) -> None:
     async with OpenAIStandIn() as openai, processes(tmp_path, openai) as one, processes(tmp_path, openai) as other:
         await write_index(tmp_path, PASSAGES)
