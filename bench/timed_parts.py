@@ -19,6 +19,7 @@ class TimedModel:
     """
 
     takes_images = False
+    takes_tools = True
     source_tokens = 1_500
 
     def __init__(self, tokens: Sequence[str], *, first: float = 0.3, gap: float = 0) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from shared.chat_types import Access, Caller, ChatRequest, Role
 from shared.core.attachments import Attachment
+from shared.core.callers_tools import check_steps
 from shared.core.context_window import tokens_in
 from shared.errors import BadRequest, NotAllowed, TooLarge
 from shared.history import new_session_id
@@ -125,7 +126,7 @@ def check_request(request: ChatRequest, settings: Settings) -> None:
     """Check a request before anything is done for it.
 
     Raises:
-        TooLarge: its question is too long.
+        TooLarge: its question is too long, or the results of tools since then.
         NotAllowed: it brings a system prompt, and callers may bring none here.
         BadRequest: it chooses a pattern for the team, and there is no playground.
     """
@@ -135,8 +136,9 @@ def check_request(request: ChatRequest, settings: Settings) -> None:
             f"The question takes some {count:,} tokens, and this app takes {most:,} (CHAT_MAX_QUESTION_TOKENS): "
             "shorten it."
         )
+    check_steps(request)
     brings_prompt = request.overrides.prompt_template is not None or any(
-        message.role is Role.SYSTEM for message in request.messages
+        message.role is Role.SYSTEM for message in (*request.messages, *request.steps)
     )
     if brings_prompt and not settings.callers_may_prompt:
         raise NotAllowed(

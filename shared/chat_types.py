@@ -43,6 +43,36 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A function that the model may call."""
+
+    name: str
+    """Its name: letters, digits, underscores and hyphens."""
+    description: str
+    """When to call it, for the model to read."""
+    parameters: dict[str, Json]
+    """A JSON schema of the arguments."""
+    query: str | None = None
+    """Name of the argument that takes a search query; None: the tool takes none."""
+    takes_queries: bool = False
+    """Whether that argument is a list of queries."""
+    strict: bool | None = None
+    """Whether the service holds the model to the schema; None: as it does by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """What a request says of the calls of the tools that it brings."""
+
+    must_call: bool = False
+    """Whether the model has to call one."""
+    named: str | None = None
+    """The one that it has to call; None: any."""
+    parallel: bool | None = None
+    """Whether it may make several calls at once; None: as it does by itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class FileText:
     """The text of a file attached to a message."""
 
@@ -284,6 +314,14 @@ class ChatRequest:
     """Options that differ from the defaults."""
     chat: ChatState = ChatState()
     """The chat that it belongs to."""
+    tools: tuple[ToolDefinition, ...] = ()
+    """Functions that the model may call and the caller answers, in protocols that have them."""
+    tool_choice: ToolChoice = ToolChoice()
+    """Whether and how it calls them."""
+    steps: tuple[Message, ...] = ()
+    """What came after the question: the model's calls of the caller's tools, and their results."""
+    max_tokens: int | None = None
+    """The most tokens that the caller wants in the answer; None: no limit but the app's."""
     stream: bool = False
     """Whether to stream the answer: the route says so, or the body, as it can in some protocols."""
     single_turn: bool = False

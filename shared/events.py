@@ -1,15 +1,16 @@
 """The typed events of a turn: the only data that the guard, the recorder, the traces and the encoders read.
 
 The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s with `FilterAnnotation`s and `ThoughtsAdded`
-among them, then one `Finished`. A team's turn is one `CompletionStarted`, one `AgentMessage` when an agent is done,
-then one `Finished`. A turn that fails raises an exception, which `RunningTurn` turns into one last `Failed`. `Progress`
-comes anywhere before the last event, and only if the request asks for it.
+among them, one `ToolsCalled` if the model calls tools of the caller, then one `Finished`. A team's turn is one
+`CompletionStarted`, one `AgentMessage` when an agent is done, then one `Finished`. A turn that fails raises an
+exception, which `RunningTurn` turns into one last `Failed`. `Progress` comes anywhere before the last event, and only
+if the request asks for it.
 """
 
 from dataclasses import dataclass, field
 from typing import Literal
 
-from shared.chat_types import ImagePart, Json, Passage
+from shared.chat_types import ImagePart, Json, Passage, ToolCall
 from shared.errors import SwitchboardError
 
 
@@ -130,6 +131,14 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsCalled:
+    """The model calls tools that the caller brought and answers itself: all calls of the turn, after its text."""
+
+    calls: tuple[ToolCall, ...]
+    """The calls, at least one; their ids are unique since the question, and their arguments are JSON objects."""
+
+
+@dataclass(frozen=True, slots=True)
 class FilterAnnotation:
     """Results of Azure's asynchronous filter for a part of the answer that has already been sent."""
 
@@ -152,7 +161,7 @@ class Finished:
     """The answer is complete; the last event of a successful turn."""
 
     reason: str
-    """The model's finish reason: `stop`, `length` or `content_filter`."""
+    """The model's finish reason: `stop`, `length` or `content_filter`, or `tool_calls` after `ToolsCalled`."""
     usage: Usage | None = None
     """Tokens; None if the service does not count them."""
     content_filter_results: Json = None
@@ -270,6 +279,7 @@ type ChatEvent = (
     Retrieved
     | CompletionStarted
     | TextDelta
+    | ToolsCalled
     | FilterAnnotation
     | ThoughtsAdded
     | AgentMessage

@@ -16,6 +16,7 @@ from shared.agents.definitions import AgentDefinition
 from shared.agents.turns import agent_turn, team_turn
 from shared.chat_types import Access, ChatRequest, RequestContext, Role
 from shared.core.attachments import attach
+from shared.core.callers_tools import check_tools
 from shared.core.citation_links import linked, without_links
 from shared.core.kept_chats import resume
 from shared.core.recorder import record
@@ -132,8 +133,11 @@ def turn_events(
     Raises:
         NotFound: the request names an agent that there is not. For a team an agent that there is changes
             nothing: all answer.
+        BadRequest: what answers cannot call the caller's tools.
     """
     agent = _agent_for(service, request)
+    takes_tools, own = service.model.takes_tools, agent.tools if agent else ()
+    check_tools(request, team=team, takes_tools=takes_tools, own=own)
 
     def begin(asked: ChatRequest) -> AsyncGenerator[ChatEvent]:
         return _guarded(service, _of_turn(service, asked, context, agent, team=team), asked, context, team=team)

@@ -105,7 +105,10 @@ class Calls:
 def model_request(
     agent: AgentDefinition, request: ChatRequest, conversation: tuple[Message, ...], *, want_followups: bool = False
 ) -> ModelRequest:
-    """Template for each model call of an agent. The agent's own temperature has priority over the request's."""
+    """Template for each model call of an agent. The agent's own temperature has priority over the request's.
+
+    Its `tools` are the caller's; those of the agent come with each call.
+    """
     overrides = request.overrides
     return ModelRequest(
         messages=conversation,
@@ -115,6 +118,9 @@ def model_request(
         temperature=overrides.temperature if agent.temperature is None else agent.temperature,
         seed=overrides.seed,
         model=agent.model,
+        tools=request.tools,
+        tool_choice=request.tool_choice,
+        max_tokens=request.max_tokens,
     )
 
 
@@ -162,6 +168,9 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
             output.is_waiting = False
             await self._calls.lane.tell("thinking")
             text, calls = await self._call(request)
+        callers = {tool.name for tool in self._calls.request.tools}
+        if any(call.name in callers for call in calls):
+            calls = []  # the turn ends with those of the caller's tools: after their results the model can call its own
         contents = [af.Content.from_text(text)] if text else []
         # A model that was offered no tools may call some all the same. Such calls are left out: nothing would answer
         # them, and services refuse a conversation with a call that has no result.
@@ -216,16 +225,19 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         return tuple(prompt)
 
     def _tools(self, options: Mapping[str, Any]) -> tuple[ToolDefinition, ...]:
-        if options.get("tool_choice") == "none":
-            return ()
+        """The functions that the model may call: the agent's and the caller's; only these where it has to call one."""
+        callers = self._calls.request.tools
+        if options.get("tool_choice") == "none" or self._calls.request.tool_choice.must_call:
+            return callers
         offered = cast("Sequence[af.FunctionTool]", options.get("tools") or ())
-        return tuple(
+        own = (
             ToolDefinition(
                 tool.name, tool.description, tool.parameters(), query=self._calls.toolbox.query_of(tool.name)
             )
             for tool in offered
             if self.may_hand_over or not tool.name.startswith(HANDOFF)
         )
+        return (*own, *callers)
 
 
 def _results(message: af.Message) -> Iterator[Message]:

@@ -42,7 +42,7 @@ async def run_agent(
         SwitchboardError: the error of the model or the retriever.
     """
     turn = _Turn(request, context, agent, parts)
-    answering = Answering(want_followups=request.overrides.suggest_followup_questions)
+    answering = Answering(request, want_followups=request.overrides.suggest_followup_questions)
     async with aclosing(run_as_task(turn.run)) as said:
         async for event in said:
             if shown := answering.take(event):
@@ -58,13 +58,14 @@ class _Turn:
         self, request: ChatRequest, context: RequestContext, agent: AgentDefinition, parts: AgentParts
     ) -> None:
         history = () if request.single_turn else fit_history(request.messages[:-1])
-        self._conversation = (*history, request.messages[-1])
+        self._conversation = (*history, request.messages[-1], *request.steps)
         self._request = request
         self._context = context
         self._agent = agent
         self._model = parts.model
         self._watch = parts.watch
         self._lane = Lane(agent.name, None)
+        self._callers_tools = {tool.name for tool in request.tools}
         self._toolbox = Toolbox(
             agent.tools, ToolContext(request, context, parts.retriever, parts.model.source_tokens), self._lane
         )
@@ -138,8 +139,11 @@ class _Turn:
             case FilterAnnotation():
                 if self._calls_told is not None:
                     await put(event)
-            case ToolCall() | ModelFinished():
-                pass  # the framework makes the calls; `run` hands over the last `ModelFinished`, which ends the answer
+            case ToolCall():
+                if event.name in self._callers_tools:
+                    await put(event)
+            case ModelFinished():
+                pass  # `run` hands over the last one, which ends the answer
             case _:
                 assert_never(event)
 

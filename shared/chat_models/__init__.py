@@ -8,24 +8,17 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, ToolCall
+from shared.chat_types import (
+    Json,
+    Message,
+    PartHealth,
+    Passage,
+    RequestContext,
+    ToolCall,
+    ToolChoice,
+    ToolDefinition,
+)
 from shared.events import CompletionStarted, FilterAnnotation, Usage
-
-
-@dataclass(frozen=True, slots=True)
-class ToolDefinition:
-    """A function that the model may call."""
-
-    name: str
-    """Its name: letters, digits and underscores."""
-    description: str
-    """When to call it, for the model to read."""
-    parameters: dict[str, Json]
-    """A JSON schema of the arguments."""
-    query: str | None = None
-    """Name of the argument that takes a search query; None: the tool takes none."""
-    takes_queries: bool = False
-    """Whether that argument is a list of queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +33,8 @@ class ModelRequest:
     """The sources that the prompt cites, for a model that reads them as data."""
     tools: tuple[ToolDefinition, ...] = ()
     """Functions that the model may call instead of answering."""
+    tool_choice: ToolChoice = field(default_factory=ToolChoice)
+    """Whether and how it calls them."""
     language: str | None = None
     """The language to answer in, a BCP 47 tag, as the prompt says it; None: the question's own."""
     want_followups: bool = False
@@ -89,6 +84,8 @@ class ChatModel(Protocol):
 
     takes_images: bool
     """Whether messages may carry images."""
+    takes_tools: bool
+    """Whether it can call any function, and not only those that the app itself has."""
     source_tokens: int
     """Tokens of sources that an answer is made of, where no caller says how many there are to be."""
 

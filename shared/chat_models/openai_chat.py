@@ -33,6 +33,7 @@ class OpenAIChatModel:
     """A model behind `POST /chat/completions`."""
 
     takes_images = True
+    takes_tools = True
 
     def __init__(
         self, service: OpenAIService, reasoning_effort: str | None = None, source_tokens: int = 12_000
@@ -156,7 +157,7 @@ class OpenAIChatModel:
             "seed": request.seed,
             _LONGEST_ANSWER[0 if official else 1]: request.max_tokens,
             "reasoning_effort": self._reasoning_effort,
-            "tools": [_tool(tool) for tool in request.tools] or None,
+            **_tools(request),
         }
         return {
             "model": model,
@@ -261,12 +262,26 @@ def _framing(response: "httpx2.Response") -> Literal["sse", "json"]:
     return "json" if content_type == "application/json" else "sse"
 
 
+def _tools(request: ModelRequest) -> dict[str, object]:
+    if not request.tools:
+        return {}
+    choice = request.tool_choice
+    named = {"type": "function", "function": {"name": choice.named}} if choice.named else None
+    return {
+        "tools": [_tool(tool) for tool in request.tools],
+        "tool_choice": named or ("required" if choice.must_call else None),
+        "parallel_tool_calls": choice.parallel,
+    }
+
+
 def _tool(tool: ToolDefinition) -> Json:
     described: dict[str, Json] = {
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
     }
+    if tool.strict is not None:
+        described["strict"] = tool.strict
     return {"type": "function", "function": described}
 
 

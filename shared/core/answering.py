@@ -8,8 +8,9 @@ from typing import assert_never
 
 from shared import events
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
-from shared.chat_types import Json, ToolCall
+from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.citations import unverified_citations
+from shared.core.callers_tools import calls_for_caller
 from shared.core.followups import FollowupParser
 from shared.errors import Unavailable
 
@@ -19,6 +20,8 @@ _KINDS = {
     "nothing": "No passage comes near the question.",
 }
 """What the extractive model's answers are."""
+_ALL_THOUGHT = "The model used all its tokens (CHAT_MAX_TOKENS) before it began to answer. Ask for less."
+"""What a reasoning model has done that thought for too long."""
 
 
 class Answering:
@@ -27,12 +30,15 @@ class Answering:
     Not a generator around the model's, because each token would have to pass through one more.
 
     Args:
+        request: What was asked.
         want_followups: Whether the model was asked for follow-up questions, which are taken out of the text.
     """
 
-    def __init__(self, *, want_followups: bool) -> None:
+    def __init__(self, request: ChatRequest, *, want_followups: bool) -> None:
+        self._request = request
         self._parser = FollowupParser() if want_followups else None
         self._answer: list[str] = []
+        self._calls: list[ToolCall] = []
         self._finished: ModelFinished | None = None
 
     def take(self, event: ModelEvent | events.Retrieved | events.Progress) -> events.ChatEvent | None:
@@ -46,7 +52,7 @@ class Answering:
             case ModelFinished():
                 self._finished = event
             case ToolCall():
-                pass  # none was offered, so there is nothing to call
+                self._calls.append(event)
             case _:
                 assert_never(event)
         return None
@@ -59,17 +65,25 @@ class Answering:
             spent: The tokens that the question cost before.
 
         Raises:
-            Unavailable: The model did not finish its answer, or reached the longest answer before it began.
+            Unavailable: The model did not finish its answer, reached the longest answer before it began, or called a
+                tool in a way that makes no sense.
         """
         if self._parser and (rest := self._parser.flush()):
             yield self._shown(rest)
+        finished = self._finished
+        if finished is None:
+            raise Unavailable("The model's service cut its answer off. Try again.")
+        calls = calls_for_caller(self._request, self._calls, finished.reason)
+        if finished.reason == "length" and not (self._answer or calls or self._request.max_tokens):
+            raise Unavailable(_ALL_THOUGHT)
+        if calls:
+            yield events.ToolsCalled(calls)
         if thought := unverified("".join(self._answer), known):
             yield events.ThoughtsAdded((thought,))
-        finished = _ended(self._finished, has_text=bool(self._answer))
         if kind := finished.answer_kind:
             yield events.ThoughtsAdded((events.Thought("Answer", _KINDS[kind], {"kind": kind}),))
         yield events.Finished(
-            reason=final_reason(finished),
+            reason=final_reason(finished, has_calls=bool(calls)),
             usage=events.Usage.total(spent, finished.usage),
             content_filter_results=finished.content_filter_results,
             followup_questions=tuple(self._parser.questions) if self._parser else None,
@@ -80,17 +94,11 @@ class Answering:
         return events.TextDelta(text)
 
 
-def final_reason(finished: ModelFinished) -> str:
-    """The reason why an answer ended; `stop` for one that ends in tool calls, since nothing is left to call."""
-    return "stop" if finished.reason == "tool_calls" else finished.reason
-
-
-def _ended(finished: ModelFinished | None, *, has_text: bool) -> ModelFinished:
-    if finished is None:
-        raise Unavailable("The model's service cut its answer off. Try again.")
-    if finished.reason == "length" and not has_text:  # a reasoning model that thought for too long
-        raise Unavailable("The model used all its tokens (CHAT_MAX_TOKENS) before it began to answer. Ask for less.")
-    return finished
+def final_reason(finished: ModelFinished, *, has_calls: bool = False) -> str:
+    """The reason why an answer ended; `stop` for one that ends in tool calls, unless the caller answers some."""
+    if finished.reason in ("stop", "tool_calls"):
+        return "tool_calls" if has_calls else "stop"
+    return finished.reason
 
 
 def unverified(text: str, known: Collection[str]) -> events.Thought | None:

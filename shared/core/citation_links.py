@@ -60,7 +60,7 @@ def without_links(request: ChatRequest, base: str) -> ChatRequest:
             else message
         )
 
-    return replace(request, messages=tuple(map(plain, request.messages)))
+    return replace(request, messages=tuple(map(plain, request.messages)), steps=tuple(map(plain, request.steps)))
 
 
 def _links(sources: Iterable[DataPoint], base: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from shared import events
+from shared.chat_types import ToolCall
 from shared.errors import ContentFiltered, InternalError, SwitchboardError
 
 
@@ -28,6 +29,8 @@ class Answer:
     """In one agent's part of a team's answer: that agent's message."""
     images: tuple[events.SourceImage, ...] = ()
     """Images of the sources that the model was given."""
+    calls: tuple[ToolCall, ...] = ()
+    """Calls that the caller answers."""
 
 
 async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = False) -> Answer:  # noqa: C901 (one case an event)
@@ -45,6 +48,7 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
     thoughts: tuple[events.Thought, ...] = ()
     images: tuple[events.SourceImage, ...] = ()
     messages: list[events.AgentMessage] = []
+    calls: tuple[ToolCall, ...] = ()
     completion: events.CompletionStarted | None = None
     finished: events.Finished | None = None
     failure: SwitchboardError | None = None
@@ -54,6 +58,8 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
                 data_points, thoughts, images = event.data_points, event.thoughts, event.images
             case events.TextDelta():
                 texts.append(event.text)
+            case events.ToolsCalled():
+                calls = event.calls
             case events.ThoughtsAdded():
                 thoughts += event.thoughts
             case events.AgentMessage():
@@ -75,7 +81,7 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
     if failure or not (completion and finished):
         raise failure or InternalError()
     said = _in_order(messages, finished.usage)
-    return Answer("".join(texts), data_points, thoughts, completion, finished, said, images=images)
+    return Answer("".join(texts), data_points, thoughts, completion, finished, said, images=images, calls=calls)
 
 
 def agent_answer(message: events.AgentMessage, turn: events.CompletionStarted) -> Answer:

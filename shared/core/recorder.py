@@ -3,30 +3,36 @@
 It writes the question and the whole answer, or the message of each agent of a team, when the turn has finished. Of an
 answer that breaks off it writes what the caller has been shown, and where nothing was shown, what went wrong. An answer
 that ended early is written with its finish reason, and a failure with its error's code, so that clients can tell that
-they are incomplete. If the store fails, the answer still goes out, with a thought that says so, and the fault is
-logged.
+they are incomplete. Calls of the caller's tools are written with the answer, and their results, in place of the
+question, by the turn that goes on with them. If the store fails, the answer still goes out, with a thought that says
+so, and the fault is logged.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Iterable
 from contextlib import aclosing
 from copy import replace
 from datetime import UTC, datetime
+from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
-from shared.chat_types import ChatRequest, RequestContext, Role
+import msgspec
+
+from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
 from shared.core.running_turn import STOPPED
 from shared.errors import ContentFiltered, InternalError, NotFound, SwitchboardError, TooSlow, error_text, log_fault
-from shared.events import AgentMessage, ChatEvent, Finished, TextDelta, Thought, ThoughtsAdded
+from shared.events import AgentMessage, ChatEvent, Finished, TextDelta, Thought, ThoughtsAdded, ToolsCalled
 from shared.history import HistoryStore, StoredMessage, owner_of
 
 _log = logging.getLogger("switchboard.history")
 
 WRITE_TIMEOUT_SECONDS = 5.0
 """How long the end of an answer waits for the store."""
+_LONGEST_ID = 200
+"""Characters of a call's id that are kept; services make shorter ones."""
 _FINISH_SECONDS = 0.5
 """Writing stops this long before the turn's deadline, so that the complete answer still goes out in time."""
 
@@ -75,7 +81,8 @@ class _Turn:
     def __init__(self, request: ChatRequest, context: RequestContext) -> None:
         self._request = request
         self._context = context
-        self._question = StoredMessage(_message_id(context, "question"), Role.USER, request.question, _now())
+        self._asked = _asked(request, context)
+        self._calls: tuple[ToolCall, ...] = ()
         self._texts: list[str] = []
         self._agents: list[tuple[int, StoredMessage]] = []
         self.is_recorded = False
@@ -85,6 +92,8 @@ class _Turn:
         """Take an event."""
         if isinstance(event, TextDelta):
             self._texts.append(event.text)
+        if isinstance(event, ToolsCalled):
+            self._calls = event.calls
         if isinstance(event, AgentMessage):
             message = _of_agent(event, _message_id(self._context, str(event.position)))
             self._agents.append((event.position, message))
@@ -92,11 +101,11 @@ class _Turn:
     def messages(self, reason: str) -> tuple[StoredMessage, ...]:
         """Return the question and the answer, which ended for a reason."""
         said = [message for _, message in sorted(self._agents, key=itemgetter(0))]
-        return self._question, *(said or [self._answer("".join(self._texts), reason)])
+        return *self._asked, *(said or [self._answer("".join(self._texts), reason)])
 
     def broken_off(self, end: BaseException) -> tuple[StoredMessage, ...]:
         """Return the same of a turn that an exception has ended; nothing if it goes on as a run elsewhere."""
-        shown = self._agents or self._texts if self._request.stream or self._context.run_id else []
+        shown = self._agents or self._texts or self._calls if self._request.stream or self._context.run_id else []
         if isinstance(end, asyncio.CancelledError | GeneratorExit):
             is_late = asyncio.get_running_loop().time() >= self._context.deadline
             if self._context.run_id and not is_late and STOPPED not in end.args:
@@ -110,15 +119,18 @@ class _Turn:
         if isinstance(end, ContentFiltered):
             return ()  # what was refused is kept nowhere
         # A client may ask again by itself: the same question, failed again, is in the chat once.
-        question = replace(self._question, id=self._failed_id("question"))
+        asked = tuple(
+            replace(one, id=self._failed_id("question")) if one.role is Role.USER else one for one in self._asked
+        )
         failure = _answered(self._failed_id("answer"), wrong, reason) if wrong else None
-        return (question, failure) if failure else (question,)
+        return (*asked, failure) if failure else asked
 
     def _failed_id(self, part: str) -> str:
         return str(uuid5(NAMESPACE_OID, f"{self._request.chat.conversation_id}/{part}/{self._request.question}"))
 
     def _answer(self, text: str, reason: str) -> StoredMessage:
-        return _answered(_message_id(self._context, "answer"), text, reason)
+        answer = _answered(_message_id(self._context, "answer"), text, reason)
+        return replace(answer, tool_call=_tool_call(self._calls)) if self._calls else answer
 
 
 _writing: set[asyncio.Task[object]] = set()
@@ -171,9 +183,41 @@ def _message_id(context: RequestContext, part: str) -> str:
     return str(uuid5(NAMESPACE_OID, f"{context.run_id}/{part}") if context.run_id else uuid4())
 
 
+def _asked(request: ChatRequest, context: RequestContext) -> tuple[StoredMessage, ...]:
+    """Make the stored messages of what a turn answers: the question, or the newest results of the caller's tools."""
+    if not request.steps:
+        return (StoredMessage(_message_id(context, "question"), Role.USER, request.question, _now()),)
+    newest = takewhile(lambda message: message.role is Role.TOOL, reversed(request.steps))
+    return tuple(
+        StoredMessage(
+            _result_id(request, one),
+            Role.TOOL,
+            one.content,
+            _now(),
+            tool_call_id=(one.tool_call_id or "")[:_LONGEST_ID],
+        )
+        for one in reversed([*newest])
+    )
+
+
+def _result_id(request: ChatRequest, result: Message) -> str:
+    """Make the id of a result, the same each time that it is sent: one that comes again replaces the earlier one."""
+    return str(uuid5(NAMESPACE_OID, f"{request.chat.conversation_id}/result/{result.tool_call_id}"))
+
+
+def _tool_call(calls: Iterable[ToolCall]) -> msgspec.Raw:
+    """Make the stored calls of an answer, in the shape of OpenAI's messages."""
+    made = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in calls
+    ]
+    return msgspec.Raw(msgspec.json.encode(made))
+
+
 def _answered(message_id: str, text: str, reason: str) -> StoredMessage:
     """Make the stored message of an answer, with the current time."""
-    return StoredMessage(message_id, Role.ASSISTANT, text, _now(), finish_reason=None if reason == "stop" else reason)
+    early = None if reason in ("stop", "tool_calls") else reason
+    return StoredMessage(message_id, Role.ASSISTANT, text, _now(), finish_reason=early)
 
 
 def _of_agent(message: AgentMessage, message_id: str) -> StoredMessage:

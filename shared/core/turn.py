@@ -64,7 +64,7 @@ async def run_turn(
         yield news
     yield _retrieved(request, searches, found, shown, prompt)
 
-    answering = Answering(want_followups=request.overrides.suggest_followup_questions)
+    answering = Answering(request, want_followups=request.overrides.suggest_followup_questions)
     async with aclosing(model.stream(_call(request, found, shown, prompt), context)) as said:
         async for event in said:
             if part := answering.take(event):
@@ -112,6 +112,9 @@ def _call(request: ChatRequest, found: SearchResult, shown: ImagesShown, prompt:
         want_followups=overrides.suggest_followup_questions,
         temperature=overrides.temperature,
         seed=overrides.seed,
+        tools=request.tools,
+        tool_choice=request.tool_choice,
+        max_tokens=request.max_tokens,
     )
 
 
@@ -133,8 +136,14 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
     thoughts = (Thought("Original user query", request.question), _prompt_thought(prompt, ()))
     yield Retrieved((), thoughts, prompt_version=version_of(prompt[0].content))
     overrides = request.overrides
-    call = ModelRequest(prompt, request.question, temperature=overrides.temperature, seed=overrides.seed)
-    answering = Answering(want_followups=False)
+    call = ModelRequest(
+        prompt,
+        request.question,
+        temperature=overrides.temperature,
+        seed=overrides.seed,
+        max_tokens=request.max_tokens,
+    )
+    answering = Answering(request, want_followups=False)
     async with aclosing(model.stream(call, context)) as said:
         async for event in said:
             if shown := answering.take(event):
@@ -173,7 +182,11 @@ def _prompt_thought(prompt: Sequence[Message], data_points: tuple[DataPoint, ...
     Its version is that of the system message, which comes first.
     """
     shown: list[Json] = [
-        {"role": message.role.value, "content": "\n".join([*map(str, message.images), message.text])}
+        {"role": message.role.value, "content": "\n".join([*map(str, message.images), message.text, *_calls(message)])}
         for message in prompt
     ]
     return Thought("Prompt", shown, {"version": version_of(prompt[0].content)}, quotes=data_points)
+
+
+def _calls(message: Message) -> list[str]:
+    return [f"{call.name}({call.arguments})" for call in message.tool_calls]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from shared.chat_types import ChatRequest, Message, Role
+from shared.chat_types import ChatRequest, Message, Role, ToolDefinition
 from shared.guard import Api, Buffer, Place, Side
 
 ANSWER = Place(Side.COMPLETION, "0", 0)
@@ -29,13 +29,15 @@ class PromptText:
 def prompt_texts(request: ChatRequest) -> list[PromptText]:
     """All texts of the caller that may reach a model, message by message.
 
-    These are the messages with the texts of their files and all of their tool calls, and after them the prompt template
-    and the language as a system message. Images are left out.
+    These are the messages with the texts of their files and all of their tool calls, the results of tools since the
+    question, and after them the prompt template, the language and the caller's tools as a system message. Images are
+    left out.
     """
     messages = request.messages[-1:] if request.single_turn else request.messages
-    said = [(message.role, _written(message)) for message in messages]
+    said = [(message.role, _written(message)) for message in (*messages, *request.steps)]
     overrides = request.overrides
-    if wishes := "\n\n".join(wish for wish in (overrides.prompt_template, overrides.language) if wish):
+    tools = map(_described, request.tools)
+    if wishes := "\n\n".join(wish for wish in (overrides.prompt_template, overrides.language, *tools) if wish):
         said.append((Role.SYSTEM, wishes))
     return [PromptText(Place(Side.PROMPT, str(index), 0), role, text) for index, (role, text) in enumerate(said)]
 
@@ -59,6 +61,10 @@ def answer_buffer(place: Place, text: str, answer_id: str, model: str, created: 
     choice = {"index": int(place.message_id), "delta": {"content": text}, "finish_reason": None}
     chunk = {"id": answer_id, "object": "chat.completion.chunk", "created": created, "model": model}
     return _buffer(Side.COMPLETION, {**chunk, "choices": [choice]})
+
+
+def _described(tool: ToolDefinition) -> str:
+    return f"{tool.name} {tool.description} {msgspec.json.encode(tool.parameters).decode()}"
 
 
 def _written(message: Message) -> str:

@@ -9,7 +9,7 @@ The parts, and where events go:
 
     turn ─▶ _pull, a task ─▶ ReleaseQueue: text and events in order ─▶ events() ─▶ caller
               ├─ text, follow-up questions ─▶ the main Check, which also has the question
-              ├─ search query ──────────────▶ a Check of its own
+              ├─ search query, tool calls ──▶ a Check of its own
               ├─ sources ───────────────────▶ GuardedSources ──▶ a Check
               └─ message of a team ─────────▶ GuardedMessages ─▶ a Check, and one for its sources
 
@@ -48,6 +48,7 @@ from shared.events import (
     Retrieved,
     TextDelta,
     ThoughtsAdded,
+    ToolsCalled,
 )
 from shared.guard import Side
 from shared.guard.chat_payloads import ANSWER, MORE, prompt_texts
@@ -191,7 +192,7 @@ class _GuardedTurn:
                     self._taken.clear()
                     await self._taken.wait()
 
-    def _take_in(self, event: ChatEvent) -> None:
+    def _take_in(self, event: ChatEvent) -> None:  # noqa: C901 (one case an event)
         match event:
             case TextDelta():
                 self._queue.hold_text(event.text)
@@ -204,6 +205,9 @@ class _GuardedTurn:
                 self._sources.take_in(event)
                 inputs = "\n".join(event.tool_inputs)
                 self._queue.hold(_Held(event, self._check_alone(inputs) if inputs else None))
+            case ToolsCalled():
+                written = "\n".join(f"{call.name} {call.arguments}" for call in event.calls)
+                self._queue.hold(_Held(event, self._check_alone(written)))
             case Finished():
                 self._main.add(MORE, "\n".join(event.followup_questions or ()))
                 # In a team's turn `main` only has the question, and was finished when the turn began.

@@ -23,7 +23,7 @@ _CLASSES: Mapping[str, Callable[..., object]] = {
     for made in (
         *(events.Retrieved, events.SourceImage, events.DataPoint, events.Thought, events.ThoughtsAdded, events.Usage),
         *(events.CompletionStarted, events.TextDelta, events.FilterAnnotation, events.AgentMessage, events.Finished),
-        *(events.Failed, events.Progress, events.StepEnded, events.AgentWork, events.GuardState),
+        *(events.ToolsCalled, events.Failed, events.Progress, events.StepEnded, events.AgentWork, events.GuardState),
         *(ModelFinished, ModelText, ToolCall, ImagePart, Attachment),
     )
 }

@@ -35,6 +35,7 @@ class TracedModel:
 
     def __init__(self, model: ChatModel, peer: Peer, tracer: Tracer, *, content: bool) -> None:
         self.takes_images = model.takes_images
+        self.takes_tools = model.takes_tools
         self.source_tokens = model.source_tokens
         self._model = model
         self._peer = peer

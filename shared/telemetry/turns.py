@@ -17,7 +17,7 @@ from opentelemetry.context import attach, get_current
 from opentelemetry.trace import Span, Tracer
 
 from shared import events
-from shared.chat_types import ChatRequest, RequestContext
+from shared.chat_types import ChatRequest, RequestContext, ToolCall
 from shared.errors import ContentFiltered
 from shared.telemetry import names
 from shared.telemetry.content import input_messages, output_message, output_messages
@@ -92,17 +92,18 @@ class _TurnRecorder:
         self._degraded: set[str] = set()
         self._content = content
         self._text: list[str] = []
+        self._calls: tuple[ToolCall, ...] = ()
         self._messages: list[Any] = []
         self._reason: str | None = None
         if content:
-            span.set_attribute(names.INPUT, input_messages(request.messages))
+            span.set_attribute(names.INPUT, input_messages((*request.messages, *request.steps)))
 
     @property
     def is_over(self) -> bool:
         """Whether the last event was seen."""
         return self._reason is not None
 
-    def record(self, event: events.ChatEvent) -> None:
+    def record(self, event: events.ChatEvent) -> None:  # noqa: C901 (one case an event)
         """Record one event."""
         match event:
             case events.TextDelta():
@@ -110,6 +111,10 @@ class _TurnRecorder:
                     self._record_first()
                 if self._content:
                     self._text.append(event.text)
+            case events.ToolsCalled():
+                if self._awaits_first:
+                    self._record_first()
+                self._calls = event.calls
             case events.Retrieved():
                 self._record_sources(event)
             case events.CompletionStarted():
@@ -169,7 +174,9 @@ class _TurnRecorder:
         with_usage(self._span, event.usage)
 
     def _answer(self) -> list[Any]:
-        return [output_message("".join(self._text), self._reason)] if self._text else []
+        if not (self._text or self._calls):
+            return []
+        return [output_message("".join(self._text), self._reason, self._calls)]
 
     def _record_degraded(self, thoughts: Iterable[events.Thought]) -> None:
         self._degraded |= {thought.degraded for thought in thoughts if thought.degraded}

@@ -55,7 +55,7 @@ class _Encoder:
         self._has_begun = True
         return ({"type": "RUN_STARTED", **self._run}, *self._records(event))
 
-    def _records(self, event: events.ChatEvent) -> Iterable[Record]:
+    def _records(self, event: events.ChatEvent) -> Iterable[Record]:  # noqa: C901 (one case an event)
         match event:
             case events.TextDelta():
                 self._in_message = True
@@ -76,6 +76,8 @@ class _Encoder:
                 return (_custom("progress", _news_json(event.news)),)
             case events.Finished():
                 return (*self._end_message(), *self._finished(event))
+            case events.ToolsCalled():
+                pass  # no request here brings tools
             case events.Failed():
                 error = event.error
                 wait = (

@@ -203,8 +203,8 @@ class _Encoder:
                 return (self._chunk({"delta": {}, **_annotation(event)}),)
             case events.Failed():
                 return self._failed(event)
-            case events.Progress():
-                return ()  # only AG-UI has a place for it
+            case events.Progress() | events.ToolsCalled():
+                return ()  # only AG-UI has a place for the first, and no request here brings tools
             case _:
                 assert_never(event)
 

@@ -63,7 +63,7 @@ class _Encoder:
                 yield from self._more_thoughts(event.thoughts)
             case events.AgentMessage():
                 yield from self._message(event)
-            case events.FilterAnnotation() | events.Progress():
+            case events.FilterAnnotation() | events.Progress() | events.ToolsCalled():
                 pass  # the results of the whole text are in the metadata at the end
             case events.Finished():
                 yield from self._end(event)

@@ -49,7 +49,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         body = dict(body) | {
             "messages": [_flat(place, message) for place, message in enumerate(messages[: LONGEST_CONVERSATION + 1])]
         }
-    request = parse_chat(body, state_key="id")
+    request = parse_chat(body, state_key="id", takes_tools=True)
     if resumable := AiSdkOptions.read(body).resumable:
         request = replace(request, overrides=replace(request.overrides, resumable=resumable))
     return replace(request, for_encoder=Asked(shows_thoughts="context" in body))

@@ -13,6 +13,7 @@ from shared.chat_types import ChatRequest, ChatState, Json, Message, Overrides, 
 from shared.errors import BadRequest
 from shared.history import is_session_id
 from shared.wire.request_body import BodyModel
+from shared.wire.tools_body import steps_of
 
 MAX_TOOL_CALLS = 128
 """Tool calls in one message. Source: OpenAI API reference, `tools`: a model may be offered 128."""
@@ -175,13 +176,16 @@ class ChatBody(BodyModel):
     context: ContextBody | None = None
 
 
-def parse_chat(body: Mapping[str, Json], state_key: str, *, gives_session: bool = False) -> ChatRequest:
+def parse_chat(
+    body: Mapping[str, Json], state_key: str, *, gives_session: bool = False, takes_tools: bool = False
+) -> ChatRequest:
     """Validate a body and turn it into a request.
 
     Args:
         body: The JSON object.
         state_key: The protocol's name for the session state.
         gives_session: Whether a new session id is the state where the client sends none, or null.
+        takes_tools: Whether the protocol has tools of the caller, whose results may come after the question.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
@@ -189,6 +193,12 @@ def parse_chat(body: Mapping[str, Json], state_key: str, *, gives_session: bool 
     chat = ChatBody.read(body)
     _refuse_files(body)
     messages = tuple(_message(index, message) for index, message in enumerate(chat.messages))
+    steps: tuple[Message, ...] = ()
+    if takes_tools and messages[-1].role is Role.TOOL:
+        begin = steps_of(messages)
+        messages, steps = messages[:begin], messages[begin:]
+    elif not takes_tools and body.get("tools"):
+        raise BadRequest("tools: this protocol has none. Leave them out, or ask in one that has, such as openai.")
     if messages[-1].role is not Role.USER:
         raise BadRequest(f"The last message must be the user's, and its role is '{messages[-1].role}'.")
     if not messages[-1].content.strip():
@@ -196,6 +206,7 @@ def parse_chat(body: Mapping[str, Json], state_key: str, *, gives_session: bool 
     state = body.get(state_key)
     return ChatRequest(
         messages=messages,
+        steps=steps,
         overrides=_overrides(chat.context or ContextBody()),
         chat=ChatState(
             session_state=state,

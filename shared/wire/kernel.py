@@ -84,8 +84,8 @@ class KernelEncoder(ABC):
                 return (self._annotation(event),)
             case events.Failed():
                 return self._failed(event)
-            case events.Progress():
-                return ()  # only AG-UI has a place for it
+            case events.Progress() | events.ToolsCalled():
+                return ()  # only AG-UI has a place for the first, and no request here brings tools
             case _:
                 assert_never(event)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from shared import events
-from shared.chat_types import ChatRequest, Json
+from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.core.fold import Answer, ended_by
 from shared.errors import ContentFiltered, NotFound
 from shared.wire.context import usage_json
@@ -20,7 +20,7 @@ from shared.wire.openai_parts import citations, error_object, gathered, joined, 
 from shared.wire.openai_shapes import OpenaiChunk, OpenaiCompletion, OpenaiError
 from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape
 
-_REASONS = ("stop", "length", "content_filter")
+_REASONS = ("stop", "length", "content_filter", "tool_calls")
 """The reasons that clients know, of those that an answer can end for."""
 
 
@@ -32,8 +32,9 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     finished = answer.finished
     message: Record = {
         "role": "assistant",
-        "content": text,
+        "content": text or (None if answer.calls else ""),
         "refusal": None,
+        **known(tool_calls=list[Json](map(_call, answer.calls))),
         "annotations": _annotations(text, points, request.base_url),
         "context": sources_context(request, points, thoughts, finished),
     }
@@ -81,7 +82,7 @@ class _Encoder:
         begin = () if isinstance(event, events.Failed) else (self._chunk({"role": "assistant", "content": ""}),)
         return (*begin, *self._records(event))
 
-    def _records(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
+    def _records(self, event: events.ChatEvent) -> Iterable[Record | Framed]:  # noqa: C901 (one case an event)
         match event:
             case events.TextDelta():
                 return (self._text(event.text),)
@@ -93,6 +94,8 @@ class _Encoder:
                 self._points = joined(self._points, event.data_points)
                 self._thoughts += event.thoughts
                 return (self._text(f"{BETWEEN_MESSAGES if self._texts else ''}{said(event)}"),)
+            case events.ToolsCalled():
+                return self._called(event.calls)
             case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
             case events.FilterAnnotation():
@@ -113,6 +116,13 @@ class _Encoder:
         self._texts.append(text)
         return self._before_text + one_line(text) + self._after_text
 
+    def _called(self, calls: Iterable[ToolCall]) -> Iterator[Record]:
+        """The beginning of each call, and its arguments: clients join the pieces of those with the same index."""
+        for index, call in enumerate(calls):
+            begin: Record = {"name": call.name, "arguments": ""}
+            yield self._chunk({"tool_calls": [{"index": index, **_call(call), "function": begin}]})
+            yield self._chunk({"tool_calls": [{"index": index, "function": {"arguments": call.arguments}}]})
+
     def _end(self, finished: events.Finished) -> Iterator[Record]:
         request = self._request
         annotations = _annotations("".join(self._texts), self._points, request.base_url)
@@ -132,6 +142,10 @@ class _Encoder:
 
     def _chunk(self, delta: Record, reason: str | None = None, **more: Json) -> Record:
         return {**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason, **known(**more)}]}
+
+
+def _call(call: ToolCall) -> Record:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
 def _annotations(text: str, points: Iterable[events.DataPoint], base_url: str) -> list[Json]:

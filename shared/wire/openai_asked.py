@@ -1,6 +1,6 @@
 """What the requests of OpenAI's two protocols share: models, the turn they ask for, and files in base64."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, NotRequired, TypedDict
 
@@ -13,6 +13,7 @@ from shared.wire.chat_body import parse_chat
 from shared.wire.json_file import JsonFile
 from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
 from shared.wire.request_body import BodyModel
+from shared.wire.tools_body import FunctionKeys, chosen, definitions
 
 MODELS = {"switchboard": False, "switchboard-team": True}
 """The models that a request may name, and whether the team of agents is meant."""
@@ -72,6 +73,7 @@ class ModelKeys(BodyModel):
     model: str | None = Field(default=None, description=_MODEL_NAMES)
     stream: bool | None = Field(default=None, description="Whether to stream the answer.")
     temperature: float | None = Field(default=None, ge=0, le=2)
+    parallel_tool_calls: bool | None = Field(default=None, description="Whether several tools may be called at once.")
 
 
 def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
@@ -83,7 +85,7 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
     """
     model = keys.model or next(iter(MODELS))
     agent = None if model in MODELS else _agent_of(model)
-    request = parse_chat(body, state_key="session_state")
+    request = parse_chat(body, state_key="session_state", takes_tools=True)
     overrides = request.overrides
     if overrides.temperature is None:
         overrides = replace(overrides, temperature=keys.temperature)
@@ -95,8 +97,29 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
         team=MODELS.get(model, False) and not is_task,
         agent=agent,
         is_task=is_task,
+        steps=() if is_task else request.steps,
         for_encoder=Asked(model, shows_thoughts="context" in body),
     )
+
+
+def with_tools(
+    request: ChatRequest, keys: ModelKeys, functions: Sequence[FunctionKeys], choice: Json, named: str | None
+) -> ChatRequest:
+    """Give a request the caller's tools. A task of the front end has none.
+
+    Args:
+        request: The request.
+        keys: The keys of both protocols.
+        functions: The functions among the tools.
+        choice: `tool_choice`.
+        named: The name in it, if it is a function.
+
+    Raises:
+        BadRequest: names what is wrong with them.
+        TooLarge: they are too long.
+    """
+    tools, how = chosen(definitions(functions), choice, named=named, parallel=keys.parallel_tool_calls)
+    return request if request.is_task else replace(request, tools=tools, tool_choice=how)
 
 
 def _is_task(request: ChatRequest) -> bool:

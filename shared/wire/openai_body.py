@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
-from pydantic import Field
+from pydantic import FailFast, Field, SkipValidation
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
@@ -16,6 +16,7 @@ from shared.errors import BadRequest
 from shared.wire import openai_asked as asked
 from shared.wire.chat_body import LONGEST_CONVERSATION
 from shared.wire.request_body import BodyModel
+from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, NamedTool, refuse_other_kinds
 
 
 class StreamOptions(BodyModel):
@@ -24,8 +25,22 @@ class StreamOptions(BodyModel):
     include_usage: bool | None = Field(default=None, description="Whether the last chunk has the tokens.")
 
 
+class OpenaiTool(BodyModel):
+    """A tool that the caller answers."""
+
+    type: Literal["function"]
+    function: FunctionKeys
+
+
 class OpenaiKeys(asked.ModelKeys):
     """Keys of a request beyond those of all protocols."""
+
+    tools: Annotated[list[OpenaiTool], FailFast()] | None = Field(default=None, max_length=MOST_TOOLS)
+    tool_choice: SkipValidation[Literal["auto", "none", "required"] | NamedTool | None] = Field(
+        default=None, description="Whether the model may, must not or must call one of the tools, or which one."
+    )
+    max_completion_tokens: int | None = Field(default=None, ge=1, description="The most tokens of the answer.")
+    max_tokens: int | None = Field(default=None, ge=1, description="An older name of `max_completion_tokens`.")
 
     stream_options: StreamOptions | None = None
     n: int | None = Field(default=None, ge=1, le=1, description="There is one answer.")
@@ -87,9 +102,23 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     if overrides.seed is None:
         overrides = replace(overrides, seed=keys.seed)
     include_usage = bool(keys.stream_options and keys.stream_options.include_usage)
+    choice = cast("Json", keys.tool_choice)
+    functions = [tool.function for tool in keys.tools or ()]
     return replace(
-        request, overrides=overrides, for_encoder=replace(asked.Asked.of(request), include_usage=include_usage)
+        asked.with_tools(request, keys, functions, choice, _named(choice)),
+        overrides=overrides,
+        max_tokens=keys.max_completion_tokens or keys.max_tokens,
+        for_encoder=replace(asked.Asked.of(request), include_usage=include_usage),
     )
+
+
+def _named(choice: Json) -> str | None:
+    """The name of the function that a `tool_choice` asks for, if it does."""
+    match choice:
+        case {"type": "function", "function": {"name": str(name)}}:
+            return name
+        case _:
+            return None
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
@@ -111,6 +140,9 @@ def _explained(body: Mapping[str, Json]) -> Mapping[str, Json]:
         )
     if isinstance(n := body.get("n"), int) and n > 1:
         raise BadRequest("n: should be 1: there is one answer. Send the request again for another one.")
+    if body.get("functions"):
+        raise BadRequest("functions: are the older form of 'tools'. Send them there, each as a 'function'.")
+    refuse_other_kinds(body.get("tools"))
     match body.get("response_format"):
         case {"type": "json_schema"}:
             raise BadRequest("response_format: should be of the type 'text': answers cannot follow a JSON schema here.")

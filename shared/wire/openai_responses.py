@@ -86,7 +86,7 @@ class _Encoder:
                 yield from self._done(points, ended)
             case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
-            case events.FilterAnnotation() | events.Progress():
+            case events.FilterAnnotation() | events.Progress() | events.ToolsCalled():
                 pass  # the last event has what the filters found in the whole answer
             case events.Finished():
                 yield from self._ended(event)

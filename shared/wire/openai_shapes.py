@@ -42,12 +42,44 @@ class OpenaiContext(TypedDict, total=False):
     thoughts: Annotated[list[Thought], Field(description="The steps, if the request has a `context`.")]
 
 
+class OpenaiFunctionCall(TypedDict):
+    """What is called."""
+
+    name: str
+    arguments: Annotated[str, Field(description="The arguments, a JSON object.")]
+
+
+class OpenaiToolCall(TypedDict):
+    """A call of a tool of the request, which the caller answers with a message of the role `tool`."""
+
+    id: str
+    type: Literal["function"]
+    function: OpenaiFunctionCall
+
+
+class OpenaiArguments(TypedDict):
+    """A piece of the arguments."""
+
+    name: NotRequired[str]
+    arguments: str
+
+
+class OpenaiCallPiece(TypedDict):
+    """A piece of a call: its beginning, or its arguments."""
+
+    index: Annotated[int, Field(description="The call's number, from 0.")]
+    id: NotRequired[str]
+    type: NotRequired[Literal["function"]]
+    function: OpenaiArguments
+
+
 class OpenaiAnswerMessage(TypedDict):
     """The answer's text."""
 
     role: Literal["assistant"]
-    content: str
+    content: Annotated[str | None, Field(description="The text; null if there are calls of tools alone.")]
     refusal: None
+    tool_calls: NotRequired[list[OpenaiToolCall]]
     annotations: list[OpenaiAnnotation]
     context: OpenaiContext
 
@@ -57,6 +89,7 @@ class OpenaiDelta(TypedDict, total=False):
 
     role: Literal["assistant"]
     content: str
+    tool_calls: list[OpenaiCallPiece]
     annotations: list[OpenaiAnnotation]
     context: OpenaiContext
 

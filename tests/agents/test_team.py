@@ -60,6 +60,7 @@ class Crowd:
     """A model whose calls end in pairs, and that counts how many run."""
 
     takes_images = False
+    takes_tools = False
     source_tokens = 1_500
 
     def __init__(self) -> None:

@@ -17,6 +17,21 @@ from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
+
+def function(**keys: Any) -> Any:
+    return {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}} | keys}
+
+
+def deep(levels: int) -> Any:
+    return {"items": deep(levels - 1)} if levels else {}
+
+
+WEATHER: Any = [function(description="Tells the weather.")]
+_CALL: Any = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+CALLED: Any = {"role": "assistant", "content": None, "tool_calls": [_CALL]}
+TWICE: Any = CALLED | {"tool_calls": [_CALL, _CALL]}
+RESULT: Any = {"role": "tool", "tool_call_id": "c1", "content": "Snow."}
+
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in that the tests script."""
 
@@ -108,6 +123,82 @@ async def test_a_conversation_is_sent_with_its_roles_and_parts(client: sdk.Async
     said = json.dumps(sent["messages"])
     assert all(words in said for words in ("Say it in verse.", "One?\\n\\nTwo?", "Both."))
     assert (sent["temperature"], sent["seed"]) == (0.3, 7)
+
+
+async def test_a_tool_is_called_and_its_result_answers_the_question(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn
+) -> None:
+    asked: dict[str, Any] = {"model": MODEL, "tools": WEATHER}
+    create: Any = client.chat.completions.create
+    openai.call_tool("get_weather", {"city": "Oslo"})
+    async with client.chat.completions.stream(messages=ASKED, tool_choice="required", **asked) as stream:
+        seen = [event async for event in stream]
+        called = await stream.get_final_completion()
+    done = [event for event in seen if event.type == "tool_calls.function.arguments.done"]
+    assert [(event.name, json.loads(event.arguments)) for event in done] == [("get_weather", {"city": "Oslo"})]
+    assert (called.choices[0].finish_reason, openai.chats[-1].body["tool_choice"]) == ("tool_calls", "required")
+    (call,) = called.choices[0].message.tool_calls or []
+    result: Any = {"role": "tool", "tool_call_id": call.id, "content": [{"type": "text", "text": "Snow."}]}
+    turn: Any = called.choices[0].message.model_dump(exclude_none=True)
+    openai.reply("Snow, and 80 % [plan.pdf#page=3].")
+    answer = await create(messages=[*ASKED, turn, result], **asked)
+    assert (answer.choices[0].finish_reason, answer.choices[0].message.tool_calls) == ("stop", None)
+    assert answer.choices[0].message.annotations
+    openai.call_tool("get_weather", "{}")
+    again = await create(messages=ASKED, parallel_tool_calls=False, **asked)
+    assert (again.choices[0].finish_reason, again.choices[0].message.content) == ("tool_calls", None)
+    assert again.choices[0].message.tool_calls
+
+
+async def test_no_more_tokens_are_written_than_the_caller_wants(
+    client: sdk.AsyncOpenAI, documents: sdk.AsyncOpenAI, openai: OpenAIStandIn
+) -> None:
+    openai.reply("80", finish_reason="length")
+    answer = await client.chat.completions.create(model=MODEL, messages=ASKED, max_completion_tokens=9, max_tokens=1)
+    assert (answer.choices[0].finish_reason, openai.chats[-1].body["max_tokens"]) == ("length", 9)
+    built_in = await documents.chat.completions.create(model=MODEL, messages=ASKED, max_tokens=3)
+    assert built_in.choices[0].finish_reason == "length"
+    assert len((built_in.choices[0].message.content or "").split()) == 3
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"tools": WEATHER}, "tools: the built-in model"),
+        ({"tools": WEATHER, "model": TEAM}, "tools: a team of agents"),
+        ({"messages": [*ASKED, CALLED, RESULT]}, "tools: the built-in model"),
+        ({"messages": [*ASKED, CALLED]}, "The last message must be the user's"),
+        ({"messages": [*ASKED, CALLED, RESULT, RESULT]}, r"messages\[3\]: no call"),
+        ({"messages": [*ASKED, RESULT]}, r"messages\[1\]: no call"),
+        ({"messages": [CALLED, RESULT]}, "messages: there is no question"),
+        ({"messages": [*ASKED, CALLED, CALLED, RESULT]}, r"messages\[1\]: after it one call"),
+        ({"messages": [*ASKED, TWICE, RESULT]}, r"messages\[1\].tool_calls: each"),
+        ({"tool_choice": "required"}, "tool_choice: is 'required'"),
+        ({"tools": WEATHER, "tool_choice": "sometimes"}, "tool_choice: should be"),
+        ({"tools": WEATHER, "tool_choice": {"type": "function", "function": {"name": "x"}}}, "tool_choice: names"),
+        ({"tools": WEATHER * 2}, r"tools\[1\]: another tool"),
+        ({"tools": WEATHER * 129}, "tools: should have at most 128"),
+        ({"tools": [{"type": "web_search"}]}, r"tools\[0\].type: should be 'function'"),
+        ({"tools": [function(name="a b")]}, r"tools\[0\].function.name"),
+        ({"tools": [function(parameters=deep(40))]}, r"tools\[0\]: its schema should have at most 32 levels"),
+        ({"tools": [function(description="x" * 131_072)]}, "tools: they are over 131,072 bytes"),
+        ({"functions": [{"name": "x"}]}, "functions: are the older form"),
+        ({"max_tokens": 0}, "max_tokens"),
+    ],
+)
+async def test_tools_that_cannot_be_called_are_refused_in_words(
+    documents: sdk.AsyncOpenAI, more: dict[str, Any], words: str
+) -> None:
+    body: dict[str, Any] = {"model": MODEL, "messages": ASKED}
+    create: Any = documents.chat.completions.create
+    with pytest.raises(sdk.APIStatusError, match=words) as refused:
+        await create(**body | more)
+    assert refused.value.status_code == (413 if "bytes" in words else 400)
+
+
+async def test_tools_that_shall_not_be_called_are_no_reason_to_refuse(documents: sdk.AsyncOpenAI) -> None:
+    answer = await documents.chat.completions.create(model=MODEL, messages=ASKED, tools=WEATHER, tool_choice="none")
+    assert answer.choices[0].finish_reason == "stop"
 
 
 async def test_the_models_are_listed_and_found(documents: sdk.AsyncOpenAI) -> None:

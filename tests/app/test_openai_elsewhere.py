@@ -25,6 +25,18 @@ def client(request: pytest.FixtureRequest) -> Client:
     return request.getfixturevalue(request.param)
 
 
+WEATHER: list[Any] = [
+    {
+        "type": "function",
+        "function": {
+            "name": "get_weather",
+            "description": "Tells the weather.",
+            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        },
+    }
+]
+
+
 READING = pytest.mark.parametrize("kind", ["answer", "stream"])
 
 
@@ -79,6 +91,20 @@ async def test_a_conversation_goes_on(client: Client, app: RunningHost, openai: 
     assert (seen.error, seen.text) == ({}, "Yes.")
     said = json.dumps(openai.chats[-1].body["messages"])
     assert all(message["content"] in said for message in earlier)
+
+
+async def test_their_loops_of_tools_call_and_send_the_results_until_there_is_an_answer(
+    client: Client, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    cities: Any = [{"city": "Oslo"}, {"city": "Bergen"}]
+    for city in cities:
+        openai.call_tool("get_weather", city, call_id="same")
+    openai.reply("Snow.")
+    seen = await ask(client, app, "tools", tools=WEATHER)
+    assert (seen.error, seen.text, seen.finish, seen.kept["calls"]) == ({}, "Snow.", "stop", cities)
+    said: Any = openai.chats[-1].body["messages"]
+    assert [message["role"] for message in said] == ["system", "user", "assistant", "tool", "assistant", "tool"]
+    assert [message["content"] for message in said if message["role"] == "tool"] == ["Snow."] * 2
 
 
 @READING

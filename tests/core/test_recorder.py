@@ -7,14 +7,24 @@ from pathlib import Path
 from uuid import uuid4
 
 import apsw
+import msgspec
 import pytest
 
-from shared.chat_types import Caller, ChatRequest, ChatState, Message, RequestContext, Role
+from shared.chat_types import Caller, ChatRequest, ChatState, Message, RequestContext, Role, ToolCall
 from shared.core.fold import fold
 from shared.core.recorder import record
 from shared.core.running_turn import RunningTurn
 from shared.errors import RateLimited, Stopped, TooSlow
-from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, ThoughtsAdded
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    Finished,
+    Retrieved,
+    TextDelta,
+    ThoughtsAdded,
+    ToolsCalled,
+)
 from shared.history import Mode, owner_of
 from shared.history.sqlite_history import SqliteHistory
 from tests.clock import Clock
@@ -86,6 +96,29 @@ async def test_each_agents_message_is_kept_with_its_name_in_the_order_of_the_ans
         ("First", "First", "One", None),
         ("Second", "Second", "Two", "length"),
         ("Late", "Late", "Too slow.", "timeout"),
+    ]
+
+
+async def test_calls_are_kept_with_the_answer_and_then_their_results_in_place_of_the_question(
+    history: SqliteHistory,
+) -> None:
+    chat, call = await started(history), ToolCall("c1", "look_up", '{"q": "x"}')
+    calling = (*ANSWER[:2], ToolsCalled((call,)), Finished("tool_calls"))
+    results = tuple(Message(Role.TOOL, text, tool_call_id=one) for one, text in (("c0", "Old."), ("c1", "New.")))
+    made = [Message(Role.ASSISTANT, "", (replace(call, id=one),)) for one in ("c0", "c1")]
+    steps = (made[0], results[0], made[1], results[1])
+    for _ in range(2):  # a result that is sent again is in the chat once
+        for events, since in ((calling, ()), (ANSWER, steps)):
+            request = replace(asked(chat), steps=since)
+            assert [event async for event in record(events_of(*events), request, context(), history)] == [*events]
+    kept = await history.messages(owner_of(ANNA), chat)
+    assert [(one.role, one.content, one.finish_reason, one.tool_call_id) for one in kept][:2] == [
+        (Role.USER, "Why?", None, None),
+        (Role.ASSISTANT, "", None, None),
+    ]
+    assert [(one.role, one.content) for one in kept if one.tool_call_id] == [(Role.TOOL, "New.")]
+    assert msgspec.json.decode(kept[1].tool_call) == [
+        {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"q": "x"}'}}
     ]
 
 

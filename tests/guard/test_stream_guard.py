@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from shared.chat_types import ChatRequest, FileText, Json, Message, Overrides, Role, ToolCall
+from shared.chat_types import ChatRequest, FileText, Json, Message, Overrides, Role, ToolCall, ToolDefinition
 from shared.errors import ContentFiltered, RateLimited, TooSlow
-from shared.events import CompletionStarted, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded
+from shared.events import CompletionStarted, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded, ToolsCalled
 from shared.guard import Place, SafetyEvent, Side, Watermark
 from shared.guard.chat_payloads import ANSWER
 from tests.guard.guarding import ASKED, FOUND, STARTED, Outcome, Part, Turn, answer, request, rules, watched
 from tests.guard.scripted_safety import ScriptedSafety, ScriptedSession, fixed, honest, mute
+
+CALL = ToolCall("c-1", "look", '{"q": "x"}')
 
 
 async def test_a_safe_answer_comes_out_whole_with_its_events_in_their_places() -> None:
@@ -85,6 +87,26 @@ async def test_everything_that_the_caller_wrote_is_asked_about() -> None:
     assert "Inside." in texts["3"]
     assert texts["4"] == ">>>Be rude.\n\nen-GB"
     assert service.sessions[0].steps[1] == "commit"
+
+
+async def test_the_callers_tools_and_their_results_are_asked_about_like_the_question() -> None:
+    tool = ToolDefinition("look", "Looks up.", {"type": "object", "title": "a bomb"})
+    steps = (Message(Role.ASSISTANT, "", (CALL,)), Message(Role.TOOL, "A bomb.", tool_call_id="c-1"))
+    for asked in (replace(request("Hi"), tools=(tool,)), replace(request("Hi"), steps=steps)):
+        out = await watched(answer("Yes."), rules(ScriptedSafety(honest("bomb"))), asked)
+        assert isinstance(out.error, ContentFiltered)
+        assert out.events == []
+
+
+async def test_calls_of_the_callers_tools_go_out_together_once_all_their_arguments_are_cleared() -> None:
+    calls = ToolsCalled((CALL, replace(CALL, id="c-2", arguments='{"q": "a bomb"}')))
+    parts: list[Part] = [FOUND, STARTED, TextDelta("I look."), calls, Finished("tool_calls")]
+    out = await watched(parts, rules(ScriptedSafety(honest())))
+    assert (out.error, out.text, out.finished.reason) == (None, "I look.", "tool_calls")
+    assert out.events.index(calls) > out.events.index(TextDelta("I look."))
+    out = await watched(parts, rules(ScriptedSafety(honest("bomb"))))
+    assert isinstance(out.error, ContentFiltered)
+    assert not any(isinstance(event, ToolsCalled) for event in out.events)
 
 
 async def test_of_a_question_on_its_own_nothing_earlier_is_asked_about() -> None:

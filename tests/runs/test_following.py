@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shared.chat_types import Caller, ChatRequest, Message, RequestContext, Role
+from shared.chat_types import Caller, ChatRequest, Message, RequestContext, Role, ToolCall
 from shared.errors import InternalError, Stopped, Unavailable
 from shared.events import (
     AgentMessage,
@@ -20,6 +20,7 @@ from shared.events import (
     Retrieved,
     StepEnded,
     TextDelta,
+    ToolsCalled,
 )
 from shared.parts import build_service
 from shared.runs import NEW, Conflict, New, Stored
@@ -159,6 +160,7 @@ async def test_a_token_costs_no_write_and_a_piece_reads_as_it_was_written(store:
         Progress(StepEnded("search", 1.5)),
         *texts,
         AgentMessage("A", 0, "x"),
+        ToolsCalled((ToolCall("c", "look", "{}"),)),
         Failed(Unavailable("No."), "i"),
     )
     await Journal(store, RUN, 0).keep(LiveTurn(each(*events), context()))

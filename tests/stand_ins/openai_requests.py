@@ -72,6 +72,7 @@ class Function(Strict):
     name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     description: str = ""
     parameters: Parameters = Field(default_factory=dict[str, object])
+    strict: bool | None = None
 
 
 class ToolInput(Strict):
@@ -100,6 +101,7 @@ class ChatBody(Strict):
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
     tools: Annotated[list[ToolInput], Field(min_length=1)] | None = None
     tool_choice: Literal["auto", "none", "required"] | Parameters | None = None
+    parallel_tool_calls: bool | None = None
 
 
 class EmbeddingsBody(Strict):
@@ -173,6 +175,10 @@ def check_reasoning(body: ChatBody, *, model_reasons: bool) -> None:
         raise Refusal(400, message, param="reasoning_effort")
 
 
+_WITH_TOOLS = ("tool_choice", "parallel_tool_calls")
+"""Parameters that are allowed only beside `tools`."""
+
+
 def check_chat(body: ChatBody) -> None:
     """Check what concerns several parameters at once.
 
@@ -181,8 +187,8 @@ def check_chat(body: ChatBody) -> None:
     """
     if body.stream_options and not body.stream:
         raise Refusal(400, "'stream_options' needs 'stream'.", param="stream_options")
-    if body.tool_choice and not body.tools:
-        raise Refusal(400, "'tool_choice' needs 'tools'.", param="tool_choice")
+    if not body.tools and (name := next((key for key in _WITH_TOOLS if getattr(body, key) is not None), None)):
+        raise Refusal(400, f"'{name}' needs 'tools'.", param=name)
     open_calls: set[str] = set()
     for place, message in enumerate(body.messages):
         if isinstance(message, ToolMessage):

@@ -27,6 +27,7 @@ class Model:
     """A model that says what it is given."""
 
     takes_images = True
+    takes_tools = True
     source_tokens = 1_500
 
     def __init__(self, *events: ModelEvent) -> None:

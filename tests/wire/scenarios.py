@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from shared.chat_types import ImagePart, Json
+from shared.chat_types import ImagePart, Json, ToolCall
 from shared.errors import ContentFiltered, RateLimited, TooSlow
 from shared.events import (
     AgentMessage,
@@ -21,6 +21,7 @@ from shared.events import (
     TextDelta,
     Thought,
     ThoughtsAdded,
+    ToolsCalled,
     Usage,
 )
 
@@ -43,11 +44,15 @@ PROMPT_FOUND: Json = [{"prompt_index": 0, "content_filter_results": {"hate": SAF
 VIOLENT: Json = {"violence": {"filtered": True, "severity": "high"}}
 TEXT = (TextDelta("It pays "), TextDelta("80 % – “fast”\u2028[plan.pdf#page=3] 🦷."))
 
+CALLS = ToolsCalled((ToolCall("c1", "look_up", '{"day":"–\u2028"}'), ToolCall("c2", "order", "{}")))
+
 SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
     "answer": (RETRIEVED, STARTED, *TEXT, Finished("stop", Usage(100, 7))),
     "pictured": (PICTURED, STARTED, *TEXT, Finished("stop", Usage(900, 7))),
     "followups": (RETRIEVED, EXTRACTIVE, *TEXT, Finished("stop", followup_questions=("Who is covered?",))),
     "no_followups_found": (RETRIEVED, EXTRACTIVE, *TEXT, Finished("length", followup_questions=())),
+    "tools_called": (RETRIEVED, STARTED, CALLS, Finished("tool_calls", Usage(100, 7))),
+    "tools_called_after_text": (RETRIEVED, STARTED, *TEXT, CALLS, Finished("tool_calls", followup_questions=())),
     "unverified": (
         RETRIEVED,
         STARTED,

@@ -89,9 +89,9 @@ def whole_python(document: Any) -> Read:
     if "error" in document:
         return document
     (message,) = document
-    (item,) = message["items"]
+    text = "".join(item["text"] for item in message["items"])
     metadata = message["metadata"] | {"model": message["ai_model_id"]}
-    return {"text": item["text"], "metadata": metadata, "finish_reason": message["finish_reason"]}
+    return {"text": text, "metadata": metadata, "finish_reason": message["finish_reason"]}
 
 
 def read_openai(records: list[Any]) -> Read:
@@ -103,6 +103,8 @@ def read_openai(records: list[Any]) -> Read:
         (choice,) = record["choices"]
         delta = choice.pop("delta")
         answer["content"] += delta.pop("content", "")
+        for piece in delta.pop("tool_calls", ()):
+            joined(answer.setdefault("tool_calls", []), piece)
         assert not answer.keys() & delta.keys() - {"annotations"}
         assert not (delta.get("annotations") and answer["annotations"])
         answer |= delta | without_place(choice)
@@ -110,11 +112,21 @@ def read_openai(records: list[Any]) -> Read:
     return answer
 
 
+def joined(calls: list[Any], piece: Any) -> None:
+    """Add a piece of a tool call, as the SDKs do: at its index, with the arguments behind those before."""
+    index = piece.pop("index")
+    if index == len(calls):
+        calls.append(piece)
+    else:
+        calls[index]["function"]["arguments"] += piece["function"]["arguments"]
+
+
 def whole_openai(document: Any) -> Read:
     if "error" in document:
         return document
     (choice,) = document["choices"]
     message = {key: value for key, value in choice.pop("message").items() if key != "refusal"}
+    message["content"] = message["content"] or ""
     found = {key: value for key, value in document.items() if key == "prompt_filter_results"}
     return message | {key: value for key, value in choice.items() if key != "logprobs"} | found
 

@@ -69,6 +69,7 @@ class ExtractiveModel:
     """
 
     takes_images = False
+    takes_tools = False
     source_tokens = 2_000
 
     def __init__(self, *, looks_for_models: bool = False) -> None:

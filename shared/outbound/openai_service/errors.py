@@ -40,7 +40,10 @@ BY_CLASS: dict[type[BaseException], Reason] = {
 """The reason of an exception that says no more than its class; the nearest class counts."""
 
 _CAN_BE_LEFT_OUT = frozenset(
-    {"temperature", "seed", "reasoning_effort", "max_tokens", "max_completion_tokens", "stream_options"}
+    {
+        *("temperature", "seed", "reasoning_effort", "max_tokens", "max_completion_tokens", "stream_options"),
+        "parallel_tool_calls",
+    }
 )
 """Parameters without which an answer is still an answer to the question."""
 _NAMED_IN_WORDS = ("stream_options", "reasoning_effort")

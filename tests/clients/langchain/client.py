@@ -1,6 +1,7 @@
 """Asks as each line of JSON says, with LangChain's `ChatOpenAI`, and prints a line with what it gave or raised.
 
-Keys: url, key, kind ('answer', 'stream' or 'leave') and body. What LangChain does not know of an answer it drops.
+Keys: url, key, kind ('answer', 'stream', 'leave' or 'tools') and body. Of a tool the result is "Snow.".
+What LangChain does not know of an answer it drops.
 """
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 # pyright: reportUnknownArgumentType=false
@@ -12,13 +13,14 @@ import sys
 from contextlib import aclosing
 from typing import Any
 
+from langchain_core.messages import ToolMessage
 from langchain_openai import ChatOpenAI
 from openai import APIError
 
 
 async def ask(asked: Any, seen: dict[str, Any]) -> None:
     body = asked["body"]
-    messages = body.pop("messages")
+    messages, tools = body.pop("messages"), body.pop("tools", [])
     model = ChatOpenAI(
         base_url=asked["url"],
         api_key=asked["key"],
@@ -30,11 +32,28 @@ async def ask(asked: Any, seen: dict[str, Any]) -> None:
     if asked["kind"] == "answer":
         take(await model.ainvoke(messages), seen)
         return
+    if asked["kind"] == "tools":
+        await call_tools(model.bind_tools(tools), messages, seen)
+        return
     async with aclosing(model.astream(messages)) as chunks:
         async for chunk in chunks:
             take(chunk, seen)
             if asked["kind"] == "leave" and seen["pieces"]:
                 break
+
+
+async def call_tools(model: Any, messages: list[Any], seen: dict[str, Any]) -> None:
+    """Ask, and ask again with the results of the calls, until there are none."""
+    calls = seen["kept"]["calls"] = []
+    while True:
+        answer: Any = None
+        async for chunk in model.astream(messages):
+            answer = chunk if answer is None else answer + chunk
+        if not answer.tool_calls:
+            take(answer, seen)
+            return
+        calls += [call["args"] for call in answer.tool_calls]
+        messages += [answer, *(ToolMessage("Snow.", tool_call_id=call["id"]) for call in answer.tool_calls)]
 
 
 def take(message: Any, seen: dict[str, Any]) -> None:

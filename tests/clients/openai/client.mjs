@@ -1,5 +1,5 @@
 // Asks as each line of JSON says, with OpenAI's npm package, and prints a line with what the package gave or threw.
-// Keys: url, key, kind ('answer', 'stream', 'helper' or 'leave') and body.
+// Keys: url, key, kind ('answer', 'stream', 'helper', 'leave' or 'tools') and body. Of a tool the result is "Snow.".
 import { createInterface } from "node:readline";
 import OpenAI from "openai";
 
@@ -24,6 +24,15 @@ const kinds = {
     const { content, annotations, context } = choices[0].message;
     if (pieces.join("") !== content) throw new Error("The helper's text is not that of its pieces.");
     return { pieces, finish: choices[0].finish_reason, annotations, context, usage };
+  },
+
+  async tools(client, { tools, ...body }) {
+    const calls = [];
+    const run = (call) => (calls.push(call), "Snow.");
+    const runnable = ({ function: told }) => ({ type: "function", function: { ...told, parse: JSON.parse, function: run } });
+    const runner = client.chat.completions.runTools({ ...body, tools: tools.map(runnable), stream: true });
+    const { choices } = await runner.finalChatCompletion();
+    return { pieces: [choices[0].message.content], finish: choices[0].finish_reason, kept: { calls } };
   },
 
   async leave(client, body, seen) {
