@@ -17,7 +17,7 @@ import msgspec
 from shared.chat_types import PartHealth
 from shared.errors import Unavailable
 from shared.history import MAX_LISTED, MOST_MESSAGES, Conversation, ListPosition, Mode, StoredMessage, contents
-from shared.outbound.sqlite_file import SqliteFile
+from shared.outbound.sqlite_file import BUSY_MILLISECONDS, SqliteFile
 
 _SCHEMA_VERSION = 1
 """The file's `user_version`; 0 means that it has no schema yet."""
@@ -52,9 +52,6 @@ ORDER BY last_updated DESC, id LIMIT :limit
 _FIND = """
 SELECT id, title, mode, last_message, last_updated, message_count FROM conversations WHERE owner = :owner AND id = :id
 """
-_BUSY_MILLISECONDS = 10_000
-"""How long to wait for another process that writes; a write takes far less."""
-
 _FILE = SqliteFile("chat history", "Restore `history.sqlite` in DATA_DIR, or delete it to start anew.")
 
 
@@ -165,7 +162,7 @@ class SqliteHistory:
         with _FILE.translated():
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with closing(apsw.Connection(str(self._path))) as db:
-                db.set_busy_timeout(_BUSY_MILLISECONDS)
+                db.set_busy_timeout(BUSY_MILLISECONDS)
                 db.pragma("foreign_keys", True)
                 db.pragma("secure_delete", True)
                 with _FILE.transaction(db, "IMMEDIATE"):

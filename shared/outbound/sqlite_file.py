@@ -1,5 +1,6 @@
 """Transactions and error messages that all built-in stores in SQLite files share."""
 
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ _MESSAGES: dict[type[apsw.Error], str] = {
     apsw.IOError: "The {name} cannot be read or written. Check the disk that DATA_DIR is on.",
 }
 _OTHER_ERROR = "The {name} failed. {remedy} Report it if it stays."
+BUSY_MILLISECONDS = 10_000
+"""How long to wait for another process that writes; a transaction takes far less."""
+_WAL_RETRY_SECONDS = 0.01
+"""Time between two tries to turn on the write-ahead log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +77,21 @@ class SqliteFile:
 
     def _sentence(self, template: str) -> str:
         return template.format(name=self.name, remedy=self.remedy)
+
+
+def enable_wal(db: apsw.Connection) -> None:
+    """Turn on the write-ahead log, so that readers and writers do not wait for each other.
+
+    SQLite ignores its busy timeout here: if another process does the same, it fails at once. So this function waits.
+    """
+    until = time.monotonic() + BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            db.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_WAL_RETRY_SECONDS)
+        else:
+            break
+    db.pragma("synchronous", "normal")

@@ -1,32 +1,41 @@
-"""Objects in a folder: the built-in store. Several processes of one machine may use it.
+"""Objects in a SQLite file of a folder: the built-in store. Several processes of one machine may use it.
 
-A write holds the folder's lock from the look at the version to the rename, so that of two writers one gets a conflict.
+A file for each object costs ten times as much CPU time, most of it in the file system.
 """
 
 import asyncio
-import fcntl
-import hashlib
-import math
-import os
+import shutil
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import contextmanager, suppress
-from itertools import batched
+from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from secrets import token_hex
 
-from shared.errors import Unavailable
+import apsw
+import msgspec
+
+from shared.outbound.sqlite_file import BUSY_MILLISECONDS, SqliteFile, enable_wal
 from shared.runs import NEW, Conflict, New, Stored
 
-_UNFINISHED, _LOCK = ".unfinished-", ".lock"
-_MAX_WRITE_SECONDS = 60 * 60
-"""An unfinished copy that is older was left by a process that was killed."""
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS objects (
+    name TEXT PRIMARY KEY,
+    data BLOB NOT NULL,
+    etag INTEGER NOT NULL,
+    written REAL NOT NULL
+) STRICT
+"""
+_INSERT = "INSERT INTO objects VALUES (?, ?, random(), ?) ON CONFLICT DO NOTHING RETURNING etag"
+_REPLACE = "UPDATE objects SET data = ?, etag = random(), written = ? WHERE name = ? AND etag = ? RETURNING etag"
+_LIST = "SELECT name FROM objects WHERE name > ? AND name < ? AND (? IS NULL OR written < ?) ORDER BY name LIMIT ?"
 _LISTED_TOGETHER = 500
 """Names that are listed without a pause."""
+_AFTER_ALL = "~"
+"""Comes after all characters of names."""
+_FILE = SqliteFile("store of runs", "Delete `batches/objects.sqlite` in DATA_DIR to start anew.")
 
 
 class FolderObjects:
-    """An `ObjectStore` in a folder, which is made when the first object is written.
+    """An `ObjectStore` in a folder, which is made at its first use.
 
     Args:
         folder: The folder.
@@ -34,10 +43,14 @@ class FolderObjects:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._thread = ThreadPoolExecutor(1)  # what waits for other processes keeps no thread from other work
+        self._db: apsw.Connection | None = None
 
     async def read(self, name: str) -> Stored | None:
         """Read an object; None if there is none."""
-        return await _in_thread(lambda: self._read(name))
+        for data, etag in await self._run("SELECT data, etag FROM objects WHERE name = ?", name):
+            return Stored(msgspec.convert(data, bytes), str(etag))
+        return None
 
     async def write(self, name: str, data: bytes, etag: str | New) -> str:
         """Write an object whole, if its version is the expected one.
@@ -45,102 +58,56 @@ class FolderObjects:
         Raises:
             Conflict: it is another one.
         """
-        return await _in_thread(lambda: self._write(name, data, etag))
+        if etag is NEW:
+            written = await self._run(_INSERT, name, data, time.time())
+        else:
+            written = await self._run(_REPLACE, data, time.time(), name, int(etag))
+        if not written:
+            raise Conflict
+        return str(written[0][0])
 
     async def delete(self, name: str) -> None:
         """Delete an object if it exists."""
-        await _in_thread(lambda: self._delete(name))
+        await self._run("DELETE FROM objects WHERE name = ?", name)
 
     async def names(self, prefix: str = "", *, before: float | None = None) -> AsyncGenerator[str]:
         """List the names that begin with `prefix`, of objects that were last written before a Unix time."""
-        for together in batched(await _in_thread(lambda: self._names(prefix, before)), _LISTED_TOGETHER, strict=False):
-            await asyncio.sleep(0)  # others have their turn
-            for name in together:
-                yield name
+        last = prefix
+        while rows := await self._run(_LIST, last, prefix + _AFTER_ALL, before, before, _LISTED_TOGETHER):
+            for (name,) in rows:
+                yield (last := str(name))
 
-    def _read(self, name: str) -> Stored | None:
-        try:
-            data = (self._folder / name).read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        return Stored(data, _etag(data))
+    async def _run(self, statement: str, *values: str | bytes | float | None) -> "list[tuple[apsw.SQLiteValue, ...]]":
+        """Run a statement in a thread; return its rows.
 
-    def _write(self, name: str, data: bytes, etag: str | New) -> str:
-        target = self._folder / name
-        with self._locked():
-            found = self._read(name)
-            if (found.etag if found else NEW) != etag:
-                raise Conflict
-            # In the folder of the object: file systems take long to make many files in one folder.
-            unfinished = target.with_name(f"{_UNFINISHED}{token_hex(8)}")
-            try:
-                try:
-                    file = unfinished.open("xb", buffering=0)
-                except FileNotFoundError:
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    file = unfinished.open("xb", buffering=0)
-                with file:
-                    file.write(data)
-                unfinished.replace(target)
-            except BaseException:
-                unfinished.unlink(missing_ok=True)
-                raise
-        return _etag(data)
+        Raises:
+            Unavailable: the file cannot be used.
+        """
 
-    def _delete(self, name: str) -> None:
-        target = self._folder / name
-        with self._locked():
-            with suppress(FileNotFoundError, NotADirectoryError):
-                target.unlink()
-            for folder in target.parents:
-                if folder == self._folder:
-                    break
-                with suppress(OSError):  # not empty, or not there
-                    folder.rmdir()
+        def work() -> "list[tuple[apsw.SQLiteValue, ...]]":
+            with _FILE.translated():
+                self._db = self._db or self._opened()
+                return self._db.execute(statement, values).fetchall()
 
-    def _names(self, prefix: str, before: float | None) -> list[str]:
-        within, _, _ = prefix.rpartition("/")
-        found = list[str]()
-        for folder, _, files in os.walk(self._folder / within):
-            for file in files:
-                name = (Path(folder) / file).relative_to(self._folder).as_posix()
-                if file.startswith(_UNFINISHED):
-                    self._remove_if_old(name)
-                elif name.startswith(prefix) and name != _LOCK:
-                    found.append(name)
-        return found if before is None else [name for name in found if self._written(name) < before]
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    def _remove_if_old(self, unfinished: str) -> None:
-        if self._written(unfinished) < time.time() - _MAX_WRITE_SECONDS:
-            (self._folder / unfinished).unlink(missing_ok=True)
+    def _opened(self) -> apsw.Connection:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        db = apsw.Connection(str(self._folder / "objects.sqlite"))
+        db.set_busy_timeout(BUSY_MILLISECONDS)
+        db.pragma("auto_vacuum", "full")  # of what is deleted nothing stays
+        enable_wal(db)
+        db.execute(_SCHEMA)
+        self._take_over_files(db)
+        return db
 
-    def _written(self, name: str) -> float:
-        try:
-            return (self._folder / name).stat().st_mtime
-        except FileNotFoundError:  # it has been deleted since
-            return math.inf
-
-    @contextmanager
-    def _locked(self) -> Generator[None]:
-        """Hold the lock that all writers of the folder take; the system frees it when a process dies."""
-        path = self._folder / _LOCK
-        try:
-            file = path.open("ab", buffering=0)
-        except FileNotFoundError:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            file = path.open("ab", buffering=0)
-        with file as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-
-
-def _etag(data: bytes) -> str:
-    """The hash of the bytes: the same bytes again are the same version, which does no harm here."""
-    return hashlib.sha256(data).hexdigest()[:32]
-
-
-async def _in_thread[T](work: Callable[[], T]) -> T:
-    try:
-        return await asyncio.to_thread(work)
-    except OSError as fault:
-        raise Unavailable(f"The folder of runs cannot be used: {fault.strerror}. Check DATA_DIR.") from fault
+    def _take_over_files(self, db: apsw.Connection) -> None:
+        """Move the objects of earlier versions of the app, which were files."""
+        for path in [*self._folder.iterdir()]:
+            if path.is_dir():
+                for file in [found for found in path.rglob("*") if found.is_file()]:
+                    name = file.relative_to(self._folder).as_posix()
+                    db.execute(_INSERT, (name, file.read_bytes(), file.stat().st_mtime)).fetchall()
+                shutil.rmtree(path, ignore_errors=True)  # another process may do the same
+            elif path.name.startswith("."):  # their lock, and copies that were left unfinished
+                path.unlink(missing_ok=True)

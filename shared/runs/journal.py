@@ -142,9 +142,9 @@ def with_joined_texts(events: Iterable[ChatEvent]) -> Iterator[ChatEvent]:
 
 def _grouped(events: Iterable[ChatEvent]) -> Iterator[list[str] | ChatEvent]:
     """Yield events with texts that follow each other as one list: they are most of all events."""
-    for are_texts, group in groupby(events, lambda event: isinstance(event, TextDelta)):
-        if are_texts:
-            yield [cast("TextDelta", event).text for event in group]
+    for kind, group in groupby(events, type):
+        if kind is TextDelta:
+            yield [event.text for event in cast("Iterable[TextDelta]", group)]
         else:
             yield from group
 

@@ -65,7 +65,8 @@ def _packed(value: object) -> object:
         case tuple():
             return ["t", [_packed(item) for item in cast("tuple[object, ...]", value)]]
         case list():
-            return ["l", [_packed(item) for item in cast("list[object]", value)]]
+            items = cast("list[object]", value)  # the tokens of an answer are texts
+            return ["l", items if set(map(type, items)) == {str} else [_packed(item) for item in items]]
         case dict():
             return {key: _packed(item) for key, item in cast("dict[str, object]", value).items()}
         case _ if is_dataclass(value):

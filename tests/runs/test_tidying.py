@@ -1,9 +1,10 @@
 """What is kept of batches and goes after a day, and a store that fails for moments."""
 
-import os
 import time
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import msgspec
 import pytest
 
@@ -43,9 +44,9 @@ async def test_what_belongs_to_no_batch_is_deleted_after_a_day(tmp_path: Path) -
     for name in names:
         await store.write(name, b"kept", NEW)
     await store.write(f"{ALIVE}/state", state(), NEW)
-    yesterday = time.time() - 25 * 60 * 60
-    for name in (names[0], names[1], names[3]):
-        os.utime(tmp_path / "batches" / name, (yesterday, yesterday))
+    with closing(apsw.Connection(str(tmp_path / "batches" / "objects.sqlite"))) as db:
+        old = (time.time() - 25 * 60 * 60, names[0], names[1], names[3])
+        db.execute("UPDATE objects SET written = ? WHERE name IN (?, ?, ?)", old)
     await tidy(store, InProcess(nobody), resume=False)
     assert {name async for name in store.names()} == {names[2], names[3], f"{ALIVE}/state"}
     await age(store, 2 * 24 * 60 * 60, created=True)

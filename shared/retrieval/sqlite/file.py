@@ -4,7 +4,6 @@ import asyncio
 import logging
 import math
 import os
-import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -16,7 +15,7 @@ import apsw
 import msgspec
 
 from shared.errors import Unavailable
-from shared.outbound.sqlite_file import SqliteFile
+from shared.outbound.sqlite_file import BUSY_MILLISECONDS, SqliteFile, enable_wal
 from shared.retrieval import PassageTerms
 from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
@@ -81,11 +80,6 @@ END;
 _NOTES = "ALTER TABLE files ADD COLUMN left_out TEXT NOT NULL DEFAULT ''; PRAGMA user_version = 6"
 """What was not read of a file."""
 
-_BUSY_MILLISECONDS = 10_000
-"""Time to wait for another process that writes; the transaction of one file is much shorter."""
-_WAL_RETRY_SECONDS = 0.01
-"""Time between two tries to turn on the write-ahead log."""
-
 _CACHE_KIB = 8192
 """Memory of a connection for pages of the file: a search reads some hundred, all over the file."""
 
@@ -112,8 +106,7 @@ def open_for_writing(path: Path) -> apsw.Connection:
     with translated():
         path.parent.mkdir(parents=True, exist_ok=True)
         db = _prepare(apsw.Connection(str(path)))
-        _enable_wal(db)
-        db.pragma("synchronous", "normal")
+        enable_wal(db)
         db.pragma("foreign_keys", True)
         with transaction(db, "IMMEDIATE"):
             if db.pragma("user_version") in _OLDER_VERSIONS:
@@ -218,25 +211,8 @@ def vector_blob(vector: Sequence[float]) -> bytes | None:
     return array("f", vector).tobytes() if 0 < math.hypot(*vector) < math.inf else None
 
 
-def _enable_wal(db: apsw.Connection) -> None:
-    """Turn on the write-ahead log, so that readers and writers do not wait for each other.
-
-    SQLite ignores its busy timeout here: if another process does the same, it fails at once. So this function waits.
-    """
-    until = time.monotonic() + _BUSY_MILLISECONDS / 1000
-    while True:
-        try:
-            db.pragma("journal_mode", "wal")
-        except apsw.BusyError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(_WAL_RETRY_SECONDS)
-        else:
-            return
-
-
 def _prepare(db: apsw.Connection) -> apsw.Connection:
-    db.set_busy_timeout(_BUSY_MILLISECONDS)
+    db.set_busy_timeout(BUSY_MILLISECONDS)
     db.enable_load_extension(True)
     db.load_extension(_sqlite_vec())
     db.enable_load_extension(False)
