@@ -40,6 +40,10 @@ class Claim:
         self.state = state
         self.is_lost = False
         """Whether another runner has it now, or its owner has deleted it."""
+        self.followed = asyncio.Event()
+        """Set when somebody follows it in another process."""
+        if state.followed:
+            self.followed.set()
         self._store = store
         self._etag = etag
         self._renewed = time.monotonic()
@@ -52,15 +56,18 @@ class Claim:
         """
         return await read_request(self._store, self.run_id)
 
-    async def keep(self, stop: Callable[[], object], leave: Callable[[], object]) -> None:
+    async def keep(self, rung: asyncio.Event, stop: Callable[[], object], leave: Callable[[], object]) -> None:
         """Renew the claim until cancelled.
 
         Args:
+            rung: Set when the state has changed.
             stop: Called when the run is to end here.
             leave: Called when another runner has it.
         """
         while True:
-            await asyncio.sleep(HEARTBEAT_SECONDS)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(rung.wait(), HEARTBEAT_SECONDS)
+            rung.clear()
             with suppress(SwitchboardError):  # the store fails: others cannot take the run over now either
                 await self._renew()
             if self.state.stopped or self.state.deleted:
@@ -96,6 +103,8 @@ class Claim:
         else:
             self._etag = found.etag
         if state:
+            if state.followed:
+                self.followed.set()
             self.state = msgspec.structs.replace(
                 self.state, followed=state.followed, stopped=state.stopped, deleted=state.deleted
             )

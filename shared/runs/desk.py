@@ -31,8 +31,6 @@ from shared.wire.request_body import Body
 _FIRST_LOOK_SECONDS = 0.05
 _LOOK_SECONDS = 0.5
 """How often a run is looked at for somebody who waits for its end."""
-_STORED_SECONDS = 5.0
-"""How long who asks for a run that has ended waits until its result is stored."""
 _MOST_TRIES = 5
 
 
@@ -66,6 +64,7 @@ class Runs:
         self._runner = runner
         self._store = runner.store
         self._engine = engine
+        self.bell = runner.bell
         self._here: set[asyncio.Task[object]] = set()
         self.followers = Followers(runner.store, runner.lives, self.find_for_reader, self._mark_followed)
 
@@ -143,8 +142,7 @@ class Runs:
         if not state.is_readable(time.time()):
             raise _not_found()
         if (live := self._runner.lives.get(run_id)) and ended_in(live.turn.log):  # who has read its end may ask at once
-            with suppress(TimeoutError):
-                await asyncio.wait_for(live.left.wait(), _STORED_SECONDS)
+            await live.stored()
         result = await read_result(self._store, run_id)
         if result is None and state.is_stale(time.time()):
             with suppress(SwitchboardError):  # the next look tries again
@@ -191,8 +189,11 @@ class Runs:
         standing = await self.find(run_id, owner)
         if standing.result is None:
             state = await self._mark(run_id, stopped=True)
-            self._stop_here(run_id)
-            if not state.runner and run_id not in self._runner.lives:  # nobody runs it: who claims it ends it
+            if run_id in self._runner.lives:
+                self._stop_here(run_id)
+            elif state.runner:
+                await self.bell.ring(run_id)
+            else:  # nobody runs it: who claims it ends it
                 await self._runner.run(run_id)
 
     async def delete(self, run_id: str, owner: str) -> None:
@@ -323,6 +324,7 @@ class Runs:
     async def _mark_followed(self, run_id: str) -> None:
         with suppress(SwitchboardError):  # it is gone, or the next look tries again
             await self._mark(run_id, followed=True)
+            await self.bell.ring(run_id)
 
     def _stop_here(self, run_id: str) -> None:
         if live := self._runner.lives.get(run_id):

@@ -3,15 +3,16 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from shared.chat_types import ChatRequest
-from shared.errors import BegunAnew, NotFound
+from shared.errors import BegunAnew, NotFound, SwitchboardError
 from shared.events import ChatEvent, Failed
 from shared.runs import ObjectStore, records
 from shared.runs.claim import read_request
 from shared.runs.journal import Live, read_piece
-from shared.runs.live import ended_in
+from shared.runs.live import STORED_SECONDS, ended_in
 from shared.runs.running import with_chat
 from shared.settings import Settings
 
@@ -111,6 +112,8 @@ class Followers:
     ) -> AsyncGenerator[list[ChatEvent]]:
         """Yield the events of a run from a number on, in batches of all that have arrived, until it has ended.
 
+        Its end comes when its result is stored: who has read it finds the result, in every process.
+
         Args:
             run_id: The run.
             owner: Who reads it.
@@ -132,7 +135,13 @@ class Followers:
                         return
                     reader.journal = live.journal.number
                 reader.number += len(batch)
-                yield batch
+                if live and ended_in(batch):
+                    if before := batch[:-1]:
+                        yield before
+                    await live.stored()
+                    yield batch[-1:]
+                else:
+                    yield batch
             if live and not live.turn.has_ended:
                 await asyncio.sleep(LOOK_SECONDS)  # it is another runner's now, or deleted
             elif live or run_id not in self.lives:
@@ -152,15 +161,28 @@ class Followers:
             if reader.number and place.journal not in (None, look.next.journal):
                 yield [await self._begun_anew(run_id)]
                 return
+            if not (look.standing.state.followed or look.standing.result) and run_id not in self.lives:
+                await self._mark(run_id)
             place, new, seen = look.next, look.events[max(0, number - seen) :], seen + len(look.events)
             reader.journal = place.journal
+            if ended_in(new) and not look.standing.result:
+                if before := new[:-1]:
+                    yield before
+                await self._stored(reader)
+                new = new[-1:]
             if new or (reader.heartbeat is not None and time.monotonic() - sent >= reader.heartbeat):
                 sent = time.monotonic()
                 yield new
             if look.standing.result or ended_in(look.events):
                 return
-            if not look.standing.state.followed and run_id not in self.lives:
-                await self._mark(run_id)
+
+    async def _stored(self, reader: _Reader) -> None:
+        """Wait until the result of a run that has ended elsewhere is stored."""
+        with suppress(SwitchboardError):
+            for _ in range(round(STORED_SECONDS / LOOK_SECONDS)):
+                if (await self.find(reader.run_id, reader.owner)).result:
+                    return
+                await asyncio.sleep(LOOK_SECONDS)
 
     async def _begun_anew(self, run_id: str) -> Failed:
         asked, _ = await read_request(self._store, run_id)

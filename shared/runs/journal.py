@@ -5,7 +5,7 @@ earlier one begins another journal, and the state says which one counts.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -15,14 +15,14 @@ from shared.chat_types import ChatRequest
 from shared.errors import InternalError, SwitchboardError
 from shared.events import ChatEvent, TextDelta
 from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.live import LiveTurn
+from shared.runs.live import STORED_SECONDS, LiveTurn
 from shared.runs.packing import pack, unpack
 from shared.runs.records import UNREADABLE
 
 PIECE_SECONDS = 0.3
 """How long events wait for a piece where somebody follows them elsewhere, who sees them within half a second."""
 ALONE_SECONDS = 2.0
-"""The same where nobody does. A runner learns by its heartbeat that somebody does."""
+"""The same where nobody does."""
 
 _EVENTS: tuple[type, ...] = get_args(ChatEvent.__value__)
 
@@ -61,12 +61,12 @@ class Journal:
         """Begin another journal."""
         self.number, self._pieces, self._written = number, 0, 0
 
-    async def keep(self, turn: LiveTurn, is_followed: Callable[[], bool] = lambda: True) -> None:
+    async def keep(self, turn: LiveTurn, followed: asyncio.Event) -> None:
         """Write the events of a turn until it has ended; those that were read are there already.
 
         Args:
             turn: The turn.
-            is_followed: Whether somebody follows it elsewhere.
+            followed: Set when somebody follows it elsewhere.
 
         Raises:
             Conflict: another runner writes this journal.
@@ -74,7 +74,10 @@ class Journal:
         """
         has_ended = False
         while not has_ended:
-            has_ended = await turn.ended_within(PIECE_SECONDS if is_followed() else ALONE_SECONDS)
+            if followed.is_set():
+                has_ended = await turn.ended_within(PIECE_SECONDS)
+            else:
+                has_ended = await turn.ended_within(ALONE_SECONDS, unless=followed)
             try:
                 await self.append(turn.log[self._written :])
             except SwitchboardError:
@@ -113,6 +116,11 @@ class Live:
     """Where its events are kept."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when its runner has stored its result, or has left it."""
+
+    async def stored(self) -> None:
+        """Wait until the result is stored, if the store takes no longer than it should."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.left.wait(), STORED_SECONDS)
 
 
 async def read_piece(store: ObjectStore, run_id: str, number: int, piece: int) -> list[ChatEvent] | None:

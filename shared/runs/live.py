@@ -8,6 +8,9 @@ from contextlib import aclosing
 from shared.core.running_turn import RunningTurn
 from shared.events import AgentMessage, ChatEvent, Failed, Finished, TextDelta
 
+STORED_SECONDS = 5.0
+"""How long who asks for a run that has ended waits until its result is stored."""
+
 
 class LiveTurn(RunningTurn[ChatEvent]):
     """A running turn that keeps its events. A reader who leaves does not stop it, and none makes it wait."""
@@ -43,9 +46,14 @@ class LiveTurn(RunningTurn[ChatEvent]):
 
         return self._as_they_come(unseen, heartbeat)
 
-    async def ended_within(self, seconds: float) -> bool:
-        """Wait until the turn has ended, or for so many seconds; return whether it has."""
-        await asyncio.wait([self._task], timeout=seconds)
+    async def ended_within(self, seconds: float, *, unless: asyncio.Event | None = None) -> bool:
+        """Wait until the turn has ended, or for so many seconds, or until `unless` is set; return whether it has."""
+        sooner = [asyncio.create_task(unless.wait())] if unless else []
+        try:
+            await asyncio.wait([self._task, *sooner], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for waiting in sooner:
+                waiting.cancel()
         return self._task.done()
 
     async def _room(self) -> None:

@@ -17,6 +17,7 @@ from shared.errors import InternalError, Stopped, SwitchboardError, log_fault
 from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode
 from shared.runs import NEW, Conflict, ObjectStore
+from shared.runs.bell import Bell
 from shared.runs.claim import Claim, Outcome, claim_run, failed, read_state, unreadable
 from shared.runs.journal import Journal, Live, with_joined_texts
 from shared.runs.kept_calls import KeptCalls
@@ -50,16 +51,20 @@ class Start:
             self.begun.set_exception(error)
 
 
-@dataclass(frozen=True, slots=True)
 class Runner:
-    """What runs need, wherever they run."""
+    """Runs runs in this process.
 
-    store: ObjectStore
-    """Keeps them."""
-    service: Service
-    """Answers them."""
-    lives: dict[str, Live]
-    """Those that go on in this process, by their ids."""
+    Args:
+        store: Keeps them.
+        service: Answers them.
+        lives: Those that go on in this process, by their ids.
+    """
+
+    def __init__(self, store: ObjectStore, service: Service, lives: dict[str, Live]) -> None:
+        self.store = store
+        self.service = service
+        self.lives = lives
+        self.bell = Bell(store)
 
     async def run(self, run_id: str) -> Outcome:
         """Run a run until it has a result, from where an earlier runner was interrupted.
@@ -86,7 +91,12 @@ class Runner:
         if claim.state.runs > MOST_RUNS:
             return await run.give_up(InternalError("The answer was interrupted too often: ask again."))
         runner = asyncio.current_task()
-        beating = asyncio.create_task(claim.keep(run.stop, runner.cancel if runner else run.stop))
+        with self.bell.heard(claim.run_id) as rung:
+            beating = asyncio.create_task(claim.keep(rung, run.stop, runner.cancel if runner else run.stop))
+            return await self._ended(claim, run, beating)
+
+    async def _ended(self, claim: Claim, run: "_Run", beating: asyncio.Task[None]) -> Outcome:
+        runner = asyncio.current_task()
         try:
             return await claim.end(await run.result())
         except asyncio.CancelledError:
@@ -201,7 +211,7 @@ class _Run:
         live = await self._begin(asked, body, known)
         try:
             with _interrupting():
-                await self._journal.keep(live.turn, lambda: self._claim.state.followed)
+                await self._journal.keep(live.turn, self._claim.followed)
             answer = await fold(_each(with_joined_texts(live.turn.log)), filter_ends=protocol.filter_ends)
         finally:
             live.turn.cancel()

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
@@ -24,6 +25,7 @@ from shared.events import (
 )
 from shared.parts import build_service
 from shared.runs import NEW, Conflict, New, Stored
+from shared.runs.claim import Claim, claim_run
 from shared.runs.desk import NewRun, Runs
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.following import Followers, Standing
@@ -83,7 +85,7 @@ async def each(*events: ChatEvent | asyncio.Event | Exception) -> AsyncGenerator
             yield event
 
 
-def followers(store: Counted, live: LiveTurn | None = None, *, journal: int = 0) -> Followers:
+def followers(store: Counted, live: Live | None = None, *, journal: int = 0) -> Followers:
     """Those who follow the run, in the process of its runner or in another."""
 
     async def find(run_id: str, owner: str) -> Standing:
@@ -95,7 +97,21 @@ def followers(store: Counted, live: LiveTurn | None = None, *, journal: int = 0)
     async def mark(run_id: str) -> None:
         assert run_id == RUN
 
-    return Followers(store, {RUN: Live(ASKED, live, Journal(store, RUN, journal))} if live else {}, find, mark)
+    return Followers(store, {RUN: live} if live else {}, find, mark)
+
+
+def going(store: FolderObjects, events: AsyncGenerator[ChatEvent], journal: int = 0) -> Live:
+    """Begin a turn as a runner does."""
+    return Live(ASKED, LiveTurn(events, context()), Journal(store, RUN, journal))
+
+
+async def keep(store: FolderObjects, live: Live) -> None:
+    """Do what a runner does while the turn goes on, and at its end."""
+    followed = asyncio.Event()
+    followed.set()
+    await live.journal.keep(live.turn, followed)
+    await store.write(f"{RUN}/result", msgspec.json.encode(Result(200, msgspec.Raw(b"null"))), NEW)
+    live.left.set()
 
 
 async def read(of: Followers, number: int = 0) -> list[ChatEvent]:
@@ -105,11 +121,11 @@ async def read(of: Followers, number: int = 0) -> list[ChatEvent]:
 
 async def test_readers_here_and_elsewhere_get_each_event_once_from_any_on(store: Counted) -> None:
     gate = asyncio.Event()
-    turn = LiveTurn(each(*WHOLE[:3], gate, *WHOLE[3:]), context())
+    live = going(store, each(*WHOLE[:3], gate, *WHOLE[3:]))
     reading = [
-        asyncio.create_task(read(of, first)) for of in (followers(store, turn), followers(store)) for first in range(4)
+        asyncio.create_task(read(of, first)) for of in (followers(store, live), followers(store)) for first in range(4)
     ]
-    keeping = asyncio.create_task(Journal(store, RUN, 0).keep(turn))
+    keeping = asyncio.create_task(keep(store, live))
     await store.looked_for("0-1")  # a reader elsewhere waits for the second piece
     gate.set()
     await keeping
@@ -127,30 +143,60 @@ class Held(FolderObjects):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.go_on = asyncio.Event()
+        self.go_on, self.ending = asyncio.Event(), asyncio.Event()
 
     async def write(self, name: str, data: bytes, etag: str | New) -> str:
         if name.endswith("/result"):
+            self.ending.set()
             await self.go_on.wait()
         return await super().write(name, data, etag)
 
 
-async def test_who_has_read_the_end_finds_the_result_however_long_it_takes_to_store(
-    tmp_path: Path, service: Service
-) -> None:
+def processes(store: FolderObjects, service: Service) -> tuple[Runs, Runs]:
+    """Return the runs of two processes on one store."""
+    runners = Runner(store, service, {}), Runner(store, service, {})
+    one, other = (Runs(runner, InProcess(runner.run_when_free)) for runner in runners)
+    return one, other
+
+
+async def test_who_has_read_the_end_finds_the_result_in_any_process(tmp_path: Path, service: Service) -> None:
     store = Held(tmp_path / "runs")
-    runner = Runner(store, service, {})
-    runs = Runs(runner, InProcess(runner.run_when_free))
+    one, other = processes(store, service)
     asked = Asked(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1")
     body = Body({"messages": [{"role": "user", "content": "What is paid?"}]})
-    run_id = await runs.accept(NewRun(asked, body, "owner"))
-    events = [event async for batch in runs.followers.follow(run_id, "owner") for event in batch]
-    assert isinstance(events[-1], Finished)
-    looking = asyncio.create_task(runs.find(run_id, "owner"))
-    assert not (await asyncio.wait([looking], timeout=0.2))[0]
+    run_id = await one.accept(NewRun(asked, body, "owner"))
+
+    async def ended(reader: Runs, looker: Runs) -> Result | None:
+        events = [event async for batch in reader.followers.follow(run_id, "owner") for event in batch]
+        assert isinstance(events[-1], Finished)
+        return (await looker.find(run_id, "owner")).result
+
+    looking = [asyncio.create_task(ended(*pair)) for pair in ((one, one), (one, other), (other, one), (other, other))]
+    await store.ending.wait()
+    assert not (await asyncio.wait(looking, timeout=0.3, return_when=asyncio.FIRST_COMPLETED))[0]
     store.go_on.set()
-    assert (result := (await looking).result)
-    assert result.status == 200
+    assert [found.status for found in await asyncio.gather(*looking) if found] == [200] * 4
+
+
+async def test_a_runner_elsewhere_learns_at_once_that_its_run_is_followed_or_stopped(
+    tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shared.runs.claim.HEARTBEAT_SECONDS", 600)
+    store = FolderObjects(tmp_path / "runs")
+    one, other = processes(store, service)
+    await store.write(f"{RUN}/state", msgspec.json.encode(State(digest("owner"), time.time(), time.time())), NEW)
+    claim = await claim_run(RUN, store)
+    assert isinstance(claim, Claim)
+    stopped = asyncio.Event()
+    async with asyncio.timeout(30):
+        with one.bell.heard(RUN) as rung:
+            beating = asyncio.create_task(claim.keep(rung, stopped.set, stopped.set))
+            following = asyncio.create_task(anext(other.followers.follow(RUN, "owner")))
+            await claim.followed.wait()
+            await other.stop(RUN, "owner")
+            await stopped.wait()
+            await beating
+    following.cancel()
 
 
 async def test_a_token_costs_no_write_and_a_piece_reads_as_it_was_written(store: Counted) -> None:
@@ -163,8 +209,8 @@ async def test_a_token_costs_no_write_and_a_piece_reads_as_it_was_written(store:
         ToolsCalled((ToolCall("c", "look", "{}"),)),
         Failed(Unavailable("No."), "i"),
     )
-    await Journal(store, RUN, 0).keep(LiveTurn(each(*events), context()))
-    assert [name async for name in store.names()] == [f"{RUN}/journal/0-0"]
+    await keep(store, going(store, each(*events)))
+    assert [name async for name in store.names()] == [f"{RUN}/journal/0-0", f"{RUN}/result"]
     *kept, failed = await Journal(store, RUN, 0).read()
     assert kept == [*events[:-1]]
     assert isinstance(failed, Failed)
@@ -176,10 +222,10 @@ async def test_all_who_follow_elsewhere_share_a_look_and_one_who_leaves_ends_it_
     reading = [asyncio.create_task(anext(of.follow(RUN, "owner"))) for _ in range(50)]
     await asyncio.sleep(0)
     reading[0].cancel()
-    await Journal(store, RUN, 0).keep(LiveTurn(each(*WHOLE), context()))
+    await keep(store, going(store, each(*WHOLE)))
     left, *batches = await asyncio.gather(*reading, return_exceptions=True)
     assert isinstance(left, asyncio.CancelledError)
-    assert batches == [[*WHOLE]] * 49
+    assert {len(batch) for batch in cast("list[list[ChatEvent]]", batches)} <= {len(WHOLE) - 1, len(WHOLE)}
     assert len(store.read_names) < 50
 
 
@@ -244,8 +290,9 @@ async def test_a_reader_of_an_answer_that_begins_anew_is_told_to_read_it_again(s
     of = followers(store)
     following = of.follow(RUN, "owner")
     assert await anext(following) == [*WHOLE[:3]]
-    await Journal(store, RUN, 1).append(OTHER)
-    anew = followers(store, LiveTurn(each(*OTHER), context()) if here else None, journal=1)
+    live = going(store, each(*OTHER), 1)
+    await keep(store, live)
+    anew = followers(store, live if here else None, journal=1)
     of.find = anew.find
     of.lives.update(anew.lives)
     (failed,) = await anext(following)
@@ -260,7 +307,7 @@ async def test_who_has_read_nothing_of_an_answer_yet_reads_the_one_that_begins_a
     reading = asyncio.create_task(read(of))
     await store.looked_for("0-0")
     of.find = followers(store, journal=1).find
-    await Journal(store, RUN, 1).append(OTHER)
+    await keep(store, going(store, each(*OTHER), 1))
     assert await reading == [*OTHER]
 
 
