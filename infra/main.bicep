@@ -515,6 +515,8 @@ module app 'modules/function-app.bicep' = {
         AUTH_AUTHORITY: environment().authentication.loginEndpoint
         LIMIT_CALLER_REQUESTS_PER_MINUTE: string(callerRequestsPerMinute)
         LIMIT_CALLER_TOKENS_PER_DAY: string(callerTokensPerDay)
+        LIMIT_CALLER_RUNS: '20'
+        LIMIT_CALLER_KEPT_MEGABYTES: '500'
         LIMIT_REQUESTS_PER_MINUTE: string(requestsPerMinute)
         LIMIT_TOKENS_PER_DAY: string(tokensPerDay)
         LIMIT_BACKEND: 'azure-table'

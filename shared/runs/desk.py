@@ -25,6 +25,7 @@ from shared.runs.claim import (
 from shared.runs.following import Followers, Standing
 from shared.runs.journal import Live
 from shared.runs.live import ended_in
+from shared.runs.quotas import Quotas
 from shared.runs.running import Runner, Start, reported
 from shared.wire.request_body import Body
 
@@ -65,6 +66,7 @@ class Runs:
         self._store = runner.store
         self._engine = engine
         self.bell = runner.bell
+        self._quotas = Quotas(runner.service.settings, self._has_ended)
         self._here: set[asyncio.Task[object]] = set()
         self.followers = Followers(runner.store, runner.lives, self.find_for_reader, self._mark_followed)
 
@@ -246,13 +248,16 @@ class Runs:
     async def _enter(self, new: NewRun) -> tuple[str, str, bool]:
         """Keep a request; return the id of its run, the name of its key, and whether no request before has made it."""
         run_id, name = new.named or new.asked.turn_id, ""
-        request = new.asked.encode(new.body)
+        request, caller = new.asked.encode(new.body), new.asked.budget_key
         if new.key is not None:
             name = f"keys/{records.digest(new.key)}"
             entry = records.KeyEntry(run_id, _print_of(new.asked, request), time.time())
             run_id = await self._enter_key(name, entry)
+        if (refusal := await self._quotas.refusal(caller)) and await self._store.read(f"{run_id}/request") is None:
+            raise refusal
         try:
             await self._store.write(f"{run_id}/request", request, NEW)
+            self._quotas.count(caller, run_id, len(request))
         except Conflict:
             if new.named:
                 await self._require_same(run_id, new, request)
@@ -309,6 +314,10 @@ class Runs:
         if state is None or state.owner != records.digest(owner):
             raise _not_found()
         return state
+
+    async def _has_ended(self, run_id: str) -> bool:
+        state = await read_state(self._store, run_id)
+        return state is None or state.deleted or await read_result(self._store, run_id) is not None
 
     async def _mark(self, run_id: str, **changes: bool) -> records.State:
         """Change the state of a run, whoever else writes it."""

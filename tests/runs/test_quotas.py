@@ -1,0 +1,55 @@
+"""What a caller may have in progress and keep: beyond it the caller is refused, and nobody else."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from shared.chat_types import Caller
+from shared.errors import RateLimited
+from shared.parts import build_service
+from shared.runs.desk import NewRun, Runs
+from shared.runs.folder_objects import FolderObjects
+from shared.runs.in_process import InProcess
+from shared.runs.records import Asked
+from shared.runs.running import Runner
+from shared.settings import Settings
+from shared.wire.request_body import Body
+
+
+def new(caller: str, text: str = "What is paid?") -> NewRun:
+    asked = Asked(protocol="openai", caller=Caller(), budget_key=caller, invocation_id="invocation-1")
+    return NewRun(asked, Body({"messages": [{"role": "user", "content": text}]}), caller, key=f"{caller} {text[:20]}")
+
+
+async def forever(_: str) -> None:
+    await asyncio.Event().wait()
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    limits = {"LIMIT_CALLER_RUNS": "2", "LIMIT_CALLER_KEPT_MEGABYTES": "1"}
+    service = build_service(Settings.read({"DATA_DIR": str(tmp_path), **limits}))
+    return Runs(Runner(FolderObjects(tmp_path / "runs"), service, {}), InProcess(forever))
+
+
+async def test_a_caller_has_so_many_runs_in_progress_and_more_when_one_has_ended(runs: Runs) -> None:
+    first = await runs.accept(new("a", "1"))
+    await runs.accept(new("a", "2"))
+    with pytest.raises(RateLimited, match="at most 2 kept answers"):
+        await runs.accept(new("a", "3"))
+    assert await runs.accept(new("a", "1")) == first  # as the key says, it is there already
+    await runs.accept(new("b", "1"))
+    await runs.stop(first, "a")
+    await runs.accept(new("a", "3"))
+    with pytest.raises(RateLimited):
+        await runs.accept(new("a", "4"))
+
+
+async def test_bytes_that_are_kept_of_a_caller_count_for_a_day(runs: Runs) -> None:
+    large = await runs.accept(new("a", "x" * 1_000_000))
+    await runs.delete(large, "a")
+    with pytest.raises(RateLimited, match="1 MB a day") as refused:
+        await runs.accept(new("a"))
+    assert 23 <= refused.value.retry_after / 3600 <= 26
+    await runs.accept(new("b"))
