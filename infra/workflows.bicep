@@ -30,6 +30,19 @@ resource overHttp 'Microsoft.Logic/workflows@2019-05-01' = if (withHttp) {
   }
 }
 
+resource inJson 'Microsoft.Logic/workflows@2019-05-01' = if (withHttp) {
+  name: 'answer-in-json'
+  location: location
+  identity: { type: 'SystemAssigned' }
+  properties: {
+    definition: loadJsonContent('../samples/workflows/answer-in-json.json').definition
+    parameters: {
+      switchboardUrl: { value: switchboardUrl }
+      switchboardAudience: { value: switchboardAudience }
+    }
+  }
+}
+
 // Signed in by the identity of each Logic App: it holds no key.
 resource queues 'Microsoft.Web/connections@2016-06-01' = if (withQueues) {
   name: 'azurequeues'

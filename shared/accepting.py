@@ -110,7 +110,7 @@ def accept(
         created=asker.created,
     )
     check_request(request, settings)
-    links = settings.citation_links if protocol.links_citations else None
+    links = settings.citation_links if protocol.links_citations and not request.form else None
     return AcceptedRequest(
         request,
         access_of(asker.caller, settings, overrides),

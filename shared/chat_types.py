@@ -275,6 +275,22 @@ class Overrides:
     """The pattern of the team for this request, for a try in the playground; None: the file's."""
 
 
+@dataclass(frozen=True, slots=True)
+class JsonForm:
+    """The form of an answer that a program reads: one JSON value, without citations in it."""
+
+    key: str
+    """The request's key that asks for it, for errors."""
+    name: str = ""
+    """Name of the schema."""
+    schema: dict[str, Json] | None = None
+    """JSON schema of the value; None: any object."""
+    strict: bool | None = None
+    """Whether the model's service holds the model to the schema; None: as the service does by itself."""
+    description: str | None = None
+    """What the value is for, for the model to read."""
+
+
 MAX_CHAT_NAME = 200
 """Characters of a client's name for a chat, beyond which it is none."""
 
@@ -338,6 +354,8 @@ class ChatRequest:
     """The id of the answer, for protocols whose records have one: known before the model gives its own."""
     created: int = 0
     """When it was asked, in Unix seconds."""
+    form: JsonForm | None = None
+    """The form of the answer; None: a text with citations."""
     run_id: str | None = None
     """The id of the run, if the client names it."""
     wants_kept: bool = False

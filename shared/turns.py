@@ -24,7 +24,7 @@ from shared.core.refusals import begin_without_refused, without_errors
 from shared.core.running_turn import RunningTurn
 from shared.core.source_images import SourceImages
 from shared.core.turn import run_task, run_turn
-from shared.errors import NotFound
+from shared.errors import BadRequest, NotFound
 from shared.events import ChatEvent
 from shared.history import HistoryStore, Mode
 from shared.service import Service
@@ -133,8 +133,12 @@ def turn_events(
     Raises:
         NotFound: the request names an agent that there is not. For a team an agent that there is changes
             nothing: all answer.
-        BadRequest: what answers cannot call the caller's tools.
+        BadRequest: what answers cannot call the caller's tools, or the team is to answer with JSON.
     """
+    if team and request.form:
+        raise BadRequest(
+            f"{request.form.key}: a team of agents answers with a text of each. Leave it out, or ask another model."
+        )
     agent = _agent_for(service, request)
     takes_tools, own = service.model.takes_tools, agent.tools if agent else ()
     check_tools(request, team=team, takes_tools=takes_tools, own=own)

@@ -117,6 +117,7 @@ def model_request(
         want_followups=want_followups,
         temperature=overrides.temperature if agent.temperature is None else agent.temperature,
         seed=overrides.seed,
+        form=request.form,
         model=agent.model,
         tools=request.tools,
         tool_choice=request.tool_choice,

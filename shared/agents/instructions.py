@@ -2,7 +2,7 @@
 
 from shared.agents.definitions import AgentDefinition, Agents, Pattern
 from shared.chat_types import ChatRequest
-from shared.core.prompts import FILES_INSTRUCTIONS, LANGUAGE_INSTRUCTIONS, answer_instructions, today
+from shared.core.prompts import FILES_INSTRUCTIONS, JSON_INSTRUCTIONS, LANGUAGE_INSTRUCTIONS, answer_instructions, today
 from shared.tools.table import TOOLS
 
 DONE = "[[DONE]]"
@@ -45,7 +45,8 @@ def team_instructions(agent: AgentDefinition, agents: Agents, request: ChatReque
 
 def single_instructions(agent: AgentDefinition, request: ChatRequest, *, attached: bool) -> str:
     """The system prompt of an agent that answers single chat."""
-    return answer_instructions(request, _own(agent), attached=attached)
+    instructions = answer_instructions(request, _own(agent), attached=attached)
+    return f"{instructions}\n\n{JSON_INSTRUCTIONS}" if request.form else instructions
 
 
 def _own(agent: AgentDefinition) -> str:

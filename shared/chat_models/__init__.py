@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from shared.chat_types import (
     Json,
+    JsonForm,
     Message,
     PartHealth,
     Passage,
@@ -45,6 +46,8 @@ class ModelRequest:
     """Seed for repeatable answers, if the model supports it; None: no seed."""
     max_tokens: int | None = None
     """Limit of tokens in the answer; None: the model's own limit."""
+    form: JsonForm | None = None
+    """The form of the answer, if it has to be JSON."""
     model: str | None = None
     """Another model of the same service, by its name there, as an agent's definition may ask for; None: the configured
     one. The extractive model is the only one of its service."""

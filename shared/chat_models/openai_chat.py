@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from shared.chat_models import ModelEvent, ModelRequest, ModelText, ToolDefinition
 from shared.chat_models.chunk_reader import LONGEST_TEXT, ChunkReader
-from shared.chat_types import ImagePart, Json, Message, PartHealth, RequestContext
+from shared.chat_types import ImagePart, Json, JsonForm, Message, PartHealth, RequestContext
 from shared.outbound.asking import CachedHealth
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import THINKING_WITH_TOOLS, ServedModel
@@ -158,6 +158,7 @@ class OpenAIChatModel:
             _LONGEST_ANSWER[0 if official else 1]: request.max_tokens,
             "reasoning_effort": self._reasoning_effort,
             **_tools(request),
+            "response_format": _response_format(request.form) if request.form else None,
         }
         return {
             "model": model,
@@ -283,6 +284,15 @@ def _tool(tool: ToolDefinition) -> Json:
     if tool.strict is not None:
         described["strict"] = tool.strict
     return {"type": "function", "function": described}
+
+
+def _response_format(form: JsonForm) -> Json:
+    if form.schema is None:
+        return {"type": "json_object"}
+    named: dict[str, Json] = {"name": form.name, "schema": form.schema}
+    optional: dict[str, Json] = {"strict": form.strict, "description": form.description}
+    given = {key: value for key, value in optional.items() if value is not None}
+    return {"type": "json_schema", "json_schema": named | given}
 
 
 def _message(message: Message) -> dict[str, object]:

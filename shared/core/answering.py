@@ -6,9 +6,11 @@ On the way the follow-up questions leave the text, and citations are compared wi
 from collections.abc import Collection, Iterator
 from typing import assert_never
 
+import msgspec
+
 from shared import events
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
-from shared.chat_types import ChatRequest, Json, ToolCall
+from shared.chat_types import ChatRequest, Json, JsonForm, ToolCall
 from shared.citations import unverified_citations
 from shared.core.callers_tools import calls_for_caller
 from shared.core.followups import FollowupParser
@@ -65,20 +67,22 @@ class Answering:
             spent: The tokens that the question cost before.
 
         Raises:
-            Unavailable: The model did not finish its answer, reached the longest answer before it began, or called a
-                tool in a way that makes no sense.
+            Unavailable: The model did not finish its answer, reached the longest answer before it began, called a tool
+                in a way that makes no sense, or wrote something else than the JSON that it was asked for.
         """
         if self._parser and (rest := self._parser.flush()):
             yield self._shown(rest)
-        finished = self._finished
+        text, form, finished = "".join(self._answer), self._request.form, self._finished
         if finished is None:
             raise Unavailable("The model's service cut its answer off. Try again.")
         calls = calls_for_caller(self._request, self._calls, finished.reason)
-        if finished.reason == "length" and not (self._answer or calls or self._request.max_tokens):
+        if finished.reason == "length" and not (text or calls or self._request.max_tokens):
             raise Unavailable(_ALL_THOUGHT)
+        if form and finished.reason == "stop" and not calls and not _is_json(text, form):
+            raise Unavailable("The model did not answer with the JSON that it was asked for. Try again.")
         if calls:
             yield events.ToolsCalled(calls)
-        if thought := unverified("".join(self._answer), known):
+        if form is None and (thought := unverified(text, known)):
             yield events.ThoughtsAdded((thought,))
         if kind := finished.answer_kind:
             yield events.ThoughtsAdded((events.Thought("Answer", _KINDS[kind], {"kind": kind}),))
@@ -92,6 +96,15 @@ class Answering:
     def _shown(self, text: str) -> events.TextDelta:
         self._answer.append(text)
         return events.TextDelta(text)
+
+
+def _is_json(text: str, form: JsonForm) -> bool:
+    """Whether a text is one JSON value. That it follows a schema is what the model's service sees to."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
+    return form.schema is not None or isinstance(value, dict)
 
 
 def final_reason(finished: ModelFinished, *, has_calls: bool = False) -> str:

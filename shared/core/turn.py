@@ -115,6 +115,7 @@ def _call(request: ChatRequest, found: SearchResult, shown: ImagesShown, prompt:
         tools=request.tools,
         tool_choice=request.tool_choice,
         max_tokens=request.max_tokens,
+        form=request.form,
     )
 
 
@@ -142,6 +143,7 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
         temperature=overrides.temperature,
         seed=overrides.seed,
         max_tokens=request.max_tokens,
+        form=request.form,
     )
     answering = Answering(request, want_followups=False)
     async with aclosing(model.stream(call, context)) as said:

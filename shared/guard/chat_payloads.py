@@ -30,14 +30,15 @@ def prompt_texts(request: ChatRequest) -> list[PromptText]:
     """All texts of the caller that may reach a model, message by message.
 
     These are the messages with the texts of their files and all of their tool calls, the results of tools since the
-    question, and after them the prompt template, the language and the caller's tools as a system message. Images are
-    left out.
+    question, and after them the prompt template, the language, the form of the answer and the caller's tools as a
+    system message. Images are left out.
     """
     messages = request.messages[-1:] if request.single_turn else request.messages
     said = [(message.role, _written(message)) for message in (*messages, *request.steps)]
     overrides = request.overrides
-    tools = map(_described, request.tools)
-    if wishes := "\n\n".join(wish for wish in (overrides.prompt_template, overrides.language, *tools) if wish):
+    form = msgspec.json.encode([request.form.description, request.form.schema]).decode() if request.form else None
+    more = (overrides.prompt_template, overrides.language, form, *map(_described, request.tools))
+    if wishes := "\n\n".join(wish for wish in more if wish):
         said.append((Role.SYSTEM, wishes))
     return [PromptText(Place(Side.PROMPT, str(index), 0), role, text) for index, (role, text) in enumerate(said)]
 

@@ -35,7 +35,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
         "content": text or (None if answer.calls else ""),
         "refusal": None,
         **known(tool_calls=list[Json](map(_call, answer.calls))),
-        "annotations": _annotations(text, points, request.base_url),
+        "annotations": _annotations(request, text, points),
         "context": sources_context(request, points, thoughts, finished),
     }
     choice: Record = {
@@ -125,7 +125,7 @@ class _Encoder:
 
     def _end(self, finished: events.Finished) -> Iterator[Record]:
         request = self._request
-        annotations = _annotations("".join(self._texts), self._points, request.base_url)
+        annotations = _annotations(request, "".join(self._texts), self._points)
         context = sources_context(request, self._points, self._thoughts, finished)
         yield self._chunk({**known(annotations=annotations), "context": context})
         prompt = self._prompt_filter or finished.prompt_filter_results
@@ -148,8 +148,8 @@ def _call(call: ToolCall) -> Record:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def _annotations(text: str, points: Iterable[events.DataPoint], base_url: str) -> list[Json]:
-    return [{"type": "url_citation", "url_citation": cited} for cited in citations(text, points, base_url)]
+def _annotations(request: ChatRequest, text: str, points: Iterable[events.DataPoint]) -> list[Json]:
+    return [{"type": "url_citation", "url_citation": cited} for cited in citations(request, text, points)]
 
 
 def _reason(finished: events.Finished) -> str:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from pydantic import Field
 
-from shared.chat_types import ChatRequest, Json, Role
+from shared.chat_types import ChatRequest, Json, JsonForm, Role
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, NotFound, TooLarge
 from shared.wire.chat_body import parse_chat
@@ -61,12 +61,6 @@ class Asked:
         return request.for_encoder if isinstance(request.for_encoder, cls) else cls()
 
 
-class TextFormat(BodyModel):
-    """The form of the text."""
-
-    type: Literal["text", "json_object"] = Field(description="`json_object` is ignored.")
-
-
 class ModelKeys(BodyModel):
     """Keys of a request of both protocols."""
 
@@ -76,8 +70,10 @@ class ModelKeys(BodyModel):
     parallel_tool_calls: bool | None = Field(default=None, description="Whether several tools may be called at once.")
 
 
-def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
+def request_of(body: Mapping[str, Json], keys: ModelKeys, form: JsonForm | None) -> ChatRequest:
     """Turn a body with `messages` as the other protocols have them into a request, without its files.
+
+    JSON has no place for follow-up questions, so that such a request asks for none.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
@@ -89,6 +85,8 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
     overrides = request.overrides
     if overrides.temperature is None:
         overrides = replace(overrides, temperature=keys.temperature)
+    if form:
+        overrides = replace(overrides, suggest_followup_questions=False)
     is_task = _is_task(request)
     return replace(
         request.in_conversation(None) if is_task else request,
@@ -98,6 +96,7 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys) -> ChatRequest:
         agent=agent,
         is_task=is_task,
         steps=() if is_task else request.steps,
+        form=form,
         for_encoder=Asked(model, shows_thoughts="context" in body),
     )
 

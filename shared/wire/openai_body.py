@@ -15,6 +15,7 @@ from shared.core.attachments import Attachment
 from shared.errors import BadRequest
 from shared.wire import openai_asked as asked
 from shared.wire.chat_body import LONGEST_CONVERSATION
+from shared.wire.openai_form import ResponseFormat, form_of
 from shared.wire.request_body import BodyModel
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, NamedTool, refuse_other_kinds
 
@@ -45,7 +46,7 @@ class OpenaiKeys(asked.ModelKeys):
     stream_options: StreamOptions | None = None
     n: int | None = Field(default=None, ge=1, le=1, description="There is one answer.")
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
-    response_format: asked.TextFormat | None = None
+    response_format: ResponseFormat | None = None
 
 
 class OpenaiText(TypedDict):
@@ -97,7 +98,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         body = dict(body) | {
             "messages": [_flat(place, message) for place, message in enumerate(messages[: LONGEST_CONVERSATION + 1])]
         }
-    request = asked.request_of(body, keys)
+    request = asked.request_of(body, keys, form_of("response_format", keys.response_format))
     overrides = request.overrides
     if overrides.seed is None:
         overrides = replace(overrides, seed=keys.seed)
@@ -143,11 +144,7 @@ def _explained(body: Mapping[str, Json]) -> Mapping[str, Json]:
     if body.get("functions"):
         raise BadRequest("functions: are the older form of 'tools'. Send them there, each as a 'function'.")
     refuse_other_kinds(body.get("tools"))
-    match body.get("response_format"):
-        case {"type": "json_schema"}:
-            raise BadRequest("response_format: should be of the type 'text': answers cannot follow a JSON schema here.")
-        case _:
-            return body
+    return body
 
 
 def _flat(place: int, message: Json) -> Json:

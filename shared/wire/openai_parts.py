@@ -31,10 +31,15 @@ def gathered(answer: Answer) -> tuple[tuple[DataPoint, ...], list[Thought]]:
     return points, [*answer.thoughts, *(thought for message in answer.messages for thought in message.thoughts)]
 
 
-def citations(text: str, points: Iterable[DataPoint], base_url: str) -> Iterator[Record]:
-    """Make the citation of each place of the text that names a source; the place is counted in characters."""
-    urls = {point.sourcepage: link_to(point.sourcepage, base_url) for point in points}
-    for place in citations_in(text):
+def citations(request: ChatRequest, text: str, points: Iterable[DataPoint]) -> Iterator[Record]:
+    """Make the citation of each place of the text that names a source; the place is counted in characters.
+
+    JSON names none, so that each source that was found is cited, with an empty place.
+    """
+    urls = {point.sourcepage: link_to(point.sourcepage, request.base_url) for point in points}
+    for name, url in urls.items() if request.form else ():
+        yield {"url": url, "title": name, "start_index": 0, "end_index": 0}
+    for place in () if request.form else citations_in(text):
         if url := urls.get(place[1]):
             start, end = place.span()
             yield {"url": url, "title": place[1], "start_index": start, "end_index": end}

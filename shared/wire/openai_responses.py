@@ -158,7 +158,7 @@ def _status(ended: events.Finished | None) -> str:
 
 
 def _annotations(request: ChatRequest, text: str, points: Iterable[events.DataPoint]) -> list[Json]:
-    return [{"type": "url_citation", **cited} for cited in citations(text, points, request.base_url)]
+    return [{"type": "url_citation", **cited} for cited in citations(request, text, points)]
 
 
 def _content(text: str, annotations: list[Json]) -> Record:

@@ -17,6 +17,7 @@ from shared.errors import BadRequest
 from shared.wire import openai_asked as asked
 from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
 from shared.wire.framing import encode_json
+from shared.wire.openai_form import TextFormat, form_of
 from shared.wire.request_body import BODY_LIMIT, BodyModel
 
 _REFUSED = {
@@ -79,7 +80,7 @@ class OpenaiOtherItem(TypedDict):
 class TextKeys(BodyModel):
     """The form of the text."""
 
-    format: asked.TextFormat | None = None
+    format: TextFormat | None = None
 
 
 class OpenaiResponsesKeys(asked.ModelKeys):
@@ -126,7 +127,8 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         raise BadRequest("input: should have a message, the last one with the question.")
     if keys.background and keys.store is False:
         raise BadRequest("background: needs 'store': leave it out, or set it to true.")
-    request = asked.request_of(dict(body) | {"messages": [*_instructions(keys), *messages]}, keys)
+    form = form_of("text.format", keys.text.format if keys.text else None)
+    request = asked.request_of(dict(body) | {"messages": [*_instructions(keys), *messages]}, keys, form)
     for_encoder = replace(asked.Asked.of(request), previous=keys.previous_response_id)
     return replace(
         request,
@@ -210,8 +212,6 @@ def _refuse(body: Mapping[str, Json]) -> None:
         if body.get(key):
             raise BadRequest(f"{key}: {problem}")
     match body:
-        case {"text": {"format": {"type": "json_schema"}}}:
-            raise BadRequest("text.format: should be of the type 'text': answers cannot follow a JSON schema here.")
         case {"input": _}:
             pass
         case {"messages": _}:

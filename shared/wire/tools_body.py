@@ -17,7 +17,7 @@ MOST_TOOLS = 128
 """Tools in a request."""
 MOST_BYTES = 128 * 1024
 """JSON of all tools together, in bytes: each model call of the answer reads them."""
-_DEEPEST = 32
+DEEPEST = 32
 """Levels of lists and objects in a JSON schema."""
 
 type ToolName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
@@ -58,8 +58,8 @@ def definitions(functions: Sequence[FunctionKeys]) -> tuple[ToolDefinition, ...]
         if function.name in found:
             raise BadRequest(f"tools[{place}]: another tool has the same name.")
         schema: dict[str, Json] = function.parameters or {"type": "object", "properties": {}}
-        if _is_deeper(schema, _DEEPEST):
-            raise BadRequest(f"tools[{place}]: its schema should have at most {_DEEPEST} levels.")
+        if is_deeper(schema, DEEPEST):
+            raise BadRequest(f"tools[{place}]: its schema should have at most {DEEPEST} levels.")
         found[function.name] = ToolDefinition(function.name, function.description or "", schema, strict=function.strict)
     if sum(len(encode_json([tool.description, tool.parameters])) for tool in found.values()) > MOST_BYTES:
         raise TooLarge(f"tools: they are over {MOST_BYTES:,} bytes. Send fewer, or shorter descriptions and schemas.")
@@ -139,8 +139,9 @@ def _refuse_waiting(place: int, waiting: Iterable[str]) -> None:
         )
 
 
-def _is_deeper(value: Json, levels: int) -> bool:
+def is_deeper(value: Json, levels: int) -> bool:
+    """Whether a value has more levels of lists and objects."""
     if not isinstance(value, dict | list):
         return False
     inside = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inside)
+    return levels == 0 or any(is_deeper(one, levels - 1) for one in inside)

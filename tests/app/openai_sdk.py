@@ -8,6 +8,7 @@ from typing import Any
 
 import openai as sdk
 from openai.types.chat import ChatCompletionChunk
+from pydantic import BaseModel
 
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
@@ -23,6 +24,16 @@ PIXEL = base64.b64encode(
     )
 ).decode()
 FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
+
+
+class Cover(BaseModel):
+    """What a program wants to know, as the package makes a schema of it."""
+
+    share: int
+    note: str
+
+
+COVER = '{"share":80,"note":"[sic]"}'
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from tests.app.conftest import hosted
-from tests.app.openai_sdk import ASKED, FOLLOWUPS, MODEL, TEAM, client_of, extra, text_of
+from tests.app.openai_sdk import ASKED, COVER, FOLLOWUPS, MODEL, TEAM, Cover, client_of, extra, text_of
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -288,3 +288,34 @@ async def test_links_lead_to_the_host_that_the_platform_names(data_dir: Path) ->
     urls = {one["url"] for one in extra(answer.choices[0].message, "context")["citations"]}
     assert "https://chat.example.com/api/content/plan.pdf#page=3" in urls
     assert "https://chat.example.com/api/content/dental.md" in urls
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_answer_in_a_shape_is_parsed_and_has_its_sources_beside_it(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn, *, stream: bool
+) -> None:
+    openai.reply(COVER[:9], COVER[9:])
+    if stream:
+        async with client.chat.completions.stream(model=MODEL, messages=ASKED, response_format=Cover) as chunks:
+            answer = await chunks.get_final_completion()
+    else:
+        answer = await client.chat.completions.parse(model=MODEL, messages=ASKED, response_format=Cover)
+    message = answer.choices[0].message
+    assert (message.content, message.parsed) == (COVER, Cover(share=80, note="[sic]"))
+    cited = [one.url_citation for one in message.annotations or ()]
+    assert "plan.pdf#page=3" in {one.title for one in cited}
+    assert {(one.start_index, one.end_index) for one in cited} == {(0, 0)}
+    assert {one["title"] for one in extra(message, "context")["citations"]} == {one.title for one in cited}
+    sent = openai.chats[-1].form["json_schema"]
+    assert (sent["name"], sent["strict"], [*sent["schema"]["properties"]]) == ("Cover", True, ["share", "note"])
+
+
+async def test_a_stream_that_is_not_the_json_asked_for_ends_with_an_error(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn
+) -> None:
+    openai.reply("80 %.")
+    with pytest.raises(sdk.APIError, match="JSON that it was asked for"):
+        async for _ in await client.chat.completions.create(
+            model=MODEL, messages=ASKED, stream=True, response_format={"type": "json_object"}
+        ):
+            pass

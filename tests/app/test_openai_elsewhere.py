@@ -17,6 +17,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in that the tests script."""
 
 ASKED: list[Any] = [{"role": "user", "content": QUESTION}]
+COVER = '{"share": 80, "note": "[sic]"}'
 FOLLOWUPS: Any = {"context": {"overrides": {"suggest_followup_questions": True}}}
 
 
@@ -76,6 +77,15 @@ async def test_langchain_has_the_text_with_its_marks_and_the_tokens(
     seen = await ask(langchain, app, kind, **FOLLOWUPS, stream_options={"include_usage": True})
     assert (seen.error, seen.text, seen.finish) == ({}, "80 % [plan.pdf#page=3].", "stop")
     assert seen.usage == {"total_tokens": 12}
+
+
+async def test_langchains_structured_output_is_what_the_model_wrote(
+    langchain: Client, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply(COVER)
+    seen = await ask(langchain, app, "shaped")
+    assert (seen.error, seen.pieces) == ({}, [COVER])
+    assert openai.chats[-1].form["json_schema"]["name"] == "Cover"
 
 
 @READING

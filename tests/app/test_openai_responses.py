@@ -12,7 +12,7 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from tests.app.guarded import BAD, guarded
-from tests.app.openai_sdk import FOLLOWUPS, MODEL, PIXEL, TEAM, client_of, extra
+from tests.app.openai_sdk import COVER, FOLLOWUPS, MODEL, PIXEL, TEAM, Cover, client_of, extra
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -308,3 +308,22 @@ async def test_what_the_guard_stops_is_no_part_of_the_text(data_dir: Path, opena
             assert BAD not in answer.output_text
         openai.reply("It is fine.")
         assert (await client.responses.create(model=MODEL, input="Hello?")).output_text == "It is fine."
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_answer_in_a_shape_is_parsed_and_has_its_sources_beside_it(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn, *, stream: bool
+) -> None:
+    openai.reply(COVER[:9], COVER[9:])
+    if stream:
+        async with client.responses.stream(model=MODEL, input=QUESTION, text_format=Cover) as events:
+            answer = await events.get_final_response()
+    else:
+        answer = await client.responses.parse(model=MODEL, input=QUESTION, text_format=Cover)
+    assert (answer.output_text, answer.output_parsed) == (COVER, Cover(share=80, note="[sic]"))
+    [message] = answer.output
+    assert message.type == "message"
+    [content] = message.content
+    assert content.type == "output_text"
+    assert "plan.pdf#page=3" in {one.title for one in content.annotations if one.type == "url_citation"}
+    assert openai.chats[-1].form["json_schema"]["name"] == "Cover"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.app.guarded import BAD, guarded
-from tests.app.openai_sdk import FOLLOWUPS, MODEL, TEAM
+from tests.app.openai_sdk import COVER, FOLLOWUPS, MODEL, TEAM, Cover
 from tests.app.test_answers import QUESTION
 from tests.app.test_openai_responses import BEGIN, DELTA, MESSAGE_BEGIN, MESSAGE_END
 from tests.clients.openai_responses import respond
@@ -159,3 +159,10 @@ async def test_ai_sdks_provider_shows_an_error_amid_the_stream(app: RunningHost,
     assert [part["text"] for part in outcome["seen"] if part["type"] == "text-delta"] == ["Half"]
     [error] = [part["error"] for part in outcome["seen"] if part["type"] == "error"]
     assert "(invocation " in str(error)
+
+
+async def test_ai_sdk_generates_an_object_of_its_schema(app: RunningHost, openai: OpenAIStandIn) -> None:
+    openai.reply(COVER)
+    outcome = await asked("aiSdkObject", app, schema=Cover.model_json_schema() | {"additionalProperties": False})
+    assert outcome.get("object") == {"share": 80, "note": "[sic]"}, outcome
+    assert openai.chats[-1].form["type"] == "json_schema"

@@ -11,14 +11,15 @@ import aiohttp
 import pytest
 
 from tests.app.conftest import hosted
-from tests.local.running_host import REPOSITORY
+from tests.local.running_host import REPOSITORY, RunningHost
 from tests.stand_ins.azurite import Azurite
+from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SAMPLES = sorted((REPOSITORY / "samples" / "workflows").glob("*.json"))
 QUESTION = "What does the Standard plan pay for dental care?"
-TYPES = {"Request", "Http", "ApiConnection", "Compose", "ParseJson", "If"}
+TYPES = {"Request", "Http", "ApiConnection", "Compose", "ParseJson", "If", "Select"}
 
 
 def definition_in(path: Path) -> dict[str, Any]:
@@ -101,3 +102,22 @@ async def test_the_samples_action_ends_with_the_answer_of_the_synchronous_route(
     assert [(one["AuthorName"], one["Content"]) for one in answer] == [
         (one["AuthorName"], one["Content"]) for one in expected
     ]
+
+
+async def test_the_sample_that_reads_json_gets_what_its_next_action_parses(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    definition = definition_in(REPOSITORY / "samples" / "workflows" / "answer-in-json.json")
+    asking, reading = (definition["actions"][name]["inputs"] for name in ("Ask", "Read_the_answer"))
+    assert asking["body"]["response_format"]["json_schema"]["schema"] == reading["schema"]
+    openai.reply('{"answer": "80 %.", "found": true}')
+    filled = json.loads(
+        json.dumps(asking)
+        .replace("@{parameters('switchboardUrl')}", app.url)
+        .replace("@triggerBody()?['question']", QUESTION)
+    )
+    status, answer, _ = await act(http, filled)
+    message = answer["choices"][0]["message"]
+    assert (status, json.loads(message["content"])) == (200, {"answer": "80 %.", "found": True})
+    assert "plan.pdf#page=3" in [one["title"] for one in message["context"]["citations"]]
+    assert openai.chats[-1].form == asking["body"]["response_format"]

@@ -10,7 +10,7 @@ import pytest
 
 from shared.chat_models import ModelFinished, ModelText, ToolDefinition
 from shared.chat_models.openai_chat import OpenAIChatModel
-from shared.chat_types import FileText, ImagePart, Message, Role, ToolCall
+from shared.chat_types import FileText, ImagePart, JsonForm, Message, Role, ToolCall
 from shared.errors import BadRequest, Unavailable
 from shared.events import CompletionStarted, Usage
 from shared.outbound.openai_service.connection import ServedModel
@@ -325,3 +325,13 @@ async def test_an_answer_that_is_not_read_is_closed(service: OpenAIStandIn, mode
     async with asyncio.timeout(5):
         await service.chats[0].disconnected.wait()
     assert error.__traceback__
+
+
+async def test_a_schema_that_the_service_does_not_accept_is_the_callers_to_change(
+    service: OpenAIStandIn, model: OpenAIChatModel
+) -> None:
+    error: Any = {"message": "Invalid schema for response_format 'a'.", "param": "response_format", "code": None}
+    service.fail(400, error=error)
+    form = JsonForm("response_format", "a", {"type": "object"}, strict=True)
+    with pytest.raises(BadRequest, match="does not accept this `response_format`"):
+        await ask(model, replace(QUESTION, form=form))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shared.chat_models.openai_chat import OpenAIChatModel
-from shared.chat_types import Access, ChatRequest, Json, Message, Overrides, RequestContext, Role
+from shared.chat_types import Access, ChatRequest, Json, JsonForm, Message, Overrides, RequestContext, Role
 from shared.core.fold import Answer, fold
 from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
@@ -333,3 +333,39 @@ async def test_a_request_that_asks_for_it_is_told_how_long_each_step_took(
 
 async def test_nobody_is_told_of_steps_without_being_asked(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
     assert not [event for event in await events_of(service, retriever, asked()) if isinstance(event, Progress)]
+
+
+FORMS = [JsonForm("response_format"), JsonForm("response_format", "cover", {"type": "object"}, strict=True)]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=["any object", "a schema"])
+async def test_an_answer_in_json_is_asked_for_without_marks_of_its_sources(
+    service: OpenAIStandIn, retriever: SqliteRetriever, form: JsonForm
+) -> None:
+    service.reply('{"share": ', "80}")
+    answer = await answer_of(service, retriever, replace(asked(), form=form))
+    assert (answer.text, answer.finished.reason) == ('{"share": 80}', "stop")
+    assert "plan.pdf" in answer.data_points[0].sourcepage
+    system = prompt_of(service)[0]["content"]
+    assert "one JSON value" in system
+    assert "for example [handbook.pdf#page=3]" not in system
+    sent = service.chats[-1].body["response_format"]
+    named = {"name": "cover", "schema": {"type": "object"}, "strict": True}
+    assert sent == ({"type": "json_schema", "json_schema": named} if form.schema else {"type": "json_object"})
+
+
+@pytest.mark.parametrize("text", ["80 %", '```json\n{"share": 80}\n```', "[80]", '{"share": 80', ""], ids=str)
+async def test_what_is_not_the_json_that_was_asked_for_is_a_fault(
+    service: OpenAIStandIn, retriever: SqliteRetriever, text: str
+) -> None:
+    service.reply(text)
+    with pytest.raises(Unavailable, match="JSON that it was asked for"):
+        await answer_of(service, retriever, replace(asked(), form=FORMS[0]))
+
+
+async def test_json_that_reached_the_longest_answer_ends_as_any_text_does(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.reply('{"share": ', finish_reason="length")
+    answer = await answer_of(service, retriever, replace(asked(), form=FORMS[0]))
+    assert (answer.text, answer.finished.reason) == ('{"share": ', "length")

@@ -80,6 +80,18 @@ class ToolInput(Strict):
     function: Function
 
 
+class NamedSchema(Strict):
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    json_schema: Parameters = Field(alias="schema")
+    strict: bool | None = None
+    description: str | None = None
+
+
+class ResponseFormat(Strict):
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: NamedSchema | None = None
+
+
 class StreamOptions(Strict):
     include_usage: bool = False
 
@@ -102,6 +114,7 @@ class ChatBody(Strict):
     tools: Annotated[list[ToolInput], Field(min_length=1)] | None = None
     tool_choice: Literal["auto", "none", "required"] | Parameters | None = None
     parallel_tool_calls: bool | None = None
+    response_format: ResponseFormat | None = None
 
 
 class EmbeddingsBody(Strict):
@@ -189,6 +202,7 @@ def check_chat(body: ChatBody) -> None:
         raise Refusal(400, "'stream_options' needs 'stream'.", param="stream_options")
     if not body.tools and (name := next((key for key in _WITH_TOOLS if getattr(body, key) is not None), None)):
         raise Refusal(400, f"'{name}' needs 'tools'.", param=name)
+    _check_form(body)
     open_calls: set[str] = set()
     for place, message in enumerate(body.messages):
         if isinstance(message, ToolMessage):
@@ -204,3 +218,9 @@ def check_chat(body: ChatBody) -> None:
             open_calls = {call.id for call in message.tool_calls or ()}
     if open_calls:
         raise Refusal(400, "'tool_calls' must be followed by a 'tool' message for each.", param="messages")
+
+
+def _check_form(body: ChatBody) -> None:
+    is_any = body.response_format and body.response_format.type == "json_object"
+    if is_any and not any("json" in text_of(message).lower() for message in body.messages):
+        raise Refusal(400, "'messages' must contain the word 'json' in some form.", param="messages")

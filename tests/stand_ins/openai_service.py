@@ -18,6 +18,7 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from aiohttp import web
 from pydantic import TypeAdapter
@@ -70,6 +71,11 @@ class Received:
     """Set when the answer is complete."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     """Set in either case."""
+
+    @property
+    def form(self) -> Any:
+        """The form of the answer that was asked for."""
+        return self.body.get("response_format")
 
 
 type Reply = Callable[["Exchange"], Awaitable[web.StreamResponse]]

@@ -35,6 +35,7 @@ from shared.chat_models.extractive.sayings import SAYINGS, reply_language, told_
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.citations import CITED
+from shared.errors import BadRequest
 from shared.events import CompletionStarted, Usage
 from shared.outbound.model_servers import line_to_start_with
 from shared.words.stop_words import likely_language
@@ -76,7 +77,16 @@ class ExtractiveModel:
         self._looks_for_models = looks_for_models
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield `CompletionStarted`, then the answer word by word or a call of a search tool, then `ModelFinished`."""
+        """Yield `CompletionStarted`, then the answer word by word or a call of a search tool, then `ModelFinished`.
+
+        Raises:
+            BadRequest: The answer has to be JSON.
+        """
+        if request.form:
+            raise BadRequest(
+                f"{request.form.key}: the built-in model is no language model and writes no JSON. Leave it out, or set "
+                "OPENAI_CHAT_MODEL or AZURE_OPENAI_CHAT_DEPLOYMENT."
+            )
         yield CompletionStarted(f"extractive-{uuid4().hex}", int(time.time()), MODEL)
         if call := _tool_call(request):
             yield call

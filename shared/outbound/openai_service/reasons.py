@@ -56,7 +56,7 @@ BY_CODE: Mapping[str, Reason] = {
 }
 """By an error's `code`, its inner error's, or its `type`; looked up before the status."""
 
-_OVERRIDES = frozenset({"temperature", "seed"})
+_OVERRIDES = frozenset({"temperature", "seed", "response_format"})
 """Parameters whose values come from the caller."""
 
 _TOO_LONG = re.compile(r"maximum context length|context window|context size", re.IGNORECASE)
@@ -98,7 +98,7 @@ def read_fault(
         status = next((int(word) for word in words if word.isdecimal() and len(word) == 3), None)
     reason = next((BY_CODE[word] for word in words if word in BY_CODE), None) or _by_status(status)
     param = fields.get("param")
-    override = param if isinstance(param, str) and param in _OVERRIDES else None
+    override = name if isinstance(param, str) and (name := param.partition(".")[0]) in _OVERRIDES else None
     if reason is Reason.NOT_ACCEPTED:
         if _TOO_LONG.search(str(fields.get("message", ""))):
             reason = Reason.TOO_LONG

@@ -1,6 +1,6 @@
 """Asks as each line of JSON says, with LangChain's `ChatOpenAI`, and prints a line with what it gave or raised.
 
-Keys: url, key, kind ('answer', 'stream', 'leave' or 'tools') and body. Of a tool the result is "Snow.".
+Keys: url, key, kind ('answer', 'stream', 'shaped', 'leave' or 'tools') and body. Of a tool the result is "Snow.".
 What LangChain does not know of an answer it drops.
 """
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -17,6 +17,14 @@ from langchain_core.messages import ToolMessage
 from langchain_openai import ChatOpenAI
 from openai import APIError
 
+COVER = {
+    "title": "Cover",
+    "type": "object",
+    "properties": {"share": {"type": "integer"}, "note": {"type": "string"}},
+    "required": ["share", "note"],
+    "additionalProperties": False,
+}
+
 
 async def ask(asked: Any, seen: dict[str, Any]) -> None:
     body = asked["body"]
@@ -29,6 +37,9 @@ async def ask(asked: Any, seen: dict[str, Any]) -> None:
         stream_usage=body.pop("stream_options", None) is not None,
         extra_body=body,
     )
+    if asked["kind"] == "shaped":
+        seen["pieces"].append(json.dumps(await model.with_structured_output(COVER).ainvoke(messages)))
+        return
     if asked["kind"] == "answer":
         take(await model.ainvoke(messages), seen)
         return

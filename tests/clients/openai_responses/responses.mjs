@@ -3,7 +3,7 @@
 // comes as JSON through the standard input; with `leaveAfterText`, the client leaves once it has some text.
 import { text } from "node:stream/consumers";
 import { createOpenAI } from "@ai-sdk/openai";
-import { streamText } from "ai";
+import { generateObject, jsonSchema, streamText } from "ai";
 import OpenAI from "openai";
 
 const [client, baseURL] = process.argv.slice(2);
@@ -24,6 +24,17 @@ const clients = {
     const stream = openai.responses.stream(asked);
     for await (const event of stream) seen.push(event);
     return { response: await stream.finalResponse() };
+  },
+
+  async aiSdkObject() {
+    const { schema, ...others } = asked;
+    const { object, finishReason } = await generateObject({
+      model: createOpenAI({ baseURL, apiKey: "any" })(others.model),
+      prompt: others.input,
+      schema: jsonSchema(schema),
+      maxRetries: 0,
+    });
+    return { object, finishReason };
   },
 
   async aiSdk(seen) {
