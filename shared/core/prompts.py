@@ -117,9 +117,9 @@ def task_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Messa
 
 
 def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Message, ...]:
-    """Make the prompt that asks for a search query, from the words of the conversation without its files."""
+    """Make the prompt that asks for a search query, from the words of the conversation without files and tool calls."""
     spoken = [message for message in history if message.role in (Role.USER, Role.ASSISTANT) and message.content]
-    words = [replace(message, files=(), images=()) for message in (*spoken, request.messages[-1])]
+    words = [replace(message, tool_calls=(), files=(), images=()) for message in (*spoken, request.messages[-1])]
     return (Message(Role.SYSTEM, f"{REWRITE_INSTRUCTIONS}\n\n{today()}"), *words)
 
 

@@ -43,7 +43,7 @@ async def with_kept_items(body: Body, owner: str) -> Body:
             raise BadRequest("previous_response_id: should be left out: no answers are kept here (BATCH_BACKEND).")
         return body
     earlier = await _conversation(runs, owner, refers.response) if refers.response else []
-    ids = dict.fromkeys(found.rpartition("_")[0].removeprefix("msg_") for found in refers.items)
+    ids = dict.fromkeys(found.rpartition("_")[0].removeprefix("msg_").removeprefix("fc_") for found in refers.items)
     if len(ids) > _MOST_RESPONSES:
         raise BadRequest(f"input: its items may be of at most {_MOST_RESPONSES} responses. Send the others themselves.")
     outputs = await asyncio.gather(*(_output(runs, owner, run_id) for run_id in ids))

@@ -1,7 +1,7 @@
 """What the requests of OpenAI's two protocols share: models, the turn they ask for, and files in base64."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, NotRequired, TypedDict
 
 from pydantic import Field
@@ -54,6 +54,8 @@ class Asked:
     """Whether a stream ends with the tokens."""
     shows_thoughts: bool = False
     """Whether the request has our own `context`. Thoughts hold whole prompts, and other clients do not show them."""
+    repeated: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """Keys of the request that its response repeats."""
 
     @classmethod
     def of(cls, request: ChatRequest) -> "Asked":

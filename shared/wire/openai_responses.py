@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from shared import events
-from shared.chat_types import ChatRequest, Json
+from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.core.fold import Answer, ended_by
 from shared.errors import ContentFiltered, NotFound
 from shared.wire.context import filtered_context
@@ -31,11 +31,12 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer. A team's has its messages in their order."""
     finished = answer.finished
     said = [_said(place, message) for place, message in enumerate(answer.messages)]
-    texts = said or [(answer.text, answer.data_points, finished)]
+    texts = said or ([(answer.text, answer.data_points, finished)] if answer.text or not answer.calls else [])
     output = [
         _item(request, place, [_content(text, _annotations(request, text, points))], _status(ended))
         for place, (text, points, ended) in enumerate(texts)
     ]
+    output += [_call(request, place, call) for place, call in enumerate(answer.calls, len(output))]
     return _response(
         request, output, _end(request, *gathered(answer), finished, answer.completion.prompt_filter_results)
     )
@@ -64,7 +65,7 @@ class _Encoder:
         before, between, after = self._delta
         return (b"%b%d%b%b%b" % (before, number, between, one_line(event.text), after),)
 
-    def _records(self, event: events.ChatEvent) -> Iterator[Record | Framed]:
+    def _records(self, event: events.ChatEvent) -> Iterator[Record | Framed]:  # noqa: C901 (one case an event)
         if not self._number and not isinstance(event, events.Failed):
             response = _response(self._request, [], {"status": "in_progress"})
             yield self._event("response.created", response=response)
@@ -86,7 +87,12 @@ class _Encoder:
                 yield from self._done(points, ended)
             case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
-            case events.FilterAnnotation() | events.Progress() | events.ToolsCalled():
+            case events.ToolsCalled():
+                if self._texts is not None:
+                    yield from self._done(self._points, events.Finished("tool_calls"))
+                for call in event.calls:
+                    yield from self._called(call)
+            case events.FilterAnnotation() | events.Progress():
                 pass  # the last event has what the filters found in the whole answer
             case events.Finished():
                 yield from self._ended(event)
@@ -95,7 +101,7 @@ class _Encoder:
             case _:
                 assert_never(event)
 
-    def _event(self, name: str, **values: Json) -> Record:
+    def _event(self, name: str, /, **values: Json) -> Record:
         number = self._number
         self._number += 1
         return {"type": name, "sequence_number": number, **values}
@@ -127,6 +133,18 @@ class _Encoder:
         yield self._event("response.output_item.done", output_index=index, item=item)
         self._output.append(item)
         self._texts = None
+
+    def _called(self, call: ToolCall) -> Iterator[Record]:
+        """A call of a tool, with its arguments in one piece."""
+        index = len(self._output)
+        item = _call(self._request, index, call)
+        place: Record = {"item_id": item["id"], "output_index": index}
+        begun = item | {"arguments": "", "status": "in_progress"}
+        yield self._event("response.output_item.added", output_index=index, item=begun)
+        yield self._event("response.function_call_arguments.delta", **place, delta=call.arguments)
+        yield self._event("response.function_call_arguments.done", **place, name=call.name, arguments=call.arguments)
+        yield self._event("response.output_item.done", output_index=index, item=item)
+        self._output.append(item)
 
     def _ended(self, finished: events.Finished) -> Iterator[Record | Framed]:
         if not self._output:
@@ -175,6 +193,13 @@ def _item(request: ChatRequest, place: int, content: list[Json], status: str) ->
     return {"id": item_id, "type": "message", "role": "assistant", "status": status, "content": content}
 
 
+def _call(request: ChatRequest, place: int, call: ToolCall) -> Record:
+    """A call of a tool of the caller."""
+    item_id = f"fc_{request.turn_id}_{place}"
+    told: Record = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
+    return {"id": item_id, "type": "function_call", "status": "completed", **told}
+
+
 def _response(request: ChatRequest, output: Iterable[Record], end: Record) -> Record:
     """The answer so far, with what is known of its end."""
     asked = Asked.of(request)
@@ -195,6 +220,7 @@ def _response(request: ChatRequest, output: Iterable[Record], end: Record) -> Re
         "top_p": None,
         "store": request.is_kept,
         "usage": None,
+        **asked.repeated,
         **({"previous_response_id": asked.previous} if asked.previous else {}),
         **({"background": True} if request.is_later else {}),
         **end,

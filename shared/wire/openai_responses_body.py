@@ -7,9 +7,9 @@ would look complete. Other keys that the app cannot honour are ignored.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
-from pydantic import ConfigDict, FailFast, Field
+from pydantic import ConfigDict, FailFast, Field, SkipValidation
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
@@ -19,6 +19,7 @@ from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
 from shared.wire.framing import encode_json
 from shared.wire.openai_form import TextFormat, form_of
 from shared.wire.request_body import BODY_LIMIT, BodyModel
+from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, refuse_other_kinds
 
 _REFUSED = {
     "conversation": "should be left out: send 'previous_response_id', or the whole conversation in 'input'.",
@@ -27,6 +28,10 @@ _REFUSED = {
 """Keys with which the answer would be another one than the caller expects."""
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 """The roles of messages, and what they are in the other protocols."""
+_REPEATED = ("tools", "tool_choice", "parallel_tool_calls", "max_output_tokens")
+"""Keys that a response repeats, as clients check them."""
+_RESULTS = ("mcp_approval_response", "_output")
+"""How the types of items end that answer a tool. Skipped, they would have the question before them answered again."""
 
 
 class OpenaiInputText(TypedDict):
@@ -71,8 +76,25 @@ class OpenaiInputMessage(TypedDict):
     content: str | OpenaiInputParts
 
 
+class OpenaiCallItem(TypedDict):
+    """A call of a tool of the request, as a response had it."""
+
+    type: Literal["function_call"]
+    call_id: str
+    name: str
+    arguments: str
+
+
+class OpenaiCallOutput(TypedDict):
+    """The result of a call."""
+
+    type: Literal["function_call_output"]
+    call_id: str
+    output: str | Annotated[list[OpenaiInputText], FailFast(), Field(max_length=asked.MOST_PARTS)]
+
+
 class OpenaiOtherItem(TypedDict):
-    """An item that is no message, such as `reasoning` or `function_call`: it is skipped."""
+    """An item that is no message, such as `reasoning`: it is skipped."""
 
     type: str
 
@@ -83,8 +105,27 @@ class TextKeys(BodyModel):
     format: TextFormat | None = None
 
 
+class OpenaiResponsesTool(FunctionKeys):
+    """A tool that the caller answers."""
+
+    type: Literal["function"]
+
+
+class OpenaiNamedTool(TypedDict):
+    """The tool that has to be called."""
+
+    type: Literal["function"]
+    name: str
+
+
 class OpenaiResponsesKeys(asked.ModelKeys):
     """Keys of a request besides the conversation."""
+
+    tools: Annotated[list[OpenaiResponsesTool], FailFast()] | None = Field(default=None, max_length=MOST_TOOLS)
+    tool_choice: SkipValidation[Literal["auto", "none", "required"] | OpenaiNamedTool | None] = Field(
+        default=None, description="Whether the model may, must not or must call one of the tools, or which one."
+    )
+    max_output_tokens: int | None = Field(default=None, ge=1, description="The most tokens of the answer.")
 
     store: bool | None = Field(
         default=None, description="Whether the answer is kept for a day. Default: true, where chats are kept."
@@ -107,7 +148,9 @@ class OpenaiResponsesBody(OpenaiResponsesKeys):
     input: (
         str
         | Annotated[
-            list[OpenaiInputMessage | OpenaiOtherItem], FailFast(), Field(min_length=1, max_length=LONGEST_CONVERSATION)
+            list[OpenaiInputMessage | OpenaiCallItem | OpenaiCallOutput | OpenaiOtherItem],
+            FailFast(),
+            Field(min_length=1, max_length=LONGEST_CONVERSATION),
         ]
     ) = Field(description="The question, or the conversation with the question as its last message.")
     context: ContextBody | None = None
@@ -129,13 +172,25 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         raise BadRequest("background: needs 'store': leave it out, or set it to true.")
     form = form_of("text.format", keys.text.format if keys.text else None)
     request = asked.request_of(dict(body) | {"messages": [*_instructions(keys), *messages]}, keys, form)
-    for_encoder = replace(asked.Asked.of(request), previous=keys.previous_response_id)
+    repeated = {key: body[key] for key in _REPEATED if body.get(key) is not None}
+    for_encoder = replace(asked.Asked.of(request), previous=keys.previous_response_id, repeated=repeated)
+    choice = cast("Json", keys.tool_choice)
     return replace(
-        request,
+        asked.with_tools(request, keys, keys.tools or (), choice, _named(choice)),
+        max_tokens=keys.max_output_tokens,
         for_encoder=for_encoder,
         wants_kept=keys.store is not False and not request.is_task,
         is_later=bool(keys.background),
     )
+
+
+def _named(choice: Json) -> str | None:
+    """The name of the function that a `tool_choice` asks for, if it does."""
+    match choice:
+        case {"type": "function", "name": str(name)}:
+            return name
+        case _:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +256,7 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
     return asked.attached_files(
         file
         for place, (message, item) in enumerate(_messages(body), before)
-        for path, part in _parts(message, item)
+        for path, part in _parts(f"{message}.content", item.get("content"))
         for file in _files(place, path, part)
     )
 
@@ -211,6 +266,7 @@ def _refuse(body: Mapping[str, Json]) -> None:
     for key, problem in _REFUSED.items():
         if body.get(key):
             raise BadRequest(f"{key}: {problem}")
+    refuse_other_kinds(body.get("tools"))
     match body:
         case {"input": _}:
             pass
@@ -228,7 +284,29 @@ def _instructions(keys: OpenaiResponsesKeys) -> list[Json]:
 
 
 def _messages(body: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The messages of a body, each with its place in the body, for error messages."""
+    """The messages of a body, each with its place in the body, for error messages.
+
+    Calls of tools are a part of the assistant's message before them, or a message of their own.
+    """
+    held: tuple[str, dict[str, Json]] | None = None
+    for path, item in _items(body):
+        if item.get("type") == "function_call":
+            at, message = held or (path, {"role": "assistant", "content": ""})
+            before = message.get("tool_calls")
+            calls: list[Json] = [*(before if isinstance(before, list) else ()), _call(path, item)]
+            held = at, {**message, "tool_calls": calls}
+            continue
+        if held:
+            yield held
+        held = (path, item) if item.get("role") == "assistant" else None
+        if not held:
+            yield path, item
+    if held:
+        yield held
+
+
+def _items(body: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:
+    """The items of a body that are messages, or calls of tools and their results."""
     items = body["input"]
     if isinstance(items, str):
         items = list[Json]([{"role": "user", "content": items}])
@@ -244,8 +322,10 @@ def _messages(body: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]
                     f"{path}: refers to an item, and nothing is kept here. Send the item itself, as clients do where "
                     "their option 'store' is false."
                 )
-            case {"type": "message"}:
+            case {"type": "message" | "function_call" | "function_call_output"}:
                 yield path, item
+            case {"type": str(kind)} if kind.endswith(_RESULTS):
+                raise BadRequest(f"{path}: answers a tool that this app has not called. Leave it out.")
             case {"type": str()}:
                 pass
             case {"role": _}:
@@ -256,24 +336,48 @@ def _messages(body: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]
 
 def _flat(path: str, message: dict[str, Json]) -> Json:
     """A message as the other protocols have it: the texts of its parts in one string."""
+    if message.get("type") == "function_call_output":
+        return _result(path, message)
     role, content = message.get("role"), message.get("content")
     if not isinstance(role, str) or role not in _ROLES:
         raise BadRequest(f"{path}.role: should be {_either(*_ROLES)}.")
-    if isinstance(content, list):
-        if len(content) > asked.MOST_PARTS:
-            raise BadRequest(f"{path}.content: should have at most {asked.MOST_PARTS} parts.")
-        texts = [_text(path, part) for path, part in _parts(path, message)]
-        content = "\n\n".join(text for text in texts if text is not None)
-    elif not isinstance(content, str):
-        raise BadRequest(f"{path}.content: should be a string or a list of parts.")
-    return {"role": _ROLES[role], "content": content}
+    flat: dict[str, Json] = {"role": _ROLES[role], "content": _joined(f"{path}.content", content)}
+    return flat | ({"tool_calls": calls} if (calls := message.get("tool_calls")) and role == "assistant" else {})
 
 
-def _parts(path: str, message: dict[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The parts of a message, each with its place in the body."""
-    content = message.get("content")
+def _joined(path: str, content: Json) -> str:
+    """The text of a content, which is a string or a list of parts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise BadRequest(f"{path}: should be a string or a list of parts.")
+    if len(content) > asked.MOST_PARTS:
+        raise BadRequest(f"{path}: should have at most {asked.MOST_PARTS} parts.")
+    texts = [_text(place, part) for place, part in _parts(path, content)]
+    return "\n\n".join(text for text in texts if text is not None)
+
+
+def _call(path: str, item: Mapping[str, Json]) -> Json:
+    """A call of a tool, as the other protocols have it."""
+    match item:
+        case {"call_id": str(call_id), "name": str(name), "arguments": str(arguments)}:
+            return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+        case _:
+            raise BadRequest(f"{path}: should have strings as its call_id, name and arguments.")
+
+
+def _result(path: str, item: Mapping[str, Json]) -> Json:
+    """The result of a call, as the other protocols have it."""
+    call_id = item.get("call_id")
+    if not isinstance(call_id, str):
+        raise BadRequest(f"{path}.call_id: should be a string.")
+    return {"role": "tool", "tool_call_id": call_id, "content": _joined(f"{path}.output", item.get("output"))}
+
+
+def _parts(path: str, content: Json) -> Iterator[tuple[str, dict[str, Json]]]:
+    """The parts of a content, each with its place in the body."""
     for number, part in enumerate(content if isinstance(content, list) else ()):
-        yield f"{path}.content[{number}]", part if isinstance(part, dict) else {}
+        yield f"{path}[{number}]", part if isinstance(part, dict) else {}
 
 
 def _text(path: str, part: dict[str, Json]) -> str | None:

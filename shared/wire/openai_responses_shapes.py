@@ -1,6 +1,6 @@
 """The types of the JSON that `openai-responses` writes, for the OpenAPI document."""
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
@@ -38,6 +38,17 @@ class OpenaiOutputMessage(TypedDict):
     role: Literal["assistant"]
     status: Literal["in_progress", "completed", "incomplete"]
     content: list[OpenaiOutputText]
+
+
+class OpenaiFunctionCallItem(TypedDict):
+    """A call of a tool of the request, which the caller answers with a `function_call_output`."""
+
+    id: str
+    type: Literal["function_call"]
+    status: Literal["in_progress", "completed"]
+    call_id: str
+    name: str
+    arguments: Annotated[str, Field(description="The arguments, a JSON object.")]
 
 
 class OpenaiIncomplete(TypedDict):
@@ -99,15 +110,16 @@ class OpenaiResponse(TypedDict):
     created_at: Annotated[int, Field(description="Unix seconds.")]
     status: Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
     model: str
-    output: list[OpenaiOutputMessage]
+    output: list[OpenaiOutputMessage | OpenaiFunctionCallItem]
     error: OpenaiFailure | None
     incomplete_details: OpenaiIncomplete | None
     instructions: None
     metadata: dict[str, str]
-    parallel_tool_calls: Literal[False]
+    parallel_tool_calls: bool
     temperature: None
-    tool_choice: Literal["auto"]
-    tools: Annotated[list[str], Field(max_length=0)]
+    tool_choice: Annotated[Any, Field(description="As the request has it.")]
+    tools: Annotated[list[Any], Field(description="As the request has them.")]
+    max_output_tokens: NotRequired[int]
     top_p: None
     store: Annotated[bool, Field(description="Whether it is kept for a day.")]
     previous_response_id: NotRequired[Annotated[str, Field(description="The response that it goes on from.")]]
@@ -125,12 +137,33 @@ class OpenaiResponseEvent(TypedDict):
 
 
 class OpenaiItemEvent(TypedDict):
-    """A message begins or ends."""
+    """A message, or a call of a tool, begins or ends."""
 
     type: Literal["response.output_item.added", "response.output_item.done"]
     sequence_number: _SequenceNumber
     output_index: _OutputIndex
-    item: OpenaiOutputMessage
+    item: OpenaiOutputMessage | OpenaiFunctionCallItem
+
+
+class OpenaiArgumentsDelta(TypedDict):
+    """The arguments of a call."""
+
+    type: Literal["response.function_call_arguments.delta"]
+    sequence_number: _SequenceNumber
+    item_id: str
+    output_index: _OutputIndex
+    delta: str
+
+
+class OpenaiArgumentsDone(TypedDict):
+    """The whole arguments of a call."""
+
+    type: Literal["response.function_call_arguments.done"]
+    sequence_number: _SequenceNumber
+    item_id: str
+    output_index: _OutputIndex
+    name: str
+    arguments: str
 
 
 class _InText(TypedDict):
@@ -189,6 +222,8 @@ type OpenaiResponsesEvent = (
     | OpenaiTextDelta
     | OpenaiTextDone
     | OpenaiAnnotationAdded
+    | OpenaiArgumentsDelta
+    | OpenaiArgumentsDone
     | OpenaiErrorEvent
 )
 """A record of a streamed answer."""

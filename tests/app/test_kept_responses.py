@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from tests.app.conftest import NO_VECTORS, PASSAGES, hosted
 from tests.app.openai_sdk import MODEL, client_of, extra
+from tests.app.test_openai_responses import WEATHER
 from tests.local.running_host import RunningHost
 from tests.small_index import write_index
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -68,6 +69,23 @@ async def test_a_conversation_goes_on_from_a_response_and_from_items_of_response
     ]
     await kept.responses.create(model=MODEL, input=items)
     assert said(openai) == ["What is paid?", TEXT, "And glasses?"]
+
+
+async def test_the_result_of_a_tool_is_enough_to_go_on_from_the_response_that_called_it(
+    kept: sdk.AsyncOpenAI, openai: OpenAIStandIn
+) -> None:
+    openai.call_tool("get_weather", {"city": "Oslo"})
+    called = await kept.responses.create(model=MODEL, input="What is paid?", tools=[WEATHER])
+    (call,) = called.output
+    result: Any = {"type": "function_call_output", "call_id": extra(call, "call_id"), "output": "Snow."}
+    referred: Any = [{"role": "user", "content": "What is paid?"}, {"type": "item_reference", "id": call.id}, result]
+    for asked in ({"input": [result], "previous_response_id": called.id}, {"input": referred}):
+        openai.reply("Snow.")
+        create: Any = kept.responses.create
+        answer = await create(model=MODEL, tools=[WEATHER], **asked)
+        assert answer.output_text == "Snow."
+        messages: Any = openai.chats[-1].body["messages"]
+        assert [message["role"] for message in messages] == ["system", "user", "assistant", "tool"]
 
 
 async def test_a_response_is_read_streamed_from_any_event_on_and_deleted(

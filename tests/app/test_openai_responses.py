@@ -26,6 +26,13 @@ MESSAGE_BEGIN = ["response.output_item.added", "response.content_part.added"]
 MESSAGE_END = ["response.output_text.done", "response.content_part.done", "response.output_item.done"]
 CITED = "response.output_text.annotation.added"
 DELTA = "response.output_text.delta"
+WEATHER: Any = {
+    "type": "function",
+    "name": "get_weather",
+    "description": "Tells the weather.",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    "strict": False,
+}
 
 
 async def raw_events(host: RunningHost, **asked: Any) -> list[dict[str, Any]]:
@@ -160,8 +167,59 @@ async def test_a_conversation_is_the_output_sent_back_with_instructions_and_item
     said = json.dumps(sent["messages"])
     words = ("Be brief.", QUESTION, "80 % [plan.pdf#page=3].", "Say it in verse.", "And\\n\\nimplants?")
     assert sorted(words, key=said.index) == [*words]
-    assert "hidden" not in said
-    assert sent["temperature"] == 0.3
+    assert said.index("hidden") < said.index("Say it in verse.")
+    assert (sent["temperature"], sent["max_tokens"]) == (0.3, 9)
+
+
+async def test_a_tool_is_called_and_its_result_answers_the_question(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn
+) -> None:
+    asked: dict[str, Any] = {
+        "model": MODEL,
+        "tools": [WEATHER],
+        "tool_choice": {"type": "function", "name": "get_weather"},
+    }
+    pieces: Any = [
+        {"index": index, "id": f"c{index}", "function": {"name": "get_weather", "arguments": arguments}}
+        for index, arguments in enumerate(('{"city": "Oslo"}', "{}"))
+    ]
+    openai.reply("I look.", openai.chunk({"tool_calls": pieces}), finish_reason="tool_calls")
+    async with client.responses.stream(input=QUESTION, **asked) as stream:
+        events = [event async for event in stream]
+        called = await stream.get_final_response()
+    done = [event for event in events if event.type == "response.function_call_arguments.done"]
+    assert [(extra(event, "name"), event.arguments) for event in done] == [
+        ("get_weather", '{"city": "Oslo"}'),
+        ("get_weather", "{}"),
+    ]
+    message, *calls = called.output
+    assert (called.status, called.output_text, message.type) == ("completed", "I look.", "message")
+    assert [tool.to_dict() for tool in called.tools] == [WEATHER]
+    results: Any = [
+        {"type": "function_call_output", "call_id": call.call_id, "output": [{"type": "input_text", "text": "Snow."}]}
+        for call in calls
+        if call.type == "function_call"
+    ]
+    sent_back: Any = [{"role": "user", "content": QUESTION}, *(item.to_dict() for item in called.output), *results]
+    openai.reply("Snow.")
+    answer = await client.responses.create(model=MODEL, input=sent_back, tools=[WEATHER])
+    assert (answer.output_text, len(answer.output)) == ("Snow.", 1)
+    said: Any = openai.chats[-1].body["messages"]
+    assert [message["role"] for message in said] == ["system", "user", "assistant", "tool", "tool"]
+    assert (said[2]["content"], len(said[2]["tool_calls"])) == ("I look.", 2)
+    openai.call_tool("get_weather", "{}")
+    whole = await client.responses.create(model=MODEL, input=QUESTION, tools=[WEATHER], tool_choice="required")
+    assert [item.type for item in whole.output] == ["function_call"]
+
+
+async def test_an_answer_that_reaches_the_callers_most_tokens_is_incomplete(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn
+) -> None:
+    openai.reply("80", finish_reason="length")
+    answer = await client.responses.create(model=MODEL, input=QUESTION, max_output_tokens=1)
+    assert (answer.status, answer.output_text, openai.chats[-1].body["max_tokens"]) == ("incomplete", "80", 1)
+    assert answer.incomplete_details
+    assert answer.incomplete_details.reason == "max_output_tokens"
 
 
 def pictured(data: str) -> list[Any]:

@@ -9,7 +9,7 @@ import pytest
 from tests.app.guarded import BAD, guarded
 from tests.app.openai_sdk import COVER, FOLLOWUPS, MODEL, TEAM, Cover
 from tests.app.test_answers import QUESTION
-from tests.app.test_openai_responses import BEGIN, DELTA, MESSAGE_BEGIN, MESSAGE_END
+from tests.app.test_openai_responses import BEGIN, DELTA, MESSAGE_BEGIN, MESSAGE_END, WEATHER
 from tests.clients.openai_responses import respond
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -55,6 +55,19 @@ async def test_a_raw_stream_has_its_events_in_their_order(app: RunningHost, open
     openai.reply("80 % ", "of it.")
     outcome = await asked("raw", app)
     assert types_of(outcome) == [*BEGIN, *MESSAGE_BEGIN, DELTA, DELTA, *MESSAGE_END, "response.completed"]
+
+
+@pytest.mark.parametrize("options", [{}, {"openai": {"store": False}}])
+async def test_ai_sdk_calls_a_tool_and_answers_with_its_result(
+    app: RunningHost, openai: OpenAIStandIn, options: dict[str, Any]
+) -> None:
+    openai.call_tool("get_weather", {"city": "Oslo"})
+    openai.reply("Snow.")
+    outcome = await told("aiSdk", app, ("user", QUESTION), tools=[WEATHER], providerOptions=options)
+    assert (outcome["text"], outcome["finishReason"]) == ("Snow.", "stop")
+    assert [part["input"] for part in outcome["seen"] if part["type"] == "tool-call"] == [{"city": "Oslo"}]
+    said: Any = openai.chats[-1].body["messages"]
+    assert [message["role"] for message in said] == ["system", "user", "assistant", "tool"]
 
 
 async def test_a_conversation_is_the_output_sent_back(app: RunningHost, openai: OpenAIStandIn) -> None:

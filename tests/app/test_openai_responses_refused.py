@@ -14,6 +14,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the app."""
 
 
+def after_question(**item: Any) -> dict[str, Any]:
+    return {"input": [{"role": "user", "content": QUESTION}, item]}
+
+
 BAD_REQUESTS: list[tuple[dict[str, Any], str | None, str]] = [
     ({"previous_response_id": "resp_1"}, "previous_response_id", "Previous response with id 'resp_1' not found"),
     ({"conversation": {"id": "conv_1"}}, "conversation", "whole conversation in 'input'"),
@@ -30,6 +34,16 @@ BAD_REQUESTS: list[tuple[dict[str, Any], str | None, str]] = [
     ({"input": ""}, None, "is empty"),
     ({"input": []}, "input", "should have a message"),
     ({"input": [{"type": "reasoning", "summary": []}]}, "input", "should have a message"),
+    (after_question(type="mcp_approval_response", approve=True), "input[1]", "not called"),
+    (after_question(type="computer_call_output", call_id="c"), "input[1]", "not called"),
+    (after_question(type="function_call_output", call_id="c", output="x"), "messages[1]", "no call before it"),
+    (after_question(type="function_call_output", output="x"), "input[1].call_id", "a string"),
+    (after_question(type="function_call_output", call_id="c", output=7), "input[1].output", "a string or a list"),
+    (after_question(type="function_call", call_id="c", name="f"), "input[1]", "call_id, name and arguments"),
+    ({"tools": [{"type": "web_search"}]}, "tools[0].type", "'function'"),
+    ({"tools": [{"type": "function", "name": "f"}]}, "tools", "built-in model"),
+    ({"tool_choice": {"type": "function", "name": "f"}}, "tool_choice", "not among the tools"),
+    ({"max_output_tokens": 0}, "max_output_tokens", "greater than or equal to 1"),
     ({"input": ["Hello"]}, "input[0]", "an object with a 'role'"),
     ({"input": [{"content": "Hello"}]}, "input[0]", "an object with a 'role'"),
     ({"input": [{"role": "tool", "content": "Hello"}]}, "input[0].role", "'developer'"),

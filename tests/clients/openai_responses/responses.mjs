@@ -1,14 +1,19 @@
 // Asks the app for a response as an app does with OpenAI's package or AI SDK's provider for it, and prints what the
 // client gave back as one JSON document. Arguments: the client (a name of `clients` below) and the base URL. What to ask
-// comes as JSON through the standard input; with `leaveAfterText`, the client leaves once it has some text.
+// comes as JSON through the standard input; with `leaveAfterText`, the client leaves once it has some text. AI SDK calls the
+// `tools`, whose result is "Snow.", and asks again with it.
 import { text } from "node:stream/consumers";
 import { createOpenAI } from "@ai-sdk/openai";
-import { generateObject, jsonSchema, streamText } from "ai";
+import { generateObject, isStepCount, jsonSchema, streamText, tool } from "ai";
 import OpenAI from "openai";
 
 const [client, baseURL] = process.argv.slice(2);
-const { leaveAfterText, ...asked } = JSON.parse(await text(process.stdin));
+const { leaveAfterText, tools = [], ...asked } = JSON.parse(await text(process.stdin));
 const openai = new OpenAI({ baseURL, apiKey: "any", maxRetries: 0 });
+
+function runnable({ name, description, parameters }) {
+  return [name, tool({ description, inputSchema: jsonSchema(parameters), execute: () => "Snow." })];
+}
 
 const clients = {
   whole: async () => ({ response: await openai.responses.create(asked) }),
@@ -42,6 +47,8 @@ const clients = {
     const result = streamText({
       model: createOpenAI({ baseURL, apiKey: "any" })(asked.model),
       messages: asked.input,
+      tools: Object.fromEntries(tools.map(runnable)),
+      stopWhen: isStepCount(5),
       providerOptions: asked.providerOptions,
       maxRetries: 0,
       abortSignal: leaving.signal,
