@@ -7,8 +7,10 @@ version does not know in a record ends the answer there, so that one stream has 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
+from pydantic_core import from_json
+
 from shared import events
-from shared.chat_types import ChatRequest, Json
+from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.errors import ContentFiltered, error_text
 from shared.wire.ai_sdk_body import Asked, attached, parse
 from shared.wire.ai_sdk_shapes import AiSdkKeys, AiSdkRecord, AiSdkRequestMessage
@@ -16,7 +18,7 @@ from shared.wire.context import input_output_tokens, link_to, texts_by_source, t
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.protocol import Protocol, Record, Shape
 
-_REASONS = {"stop": "stop", "length": "length", "content_filter": "content-filter"}
+_REASONS = {"stop": "stop", "length": "length", "content_filter": "content-filter", "tool_calls": "tool-calls"}
 _TEXT_ID = "0"
 _BEFORE_TEXT, _AFTER_TEXT = SSE_DONE.cut_at_holes({"type": "text-delta", "id": _TEXT_ID, "delta": HOLE})
 _QUESTION = "What does the Standard plan pay for dental care?"
@@ -28,7 +30,8 @@ class _Encoder:
     def __init__(self, request: ChatRequest) -> None:
         self._base_url = request.base_url
         self._asked = Asked.of(request)
-        self._id = f"msg_{request.turn_id}"  # clients replace an earlier answer with the same one
+        # Clients replace an earlier answer with the same id, and go on with the one whose tools they answered.
+        self._id = self._asked.goes_on or f"msg_{request.turn_id}"
         self._has_begun = False
         self._in_step = False
         self._in_text = False
@@ -42,7 +45,7 @@ class _Encoder:
             return (_BEFORE_TEXT + one_line(event.text) + _AFTER_TEXT,)
         return self._records(event)
 
-    def _records(self, event: events.ChatEvent) -> Iterator[Record]:
+    def _records(self, event: events.ChatEvent) -> Iterator[Record]:  # noqa: C901 (one case an event)
         if not self._has_begun and not isinstance(event, events.Failed):
             self._has_begun = True
             yield {"type": "start", "messageId": self._id}
@@ -63,7 +66,9 @@ class _Encoder:
                 yield from self._more_thoughts(event.thoughts)
             case events.AgentMessage():
                 yield from self._message(event)
-            case events.FilterAnnotation() | events.Progress() | events.ToolsCalled():
+            case events.ToolsCalled():
+                yield from self._called(event.calls)
+            case events.FilterAnnotation() | events.Progress():
                 pass  # the results of the whole text are in the metadata at the end
             case events.Finished():
                 yield from self._end(event)
@@ -112,6 +117,18 @@ class _Encoder:
         yield {"type": "text-delta", "id": part, "delta": message.text}
         yield {"type": "text-end", "id": part}
         yield {"type": "finish-step"}
+
+    def _called(self, calls: Iterable[ToolCall]) -> Iterator[Record]:
+        """Calls of the page's tools, each with its input in one piece."""
+        yield from self._begin_step()
+        if self._in_text:
+            self._in_text = False
+            yield {"type": "text-end", "id": _TEXT_ID}
+        for call in calls:
+            told: Record = {"toolCallId": call.id, "toolName": call.name}
+            yield {"type": "tool-input-start", **told}
+            yield {"type": "tool-input-delta", "toolCallId": call.id, "inputTextDelta": call.arguments}
+            yield {"type": "tool-input-available", **told, "input": from_json(call.arguments)}
 
     def _end(self, finished: events.Finished) -> Iterator[Record]:
         if self._in_text:

@@ -1,23 +1,28 @@
 """The request body of `ai-sdk`: what `DefaultChatTransport` sends, with texts and files in the parts of messages.
 
-Source: `ai`, `ui/http-chat-transport.ts` and `ui/ui-messages.ts`. All of a chat comes back with each question, so that
-what an answer has beside its text, such as sources, is skipped.
+Source: `ai`, `ui/http-chat-transport.ts` and `ui/ui-messages.ts`; for `tools` assistant-ui, `AssistantChatTransport`.
+All of a chat comes back with each question: what an answer has beside its text and the calls of the tools of the page,
+such as sources, is skipped.
 """
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, TooLarge
 from shared.wire.chat_body import LONGEST_CONVERSATION, parse_chat
+from shared.wire.framing import encode_json
 from shared.wire.json_file import JsonFile
 from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
 from shared.wire.request_body import BodyModel
+from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, chosen, definitions
 
 MOST_PARTS = 1_000
 """Parts of a message."""
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,8 @@ class Asked:
 
     shows_thoughts: bool = False
     """Whether the request has our own `context`. Thoughts hold whole prompts, and other clients do not show them."""
+    goes_on: str | None = None
+    """Id of the message that the answer goes on with, after results of the page's tools; None: it is a new one."""
 
     @classmethod
     def of(cls, request: ChatRequest) -> "Asked":
@@ -45,14 +52,19 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
     """
+    said = body
     if isinstance(messages := body.get("messages"), list):
-        body = dict(body) | {
-            "messages": [_flat(place, message) for place, message in enumerate(messages[: LONGEST_CONVERSATION + 1])]
-        }
+        last = len(messages) - 1
+        kept = enumerate(messages[: LONGEST_CONVERSATION + 1])
+        flat = [one for place, message in kept for one in _flat(place, message, is_last=place == last)]
+        body = dict(body) | {"messages": flat}
     request = parse_chat(body, state_key="id", takes_tools=True)
     if resumable := AiSdkOptions.read(body).resumable:
         request = replace(request, overrides=replace(request.overrides, resumable=resumable))
-    return replace(request, for_encoder=Asked(shows_thoughts="context" in body))
+    choice, named = _choice(body.get("toolChoice"))
+    tools, how = chosen(definitions(_functions(body.get("tools"))), choice, named=named, parallel=None)
+    asked = Asked("context" in body, _last_id(said) if request.steps else None)
+    return replace(request, tools=tools, tool_choice=how, for_encoder=asked)
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
@@ -63,26 +75,127 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
         TooLarge: there are too many.
     """
     files: list[Attachment] = []
+    at = 0
     for place, message in enumerate(cast("list[Json]", body["messages"])):
         for index, (path, part) in enumerate(_files(place, message)):
             if len(files) == MOST_FILES:
                 raise TooLarge(f"messages: they have more than {MOST_FILES} files. Send fewer.")
-            files.append(_attachment(path, part, place, index))
+            files.append(_attachment(path, part, at, index))
+        at += len(_flat(place, message))
     return tuple(files)
 
 
-def _flat(place: int, message: Json) -> Json:
-    """A message as the other protocols have it: the texts of its parts in one string."""
+def _functions(tools: Json) -> list[FunctionKeys]:
+    """The page's tools, which come as an object with their names as keys."""
+    if not tools:
+        return []
+    if not isinstance(tools, dict) or len(tools) > MOST_TOOLS:
+        raise BadRequest(f"tools: should be an object with the names of at most {MOST_TOOLS} tools.")
+    found: list[FunctionKeys] = []
+    for name, told in tools.items():
+        keys = told if isinstance(told, dict) else {}
+        schema = keys.get("parameters") or keys.get("inputSchema")
+        found.append(FunctionKeys.read({"name": name, "description": keys.get("description"), "parameters": schema}))
+    return found
+
+
+def _choice(choice: Json) -> tuple[Json, str | None]:
+    """Whether a tool has to be called, in the words of the other protocols, and which one."""
+    match choice:
+        case {"type": "tool", "toolName": str(name)}:
+            return choice, name
+        case _:
+            return choice, None
+
+
+def _last_id(body: Mapping[str, Json]) -> str | None:
+    match body:
+        case {"messages": [*_, {"id": str(found)}]}:
+            return found
+        case _:
+            return None
+
+
+def _flat(place: int, message: Json, *, is_last: bool = False) -> list[Json]:
+    """A message as the other protocols have it: the texts of its parts in one string.
+
+    An answer that called tools becomes several: a message with calls and their results for each of its steps.
+
+    Raises:
+        BadRequest: it cannot be read, or is the last one and has a call that the page has not answered.
+    """
     if not isinstance(message, dict) or ("parts" not in message and "content" in message):
-        return message
+        return [message]
     path = f"messages[{place}].parts"
     parts = message.get("parts")
     if not isinstance(parts, list):
         raise BadRequest(f'{path}: should be a list, such as [{{"type": "text", "text": "…"}}].')
     if len(parts) > MOST_PARTS:
         raise BadRequest(f"{path}: should have at most {MOST_PARTS:,} parts.")
+    if message.get("role") == "assistant":
+        return [one for step in _steps(path, parts, is_last=is_last) for one in step.messages()]
     texts = [_text(f"{path}[{number}]", part) for number, part in enumerate(parts)]
-    return {"role": message.get("role"), "content": "\n\n".join(text for text in texts if text)}
+    return [{"role": message.get("role"), "content": "\n\n".join(text for text in texts if text)}]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What one call of the model said: a text, and calls of the page's tools that are answered."""
+
+    texts: list[str] = field(default_factory=list[str])
+    calls: list[Json] = field(default_factory=list[Json])
+    results: list[Json] = field(default_factory=list[Json])
+
+    def messages(self) -> list[Json]:
+        said: dict[str, Json] = {"role": "assistant", "content": "\n\n".join(self.texts)}
+        if self.calls:
+            said["tool_calls"] = self.calls
+        return [said, *self.results]
+
+
+def _steps(path: str, parts: list[Json], *, is_last: bool) -> list[_Step]:
+    """The steps of an answer; a text after calls is one of its own, however the client cuts them."""
+    steps = [_Step()]
+    for number, part in enumerate(parts):
+        at = f"{path}[{number}]"
+        if text := _text(at, part):
+            if steps[-1].calls:
+                steps.append(_Step())
+            steps[-1].texts.append(text)
+        if not isinstance(part, dict) or part.get("providerExecuted"):
+            continue
+        if part["type"] == "step-start" and steps[-1].calls:
+            steps.append(_Step())
+        elif result := _result(part):
+            call_id, name = str(part["toolCallId"]), _tool_name(part)
+            arguments = encode_json(part.get("input") or {}).decode()
+            steps[-1].calls.append({"id": call_id, "function": {"name": name, "arguments": arguments}})
+            steps[-1].results.append({"role": "tool", "tool_call_id": call_id, "content": result})
+        elif is_last and part.get("state") in ("input-streaming", "input-available") and _tool_name(part):
+            raise BadRequest(f"{at}: this call of a tool has no result. Send the chat once the page has answered it.")
+    return [step for step in steps if step.texts or step.calls] or steps[:1]
+
+
+def _tool_name(part: Mapping[str, Json]) -> str:
+    """The name of the tool that a part calls; empty if it calls none, or one with a name that no tool can have."""
+    kind = str(part.get("type"))
+    name = str(part.get("toolName")) if kind == "dynamic-tool" else kind.removeprefix("tool-")
+    return name if kind != name and _TOOL_NAME.fullmatch(name) else ""
+
+
+def _result(part: Mapping[str, Json]) -> str | None:
+    """The result of the call that a part is; None if it is none, or has none."""
+    if not (_tool_name(part) and isinstance(part.get("toolCallId"), str)):
+        return None
+    match part:
+        case {"state": "output-available", "output": str(text)}:
+            return text or "(no output)"
+        case {"state": "output-available"}:
+            return encode_json(part.get("output")).decode()
+        case {"state": "output-error"}:
+            return f"Error: {part.get('errorText') or 'the call failed.'}"
+        case _:
+            return None
 
 
 def _text(path: str, part: Json) -> str:

@@ -4,14 +4,14 @@ Source: `ai`, `uiMessageChunkSchema`. Some versions refuse a record with a key t
 null, so that a record has the keys that all know, and only those that have a value.
 """
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
 from shared.wire.ai_sdk_body import MOST_PARTS
 from shared.wire.context import ErrorCode, FilterResults, Thought
 
-FinishReason = Literal["stop", "length", "content-filter", "other"]
+FinishReason = Literal["stop", "length", "content-filter", "tool-calls", "other"]
 
 
 class AiSdkSourceText(TypedDict):
@@ -113,6 +113,31 @@ class AiSdkTextDelta(TypedDict):
     delta: str
 
 
+class AiSdkCallStart(TypedDict):
+    """The beginning of a call of one of the page's tools."""
+
+    type: Literal["tool-input-start"]
+    toolCallId: str
+    toolName: str
+
+
+class AiSdkCallDelta(TypedDict):
+    """The input of the call, as JSON in a text."""
+
+    type: Literal["tool-input-delta"]
+    toolCallId: str
+    inputTextDelta: str
+
+
+class AiSdkCall(TypedDict):
+    """A call, which the page answers: the chat comes again with its result."""
+
+    type: Literal["tool-input-available"]
+    toolCallId: str
+    toolName: str
+    input: dict[str, Any]
+
+
 class AiSdkFinish(TypedDict):
     """The end of the answer."""
 
@@ -137,6 +162,9 @@ AiSdkRecord = (
     | AiSdkFollowupsPart
     | AiSdkTextBound
     | AiSdkTextDelta
+    | AiSdkCallStart
+    | AiSdkCallDelta
+    | AiSdkCall
     | AiSdkFinish
     | AiSdkErrorRecord
 )
@@ -159,7 +187,7 @@ class AiSdkFile(TypedDict):
 
 
 class AiSdkOtherPart(TypedDict):
-    """A part of an answer that comes back, such as a source. It is not read."""
+    """A part of an answer that comes back: a call of a tool with its result, or a source, which is not read."""
 
     type: str
 
@@ -171,8 +199,25 @@ class AiSdkRequestMessage(TypedDict):
     parts: Annotated[list[AiSdkText | AiSdkFile | AiSdkOtherPart], Field(max_length=MOST_PARTS)]
 
 
+class AiSdkTool(TypedDict, total=False):
+    """A tool that the page answers."""
+
+    description: str
+    parameters: Annotated[dict[str, Any], Field(description="JSON schema of the input. Or as `inputSchema`.")]
+
+
+class AiSdkNamedTool(TypedDict):
+    """The tool that has to be called."""
+
+    type: Literal["tool"]
+    toolName: str
+
+
 class AiSdkKeys(TypedDict, total=False):
     """Keys of a request beyond those of all protocols."""
+
+    tools: Annotated[dict[str, AiSdkTool], Field(description="The page's tools by their names.")]
+    toolChoice: Literal["auto", "none", "required"] | AiSdkNamedTool
 
     id: Annotated[str, Field(description="The chat's id. If the history has a chat of it, the turn is recorded there.")]
     resumable: Annotated[

@@ -6,7 +6,8 @@
 import { text } from "node:stream/consumers";
 
 const [version, api] = process.argv.slice(2);
-const { AbstractChat, DefaultChatTransport, readUIMessageStream } = await import(version);
+const sdk = await import(version);
+const { AbstractChat, DefaultChatTransport, readUIMessageStream } = sdk;
 const { messages, steps } = JSON.parse(await text(process.stdin));
 
 class State {
@@ -38,9 +39,12 @@ class Chat extends AbstractChat {
 }
 
 let target = api; // a step may ask another URL
+let always = {}; // what the page adds to each request
+const calls = []; // of the page's tools
 let answered = async () => {}; // called when a response has begun
 const transport = new DefaultChatTransport({
   api,
+  body: () => always,
   async fetch(url, init) {
     const response = await fetch(url.replace(api, target), init);
     await answered(init ?? {});
@@ -49,11 +53,30 @@ const transport = new DefaultChatTransport({
 });
 let finished;
 const state = new State(messages ?? []);
-const chat = new Chat({ id: "chat-1", transport, onFinish: (end) => (finished = end) }, state);
+const chat = new Chat(
+  {
+    id: "chat-1",
+    transport,
+    onFinish: (end) => (finished = end),
+    sendAutomaticallyWhen: sdk.lastAssistantMessageIsCompleteWithToolCalls,
+    onToolCall({ toolCall: { toolName, toolCallId, input } }) {
+      if (!always.tools) return;
+      calls.push({ toolName, input });
+      (chat.addToolOutput ?? chat.addToolResult)({ tool: toolName, toolCallId, output: { sky: "Snow." } });
+    },
+  },
+  state,
+);
 const hasText = (message) => message.role === "assistant" && message.parts.some((part) => part.type === "text" && part.text);
 
 const actions = {
   send: ({ text, files, body }) => chat.sendMessage({ text, files }, { body }),
+  // The page has tools; it is sent again by itself once it has answered all calls.
+  async tools({ text, tools }) {
+    always = { tools };
+    await chat.sendMessage({ text });
+    return { calls };
+  },
   regenerate: () => chat.regenerate(),
   resume: () => chat.resumeStream(),
   async leave({ text, body }) {
