@@ -13,6 +13,12 @@ class AllFields(SettingsFields, PlatformFields):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @property
+    def messages_for(self) -> frozenset[str]:
+        """The protocols whose clients are told an error in a message."""
+        names = frozenset(self.errors_as_messages)
+        return names - {"semantic-kernel"} if self.semantic_kernel_errors == "status" else names
+
+    @property
     def in_azure(self) -> bool:
         """Whether the platform runs the app, and writes the headers that only it may write."""
         return bool(self.website_site_name)

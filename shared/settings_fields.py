@@ -83,6 +83,16 @@ def split_keys(keys: SecretStr) -> list[SecretStr]:
 type _Key = Annotated[SecretStr, AfterValidator(_require_ascii)]
 
 
+def _read_list(value: object) -> object:
+    """Parse `a, b` into a list, and `none` into an empty one; return anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    return () if value == "none" else tuple(name.strip() for name in value.split(","))
+
+
+type _TellingInMessages = Annotated[tuple[Literal["semantic-kernel", "ag-ui"], ...], BeforeValidator(_read_list)]
+
+
 class ApiKey(NamedTuple):
     """An entry of `API_KEYS` as it is written; the rules check it."""
 
@@ -138,9 +148,12 @@ class SettingsFields(BaseModel):
     sign-in."""
     chat_default_protocol: str = "ai-chat"
     """The protocol of a request on a bare route whose body selects none."""
+    errors_as_messages: _TellingInMessages = ("semantic-kernel",)
+    """The protocols whose clients are told an error in a message of the assistant, since they show none:
+    `semantic-kernel` for ChatUI, `ag-ui` for CopilotKit's chat, both with a comma, or `none`. Absent:
+    `semantic-kernel`."""
     semantic_kernel_errors: Literal["message", "status"] = "message"
-    """How `semantic-kernel` tells that a turn failed or was refused: `message`, as a message of the assistant with
-    status 200, since ChatUI shows nothing else; `status`, as an error with its status."""
+    """An earlier name: `status` takes `semantic-kernel` out of `ERRORS_AS_MESSAGES`."""
     public_url: _PublicUrl | None = None
     """URL of the app's routes as its callers reach them, such as `https://chat.contoso.com/api`, for links in answers:
     behind a gateway, or with a domain of your own. Absent: the name that Azure gives the app, else the one that the

@@ -6,7 +6,8 @@ status 200 is sent, so that an early failure gets its own status.
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict
+from uuid import uuid4
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -16,13 +17,10 @@ from shared.accepting import accept
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
-from shared.errors import SwitchboardError
-from shared.events import Failed
 from shared.history import owner_of
-from shared.settings import Settings
 from shared.triggers.asking import asker_of, resolved
 from shared.triggers.budget import admit
-from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
+from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.kept_turns import Followed, Kept, Route, begin_run
 from shared.triggers.receiving import read_body
 from shared.triggers.streaming import (
@@ -34,8 +32,6 @@ from shared.triggers.streaming import (
 )
 from shared.turns import begin_turn
 from shared.wire.protocol import Protocol, stream_bytes
-from shared.wire.request_body import Body
-from shared.wire.table import Resolved
 
 
 @answering
@@ -95,9 +91,11 @@ async def _answered(request: Request, route: Route = Route(), *, unless_pinned: 
         unless_pinned: Protocol to use if the route names none; None: the body selects it.
     """
     selected = resolved(request, unless_pinned)
-    request.state.protocol = selected.protocol
+    request.state.protocol = selected.telling_errors(selected.protocol, ())
+    request.state.asked = _unread(selected.protocol, route)
     service = await app.get_service()
     settings = service.settings
+    request.state.protocol = selected.telling_errors(selected.protocol, settings.messages_for)
     seconds = settings.agents_deadline_seconds if route.team else settings.chat_deadline_seconds
     if selected.protocol.waits_briefly and not route.streams:
         seconds = min(seconds, settings.agents_deadline_seconds)
@@ -106,12 +104,14 @@ async def _answered(request: Request, route: Route = Route(), *, unless_pinned: 
     admit(request, service, asker.caller)
     with ExitStack() as held:
         body = await read_body(request, selected.reader, deadline, held)
-        request.state.protocol = protocol = _protocol_of(selected, body, settings)
+        protocol = selected.telling_errors(selected.of(body.json), settings.messages_for)
+        request.state.protocol = protocol
         if protocol.name == "openai-responses":
             from shared.triggers.kept_responses import with_kept_items
 
             body = await with_kept_items(body, owner_of(asker.caller))
         accepted = accept(protocol, body, asker, settings, **asdict(route))
+        request.state.asked = accepted.request
         run = await begin_run(request, service, protocol, accepted, Kept(asker, body, route))
         if isinstance(run, Response):
             return run
@@ -127,10 +127,9 @@ async def _answered(request: Request, route: Route = Route(), *, unless_pinned: 
     return await _respond(request, protocol, asked, turn, route)
 
 
-def _protocol_of(resolved: Resolved, body: Body, settings: Settings) -> Protocol:
-    """Return the protocol of the request whose body was read, with errors as the settings want them."""
-    protocol = resolved.of(body.json)
-    return replace(protocol, error_message=None) if settings.semantic_kernel_errors == "status" else protocol
+def _unread(protocol: Protocol, route: Route) -> ChatRequest:
+    """Make what stands for a request until its body is understood, for errors that are told in an answer."""
+    return ChatRequest((), stream=route.streams or protocol.answer is None, turn_id=uuid4().hex)
 
 
 async def _respond(
@@ -154,20 +153,15 @@ async def _whole(
     turn: RunningTurn | Followed,
     encode: Callable[[ChatRequest, Answer], Json],
 ) -> Response:
-    try:
-        async with cancelled_on_disconnect(request, turn):
-            answer = await fold(turn.events(), filter_ends=protocol.filter_ends)
-    except SwitchboardError as error:
-        if protocol.error_message is None:
-            raise
-        return json_response([protocol.error_message(asked, Failed(error, invocation_id(request)))])
+    async with cancelled_on_disconnect(request, turn):
+        answer = await fold(turn.events(), filter_ends=protocol.filter_ends)
     return json_response(encode(asked, answer))
 
 
 async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn | Followed) -> Response:
     async with cancelled_on_disconnect(request, turn):
         failure = await turn.settled(FIRST_PIECE_TIMEOUT_SECONDS)
-    if failure and protocol.error_message is None and not isinstance(failure.error, protocol.fails_in_stream):
+    if failure and not protocol.tells_inside(failure.error, asked):
         raise failure.error
     lines = stream_bytes(protocol, asked, turn.batches(KEEP_ALIVE_SECONDS))
     headers = {"content-type": protocol.framing.content_type, **protocol.stream_headers}

@@ -8,7 +8,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from shared import errors
-from shared.chat_types import Json
+from shared.chat_types import ChatRequest, Json
+from shared.events import Failed
 from shared.triggers.budget import show_limits
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
@@ -63,7 +64,11 @@ def error_response(error: errors.SwitchboardError, request: Request) -> Response
     protocol: Protocol = getattr(request.state, "protocol", AI_CHAT)
     record: Callable[[errors.SwitchboardError, str], Record] = getattr(request.state, "error_record", protocol.error)
     invocation = invocation_id(request)
-    if protocol.plain_errors:
+    asked: ChatRequest | None = getattr(request.state, "asked", None)
+    if asked and protocol.tells_inside(error, asked):
+        told, content_type = protocol.told(Failed(error, invocation), asked)
+        response = Response(told, headers={"cache-control": "no-store", "content-type": content_type})
+    elif protocol.plain_errors:
         headers = {"cache-control": "no-store"}
         response = Response(errors.error_text(error, invocation), error.status, headers, media_type="text/plain")
     else:

@@ -74,7 +74,7 @@ async def followed(
         raise BegunAnew
     await runs.followers.so_far(run_id, owner)
     asked, request = await runs.followers.request(run_id, settings)
-    protocol = PROTOCOLS[asked.protocol]
+    protocol = PROTOCOLS[asked.protocol].with_errors_in(settings.messages_for)
     events = runs.followers.follow(run_id, owner, heartbeat=KEEP_ALIVE_SECONDS)
     headers = {"cache-control": "no-cache", "content-type": protocol.framing.content_type, **protocol.stream_headers}
     lines = stream_bytes(protocol, request, events, after=after, numbered=numbered)

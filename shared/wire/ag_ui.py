@@ -79,14 +79,18 @@ class _Encoder:
             case events.ToolsCalled():
                 pass  # no request here brings tools
             case events.Failed():
-                error = event.error
-                wait = (
-                    [_custom("retry_after", error.retry_after)] if isinstance(error, RateLimited | Overloaded) else []
-                )
-                return (*self._end_message(), *wait, _run_error(error_text(error, event.invocation_id), error.code))
+                return self._failed(event)
             case _:
                 assert_never(event)
         return ()
+
+    def _failed(self, failed: events.Failed) -> Iterable[Record]:
+        error = failed.error
+        wait = [_custom("retry_after", error.retry_after)] if isinstance(error, RateLimited | Overloaded) else []
+        return (*self._end_message(), *wait, *self._end_run(error_text(error, failed.invocation_id), error.code))
+
+    def _end_run(self, sentence: str, code: str) -> Iterable[Record]:
+        return ({"type": "RUN_ERROR", "message": sentence, "code": code},)
 
     def _end_message(self) -> Iterable[Record]:
         return ({"type": "TEXT_MESSAGE_END", **self._message},) if self._in_message else ()
@@ -131,7 +135,7 @@ class _Encoder:
             result["followup_questions"] = questions
             yield _custom("followup_questions", questions)
         if event.reason == ContentFiltered.code:
-            yield _run_error(_FILTERED, ContentFiltered.code)
+            yield from self._end_run(_FILTERED, ContentFiltered.code)
             return
         if event.usage and not self._usages:
             self._add_usage(self._model, event.usage)
@@ -150,6 +154,19 @@ class _Encoder:
         if not (self._asked.shows_thoughts and thoughts):
             return ()
         return (_custom("thoughts", {**message, "thoughts": thoughts_json(thoughts)}),)
+
+
+class _MessageEncoder(_Encoder):
+    """The same, but an error is a message of its own, and the run ends well: CopilotKit's chat shows nothing else."""
+
+    def _end_run(self, sentence: str, code: str) -> Iterable[Record]:
+        message: Record = {"messageId": f"{self._message_id}-error"}
+        return (
+            {"type": "TEXT_MESSAGE_START", **message, "role": "assistant"},
+            _content(message, sentence),
+            {"type": "TEXT_MESSAGE_END", **message},
+            {"type": "RUN_FINISHED", **self._run, "result": {"sources": [], "finish_reason": code}},
+        )
 
 
 def _custom(name: str, value: Json) -> Record:
@@ -199,10 +216,6 @@ def _content(message: Record, text: str) -> Record:
     return {"type": "TEXT_MESSAGE_CONTENT", **message, "delta": text}
 
 
-def _run_error(message: str, code: str) -> Record:
-    return {"type": "RUN_ERROR", "message": message, "code": code}
-
-
 def _sources_json(points: Iterable[events.DataPoint], base_url: str) -> list[Json]:
     return [
         {"id": name, "title": name, "url": link_to(name, base_url), "text": text}
@@ -223,6 +236,7 @@ AG_UI = Protocol(
     encoder=_Encoder,
     error=coded_error_record,
     fails_in_stream=(SwitchboardError,),
+    message_encoder=_MessageEncoder,
     framing=SSE,
     shows_progress=True,
     shape=Shape(

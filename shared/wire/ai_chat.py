@@ -4,11 +4,12 @@ Source: ai-chat-protocol.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NotRequired, TypedDict
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.errors import ContentFiltered
+from shared.errors import ContentFiltered, SwitchboardError
 from shared.wire.ai_chat_records import AssistantMessage, DeltaEncoder, TextPiece, answer_document
 from shared.wire.chat_body import parse_chat
 from shared.wire.context import Context, SessionState
@@ -62,7 +63,10 @@ AI_CHAT = Protocol(
     encoder=lambda request: DeltaEncoder(request, _state(request), error_record),
     framing=NDJSON,
     demo_page=True,
-    # The demo's page from f71bbdf4 (2024-08-13) to e7dda33d (2026-04-09) shows of an error's status only its number.
     fails_in_stream=(ContentFiltered,),
     shape=Shape(answer=AiChatAnswer, record=AiChatDelta, reads=AiChatExtras),
 )
+
+AI_CHAT_PAGE = replace(AI_CHAT, fails_in_stream=(SwitchboardError,), refuses_in_stream=True)
+"""The same below the protocol's own name, from where the demo's page of f71bbdf4 (2024-08-13) to e7dda33d (2026-04-09)
+asks: of a status it shows only the number. Programs on the routes without a name read the status."""

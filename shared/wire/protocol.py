@@ -1,8 +1,8 @@
 """The interface of a protocol. Each protocol is one file in this package, listed in `shared/wire/table.py`."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Self, TypedDict, cast
 from typing import Protocol as TypingProtocol
 
 from pydantic import Field
@@ -10,9 +10,9 @@ from pydantic import Field
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
 from shared.core.fold import Answer, agent_answer
-from shared.errors import SwitchboardError, TooLarge, error_text
+from shared.errors import BadRequest, KeyReused, NotAllowed, NotSignedIn, SwitchboardError, TooLarge, error_text
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed
-from shared.wire.framing import SSE, Framed, Framing
+from shared.wire.framing import SSE, Framed, Framing, encode_json
 from shared.wire.request_body import BODY_LIMIT, Body
 
 type Record = dict[str, Json]
@@ -128,8 +128,10 @@ class Protocol:
     demo_page: bool = False
     """Whether azure-search-openai-demo's web page speaks it, and finds its further routes below the protocol's name."""
     fails_in_stream: tuple[type[SwitchboardError], ...] = ()
-    """With which errors a turn that fails before its first word is a stream with status 200 that ends with the error:
-    its clients show no status of these, nor the body beside it."""
+    """With which errors a stream has status 200 and ends with the error, from before the turn on: its clients show no
+    status of these, nor the body beside it."""
+    refuses_in_stream: bool = False
+    """Whether a missing or refused sign-in is among them. Else it has its status, which clients that sign in read."""
     attached: Callable[[Mapping[str, Json]], tuple[Attachment, ...]] | None = None
     """Returns the files inside a JSON body that `parse` has accepted; raises BadRequest or TooLarge. None: no body has
     any."""
@@ -139,8 +141,9 @@ class Protocol:
     """Whether the app keeps the conversation: clients send the newest message alone, with the state that they got."""
     waits_briefly: bool = False
     """Whether its client gives up on a whole answer after 30 seconds."""
-    error_message: Callable[[ChatRequest, Failed], Record] | None = None
-    """Turns a failed turn into a message like an answer, for a client that shows no error; None: it is an error."""
+    message_encoder: Callable[[ChatRequest], Encoder] | None = None
+    """Makes the encoder that tells an error in a message like an answer, for a client that shows no error in any form.
+    `ERRORS_AS_MESSAGES` chooses it."""
     filter_ends: bool = False
     """Whether a filter that stops an answer's text is how the answer ends, streamed or whole; else it is an error."""
     links_citations: bool = False
@@ -153,6 +156,36 @@ class Protocol:
     """Whether an error before the stream is a plain text: its client shows the body unchanged."""
     user_agent: str | None = None
     """The beginning of its client's name in `User-Agent`, which selects the protocol on a route that names none."""
+
+    def with_errors_in(self, messages: Collection[str]) -> Self:
+        """Return the protocol with its errors in messages if its name is among these."""
+        if self.message_encoder is None:
+            return self
+        if self.name in messages:
+            return replace(self, encoder=self.message_encoder, fails_in_stream=(SwitchboardError,))
+        return replace(self, message_encoder=None)
+
+    def tells_inside(self, error: SwitchboardError, request: ChatRequest) -> bool:
+        """Whether an error is told inside an answer with status 200: what a client does not show is no answer.
+
+        Args:
+            error: The error.
+            request: What was asked; without messages before the body was read and understood. A body that cannot be
+                is a 400 in every protocol, and a key that names another request a 422: no page sends these, and who
+                writes a client reads the status.
+        """
+        if isinstance(error, NotSignedIn | NotAllowed) and not self.refuses_in_stream:
+            return False
+        if isinstance(error, KeyReused) or (isinstance(error, BadRequest) and not request.messages):
+            return False
+        return isinstance(error, self.fails_in_stream) and (request.stream or self.message_encoder is not None)
+
+    def told(self, failed: Failed, request: ChatRequest) -> tuple[bytes, str]:
+        """An answer that is nothing but an error: its bytes and their content type."""
+        records = [*self.encoder(request).encode(failed)]
+        if request.stream:
+            return self.framing.join(records) + self.framing.end, self.framing.content_type
+        return encode_json(cast("list[Json]", records)), "application/json"
 
     def files_of(self, body: Body) -> tuple[Attachment, ...]:
         """Return the files that came in or beside the JSON of a request that `parse` has accepted.
@@ -220,13 +253,7 @@ async def stream_bytes(
     encode, join = protocol.encoder(request).encode, protocol.framing.join
     number = -1
     async for batch in batches:
-        if protocol.error_message and batch and isinstance(failed := batch[-1], Failed):  # it is the last event
-            records = [
-                *(record for event in batch[:-1] for record in encode(event)),
-                protocol.error_message(request, failed),
-            ]
-        else:
-            records = [record for event in batch for record in encode(event)]
+        records = [record for event in batch for record in encode(event)]
         if numbered or number < after:
             first, number = number + 1, number + len(records)
             left_out = max(0, after + 1 - first)

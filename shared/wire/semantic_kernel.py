@@ -220,6 +220,13 @@ class _Encoder(KernelEncoder):
         return _message("", metadata) | self._common
 
 
+class _MessageEncoder(_Encoder):
+    """The same, but an error is a message."""
+
+    def _failed(self, event: Failed) -> Iterable[Record]:
+        return (_error_message(self._request, event),)
+
+
 def _message(text: str, metadata: Record | None = None) -> Record:
     """What a message has in any case."""
     message: Record = {
@@ -274,7 +281,7 @@ SEMANTIC_KERNEL = Protocol(
     framing=SSE,
     waits_briefly=True,
     links_citations=True,
-    error_message=_error_message,
+    message_encoder=_MessageEncoder,
     shape=Shape(
         answer=list[SemanticKernelMessage],
         agent=SemanticKernelAgentMessage,

@@ -4,12 +4,12 @@ Protocols that only a route selects are imported when one is looked up: most app
 start should not pay for the others.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from shared.chat_types import Json
 from shared.errors import BadRequest, NotConfigured, NotFound
-from shared.wire.ai_chat import AI_CHAT
+from shared.wire.ai_chat import AI_CHAT, AI_CHAT_PAGE
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.ai_chat_2024_05_29 import AI_CHAT_2024_05_29
 from shared.wire.ai_chat_2026_04 import AI_CHAT_2026_04
@@ -111,6 +111,17 @@ class Resolved:
         if not self.by_body:
             return self.protocol
         return next((protocol for protocol in _INFERRED if protocol.infer(body)), self.protocol)
+
+    def telling_errors(self, protocol: Protocol, messages: Collection[str]) -> Protocol:
+        """Return a protocol of the request with errors where its client shows them.
+
+        Args:
+            protocol: The protocol.
+            messages: The names of those whose errors are messages.
+        """
+        if protocol is AI_CHAT and not self.by_body:
+            return AI_CHAT_PAGE
+        return protocol.with_errors_in(messages)
 
     def reader(self) -> BodyReader:
         """Make the reader for the body: of a form with files, or of JSON.

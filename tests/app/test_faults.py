@@ -79,6 +79,36 @@ async def test_a_question_of_the_longest_length_is_answered(built_in: RunningHos
             assert response.status == status
 
 
+SHOWN = "/ai-chat/chat/stream"
+"""Where the page of azure-search-openai-demo until 9 April 2026 asks: of a status it shows the number alone."""
+
+
+async def shown_by_the_page(response: aiohttp.ClientResponse) -> str:
+    """What that page shows of a stream that fails: the sentence of its last record."""
+    assert (response.status, response.content_type) == (200, "application/json-lines")
+    return json.loads((await response.text()).strip().split("\n")[-1])["error"]
+
+
+@pytest.mark.parametrize(
+    ("status", "says"), [(429, "Try again in 47 seconds"), (401, "(invocation "), (400, "(invocation ")]
+)
+async def test_the_demos_page_shows_the_sentence_of_a_fault(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, status: int, says: str
+) -> None:
+    openai.fail(status, headers={"Retry-After": "47"})
+    async with http.post(app.url + SHOWN, json=body()) as response:
+        assert says in await shown_by_the_page(response)
+
+
+async def test_the_demos_page_shows_what_is_wrong_before_the_turn(
+    built_in: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    async with http.post(built_in.url + SHOWN, json=body("dental " * 10_000)) as response:
+        assert "shorten it" in await shown_by_the_page(response)
+    async with http.post(built_in.url + SHOWN, data=b"{}") as response:  # which no page sends
+        assert response.status == 400
+
+
 @pytest.mark.parametrize(
     ("path", "status"), [("/chat", 400), ("/chat/stream", 200), ("/ai-chat-2026-04/chat/stream", 400)]
 )

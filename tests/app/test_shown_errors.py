@@ -25,7 +25,8 @@ CHAT, BATCH, STREAM = "/semantic-kernel/chat", "/multi-agent-chat/batch", "/mult
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def safe(data_dir: Path, openai: OpenAIStandIn) -> AsyncGenerator[Guarded]:
     """The app that enforces, with its settings as they are."""
-    async with guarded(data_dir, openai, SEMANTIC_KERNEL_ERRORS="message") as app:
+    told = {"ERRORS_AS_MESSAGES": "semantic-kernel, ag-ui", "SEMANTIC_KERNEL_ERRORS": "message"}
+    async with guarded(data_dir, openai, CHAT_MAX_QUESTION_TOKENS="50", **told) as app:
         yield app
 
 
@@ -69,6 +70,31 @@ async def test_what_is_no_turn_keeps_its_status(safe: Guarded, path: str) -> Non
     async with safe.http.post(safe.host.url + path, json={"messages": []}) as response:
         assert response.status == 400
         assert "messages" in (await response.json())["error"]
+
+
+@pytest.mark.parametrize("path", [CHAT, BATCH, STREAM])
+async def test_what_a_person_can_meet_before_the_turn_is_told_in_a_message(safe: Guarded, path: str) -> None:
+    status, answer = await safe.post(path, "dental " * 100)
+    assert status == 200
+    assert "shorten it" in shown(answer)["content"]
+    assert shown(answer)["metadata"]["error"] == "too_large"
+
+
+async def ag_ui(safe: Guarded, question: str = NOTHING_FOUND) -> list[dict[str, Any]]:
+    """The events of a run, in which no error is."""
+    status, answer = await safe.post("/ag-ui", question)
+    events = records(answer)
+    assert (status, events[0]["type"], events[-1]["type"]) == (200, "RUN_STARTED", "RUN_FINISHED")
+    return events
+
+
+@pytest.mark.parametrize("question", [f"Where is the {BAD}?", "dental " * 100], ids=["refused", "too long"])
+async def test_copilotkits_chat_shows_an_error_as_a_message(safe: Guarded, question: str) -> None:
+    events = await ag_ui(safe, question)
+    assert [event["type"] for event in events[-4:-1]] == [
+        f"TEXT_MESSAGE_{part}" for part in ("START", "CONTENT", "END")
+    ]
+    assert "(invocation " in events[-3]["delta"]
 
 
 async def test_the_chat_goes_on_and_its_history_knows_the_error(safe: Guarded) -> None:
