@@ -5,6 +5,7 @@ import base64
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import aiohttp
 import pytest
@@ -15,7 +16,7 @@ from tests.app.conftest import hosted
 from tests.app.guarded import BAD, guarded
 from tests.app.openai_sdk import PIXEL
 from tests.app.test_answers import QUESTION, body
-from tests.clients.ag_ui import VERSIONS, Run, run, step
+from tests.clients.ag_ui import VERSIONS, Run, follow, run, step
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -175,6 +176,15 @@ async def test_who_leaves_a_run_ends_the_models_work(app: RunningHost, openai: O
     asked = await openai.request_number(before + 1)
     async with asyncio.timeout(60):
         await asked.disconnected.wait()
+
+
+async def test_a_page_that_is_loaded_again_follows_its_run(app: RunningHost, openai: OpenAIStandIn) -> None:
+    run_id = str(uuid4())
+    openai.reply("80 % ", "is ", "paid.")
+    asked = step(QUESTION, leaves=True, runId=run_id, forwardedProps={"overrides": {"resumable": True}})
+    _, again = await run(NEWEST, agent(app), asked, follow(run_id))
+    assert [message["content"] for message in again.messages] == [QUESTION, "80 % is paid."]
+    assert (again.types[0], again.types[-1]) == ("RUN_STARTED", "RUN_FINISHED")
 
 
 @EACH_VERSION

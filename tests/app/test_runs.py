@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -192,25 +193,32 @@ async def test_an_answer_that_a_killed_host_has_cut_off_is_read_whole_from_the_n
         env = openai.settings | NO_VECTORS | dict(place.settings) | {"DATA_DIR": str(place.data_dir)}
         env |= {"CHAT_RUNS": "always"}
         first = RunningHost(REPOSITORY, env, ("--port", "0"))
-        try:
-            await asyncio.to_thread(first.wait_for, "Switchboard is ready")
-            openai.reply(*TOKENS[:10], asyncio.Event())
-            location, read = await begun(http, f"{first.url}/chat/stream", body(), "word9")
-            ended = await begun_and_ended(http, openai, first)
+        async with host_beside(env=env) as second:
+            try:
+                await asyncio.to_thread(first.wait_for, "Switchboard is ready")
+                openai.reply(*TOKENS[:10], asyncio.Event())
+                location, read = await begun(http, f"{first.url}/chat/stream", body(), "word9")
+                ended = await begun_and_ended(http, openai, first)
+                here = location.replace(first.url, second.url)
+                watching = asyncio.create_task(followed(http, here))
 
-            async def is_kept() -> bool:
-                pieces = [await place.store.read(name) for name in await place.names(f"{location[-32:]}/journal/")]
-                return any(piece and b"word9" in piece.data for piece in pieces)
+                async def has(*words: bytes) -> bool:
+                    names = [*await place.names(f"{location[-32:]}/journal/"), f"{location[-32:]}/state"]
+                    kept = b"".join([found.data for name in names if (found := await place.store.read(name))])
+                    return all(word in kept for word in words)
 
-            await until(is_kept)
-        finally:
-            first.process.kill()
-            await asyncio.to_thread(first.wait)
-        await age(place.store)
-        openai.reply(*TOKENS)
-        async with host_beside(env=env) as second, host_beside(env=env) as third:
-            here, there = (location.replace(first.url, host.url) for host in (second, third))
-            both = await asyncio.gather(followed(http, here), followed(http, there))
+                await until(partial(has, b"word9", b'"followed":true'))
+            finally:
+                first.process.kill()
+                await asyncio.to_thread(first.wait)
+            go_on = asyncio.Event()
+            openai.reply(*TOKENS[:20], go_on, *TOKENS[20:])
+            await age(place.store)
+            async with host_beside(env=env) as third:
+                later = asyncio.create_task(followed(http, location.replace(first.url, third.url)))
+                await until(partial(has, b"word19"))  # who watches is in the middle of the second run
+                go_on.set()
+                both = await asyncio.gather(watching, later)
             assert both[0] == both[1]
             assert both[0].startswith(read)
             assert text_of(both[0]) == TEXT

@@ -3,7 +3,8 @@
     python -m tests.runs.crashing
 
 Takes one line of JSON for each run, `{"settings": {…}, "question": "…", "crash_at": 3}`, and prints one:
-the names of what was written, and how it ended. All imports are done once: each run is a fork.
+the names of what was written, and how it ended. With `"kind": "chat"` it is a run of chat, which writes pieces of its
+journal as they come, and prints a line for each write before. All imports are done once: each run is a fork.
 """
 
 import asyncio
@@ -15,9 +16,11 @@ from importlib import import_module
 from typing import Any
 
 from shared import parts
-from shared.chat_types import Caller
+from shared.accepting import AcceptedRequest
+from shared.chat_types import Caller, Json
 from shared.events import AgentMessage
 from shared.runs import New, ObjectStore, Stored, claim, journal
+from shared.runs.blob_objects import BlobObjects
 from shared.runs.desk import NewRun, Runs
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.in_process import InProcess
@@ -36,23 +39,27 @@ class CrashingStore:
 
     Args:
         store: Does the rest.
-        crash_at: The number of the write, from 0, that is not done any more; None: all are.
+        crash_at: The number of the write, from 0, or its name, that is not done any more; None: all are.
     """
 
-    def __init__(self, store: ObjectStore, crash_at: int | None) -> None:
+    def __init__(self, store: ObjectStore, crash_at: int | str | None, *, tells: bool = False) -> None:
         self._store = store
         self._crash_at = crash_at
+        self._tells = tells
         self.written: list[str] = []
 
     async def read(self, name: str) -> Stored | None:
         return await self._store.read(name)
 
     async def write(self, name: str, data: bytes, etag: str | New) -> str:
-        if len(self.written) == self._crash_at:
+        if self._crash_at in (len(self.written), _part(name)):
             _tell({"crashed_before": _part(name), "written": self.written})
             os._exit(CRASHED)
         self.written.append(_part(name))
-        return await self._store.write(name, data, etag)
+        written = await self._store.write(name, data, etag)
+        if self._tells:
+            _tell({"wrote": _part(name)})
+        return written
 
     async def delete(self, name: str) -> None:
         await self._store.delete(name)
@@ -65,8 +72,8 @@ class CrashingStore:
 def _part(name: str) -> str:
     """The name without what differs from batch to batch."""
     first, _, rest = name.partition("/")
-    if first == "keys":
-        return "key"
+    if first in ("keys", "chats"):
+        return first.removesuffix("s")
     return "call" if rest.startswith("calls/") else rest
 
 
@@ -108,6 +115,33 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def store_of(settings: Settings) -> ObjectStore:
+    """Where the runs of these settings are: in blobs, or in a folder."""
+    if settings.azure_web_jobs_storage:
+        return BlobObjects.from_settings(settings)
+    return FolderObjects(settings.data_dir / "batches")
+
+
+def chat_run(run_id: str, question: str) -> tuple[NewRun, AcceptedRequest]:
+    """What a page asks of chat, with a run id of its own."""
+    message: Json = {"id": "1", "role": "user", "content": question}
+    body = Body({"threadId": "t1", "runId": run_id, "messages": [message]})
+    asked = Asked(protocol="ag-ui", caller=Caller(), budget_key=OWNER, invocation_id="invocation-1", streams=True)
+    return NewRun(asked, body, OWNER, named=run_id, chat="t1"), asked.accepted(body, Settings.read({}))
+
+
+async def run_chat(order: dict[str, Any]) -> dict[str, Any]:
+    claim.HEARTBEAT_SECONDS = 600
+    journal.ALONE_SECONDS = journal.PIECE_SECONDS = 0.02
+    settings = Settings.read(order["settings"])
+    store = CrashingStore(store_of(settings), order.get("crash_at"), tells=True)
+    runner = Runner(store, parts.build_service(settings), {})
+    runs = Runs(runner, InProcess(runner.run_when_free))
+    run_id, _ = await runs.begin(*chat_run(order["run"], order["question"]), None)
+    standing = await runs.ended(run_id, OWNER, 60)
+    return {"status": standing.result.status if standing.result else None, "written": store.written}
+
+
 def _tell(fact: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(fact) + "\n")
     sys.stdout.flush()
@@ -118,7 +152,8 @@ def main() -> None:
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            _tell(asyncio.run(run(json.loads(line))))
+            order = json.loads(line)
+            _tell(asyncio.run(run_chat(order) if order.get("kind") == "chat" else run(order)))
             os._exit(0)
         os.waitpid(child, 0)
 

@@ -57,6 +57,11 @@ def step(content: Any, *, leaves: bool = False, **parameters: Any) -> dict[str, 
     return {"message": {"content": content}, "parameters": parameters, "leaves": leaves}
 
 
+def follow(run_id: str) -> dict[str, Any]:
+    """What a page does that was loaded again in mid-answer."""
+    return {"parameters": {"runId": run_id}}
+
+
 async def run(version: str, url: str, *steps: dict[str, Any], messages: list[Any] | None = None) -> list[Run]:
     """Let an agent take these steps after these messages."""
     process = await asyncio.create_subprocess_exec(

@@ -1,13 +1,21 @@
 // Lets an AG-UI agent run once for each step, and prints, as one JSON document, what its page has after each,
 // and what the client warns of, such as an event that it does not know.
 // Arguments: the client's version, and the agent's URL. The steps come as JSON through the standard input, each with the
-// `message` that the user adds, the `parameters` of the run, and whether the user leaves at the first text (`leaves`).
+// `message` that the user adds, the `parameters` of the run, and whether the user leaves at the first text (`leaves`);
+// without a message the page was loaded again, has the questions alone, and follows the run.
 import { text } from "node:stream/consumers";
 
 const [version, url] = process.argv.slice(2);
-const { HttpAgent } = await import(version);
+const { HttpAgent, runHttpRequest, transformHttpEventStream } = await import(version);
 const { messages, steps } = JSON.parse(await text(process.stdin));
-const agent = new HttpAgent({ url, initialMessages: messages });
+
+class Agent extends HttpAgent {
+  connect({ runId }) {
+    return transformHttpEventStream(runHttpRequest(() => fetch(new URL(`runs/${runId}/stream`, this.url))));
+  }
+}
+
+const agent = new Agent({ url, initialMessages: messages });
 const seen = [];
 const warnings = [];
 console.warn = (...words) => void warnings.push(words.join(" "));
@@ -15,9 +23,10 @@ console.error = () => {}; // it repeats what is thrown
 for (const { message, parameters, leaves } of steps) {
   const step = { events: [], errors: [] };
   seen.push(step);
-  agent.addMessage({ id: `user-${seen.length}`, role: "user", ...message });
+  if (message) agent.addMessage({ id: `user-${seen.length}`, role: "user", ...message });
+  else agent.setMessages(agent.messages.filter(({ role }) => role === "user"));
   try {
-    step.ended = await agent.runAgent(parameters, {
+    step.ended = await (message ? agent.runAgent : agent.connectAgent).call(agent, parameters, {
       onEvent: ({ event }) => void step.events.push(event),
       onRunErrorEvent: ({ event }) => void step.errors.push(event),
       onTextMessageContentEvent: () => leaves && agent.abortRun(),
