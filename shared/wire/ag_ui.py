@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from shared import events
-from shared.chat_types import ChatRequest, Json
+from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.errors import ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
 from shared.wire.ag_ui_body import AgUiKeys, Asked, attached, parse
 from shared.wire.ag_ui_shapes import AgUiEvent
@@ -45,6 +45,7 @@ class _Encoder:
         self._has_more_thoughts = False
         self._model = ""
         self._usages: dict[str, events.Usage] = {}
+        self._calls: list[Json] = []
 
     def encode(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
         """The events of one event."""
@@ -77,7 +78,7 @@ class _Encoder:
             case events.Finished():
                 return (*self._end_message(), *self._finished(event))
             case events.ToolsCalled():
-                pass  # no request here brings tools
+                return self._called(event.calls)
             case events.Failed():
                 return self._failed(event)
             case _:
@@ -94,6 +95,18 @@ class _Encoder:
 
     def _end_message(self) -> Iterable[Record]:
         return ({"type": "TEXT_MESSAGE_END", **self._message},) if self._in_message else ()
+
+    def _called(self, calls: Iterable[ToolCall]) -> Iterator[Record]:
+        """Calls of the page's tools, in the message with the text. The page answers them and runs again."""
+        yield from self._end_message()
+        self._in_message = False
+        for call in calls:
+            told: Record = {"toolCallId": call.id}
+            self._calls.append(call.id)
+            named: Record = {"toolCallName": call.name, "parentMessageId": self._message_id}
+            yield {"type": "TOOL_CALL_START", **told, **named}
+            yield {"type": "TOOL_CALL_ARGS", **told, "delta": call.arguments}
+            yield {"type": "TOOL_CALL_END", **told}
 
     def _retrieved(self, event: events.Retrieved) -> Iterator[Record]:
         if event.data_points or self._points:
@@ -142,6 +155,8 @@ class _Encoder:
         ended: Record = {"type": "RUN_FINISHED", **self._run, "result": result}
         if self._usages and self._asked.knows_1_0:
             ended["usage"] = [{"model": model, **input_output_tokens(usage)} for model, usage in self._usages.items()]
+        if self._calls and self._asked.knows_1_0:
+            ended["outcome"] = {"type": "success", "pendingToolCallIds": self._calls}
         yield ended
 
     def _add_usage(self, model: str, usage: events.Usage) -> None:

@@ -1,7 +1,7 @@
 """The request body of `ag-ui`: what `@ag-ui/client` and its kin send, with texts and files in the parts of messages.
 
 Source: AG-UI 1.0, `RunAgentInput`; its versions 0.0.52 to 0.0.59, whose clients send no `protocolVersion` and files as
-`binary` parts too. The page's `state`, `tools` and `context` are ignored, and overrides are in `forwardedProps`.
+`binary` parts too. The page's `state` and `context` are ignored, and overrides are in `forwardedProps`.
 """
 
 import re
@@ -25,6 +25,7 @@ from shared.wire.chat_body import (
 from shared.wire.json_file import JsonFile
 from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
 from shared.wire.request_body import BodyModel
+from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, definitions
 
 MOST_PARTS = 1_000
 """Parts in the content of a message."""
@@ -110,6 +111,9 @@ class AgUiKeys(BodyModel):
     run_id: str | None = Field(
         default=None, alias="runId", max_length=MAX_CONVERSATION_ID, description="The answer's id; else a new one."
     )
+    tools: Annotated[list[FunctionKeys], FailFast()] | None = Field(
+        default=None, max_length=MOST_TOOLS, description="Functions of the page that the model may call."
+    )
     protocol_version: str | None = Field(
         default=None,
         alias="protocolVersion",
@@ -137,7 +141,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     }
     if keys.thread_id:
         chat["threadId"] = keys.thread_id
-    request = parse_chat(chat, state_key="threadId")
+    request = parse_chat(chat, state_key="threadId", takes_tools=True)
     asked = Asked(
         thread_id=keys.thread_id,
         run_id=keys.run_id,
@@ -145,7 +149,12 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         shows_thoughts=bool(keys.forwarded_props and keys.forwarded_props.overrides),
     )
     named = (keys.run_id or "").replace("-", "").lower()
-    return replace(request, for_encoder=asked, run_id=named if _RUN_ID.fullmatch(named) else None)
+    return replace(
+        request,
+        tools=definitions(keys.tools or ()),
+        for_encoder=asked,
+        run_id=named if _RUN_ID.fullmatch(named) else None,
+    )
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:

@@ -150,6 +150,30 @@ class AgUiTextEnd(TypedDict):
     subagentRunId: NotRequired[_Subagent]
 
 
+class AgUiCallStart(TypedDict):
+    """A call of one of the page's tools begins."""
+
+    type: Literal["TOOL_CALL_START"]
+    toolCallId: str
+    toolCallName: str
+    parentMessageId: Annotated[str, Field(description="The message that it is a part of.")]
+
+
+class AgUiCallArgs(TypedDict):
+    """The arguments of a call, as JSON in a text."""
+
+    type: Literal["TOOL_CALL_ARGS"]
+    toolCallId: str
+    delta: str
+
+
+class AgUiCallEnd(TypedDict):
+    """A call is complete: the page answers it with a message of the role `tool`, and runs again."""
+
+    type: Literal["TOOL_CALL_END"]
+    toolCallId: str
+
+
 class AgUiStep(TypedDict):
     """An agent's part of a team's answer begins or ends, for clients before 1.0."""
 
@@ -191,8 +215,15 @@ class AgUiResult(TypedDict):
     """The parts of the answer beside its text."""
 
     sources: list[AgUiFoundSource]
-    finish_reason: Annotated[str, Field(description="Why the answer ended: stop or length.")]
+    finish_reason: Annotated[str, Field(description="Why the answer ended: stop, length or tool_calls.")]
     followup_questions: NotRequired[list[str]]
+
+
+class AgUiOutcome(TypedDict):
+    """What the run waits for."""
+
+    type: Literal["success"]
+    pendingToolCallIds: Annotated[list[str], Field(description="Calls that the page has to answer.")]
 
 
 class AgUiRunFinished(TypedDict):
@@ -203,6 +234,7 @@ class AgUiRunFinished(TypedDict):
     runId: str
     result: AgUiResult
     usage: NotRequired[Annotated[list[AgUiUsage], Field(description="For clients since 1.0.")]]
+    outcome: NotRequired[Annotated[AgUiOutcome, Field(description="After calls, for clients since 1.0.")]]
 
 
 class AgUiRetryAfterEvent(TypedDict):
@@ -231,6 +263,9 @@ type AgUiEvent = (
     | AgUiTextStart
     | AgUiTextContent
     | AgUiTextEnd
+    | AgUiCallStart
+    | AgUiCallArgs
+    | AgUiCallEnd
     | AgUiStep
     | AgUiSubagentStarted
     | AgUiSubagentFinished

@@ -227,17 +227,40 @@ async def test_only_a_client_that_sends_overrides_sees_the_thoughts(built_in: Ru
     assert len(plain.ended["result"]["sources"]) == len(own.ended["result"]["sources"]) == 1
 
 
-async def test_what_a_page_offers_and_tells_of_itself_is_left_alone(app: RunningHost, openai: OpenAIStandIn) -> None:
-    openai.reply("80 %.")
-    tool: dict[str, Any] = {
-        "name": "setTheme",
-        "description": "Secret",
-        "parameters": {"type": "object", "properties": {}},
-    }
-    told = {"description": "Secret", "value": "Secret"}
-    seen = await one(NEWEST, agent(app), tools=[tool], context=[told])
-    assert seen.text == "80 %."
-    assert "Secret" not in json.dumps(openai.chats[-1].body)
+@EACH_VERSION
+async def test_a_page_answers_the_calls_of_its_tools_and_what_it_tells_of_itself_is_left_alone(
+    app: RunningHost, openai: OpenAIStandIn, version: str
+) -> None:
+    tool: dict[str, Any] = {"name": "get_weather", "description": "Tells.", "parameters": {"type": "object"}}
+    pieces: Any = [
+        {"index": index, "id": f"c{index}", "function": {"name": "get_weather", "arguments": f'{{"n": {index}}}'}}
+        for index in range(2)
+    ]
+    openai.reply("I look.", openai.chunk({"tool_calls": pieces}), finish_reason="tool_calls")
+    openai.call_tool("get_weather", "{}", call_id="c2")
+    openai.reply("Snow.")
+    seen = await one(version, agent(app), tools=[tool], context=[{"description": "Secret", "value": "Secret"}])
+    assert (seen.text, seen.errors, seen.thrown) == ("Snow.", [], None)
+    assert [message["role"] for message in seen.messages] == [
+        "user",
+        *["assistant", "tool", "tool"],
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    calls = [call for message in seen.messages for call in message.get("toolCalls", ())]
+    assert [(call["id"], call["function"]["arguments"]) for call in calls] == [
+        ("c0", '{"n": 0}'),
+        ("c1", '{"n": 1}'),
+        ("c2", "{}"),
+    ]
+    first = next(event for event in seen.events if event["type"] == "RUN_FINISHED")
+    assert first["result"]["finish_reason"] == "tool_calls"
+    if version == NEWEST:
+        assert first["outcome"] == {"type": "success", "pendingToolCallIds": ["c0", "c1"]}
+    said: Any = openai.chats[-1].body["messages"]
+    assert [message["role"] for message in said] == ["system", *(message["role"] for message in seen.messages[:-1])]
+    assert "Secret" not in json.dumps(said)
 
 
 @pytest.mark.parametrize("route", ["chat", "chat/stream", "ask", "multi-agent-chat/batch"])
@@ -248,7 +271,17 @@ async def test_all_routes_of_the_protocol_stream(built_in: RunningHost, route: s
 
 
 ASKED = {"id": "1", "role": "user", "content": "Hi"}
+CALLED = {
+    "id": "2",
+    "role": "assistant",
+    "toolCalls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}],
+}
+ANSWERED = {"id": "3", "role": "tool", "toolCallId": "c", "content": "Snow."}
 BAD_REQUESTS: list[tuple[dict[str, Any], str]] = [
+    ({"tools": "x"}, "tools: should be a list"),
+    ({"tools": [{"name": "a b"}]}, "tools[0].name: "),
+    ({"messages": [ASKED, CALLED, ANSWERED, ANSWERED]}, "messages[3]: no call before it"),
+    ({"messages": [ASKED, ANSWERED]}, "messages[1]: no call before it"),
     ({"messages": []}, "messages: is empty"),
     ({"messages": [ASKED] * 1_001}, "messages: "),
     ({"messages": [{"id": "1", "role": "reasoning", "content": "x"}]}, "messages: is empty"),
@@ -289,7 +322,6 @@ BAD_REQUESTS: list[tuple[dict[str, Any], str]] = [
         },
         "messages[0].content[1].source.value: should be the file in base64",
     ),
-    ({"messages": [ASKED, {"role": "tool", "toolCallId": "1", "content": "x"}]}, "role is 'tool'"),
     ({"messages": [{"role": "assistant", "toolCalls": [{"id": "1"}]}, ASKED]}, "messages[0].toolCalls[0].function"),
     ({"messages": {"role": "user"}}, "messages: should be a list"),
     ({"threadId": 5}, "threadId: should be a valid string"),
@@ -313,10 +345,18 @@ async def test_a_request_that_is_not_possible_is_told_why(
     assert words in error["message"]
 
 
+async def test_a_page_whose_tools_nothing_can_call_is_told_in_the_run(built_in: RunningHost) -> None:
+    tool: dict[str, Any] = {"name": "f", "description": "", "parameters": {}}
+    for route in ("", "/multi-agent-chat/stream"):
+        seen = await one(NEWEST, f"{agent(built_in)}{route}", tools=[tool])
+        assert seen.errors[0]["message"].startswith("tools: ")
+        assert seen.types[-1] == "RUN_ERROR"
+
+
 async def test_nulls_and_what_is_missing_count_as_left_out(built_in: RunningHost, http: aiohttp.ClientSession) -> None:
     keys = ("threadId", "runId", "protocolVersion", "state", "tools", "context", "forwardedProps", "resume")
     deep: Any = json.loads('{"a":' * 50 + "1" + "}" * 50)
-    ignored: dict[str, Any] = {"state": deep, "tools": "x", "resume": [], "parentRunId": "p"}
+    ignored: dict[str, Any] = {"state": deep, "tools": [], "resume": [], "parentRunId": "p"}
     empty: dict[str, Any] = dict.fromkeys(keys)
     for more in ({}, empty, ignored):
         async with http.post(agent(built_in), json=body() | more) as response:
