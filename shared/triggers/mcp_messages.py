@@ -1,11 +1,13 @@
 """Messages of MCP clients: who sent them, and the tools that they call."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
-from dataclasses import dataclass
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 
+from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,8 +15,11 @@ from shared import app
 from shared.accepting import AcceptedRequest, Asker, check_request
 from shared.chat_types import ChatRequest, Message, Overrides, RequestContext, Role
 from shared.core.fold import fold
+from shared.core.running_turn import RunningTurn
 from shared.core.searching import search_query
 from shared.errors import NotAllowed, NotFound, SwitchboardError
+from shared.events import ChatEvent, TextDelta
+from shared.history import owner_of
 from shared.identity import access_of
 from shared.public_url import known_url
 from shared.service import Service
@@ -22,16 +27,21 @@ from shared.settings import Settings
 from shared.triggers.asking import asker_of, own_url
 from shared.triggers.budget import admit
 from shared.triggers.errors import deadline_of, json_response
+from shared.triggers.kept_turns import Followed
 from shared.triggers.receiving import read_body
-from shared.triggers.streaming import cancelled_on_disconnect, until_disconnected
+from shared.triggers.streaming import KEEP_ALIVE_SECONDS, TurnResponse, until_disconnected
 from shared.turns import begin_turn, context_of
+from shared.wire.ai_chat import AI_CHAT
+from shared.wire.framing import SSE
 from shared.wire.mcp import EXAMPLE, NO_OBJECT, Call, Reply, error_record, receive, sign_in_record
 from shared.wire.mcp_tools import MOST_RESULTS, ask_result, failed_result, fetch_result, search_result
 from shared.wire.protocol import Record
-from shared.wire.request_body import JsonReader
+from shared.wire.request_body import Body, JsonReader
 
 _PROTOCOL = "mcp"
 """In traces and logs."""
+_PROGRESS_SECONDS = 1.0
+"""Shortest time between two notifications of progress."""
 
 
 async def reply(request: Request) -> Response:
@@ -57,6 +67,8 @@ async def reply(request: Request) -> Response:
         access = access_of(asker.caller, settings)
         admit(request, service, asker.caller)
         context = context_of(service, asker, deadline, access, _PROTOCOL)
+        if received.progress is not None and received.tool.name == "ask":
+            return await _asked_with_progress(received, _Work(request, service, asker, context, ""))
         return _response(received.reply(await _result(request, service, received, asker, context)))
 
 
@@ -139,11 +151,95 @@ async def _fetch(work: _Work) -> Record:
 
 
 async def _ask(work: _Work) -> Record:
-    """The turn of a question on its own: it keeps no chat, and `ask_result` makes the links."""
+    turn = await _begun(work)
+    try:
+        answer = await until_disconnected(work.request, fold(turn.events()))
+    except SwitchboardError:
+        await _delivered(turn)
+        raise
+    except BaseException:  # the caller has left
+        turn.cancel()
+        raise
+    await _delivered(turn)
+    return ask_result(answer, work.asker.base_url)
+
+
+async def _begun(work: _Work) -> RunningTurn | Followed:
+    """Begin the turn of a question on its own: it keeps no chat, and `ask_result` makes the links.
+
+    Where all answers are runs, the same question of the same caller finds the one that nobody has waited for.
+    """
     accepted = AcceptedRequest(work.asked(Overrides()), work.context.access, _PROTOCOL)
-    _, turn = await begin_turn(work.service, accepted, work.asker, work.context.deadline)
-    async with cancelled_on_disconnect(work.request, turn):
-        return ask_result(await fold(turn.events()), work.asker.base_url)
+    runs = await app.get_runs() if work.service.settings.chat_runs == "always" else None
+    if runs is None:
+        return (await begin_turn(work.service, accepted, work.asker, work.context.deadline))[1]
+    from shared.runs.desk import NewRun
+    from shared.runs.records import Asked, as_run
+
+    asker, owner = work.asker, owner_of(work.asker.caller)
+    asked = Asked(protocol=AI_CHAT.name, single_turn=True, **structs.asdict(asker))
+    body = Body({"messages": [{"role": "user", "content": work.argument}]})
+    key = f"{asker.budget_key} {_PROTOCOL} {work.argument}"
+    run_id, live = await runs.begin(NewRun(asked, body, owner, key=key), as_run(accepted), None)
+    return Followed(runs, run_id, owner, live, location="", ends_when_left=False)
+
+
+async def _delivered(turn: RunningTurn | Followed) -> None:
+    """Forget a run whose answer has been read: the same question is then asked anew."""
+    if isinstance(turn, Followed):
+        with suppress(SwitchboardError):  # it goes after a day
+            await turn.runs.delete(turn.run_id, turn.owner)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Who reads an answer with its progress."""
+
+    turn: RunningTurn | Followed
+    """The turn."""
+    has_left: bool = False
+    """Whether the caller has left."""
+
+    def cancel(self) -> None:
+        """Note that the caller has left, and end a turn that goes on for nobody else."""
+        self.has_left = True
+        self.turn.cancel()
+
+
+async def _asked_with_progress(call: Call, work: _Work) -> Response:
+    """Answer a question by a stream of notifications and then the reply."""
+    try:
+        reader = _Reader(await _begun(replace(work, argument=call.tool.read(call.arguments))))
+    except SwitchboardError as error:
+        return _response(call.reply(failed_result(error, work.context.invocation_id)))
+    return TurnResponse(_progress(call, work, reader), {"content-type": SSE.content_type}, reader)
+
+
+async def _progress(call: Call, work: _Work, reader: _Reader) -> AsyncGenerator[bytes]:
+    events, told = list[ChatEvent](), 0.0
+    async for batch in reader.turn.batches(KEEP_ALIVE_SECONDS):
+        events += batch
+        if reader.has_left:
+            return
+        if not batch:
+            yield SSE.keep_alive
+        elif (now := time.monotonic()) - told >= _PROGRESS_SECONDS:
+            told = now
+            written = sum(len(event.text) for event in events if isinstance(event, TextDelta))
+            message = f"Writing the answer: {written:,} characters." if written else "Reading the documents."
+            yield SSE.join((call.notification(len(events), message),))
+    try:
+        result = ask_result(await fold(_each(events)), work.asker.base_url)
+    except SwitchboardError as error:
+        result = failed_result(error, work.context.invocation_id)
+    if not reader.has_left:
+        await _delivered(reader.turn)
+        yield SSE.join((call.reply(result).document or {},))
+
+
+async def _each(events: Sequence[ChatEvent]) -> AsyncGenerator[ChatEvent]:
+    for event in events:
+        yield event
 
 
 _RUN: dict[str, Callable[[_Work], Awaitable[Record]]] = {"search": _search, "fetch": _fetch, "ask": _ask}

@@ -44,6 +44,8 @@ _SERVER = "io.modelcontextprotocol/serverInfo"
 _VERSION_HEADER, _METHOD_HEADER, _NAME_HEADER = "mcp-protocol-version", "mcp-method", "mcp-name"
 _FRESH_MILLISECONDS = 300_000
 """How long a client may keep what never changes while this version of the app runs: the tools and what it is."""
+_LONGEST_TOKEN = 200
+"""Characters of a token for progress, which each notification repeats."""
 _LARGEST_ID = 2**53 - 1
 """Largest number that every JSON library keeps as it is."""
 _SERVER_INFO: Record = {"name": "switchboard", "title": "Switchboard", "version": VERSION}
@@ -72,10 +74,22 @@ class Call:
     """The arguments as they were sent."""
     modern: bool
     """Whether the request is of a revision in `MODERN`."""
+    progress: int | str | None = None
+    """Token for notifications of progress, which are sent before the reply; None: the client wants none."""
 
     def reply(self, result: Record) -> Reply:
         """Make the reply that carries the tool's result."""
         return _reply(self.id, result, modern=self.modern)
+
+    def notification(self, number: int, message: str) -> Record:
+        """Make a notification of progress.
+
+        Args:
+            number: How far it is; it grows with each.
+            message: The same for people.
+        """
+        params: Record = {"progressToken": self.progress, "progress": number, "message": message}
+        return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
 
 
 class _Refusal(Exception):
@@ -121,7 +135,13 @@ def receive(headers: Mapping[str, str], message: Mapping[str, Json]) -> Reply | 
     try:
         if request.method == "tools/call":
             arguments = _object(request.params, "arguments")
-            return Call(request.id, _tool(request.params.get("name")), arguments, modern)
+            token = _id(_object(request.params, "_meta"), "progressToken")
+            told = (
+                token
+                if "text/event-stream" in headers.get("accept", "") and len(str(token)) <= _LONGEST_TOKEN
+                else None
+            )
+            return Call(request.id, _tool(request.params.get("name")), arguments, modern, told)
         return _reply(request.id, _result(request, modern=modern), modern=modern)
     except _Refusal as refusal:
         status = 200 if not modern else 404 if refusal.code == METHOD_NOT_FOUND else 400
@@ -171,9 +191,9 @@ def _request(message: Mapping[str, Json]) -> _Request:
     return _Request(method, _object(message, "params"), id_)
 
 
-def _id(message: Mapping[str, Json]) -> int | str | None:
-    """The id of a message; None if it has none that is valid."""
-    match message.get("id"):
+def _id(message: Mapping[str, Json], key: str = "id") -> int | str | None:
+    """The id of a message, or what else identifies something; None if it has none that is valid."""
+    match message.get(key):
         case bool():
             return None
         case int(number) if abs(number) <= _LARGEST_ID:

@@ -124,6 +124,51 @@ async def test_a_tool_that_fails_says_why_and_the_next_call_is_answered(
         assert "80 %" in text_of(await client.call_tool("ask", {"question": QUESTION}))
 
 
+@EACH_MODE
+async def test_a_client_that_wants_it_is_told_of_progress_before_the_answer(
+    app: RunningHost, openai: OpenAIStandIn, mode: str
+) -> None:
+    told = list[tuple[float, str | None]]()
+    begun = asyncio.Event()
+
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        assert total is None
+        told.append((progress, message))
+        begun.set()
+
+    async with client_of(app, mode) as client:
+        openai.reply("80 % ", begun, "[plan.pdf#page=3].")
+        answer = await client.call_tool("ask", {"question": QUESTION}, progress_callback=tell)
+        assert structured(answer)["answer"] == "80 % [plan.pdf#page=3]."
+        assert told[0][0] > 0
+        assert told[0][1]
+        openai.fail(401, code="invalid_api_key")
+        assert (await client.call_tool("ask", {"question": QUESTION}, progress_callback=tell)).is_error
+
+
+async def test_who_leaves_finds_the_answer_by_the_same_question(data_dir: Path, openai: OpenAIStandIn) -> None:
+    more = asyncio.Event()
+
+    async def follow(progress: float, total: float | None, message: str | None) -> None:
+        del progress, total, message
+        more.set()
+
+    async with hosted(data_dir, openai.settings | NO_VECTORS | {"CHAT_RUNS": "always"}) as host:
+        chats, requests = len(openai.chats), len(openai.requests)
+        openai.reply("80 % ", more, "is paid.")
+        async with client_of(host) as client:
+            leaving = asyncio.create_task(client.call_tool("ask", {"question": QUESTION}))
+            await openai.request_number(requests + 1)
+            leaving.cancel()
+            await asyncio.wait([leaving])
+        async with client_of(host) as client:
+            answer = await client.call_tool("ask", {"question": QUESTION}, progress_callback=follow)
+            assert text_of(answer) == "80 % is paid."
+            assert len(openai.chats) == chats + 1
+            openai.reply("90 %.")  # what was read is not kept
+            assert text_of(await client.call_tool("ask", {"question": QUESTION})) == "90 %."
+
+
 async def test_what_the_guard_stops_is_a_failure_that_says_so(data_dir: Path, openai: OpenAIStandIn) -> None:
     async with guarded(data_dir, openai, RAI_MODE="enforce") as under_guard, client_of(under_guard.host) as client:
         asked = await client.call_tool("ask", {"question": f"A {BAD}?"})
