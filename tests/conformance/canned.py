@@ -156,6 +156,8 @@ def _openai_answers() -> dict[str, Canned]:
         "code": "bad_request",
     }
     usage: Json = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    made: Json = {"id": "c", "type": "function", "function": {"name": "look_up", "arguments": '{"word": "plan"}'}}
+    calling: Json = {"role": "assistant", "content": None, "tool_calls": [made]}
     stream = [
         _openai_chunk({"role": "assistant", "content": ""}),
         _openai_chunk({"content": TEXT}),
@@ -168,6 +170,9 @@ def _openai_answers() -> dict[str, Canned]:
             [_openai("chat.completion", [{"index": 0, "message": message, "finish_reason": "stop"}], usage=usage)]
         ),
         "POST chat/completions stream": Canned(stream, SSE),
+        "POST chat/completions tools": Canned(
+            [_openai("chat.completion", [{"index": 0, "message": calling, "finish_reason": "tool_calls"}], usage=usage)]
+        ),
         "POST chat/completions bad": _refusal(error),
         "POST chat/completions stream bad": _refusal(error),
         "GET models": Canned([{"object": "list", "data": [{"id": "any"}]}]),
@@ -205,7 +210,8 @@ def _openai_responses() -> dict[str, Canned]:
     part: Json = {"type": "output_text", "text": TEXT, "annotations": [{"type": "url_citation", **place}]}
     item: Json = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
     begun: dict[str, Json] = {"id": "resp_1", "object": "response", "model": "any", "output": []}
-    ended: Json = {**begun, "status": "completed", "output": [item]}
+    ended: dict[str, Json] = {**begun, "status": "completed", "output": [item]}
+    call: Json = {"type": "function_call", "call_id": "c", "name": "look_up", "arguments": '{"word": "plan"}'}
     events: list[dict[str, Json]] = [
         {"type": "response.created", "response": {**begun, "status": "in_progress"}},
         {"type": "response.output_item.added", "item": {**item, "content": []}},
@@ -220,6 +226,7 @@ def _openai_responses() -> dict[str, Canned]:
         "POST responses stream": Canned(
             [{**event, "sequence_number": number} for number, event in enumerate(events)], SSE
         ),
+        "POST responses tools": Canned([{**ended, "output": [call]}]),
         "POST responses bad": _refusal(error),
         "POST responses stream bad": _refusal(error),
     }
@@ -389,6 +396,7 @@ def _asked(request: web.Request, body: Json) -> str:
     words += [request.query["mode"]] if "mode" in request.query else []
     words += ["stream"] if at(body, "stream") is True else []
     words += ["bad"] if at(body, "messages") == [] or at(body, "input") == [] else []
+    words += ["tools"] if at(body, "tools") else []
     words += [version] if isinstance(version := at(body, "protocolVersion"), str) else []
     words += ["next"] if at(body, "threadId") and at(body, "messages", 1) else []
     words += ["files"] if at(body, "messages", 0, "files") else []

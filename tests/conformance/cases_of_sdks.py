@@ -84,6 +84,26 @@ CASES_OF_SDKS: list[Case] = [
         )
         for rule, change in (("status", status(200)), ("error", put(0, "error", to="No input.")))
     ),
+    *(
+        (client, asked, "a tool that has to be called", "called", change)
+        for client, asked, calls, arguments in (
+            ("openai", "POST chat/completions tools", (*C, "message", "tool_calls"), ("function", "arguments")),
+            ("openai-responses", "POST responses tools", (0, "output"), ("arguments",)),
+        )
+        for change in (
+            put(*calls, to=[]),
+            put(*calls, 0, *arguments, to="[1]"),
+            put(*calls, 0, *arguments[:-1], "name", to="other"),
+            status(500),
+        )
+    ),
+    (
+        "openai",
+        "POST chat/completions tools",
+        "a tool that has to be called",
+        "called",
+        put(*C, "finish_reason", to="stop"),
+    ),
     ("openai", "GET models", "the models", "models", put(0, "data", to=["any"])),
     *(
         ("ag-ui", "POST chat", "an answer", rule, change)

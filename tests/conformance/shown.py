@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tests.conformance.backend import Backend, Reply
-from tests.conformance.reading import Breaks, Json, are_texts, at, is_text
+from tests.conformance.reading import Breaks, Json, are_texts, at, is_text, parse
 from tests.conformance.rules import Rule
 
 STATE: Json = {"conversation": "conformance"}
@@ -56,6 +56,45 @@ def accepted(reply: Reply) -> Reply:
     if not reply.ok:
         raise Breaks(reply.shown())
     return reply
+
+
+FUNCTION: dict[str, Json] = {
+    "name": "look_up",
+    "description": "Looks up a word.",
+    "parameters": {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
+}
+"""A tool that the client answers itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What came of a request whose tool has to be called."""
+
+    refused: Refused | None
+    """The error, if it was turned down."""
+    calls: list[tuple[Json, Json, Json]]
+    """The id, the name and the arguments of each call."""
+    ended: bool = True
+    """Whether the answer says that it ended for them."""
+
+
+def _is_called(seen: Called) -> bool:
+    if seen.refused:
+        return 400 <= seen.refused.status < 500 and is_text(at(seen.refused.error, "message"))
+    named = all(is_text(call_id) and name == FUNCTION["name"] for call_id, name, _ in seen.calls)
+    return bool(seen.calls) and named and seen.ended and all(_is_object(made) for *_, made in seen.calls)
+
+
+def _is_object(arguments: Json) -> bool:
+    return isinstance(arguments, str) and isinstance(parse(arguments, "the arguments"), dict)
+
+
+CALLED = Rule[Called](
+    "called",
+    "A tool that has to be called is called, with an object as its arguments, or refused in words: of a text in its"
+    " place OpenAI's Agents SDK and LangChain make an answer for which nothing was done.",
+    _is_called,
+)
 
 
 def _are_data_points(value: Json) -> bool:

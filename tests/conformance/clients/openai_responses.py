@@ -11,7 +11,7 @@ from tests.conformance.backend import Backend, Reply
 from tests.conformance.clients.openai_sdk import ERROR, MODEL
 from tests.conformance.reading import Breaks, Json, at, is_text, parse, sse
 from tests.conformance.rules import Client, Probe, Rule
-from tests.conformance.shown import ROLE, STATUS, TEXT, Refused, Shown, accepted, refused
+from tests.conformance.shown import CALLED, FUNCTION, ROLE, STATUS, TEXT, Called, Refused, Shown, accepted, refused
 
 ENDS = ("response.completed", "response.incomplete")
 
@@ -101,6 +101,17 @@ async def _refused_stream(backend: Backend, base: str) -> Refused:
     return refused(await backend.post(f"{base}responses", {"model": MODEL, "input": [], "stream": True}))
 
 
+async def _called(backend: Backend, base: str) -> Called:
+    tools: Json = [{"type": "function", **FUNCTION}]
+    body: Json = {"model": MODEL, "input": backend.question, "tools": tools, "tool_choice": "required"}
+    reply = await backend.post(f"{base}responses", body)
+    if not reply.ok:
+        return Called(refused(reply), [])
+    made = at(reply.json(), "output")
+    items = [item for item in (made if isinstance(made, list) else ()) if at(item, "type") == "function_call"]
+    return Called(None, [(at(item, "call_id"), at(item, "name"), at(item, "arguments")) for item in items])
+
+
 def _cites(seen: Response) -> bool:
     content = at(seen.response, "output", 0, "content", 0)
     text, cited = str(at(content, "text")), at(content, "annotations")
@@ -149,6 +160,7 @@ OPENAI_RESPONSES = Client(
     (
         Probe("chat", "an answer", _answer, (TEXT, ROLE, HEAD, ANNOTATIONS)),
         Probe("chat", "a stream", _stream, (TEXT, ROLE, HEAD, ANNOTATIONS, NUMBERS, PIECES)),
+        Probe("chat", "a tool that has to be called", _called, (CALLED,)),
         Probe("chat", "a bad request", _refused, (STATUS, ERROR)),
         Probe("chat", "a bad request for a stream", _refused_stream, (STATUS, ERROR)),
     ),

@@ -12,7 +12,19 @@ from typing import Any, cast
 from tests.conformance.backend import Backend, Reply
 from tests.conformance.reading import Breaks, Json, at, is_text, parse, sse
 from tests.conformance.rules import Client, Probe, Rule
-from tests.conformance.shown import ROLE, STATUS, TEXT, Refused, Shown, accepted, messages, refused
+from tests.conformance.shown import (
+    CALLED,
+    FUNCTION,
+    ROLE,
+    STATUS,
+    TEXT,
+    Called,
+    Refused,
+    Shown,
+    accepted,
+    messages,
+    refused,
+)
 
 MODEL = "switchboard"
 REASONS = ("stop", "length", "tool_calls", "content_filter", "function_call")
@@ -100,6 +112,20 @@ async def _refused_stream(backend: Backend, base: str) -> Refused:
     return refused(await backend.post(f"{base}chat/completions", body))
 
 
+async def _called(backend: Backend, base: str) -> Called:
+    tool: Json = {"type": "function", "function": FUNCTION}
+    reply = await backend.post(f"{base}chat/completions", _body(backend, tools=[tool], tool_choice="required"))
+    if not reply.ok:
+        return Called(refused(reply), [])
+    choice = at(reply.json(), "choices", 0)
+    made = at(choice, "message", "tool_calls")
+    calls = [
+        (at(call, "id"), at(call, "function", "name"), at(call, "function", "arguments"))
+        for call in (made if isinstance(made, list) else ())
+    ]
+    return Called(None, calls, at(choice, "finish_reason") == "tool_calls")
+
+
 async def _models(backend: Backend, base: str) -> Json:
     return accepted(await backend.get(f"{base}models")).json()
 
@@ -169,6 +195,7 @@ OPENAI_SDK = Client(
         Probe("chat", "a stream", _stream, (TEXT, ROLE, HEAD, FINISH, ANNOTATIONS, USAGE_LAST)),
         Probe("chat", "a bad request", _refused, (STATUS, ERROR)),
         Probe("chat", "a bad request for a stream", _refused_stream, (STATUS, ERROR)),
+        Probe("chat", "a tool that has to be called", _called, (CALLED,)),
         Probe("models", "the models", _models, (MODELS,)),
     ),
 )
