@@ -15,11 +15,13 @@ from pathlib import Path
 from PIL import Image
 from playwright.async_api import Browser, Page, ViewportSize, expect
 
+from shared.runs.folder_objects import FolderObjects
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.playground.asking import ask, ask_on, ended
 from tests.app.playground.conftest import NARROW
 from tests.browser import chromium, install_browser
-from tests.local.running_host import REPOSITORY, RunningHost
+from tests.local.running_host import REPOSITORY, RunningHost, host_beside
+from tests.runs.aging import age
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.stand_ins.rai_service import RaiStandIn
 
@@ -66,6 +68,7 @@ async def main() -> None:
                 await api(browser, host)
             async with hosted(data, {}) as host:
                 await team(browser, host)
+            await killed_and_started(browser, data, openai)
             async with RaiStandIn() as rai, hosted(data, openai.settings | NO_VECTORS | rai.settings) as host:
                 await safety(browser, host, openai, rai)
 
@@ -111,6 +114,36 @@ async def wire_and_settings(browser: Browser, host: RunningHost, openai: OpenAIS
         await expect(page.get_by_role("main")).to_contain_text("retrieval")
         await expect(page.get_by_label("suggest_followup_questions")).to_be_attached()
         await keep(page, "playground-settings")
+
+
+async def killed_and_started(browser: Browser, data: Path, openai: OpenAIStandIn) -> None:
+    """Show an answer after a reload in the middle of it, and once its app was killed there and is back."""
+    words = [f"{word} " for word in ANSWER.split(" ")]
+    env = openai.settings | NO_VECTORS | {"DATA_DIR": str(data)}
+    openai.reply(*words[: len(words) * 2 // 3], asyncio.Event())
+    async with window(browser) as page:
+        first = RunningHost(REPOSITORY, env, ("--port", "0"))
+        try:
+            await asyncio.to_thread(first.wait_for, "Switchboard is ready")
+            async with page.expect_response("**/chat-history/*"):  # the question is kept
+                said = await ask(page, first, QUESTION)
+            await expect(said).to_contain_text("The deductible counts")
+            await page.reload()
+            await expect(said).to_contain_text("The deductible counts")
+            await keep(page, "playground-reloaded")
+        finally:
+            first.process.kill()
+            await asyncio.to_thread(first.wait)
+        await expect(said).to_contain_text("The connection is lost")
+        openai.reply(*words)
+        await age(FolderObjects(data / "batches"))
+        async with host_beside(env=env) as second:
+            await page.context.route(
+                f"{first.url}/**", lambda route: route.continue_(url=route.request.url.replace(first.url, second.url))
+            )
+            await ended(page)
+            await keep(page, "playground-restarted")
+            await page.goto("about:blank")
 
 
 async def api(browser: Browser, host: RunningHost) -> None:
