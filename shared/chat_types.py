@@ -354,6 +354,8 @@ class ChatRequest:
     """The id of the answer, for protocols whose records have one: known before the model gives its own."""
     created: int = 0
     """When it was asked, in Unix seconds."""
+    reasoning_effort: str | None = None
+    """How long a reasoning model may think, for this answer; None: as configured."""
     form: JsonForm | None = None
     """The form of the answer; None: a text with citations."""
     run_id: str | None = None

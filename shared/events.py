@@ -1,10 +1,10 @@
 """The typed events of a turn: the only data that the guard, the recorder, the traces and the encoders read.
 
-The order is: one `Retrieved`, one `CompletionStarted`, then `TextDelta`s with `FilterAnnotation`s and `ThoughtsAdded`
-among them, one `ToolsCalled` if the model calls tools of the caller, then one `Finished`. A team's turn is one
-`CompletionStarted`, one `AgentMessage` when an agent is done, then one `Finished`. A turn that fails raises an
-exception, which `RunningTurn` turns into one last `Failed`. `Progress` comes anywhere before the last event, and only
-if the request asks for it.
+The order is: one `Retrieved`, one `CompletionStarted`, `ReasoningDelta`s, then `TextDelta`s with `FilterAnnotation`s
+and `ThoughtsAdded` among them, one `ToolsCalled` if the model calls tools of the caller, then one `Finished`. A team's
+turn is one `CompletionStarted`, one `AgentMessage` when an agent is done, then one `Finished`. A turn that fails raises
+an exception, which `RunningTurn` turns into one last `Failed`. `Progress` comes anywhere before the last event, and
+only if the request asks for it.
 """
 
 from dataclasses import dataclass, field
@@ -136,6 +136,14 @@ class ToolsCalled:
 
     calls: tuple[ToolCall, ...]
     """The calls, at least one; their ids are unique since the question, and their arguments are JSON objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of what a model thinks before it answers. It is no part of the answer."""
+
+    text: str
+    """Never empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +286,7 @@ class Progress:
 type ChatEvent = (
     Retrieved
     | CompletionStarted
+    | ReasoningDelta
     | TextDelta
     | ToolsCalled
     | FilterAnnotation

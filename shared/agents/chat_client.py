@@ -28,7 +28,7 @@ from shared.agents.toolbox import Toolbox
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, ToolDefinition
 from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
 from shared.errors import Unavailable
-from shared.events import CompletionStarted, FilterAnnotation, Usage
+from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta, Usage
 
 # Errors of the framework reach us as exceptions, and we log those that are faults.
 logging.getLogger("agent_framework").setLevel(logging.CRITICAL)
@@ -118,6 +118,7 @@ def model_request(
         temperature=overrides.temperature if agent.temperature is None else agent.temperature,
         seed=overrides.seed,
         form=request.form,
+        reasoning_effort=request.reasoning_effort,
         model=agent.model,
         tools=request.tools,
         tool_choice=request.tool_choice,
@@ -195,8 +196,8 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
                         calls.append(event)
                     case CompletionStarted():
                         output.completion = event
-                    case FilterAnnotation():
-                        pass  # `ModelFinished` has the filter results of the whole text
+                    case FilterAnnotation() | ReasoningDelta():
+                        pass  # `ModelFinished` has the filter results; a team's messages have no place for reasoning
                     case ModelFinished():
                         output.finished = event
                         output.usage = Usage.total(output.usage, event.usage)

@@ -23,7 +23,16 @@ from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
 from shared.core.prompts import today, version_of
-from shared.events import ChatEvent, CompletionStarted, DataPoint, FilterAnnotation, Progress, Retrieved, Thought
+from shared.events import (
+    ChatEvent,
+    CompletionStarted,
+    DataPoint,
+    FilterAnnotation,
+    Progress,
+    ReasoningDelta,
+    Retrieved,
+    Thought,
+)
 from shared.tools import ToolContext
 
 type _Put = Callable[[ModelEvent | Retrieved | Progress], Awaitable[None]]
@@ -135,6 +144,9 @@ class _Turn:
                     await put(ModelText("\n\n"))
                 self._calls_with_text += not self._is_in_text
                 self._is_in_text = True
+                await put(event)
+            case ReasoningDelta():
+                await self._open(put)
                 await put(event)
             case FilterAnnotation():
                 if self._calls_told is not None:

@@ -8,7 +8,7 @@ from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelReques
 from shared.chat_types import Message, PartHealth, RequestContext, TokenMeter, ToolCall
 from shared.core.context_window import estimate_attached_tokens, estimate_tokens, tokens_in
 from shared.errors import SwitchboardError, TooLarge
-from shared.events import Usage
+from shared.events import ReasoningDelta, Usage
 
 
 class CappedModel:
@@ -74,7 +74,7 @@ async def _counted(
         async with aclosing(events):
             async for event in events:
                 has_begun = True
-                if isinstance(event, ModelText):
+                if isinstance(event, ModelText | ReasoningDelta):
                     written.append(event.text)
                 elif isinstance(event, ToolCall):
                     written.append(event.arguments)

@@ -19,7 +19,7 @@ from shared.chat_types import (
     ToolChoice,
     ToolDefinition,
 )
-from shared.events import CompletionStarted, FilterAnnotation, Usage
+from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ class ModelRequest:
     """Seed for repeatable answers, if the model supports it; None: no seed."""
     max_tokens: int | None = None
     """Limit of tokens in the answer; None: the model's own limit."""
+    reasoning_effort: str | None = None
+    """How long a reasoning model may think; None: as configured."""
     form: JsonForm | None = None
     """The form of the answer, if it has to be JSON."""
     model: str | None = None
@@ -79,7 +81,7 @@ class ModelFinished:
     """What the extractive model found: an answer, the nearest passage, or nothing; None for other models."""
 
 
-type ModelEvent = CompletionStarted | ModelText | FilterAnnotation | ToolCall | ModelFinished
+type ModelEvent = CompletionStarted | ReasoningDelta | ModelText | FilterAnnotation | ToolCall | ModelFinished
 
 
 class ChatModel(Protocol):
@@ -93,7 +95,7 @@ class ChatModel(Protocol):
     """Tokens of sources that an answer is made of, where no caller says how many there are to be."""
 
     def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield the answer as it is made: `CompletionStarted`, text, annotations, tool calls, one `ModelFinished`.
+        """Yield the answer as it is made: `CompletionStarted`, reasoning, text, annotations, calls, a `ModelFinished`.
 
         Closing the iterator early closes the connection to the service.
 

@@ -5,6 +5,7 @@ delta; Ollama, vLLM and gateways leave out indexes, ids and `[DONE]`, and tell o
 """
 
 import time
+from collections.abc import Callable
 from typing import Any, Literal, cast
 from uuid import uuid4
 
@@ -12,8 +13,9 @@ import msgspec
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.sse_reader import SseReader, StreamTooLong
+from shared.chat_models.thinking import ThinkingMarks
 from shared.chat_types import Json, ToolCall
-from shared.events import CompletionStarted, FilterAnnotation, Usage
+from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta, Usage
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.reasons import read_fault
 
@@ -36,6 +38,8 @@ class _Part(msgspec.Struct, gc=False):
 
 class _Delta(msgspec.Struct, gc=False):
     content: str | list[_Part] | None = None
+    reasoning_content: Any = None  # a text, by DeepSeek, llama.cpp and older vLLM
+    reasoning: Any = None  # the same by Ollama, OpenRouter and newer vLLM; elsewhere it may be anything
     refusal: str | None = None
     tool_calls: list[_ToolCallPiece] | None = None
 
@@ -127,6 +131,7 @@ class ChunkReader:
         self._address = address
         self._lines = SseReader() if framing == "sse" else None
         self._document = bytearray()
+        self._marks = ThinkingMarks()
         self._calls: list[_OpenCall] = []
         self._usage: Usage | None = None
         self._prompt_filter_results: Json = None
@@ -179,6 +184,8 @@ class ChunkReader:
             self._read(payload, events)
         if not self.is_complete or not (self.has_content or self._finish_reason):
             raise ServiceFault(Fault(Reason.CUT_OFF if self.has_content else Reason.NOT_AN_ANSWER))
+        thought, text = self._marks.flush()
+        events += [*_pieces(ReasoningDelta, thought), *_pieces(ModelText, text)]
         calls = [call.to_tool_call() for call in self._calls if call.name]
         reason = _REASONS.get(self._finish_reason or "stop", "stop")
         if calls and reason == "stop":
@@ -218,7 +225,7 @@ class ChunkReader:
             address=self._address,
         )
 
-    def _read_choice(self, choice: _Choice, events: list[ModelEvent]) -> None:
+    def _read_choice(self, choice: _Choice, events: list[ModelEvent]) -> None:  # noqa: C901 (no calls: it is per token)
         if choice.finish_reason == "error":
             raise ServiceFault(Fault(Reason.BROKEN))
         self._finish_reason = choice.finish_reason or self._finish_reason
@@ -236,14 +243,25 @@ class ChunkReader:
             return
         for piece in delta.tool_calls or ():
             self._add(piece)
+        if reasoning := delta.reasoning_content or delta.reasoning:
+            self._add_reasoning(reasoning, events)
         if text := _text(delta):
             self.has_content = True
             self._hold(len(text))
+            if not self._marks.is_over:
+                thought, text = self._marks.feed(text)
+                events += _pieces(ReasoningDelta, thought)
             if len(text) <= LONGEST_TEXT:
-                events.append(ModelText(text))
+                if text:
+                    events.append(ModelText(text))
             else:
-                starts = range(0, len(text), LONGEST_TEXT)
-                events += [ModelText(text[start : start + LONGEST_TEXT]) for start in starts]
+                events += _pieces(ModelText, text)
+
+    def _add_reasoning(self, reasoning: object, events: list[ModelEvent]) -> None:
+        if isinstance(reasoning, str):
+            self.has_content = True
+            self._hold(len(reasoning))
+            events += _pieces(ReasoningDelta, reasoning)
 
     def _add(self, piece: _ToolCallPiece) -> None:
         self.has_content = True
@@ -317,6 +335,10 @@ def _decode(payload: bytes) -> _Chunk:
     if chunk.error:
         raise ServiceFault(read_fault(chunk.error))
     return chunk
+
+
+def _pieces[Piece: ModelText | ReasoningDelta](made: Callable[[str], Piece], text: str) -> list[Piece]:
+    return [made(text[start : start + LONGEST_TEXT]) for start in range(0, len(text), LONGEST_TEXT)]
 
 
 def _text(delta: _Delta) -> str:

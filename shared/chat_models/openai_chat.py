@@ -25,6 +25,8 @@ _log = logging.getLogger("switchboard.openai")
 
 _LONGEST_ANSWER = ("max_completion_tokens", "max_tokens")
 """Names of the output limit. OpenAI's reasoning models refuse the second, older one; some services lack the first."""
+_EFFORT = "reasoning_effort"
+"""Its values differ by model, so that a model that refuses one may take another."""
 _SETTING_OF_OTHERS = "`model` in AGENTS_FILE"
 """The setting that names a model other than the configured one."""
 
@@ -139,6 +141,7 @@ class OpenAIChatModel:
                 response = await endpoint.post("/chat/completions", sent, until)
             except openai.APIStatusError as exc:
                 name = unsupported_parameter(exc, sent)
+                name = f"{name}={sent[name]}" if name == _EFFORT else name
                 if name is None or name in left_out:
                     if (fault := fault_of(exc)).reason is Reason.NOT_THERE:
                         raise ServiceFault(await endpoint.explained(fault, model)) from exc
@@ -156,7 +159,7 @@ class OpenAIChatModel:
             "temperature": request.temperature,
             "seed": request.seed,
             _LONGEST_ANSWER[0 if official else 1]: request.max_tokens,
-            "reasoning_effort": self._reasoning_effort,
+            _EFFORT: request.reasoning_effort or self._reasoning_effort,
             **_tools(request),
             "response_format": _response_format(request.form) if request.form else None,
         }
@@ -247,8 +250,10 @@ class _Begun:
 def _supported(body: dict[str, object], left_out: Collection[str]) -> dict[str, object]:
     """Remove the parameters that the model does not support; a refused output limit gets its other name."""
     sent = {name: value for name, value in body.items() if name not in left_out}
+    if f"{_EFFORT}={body.get(_EFFORT)}" in left_out:
+        del sent[_EFFORT]
     if THINKING_WITH_TOOLS in left_out and "tools" in body:
-        sent["reasoning_effort"] = "none"
+        sent[_EFFORT] = "none"
     for name, other in zip(_LONGEST_ANSWER, reversed(_LONGEST_ANSWER), strict=True):
         if name in body and name in left_out and other not in left_out:
             sent[other] = body[name]

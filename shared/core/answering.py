@@ -39,6 +39,7 @@ class Answering:
     def __init__(self, request: ChatRequest, *, want_followups: bool) -> None:
         self._request = request
         self._parser = FollowupParser() if want_followups else None
+        self._reasoning: list[str] = []
         self._answer: list[str] = []
         self._calls: list[ToolCall] = []
         self._finished: ModelFinished | None = None
@@ -49,6 +50,9 @@ class Answering:
             case ModelText():
                 text = self._parser.feed(event.text) if self._parser else event.text
                 return self._shown(text) if text else None
+            case events.ReasoningDelta():
+                self._reasoning.append(event.text)
+                return None if self._answer else event  # an agent may think again: clients show it above the answer
             case events.CompletionStarted() | events.FilterAnnotation() | events.Retrieved() | events.Progress():
                 return event
             case ModelFinished():
@@ -82,6 +86,8 @@ class Answering:
             raise Unavailable("The model did not answer with the JSON that it was asked for. Try again.")
         if calls:
             yield events.ToolsCalled(calls)
+        if self._reasoning:
+            yield events.ThoughtsAdded((events.Thought("Reasoning", "".join(self._reasoning)),))
         if form is None and (thought := unverified(text, known)):
             yield events.ThoughtsAdded((thought,))
         if kind := finished.answer_kind:

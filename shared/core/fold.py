@@ -29,6 +29,8 @@ class Answer:
     """In one agent's part of a team's answer: that agent's message."""
     images: tuple[events.SourceImage, ...] = ()
     """Images of the sources that the model was given."""
+    reasoning: str = ""
+    """What the model thought before."""
     calls: tuple[ToolCall, ...] = ()
     """Calls that the caller answers."""
 
@@ -44,6 +46,7 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
         SwitchboardError: the turn failed; its text so far is dropped.
     """
     texts: list[str] = []
+    reasoning: list[str] = []
     data_points: tuple[events.DataPoint, ...] = ()
     thoughts: tuple[events.Thought, ...] = ()
     images: tuple[events.SourceImage, ...] = ()
@@ -58,6 +61,8 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
                 data_points, thoughts, images = event.data_points, event.thoughts, event.images
             case events.TextDelta():
                 texts.append(event.text)
+            case events.ReasoningDelta():
+                reasoning.append(event.text)
             case events.ToolsCalled():
                 calls = event.calls
             case events.ThoughtsAdded():
@@ -81,7 +86,17 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
     if failure or not (completion and finished):
         raise failure or InternalError()
     said = _in_order(messages, finished.usage)
-    return Answer("".join(texts), data_points, thoughts, completion, finished, said, images=images, calls=calls)
+    return Answer(
+        "".join(texts),
+        data_points,
+        thoughts,
+        completion,
+        finished,
+        said,
+        images=images,
+        reasoning="".join(reasoning),
+        calls=calls,
+    )
 
 
 def agent_answer(message: events.AgentMessage, turn: events.CompletionStarted) -> Answer:

@@ -14,7 +14,7 @@ from contextlib import aclosing
 
 from shared.chat_types import RequestContext
 from shared.errors import InternalError, SwitchboardError, TooSlow, log_fault, without_frames
-from shared.events import AgentMessage, ChatEvent, Failed, Finished, Progress, TextDelta, ToolsCalled
+from shared.events import AgentMessage, ChatEvent, Failed, Finished, Progress, ReasoningDelta, TextDelta, ToolsCalled
 from shared.reusable_timeout import ReusableTimeout
 
 _log = logging.getLogger("switchboard.turn")
@@ -31,8 +31,8 @@ def is_first_words(event: object) -> bool:
 
 
 def opens_response(event: object) -> bool:
-    """Whether a response begins with an event: with the answer, or with the news of it that the request asks for."""
-    return isinstance(event, Progress) or is_first_words(event)
+    """Whether a response begins with an event: with the answer or what is thought before, or with news asked for."""
+    return isinstance(event, Progress | ReasoningDelta) or is_first_words(event)
 
 
 class RunningTurn[Event = ChatEvent]:

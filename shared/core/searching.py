@@ -13,7 +13,7 @@ from shared.chat_types import ChatRequest, Json, Message, Overrides, Passage, Re
 from shared.core.prompts import SEARCH_TOOL, rewrite_prompt
 from shared.core.source_images import asks_for_more_than_text
 from shared.core.sources import SEARCHED
-from shared.events import CompletionStarted, DataPoint, FilterAnnotation, Thought, Usage
+from shared.events import CompletionStarted, DataPoint, FilterAnnotation, ReasoningDelta, Thought, Usage
 from shared.retrieval import Retriever, SearchQuery, SearchResult
 
 _LONGEST_QUERY = 1_000
@@ -54,7 +54,7 @@ async def rewrite_query(
                     queries = _queries_in(event) if queries is None else queries
                 case ModelFinished():
                     usage = event.usage
-                case CompletionStarted() | FilterAnnotation() | ModelText():
+                case CompletionStarted() | FilterAnnotation() | ModelText() | ReasoningDelta():
                     pass  # text in place of a tool call is no query
     return [request.question] if queries is None else queries, usage
 

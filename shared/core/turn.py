@@ -116,6 +116,7 @@ def _call(request: ChatRequest, found: SearchResult, shown: ImagesShown, prompt:
         tool_choice=request.tool_choice,
         max_tokens=request.max_tokens,
         form=request.form,
+        reasoning_effort=request.reasoning_effort,
     )
 
 
@@ -144,6 +145,7 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
         seed=overrides.seed,
         max_tokens=request.max_tokens,
         form=request.form,
+        reasoning_effort=request.reasoning_effort,
     )
     answering = Answering(request, want_followups=False)
     async with aclosing(model.stream(call, context)) as said:

@@ -8,7 +8,7 @@ for the results. docs/decisions/0006 says why.
 The parts, and where events go:
 
     turn ─▶ _pull, a task ─▶ ReleaseQueue: text and events in order ─▶ events() ─▶ caller
-              ├─ text, follow-up questions ─▶ the main Check, which also has the question
+              ├─ reasoning, text, follow-ups ▶ the main Check, which also has the question
               ├─ search query, tool calls ──▶ a Check of its own
               ├─ sources ───────────────────▶ GuardedSources ──▶ a Check
               └─ message of a team ─────────▶ GuardedMessages ─▶ a Check, and one for its sources
@@ -45,6 +45,7 @@ from shared.events import (
     FilterAnnotation,
     Finished,
     Progress,
+    ReasoningDelta,
     Retrieved,
     TextDelta,
     ThoughtsAdded,
@@ -123,6 +124,9 @@ class _GuardedTurn:
         self._sources = GuardedSources(rules, new_check)
         self._messages = GuardedMessages(rules, self._main, new_check, context.invocation_id)
         self._prompt_results_shown: Results = {}
+        self._taken_kind: type[TextDelta | ReasoningDelta] = TextDelta
+        self._shown_kind: type[TextDelta | ReasoningDelta] = TextDelta
+        """What the text at the end of the queue is, and that at its beginning."""
         self._is_over = False
         """Whether the last event has gone out."""
         self._news = GuardNews(self._watched()) if request.overrides.show_progress else None
@@ -194,7 +198,9 @@ class _GuardedTurn:
 
     def _take_in(self, event: ChatEvent) -> None:  # noqa: C901 (one case an event)
         match event:
-            case TextDelta():
+            case TextDelta() | ReasoningDelta():
+                if type(event) is not self._taken_kind:
+                    self._change_kind(type(event))
                 self._queue.hold_text(event.text)
                 self._main.add(ANSWER, event.text)
                 if self._news:
@@ -222,6 +228,17 @@ class _GuardedTurn:
             case _:
                 assert_never(event)
 
+    def _change_kind(self, kind: type[TextDelta | ReasoningDelta]) -> None:
+        """Mark that the text which follows is reasoning, or the answer: to the service they are one text of two lines.
+
+        Without the end of the line, two words would be one to it.
+        """
+        if self._taken_kind is ReasoningDelta:
+            self._queue.hold_text("\n")
+            self._main.add(ANSWER, "\n")
+        self._taken_kind = kind
+        self._queue.hold(_Held(kind("")))
+
     def _check_alone(self, text: str) -> Check:
         """Check a text in a session of its own.
 
@@ -237,7 +254,7 @@ class _GuardedTurn:
         """Yield what may go out now. Looks anew before each event, since the caller may take long for one."""
         while self._is_open() or self._prompt_is_clear():
             if text := self._queue.take_text(None if self._is_open() else self._main.clearance.shown(ANSWER)):
-                yield TextDelta(text)
+                yield self._shown_kind(text)
             elif (held := self._queue.item) and self._may_go(held):
                 self._queue.take_item()
                 yield from self._with_results(held.event)
@@ -300,6 +317,8 @@ class _GuardedTurn:
                 yield replace(event, prompt_filter_results=results)
             case Retrieved():
                 yield self._sources.shown(event)
+            case TextDelta() | ReasoningDelta():
+                self._shown_kind = type(event)  # of the text that follows
             case Finished():
                 yield from self._end(event)
             case _:

@@ -13,7 +13,7 @@ from typing import cast, get_args
 
 from shared.chat_types import ChatRequest
 from shared.errors import InternalError, SwitchboardError
-from shared.events import ChatEvent, TextDelta
+from shared.events import ChatEvent, ReasoningDelta, TextDelta
 from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.live import STORED_SECONDS, LiveTurn
 from shared.runs.packing import pack, unpack
@@ -145,14 +145,22 @@ def _name(run_id: str, number: int, piece: int) -> str:
 def with_joined_texts(events: Iterable[ChatEvent]) -> Iterator[ChatEvent]:
     """Yield events with texts that follow each other as one, for what takes them all together."""
     for one in _grouped(events):
-        yield TextDelta("".join(one)) if isinstance(one, list) else one
+        match one:
+            case list():
+                yield TextDelta("".join(one))
+            case tuple():
+                yield ReasoningDelta("".join(one))
+            case _:
+                yield one
 
 
-def _grouped(events: Iterable[ChatEvent]) -> Iterator[list[str] | ChatEvent]:
-    """Yield events with texts that follow each other as one list: they are most of all events."""
+def _grouped(events: Iterable[ChatEvent]) -> Iterator[list[str] | tuple[str, ...] | ChatEvent]:
+    """Yield events with texts that follow each other as one list, and reasoning as a tuple: they are most of all."""
     for kind, group in groupby(events, type):
         if kind is TextDelta:
             yield [event.text for event in cast("Iterable[TextDelta]", group)]
+        elif kind is ReasoningDelta:
+            yield tuple(event.text for event in cast("Iterable[ReasoningDelta]", group))
         else:
             yield from group
 
@@ -161,6 +169,8 @@ def _events(kept: Iterable[object]) -> Iterator[ChatEvent]:
     for one in kept:
         if isinstance(one, list):
             yield from map(TextDelta, cast("list[str]", one))
+        elif isinstance(one, tuple):
+            yield from map(ReasoningDelta, cast("tuple[str, ...]", one))
         elif isinstance(one, _EVENTS):
             yield cast("ChatEvent", one)
         else:

@@ -4,10 +4,13 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing, suppress
 from dataclasses import replace
+from itertools import groupby
+from typing import cast
 
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
+from shared.events import ReasoningDelta
 from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.packing import pack, unpack
 from shared.runs.records import digest
@@ -69,18 +72,12 @@ class KeptCalls:
 
 
 def _joined(events: Iterable[ModelEvent]) -> Iterable[ModelEvent]:
-    """Join the pieces of a text that follow each other."""
-    pieces: list[str] = []
-    for event in events:
-        if isinstance(event, ModelText):
-            pieces.append(event.text)
-            continue
-        if pieces:
-            yield ModelText("".join(pieces))
-            pieces = []
-        yield event
-    if pieces:
-        yield ModelText("".join(pieces))
+    """Join the pieces of a text, or of reasoning, that follow each other."""
+    for kind, group in groupby(events, type):
+        if kind is ModelText or kind is ReasoningDelta:
+            yield kind("".join(event.text for event in cast("Iterable[ModelText | ReasoningDelta]", group)))
+        else:
+            yield from group
 
 
 def _key(request: ModelRequest) -> str:

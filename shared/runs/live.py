@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from contextlib import aclosing
 
 from shared.core.running_turn import RunningTurn
-from shared.events import AgentMessage, ChatEvent, Failed, Finished, TextDelta
+from shared.events import AgentMessage, ChatEvent, Failed, Finished, ReasoningDelta, TextDelta
 
 STORED_SECONDS = 5.0
 """How long who asks for a run that has ended waits until its result is stored."""
@@ -110,10 +110,10 @@ class _DiffersError(Exception):
 
 
 class _Shown:
-    """What an earlier run has shown: text by its characters, messages by their agents, the rest by kind and order."""
+    """What an earlier run has shown: texts by characters, messages by their agents, the rest by kind and order."""
 
     def __init__(self, known: Sequence[ChatEvent]) -> None:
-        self._text = "".join(event.text for event in known if isinstance(event, TextDelta))
+        self._text = "".join(event.text for event in known if isinstance(event, TextDelta | ReasoningDelta))
         self._at = 0
         self._agents = {event.position for event in known if isinstance(event, AgentMessage)}
         self._others = Counter(type(event).__name__ for event in known)
@@ -130,19 +130,19 @@ class _Shown:
             _DiffersError: it differs from what was shown.
         """
         match event:
-            case TextDelta(text) if not self.is_reached:
+            case TextDelta(text) | ReasoningDelta(text) if not self.is_reached:
                 part = self._text[self._at : self._at + len(text)]
                 if not text.startswith(part):
                     raise _DiffersError
                 self._at += len(part)
                 if rest := text[len(part) :]:
-                    yield TextDelta(rest)
+                    yield type(event)(rest)
             case Finished() if not self.is_reached:
                 raise _DiffersError
             case AgentMessage():
                 if event.position not in self._agents:
                     yield event
-            case _ if not isinstance(event, TextDelta) and self._others[type(event).__name__] > 0:
+            case _ if not isinstance(event, TextDelta | ReasoningDelta) and self._others[type(event).__name__] > 0:
                 self._others[type(event).__name__] -= 1
             case _:
                 yield event

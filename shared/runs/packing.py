@@ -24,7 +24,7 @@ _CLASSES: Mapping[str, Callable[..., object]] = {
         *(events.Retrieved, events.SourceImage, events.DataPoint, events.Thought, events.ThoughtsAdded, events.Usage),
         *(events.CompletionStarted, events.TextDelta, events.FilterAnnotation, events.AgentMessage, events.Finished),
         *(events.ToolsCalled, events.Failed, events.Progress, events.StepEnded, events.AgentWork, events.GuardState),
-        *(ModelFinished, ModelText, ToolCall, ImagePart, Attachment),
+        *(events.ReasoningDelta, ModelFinished, ModelText, ToolCall, ImagePart, Attachment),
     )
 }
 _ERRORS: dict[str, type[SwitchboardError]] = {

@@ -15,7 +15,7 @@ from opentelemetry.util.types import AttributeValue
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import Access, Extent, PartHealth, Passage, RequestContext, ToolCall
 from shared.errors import SwitchboardError
-from shared.events import CompletionStarted, FilterAnnotation
+from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta
 from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent, SafetyService, SafetySession
 from shared.retrieval import Embedder, Retriever, SearchQuery, SearchResult
 from shared.telemetry import names
@@ -110,7 +110,7 @@ class _CallRecorder:
                 self._span.set_attribute(names.FINISH_REASONS, [event.reason])
                 self._span.set_attribute(names.OUTCOME, event.reason)
                 with_usage(self._span, event.usage)
-            case FilterAnnotation():
+            case FilterAnnotation() | ReasoningDelta():
                 pass
             case _:
                 assert_never(event)

@@ -125,7 +125,7 @@ class _TurnRecorder:
                 self._record_message(event)
             case events.Finished():
                 self._record_finish(event)
-            case events.Progress() | events.FilterAnnotation() | events.Failed():
+            case events.Progress() | events.FilterAnnotation() | events.ReasoningDelta() | events.Failed():
                 pass  # `Failed` is made outside of this wrapper, from an exception that `failed` records
             case _:
                 assert_never(event)

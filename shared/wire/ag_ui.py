@@ -19,6 +19,7 @@ from shared.wire.context import input_output_tokens, link_to, texts_by_source, t
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record
 
+_REASONING_ENDS = ("REASONING_MESSAGE_END", "REASONING_END")
 _FILTERED = "The content filter of the model's service ended the answer here. Please rephrase the question."
 
 
@@ -40,6 +41,8 @@ class _Encoder:
         self._before_text, self._after_text = SSE.cut_at_holes(_content(self._message, HOLE))
         self._has_begun = False
         self._in_message = False
+        self._in_reasoning = False
+        self._reasoning: Record = {"messageId": f"{self._message_id}-reasoning"}
         self._points: tuple[events.DataPoint, ...] = ()
         self._thoughts: list[events.Thought] = []
         self._has_more_thoughts = False
@@ -51,6 +54,10 @@ class _Encoder:
         """The events of one event."""
         if self._in_message and isinstance(event, events.TextDelta):  # for speed: most events are tokens
             return (self._before_text + one_line(event.text) + self._after_text,)
+        if self._in_reasoning and not isinstance(event, events.ReasoningDelta | events.Progress):
+            self._in_reasoning = False
+            ended: Iterable[Record] = ({"type": kind, **self._reasoning} for kind in _REASONING_ENDS)
+            return (*ended, *self._records(event))
         if self._has_begun:
             return self._records(event)
         self._has_begun = True
@@ -58,6 +65,8 @@ class _Encoder:
 
     def _records(self, event: events.ChatEvent) -> Iterable[Record]:  # noqa: C901 (one case an event)
         match event:
+            case events.ReasoningDelta():
+                return self._think(event.text)
             case events.TextDelta():
                 self._in_message = True
                 start: Record = {"type": "TEXT_MESSAGE_START", **self._message, "role": "assistant"}
@@ -92,6 +101,13 @@ class _Encoder:
 
     def _end_run(self, sentence: str, code: str) -> Iterable[Record]:
         return ({"type": "RUN_ERROR", "message": sentence, "code": code},)
+
+    def _think(self, text: str) -> Iterator[Record]:
+        if not self._in_reasoning:
+            self._in_reasoning = True
+            yield {"type": "REASONING_START", **self._reasoning}
+            yield {"type": "REASONING_MESSAGE_START", **self._reasoning, "role": "reasoning"}
+        yield {"type": "REASONING_MESSAGE_CONTENT", **self._reasoning, "delta": text}
 
     def _end_message(self) -> Iterable[Record]:
         return ({"type": "TEXT_MESSAGE_END", **self._message},) if self._in_message else ()

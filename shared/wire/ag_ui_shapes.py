@@ -174,6 +174,29 @@ class AgUiCallEnd(TypedDict):
     toolCallId: str
 
 
+class AgUiReasoning(TypedDict):
+    """What the model thinks before the message begins or ends."""
+
+    type: Literal["REASONING_START", "REASONING_MESSAGE_END", "REASONING_END"]
+    messageId: str
+
+
+class AgUiReasoningStart(TypedDict):
+    """The text of it begins."""
+
+    type: Literal["REASONING_MESSAGE_START"]
+    messageId: str
+    role: Literal["reasoning"]
+
+
+class AgUiReasoningContent(TypedDict):
+    """A piece of it."""
+
+    type: Literal["REASONING_MESSAGE_CONTENT"]
+    messageId: str
+    delta: str
+
+
 class AgUiStep(TypedDict):
     """An agent's part of a team's answer begins or ends, for clients before 1.0."""
 
@@ -260,6 +283,9 @@ type AgUiEvent = (
     | AgUiFollowupsEvent
     | AgUiProgressEvent
     | AgUiRetryAfterEvent
+    | AgUiReasoning
+    | AgUiReasoningStart
+    | AgUiReasoningContent
     | AgUiTextStart
     | AgUiTextContent
     | AgUiTextEnd

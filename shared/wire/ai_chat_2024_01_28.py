@@ -203,8 +203,8 @@ class _Encoder:
                 return (self._chunk({"delta": {}, **_annotation(event)}),)
             case events.Failed():
                 return self._failed(event)
-            case events.Progress() | events.ToolsCalled():
-                return ()  # only AG-UI has a place for the first, and no request here brings tools
+            case events.Progress() | events.ReasoningDelta() | events.ToolsCalled():
+                return ()  # they have no place here; a thought has the reasoning
             case _:
                 assert_never(event)
 

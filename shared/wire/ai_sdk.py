@@ -20,6 +20,7 @@ from shared.wire.protocol import Protocol, Record, Shape
 
 _REASONS = {"stop": "stop", "length": "length", "content_filter": "content-filter", "tool_calls": "tool-calls"}
 _TEXT_ID = "0"
+_REASONING_ID = "reasoning"
 _BEFORE_TEXT, _AFTER_TEXT = SSE_DONE.cut_at_holes({"type": "text-delta", "id": _TEXT_ID, "delta": HOLE})
 _QUESTION = "What does the Standard plan pay for dental care?"
 
@@ -35,6 +36,7 @@ class _Encoder:
         self._has_begun = False
         self._in_step = False
         self._in_text = False
+        self._in_reasoning = False
         self._sources: set[str] = set()
         self._thoughts: list[events.Thought] = []
         self._turn = events.CompletionStarted("", 0, "")
@@ -49,7 +51,16 @@ class _Encoder:
         if not self._has_begun and not isinstance(event, events.Failed):
             self._has_begun = True
             yield {"type": "start", "messageId": self._id}
+        if self._in_reasoning and not isinstance(event, events.ReasoningDelta | events.Progress):
+            self._in_reasoning = False
+            yield {"type": "reasoning-end", "id": _REASONING_ID}
         match event:
+            case events.ReasoningDelta():
+                if not self._in_reasoning:
+                    self._in_reasoning = True
+                    yield from self._begin_step()
+                    yield {"type": "reasoning-start", "id": _REASONING_ID}
+                yield {"type": "reasoning-delta", "id": _REASONING_ID, "delta": event.text}
             case events.Retrieved():
                 yield from self._begin_step()
                 yield from self._new_sources(event.data_points)

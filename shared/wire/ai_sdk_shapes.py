@@ -99,16 +99,16 @@ class AiSdkBound(TypedDict):
 
 
 class AiSdkTextBound(TypedDict):
-    """The beginning or the end of a text."""
+    """The beginning or the end of a text, or of what the model thinks before."""
 
-    type: Literal["text-start", "text-end"]
+    type: Literal["text-start", "text-end", "reasoning-start", "reasoning-end"]
     id: str
 
 
 class AiSdkTextDelta(TypedDict):
-    """A piece of a text."""
+    """A piece of a text, or of what the model thinks before."""
 
-    type: Literal["text-delta"]
+    type: Literal["text-delta", "reasoning-delta"]
     id: str
     delta: str
 

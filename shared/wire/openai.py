@@ -33,6 +33,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     message: Record = {
         "role": "assistant",
         "content": text or (None if answer.calls else ""),
+        **known(reasoning_content=answer.reasoning),
         "refusal": None,
         **known(tool_calls=list[Json](map(_call, answer.calls))),
         "annotations": _annotations(request, text, points),
@@ -86,6 +87,8 @@ class _Encoder:
         match event:
             case events.TextDelta():
                 return (self._text(event.text),)
+            case events.ReasoningDelta():
+                return (self._chunk({"reasoning_content": event.text}),)
             case events.Retrieved():
                 self._points, self._thoughts = event.data_points, [*event.thoughts]
             case events.CompletionStarted():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
@@ -70,6 +70,12 @@ class ModelKeys(BodyModel):
     stream: bool | None = Field(default=None, description="Whether to stream the answer.")
     temperature: float | None = Field(default=None, ge=0, le=2)
     parallel_tool_calls: bool | None = Field(default=None, description="Whether several tools may be called at once.")
+
+
+type Effort = Annotated[
+    Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+    Field(description="How long a reasoning model may think. Default: `CHAT_REASONING_EFFORT`."),
+]
 
 
 def request_of(body: Mapping[str, Json], keys: ModelKeys, form: JsonForm | None) -> ChatRequest:

@@ -47,6 +47,7 @@ class OpenaiKeys(asked.ModelKeys):
     n: int | None = Field(default=None, ge=1, le=1, description="There is one answer.")
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
     response_format: ResponseFormat | None = None
+    reasoning_effort: asked.Effort | None = None
 
 
 class OpenaiText(TypedDict):
@@ -108,6 +109,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     return replace(
         asked.with_tools(request, keys, functions, choice, _named(choice)),
         overrides=overrides,
+        reasoning_effort=keys.reasoning_effort,
         max_tokens=keys.max_completion_tokens or keys.max_tokens,
         for_encoder=replace(asked.Asked.of(request), include_usage=include_usage),
     )

@@ -32,9 +32,10 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     finished = answer.finished
     said = [_said(place, message) for place, message in enumerate(answer.messages)]
     texts = said or ([(answer.text, answer.data_points, finished)] if answer.text or not answer.calls else [])
-    output = [
+    output = [_reasoning_item(request, [_summary(answer.reasoning)])] if answer.reasoning else []
+    output += [
         _item(request, place, [_content(text, _annotations(request, text, points))], _status(ended))
-        for place, (text, points, ended) in enumerate(texts)
+        for place, (text, points, ended) in enumerate(texts, len(output))
     ]
     output += [_call(request, place, call) for place, call in enumerate(answer.calls, len(output))]
     return _response(
@@ -49,6 +50,7 @@ class _Encoder:
         self._request = request
         self._number = 0
         self._output: list[Record] = []
+        self._reasoning: list[str] = []
         self._texts: list[str] | None = None
         self._place: Record = {}
         self._delta: Sequence[bytes] = ()
@@ -71,6 +73,8 @@ class _Encoder:
             yield self._event("response.created", response=response)
             yield self._event("response.in_progress", response=response)
         match event:
+            case events.ReasoningDelta():
+                yield from self._think(event.text)
             case events.TextDelta():
                 yield from self._begin()
                 yield from self.encode(event)
@@ -88,6 +92,7 @@ class _Encoder:
             case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
             case events.ToolsCalled():
+                yield from self._end_thinking()
                 if self._texts is not None:
                     yield from self._done(self._points, events.Finished("tool_calls"))
                 for call in event.calls:
@@ -107,7 +112,8 @@ class _Encoder:
         return {"type": name, "sequence_number": number, **values}
 
     def _begin(self) -> Iterator[Record]:
-        """Begin a message."""
+        """Begin a message, after what was thought before."""
+        yield from self._end_thinking()
         self._texts = []
         index = len(self._output)
         self._place = {"item_id": _item_id(self._request, index), "output_index": index, "content_index": 0}
@@ -116,6 +122,24 @@ class _Encoder:
         yield self._event("response.content_part.added", **self._place, part=_content("", []))
         piece: Record = {"type": "response.output_text.delta", "sequence_number": HOLE, **self._place}
         self._delta = _FRAMING.cut_at_holes({**piece, "delta": HOLE, "logprobs": []})
+
+    def _think(self, text: str) -> Iterator[Record]:
+        """Add to the item of reasoning, which comes before the message."""
+        place: Record = {"item_id": _reasoning_id(self._request), "output_index": 0, "summary_index": 0}
+        if not self._reasoning:
+            yield self._event("response.output_item.added", output_index=0, item=_reasoning_item(self._request, []))
+            yield self._event("response.reasoning_summary_part.added", **place, part=_summary(""))
+        self._reasoning.append(text)
+        yield self._event("response.reasoning_summary_text.delta", **place, delta=text)
+
+    def _end_thinking(self) -> Iterator[Record]:
+        if self._reasoning and not self._output:
+            text = "".join(self._reasoning)
+            place: Record = {"item_id": _reasoning_id(self._request), "output_index": 0, "summary_index": 0}
+            yield self._event("response.reasoning_summary_text.done", **place, text=text)
+            yield self._event("response.reasoning_summary_part.done", **place, part=_summary(text))
+            self._output.append(_reasoning_item(self._request, [_summary(text)]))
+            yield self._event("response.output_item.done", output_index=0, item=self._output[0])
 
     def _done(self, points: Iterable[events.DataPoint], ended: events.Finished | None) -> Iterator[Record | Framed]:
         """End the message that has begun."""
@@ -147,9 +171,9 @@ class _Encoder:
         self._output.append(item)
 
     def _ended(self, finished: events.Finished) -> Iterator[Record | Framed]:
-        if not self._output:
-            if self._texts is None:
-                yield from self._begin()  # every answer has a message
+        if self._texts is None and all(item["type"] == "reasoning" for item in self._output):
+            yield from self._begin()  # every answer has a message
+        if self._texts is not None:
             yield from self._done(self._points, finished)
         end = _end(self._request, self._points, self._thoughts, finished, self._prompt_filter)
         yield self._event(f"response.{end['status']}", response=_response(self._request, self._output, end))
@@ -198,6 +222,19 @@ def _call(request: ChatRequest, place: int, call: ToolCall) -> Record:
     item_id = f"fc_{request.turn_id}_{place}"
     told: Record = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
     return {"id": item_id, "type": "function_call", "status": "completed", **told}
+
+
+def _reasoning_id(request: ChatRequest) -> str:
+    return f"rs_{request.turn_id}"
+
+
+def _reasoning_item(request: ChatRequest, summary: list[Json]) -> Record:
+    """What the model thought. Clients show the summary of an item: its `content` is for what OpenAI keeps sealed."""
+    return {"id": _reasoning_id(request), "type": "reasoning", "summary": summary}
+
+
+def _summary(text: str) -> Record:
+    return {"type": "summary_text", "text": text}
 
 
 def _response(request: ChatRequest, output: Iterable[Record], end: Record) -> Record:

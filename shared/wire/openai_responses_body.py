@@ -118,6 +118,12 @@ class OpenaiNamedTool(TypedDict):
     name: str
 
 
+class ReasoningKeys(BodyModel):
+    """How the model thinks."""
+
+    effort: asked.Effort | None = None
+
+
 class OpenaiResponsesKeys(asked.ModelKeys):
     """Keys of a request besides the conversation."""
 
@@ -138,6 +144,7 @@ class OpenaiResponsesKeys(asked.ModelKeys):
     )
     instructions: str | None = Field(default=None, description="A system message for this answer alone.")
     text: TextKeys | None = None
+    reasoning: ReasoningKeys | None = None
 
 
 class OpenaiResponsesBody(OpenaiResponsesKeys):
@@ -179,6 +186,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         asked.with_tools(request, keys, keys.tools or (), choice, _named(choice)),
         max_tokens=keys.max_output_tokens,
         for_encoder=for_encoder,
+        reasoning_effort=keys.reasoning.effort if keys.reasoning else None,
         wants_kept=keys.store is not False and not request.is_task,
         is_later=bool(keys.background),
     )

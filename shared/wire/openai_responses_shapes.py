@@ -51,6 +51,21 @@ class OpenaiFunctionCallItem(TypedDict):
     arguments: Annotated[str, Field(description="The arguments, a JSON object.")]
 
 
+class OpenaiSummaryText(TypedDict):
+    """A text of what the model thought."""
+
+    type: Literal["summary_text"]
+    text: str
+
+
+class OpenaiReasoning(TypedDict):
+    """What the model thought, before the message."""
+
+    id: str
+    type: Literal["reasoning"]
+    summary: list[OpenaiSummaryText]
+
+
 class OpenaiIncomplete(TypedDict):
     """Why an answer is not complete."""
 
@@ -110,7 +125,7 @@ class OpenaiResponse(TypedDict):
     created_at: Annotated[int, Field(description="Unix seconds.")]
     status: Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
     model: str
-    output: list[OpenaiOutputMessage | OpenaiFunctionCallItem]
+    output: list[OpenaiReasoning | OpenaiOutputMessage | OpenaiFunctionCallItem]
     error: OpenaiFailure | None
     incomplete_details: OpenaiIncomplete | None
     instructions: None
@@ -142,7 +157,7 @@ class OpenaiItemEvent(TypedDict):
     type: Literal["response.output_item.added", "response.output_item.done"]
     sequence_number: _SequenceNumber
     output_index: _OutputIndex
-    item: OpenaiOutputMessage | OpenaiFunctionCallItem
+    item: OpenaiReasoning | OpenaiOutputMessage | OpenaiFunctionCallItem
 
 
 class OpenaiArgumentsDelta(TypedDict):
@@ -164,6 +179,34 @@ class OpenaiArgumentsDone(TypedDict):
     output_index: _OutputIndex
     name: str
     arguments: str
+
+
+class _InReasoning(TypedDict):
+    sequence_number: _SequenceNumber
+    item_id: str
+    output_index: _OutputIndex
+    summary_index: Literal[0]
+
+
+class OpenaiSummaryPartEvent(_InReasoning):
+    """What the model thinks begins or ends."""
+
+    type: Literal["response.reasoning_summary_part.added", "response.reasoning_summary_part.done"]
+    part: OpenaiSummaryText
+
+
+class OpenaiSummaryDelta(_InReasoning):
+    """A piece of what the model thinks."""
+
+    type: Literal["response.reasoning_summary_text.delta"]
+    delta: str
+
+
+class OpenaiSummaryDone(_InReasoning):
+    """All of what the model thought."""
+
+    type: Literal["response.reasoning_summary_text.done"]
+    text: str
 
 
 class _InText(TypedDict):
@@ -218,6 +261,9 @@ class OpenaiErrorEvent(TypedDict):
 type OpenaiResponsesEvent = (
     OpenaiResponseEvent
     | OpenaiItemEvent
+    | OpenaiSummaryPartEvent
+    | OpenaiSummaryDelta
+    | OpenaiSummaryDone
     | OpenaiPartEvent
     | OpenaiTextDelta
     | OpenaiTextDone

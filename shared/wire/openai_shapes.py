@@ -79,6 +79,7 @@ class OpenaiAnswerMessage(TypedDict):
     role: Literal["assistant"]
     content: Annotated[str | None, Field(description="The text; null if there are calls of tools alone.")]
     refusal: None
+    reasoning_content: NotRequired[Annotated[str, Field(description="What the model thought before.")]]
     tool_calls: NotRequired[list[OpenaiToolCall]]
     annotations: list[OpenaiAnnotation]
     context: OpenaiContext
@@ -88,6 +89,7 @@ class OpenaiDelta(TypedDict, total=False):
     """A piece of the message."""
 
     role: Literal["assistant"]
+    reasoning_content: Annotated[str, Field(description="What the model thinks before the text.")]
     content: str
     tool_calls: list[OpenaiCallPiece]
     annotations: list[OpenaiAnnotation]

@@ -397,3 +397,17 @@ async def test_a_client_that_asks_for_progress_is_told_of_each_step_and_reads_th
     assert "progress" in seen.types[seen.types.index("TEXT_MESSAGE_START") :], "inside the message"
     assert seen.text == "80 % [plan.pdf#page=3]."
     assert seen.types[-1] == "RUN_FINISHED"
+
+
+@EACH_VERSION
+async def test_what_a_model_thinks_is_a_message_of_its_own_before_the_answer(
+    app: RunningHost, openai: OpenAIStandIn, version: str
+) -> None:
+    openai.reply(*(openai.chunk({"reasoning": text}) for text in ("80 or ", "100 %?")), "80 %.")
+    seen = await one(version, agent(app))
+    begin, end = ["REASONING_START", "REASONING_MESSAGE_START"], ["REASONING_MESSAGE_END", "REASONING_END"]
+    kinds = [kind for kind in seen.types if kind != "sources"]
+    assert kinds == ["RUN_STARTED", *begin, "REASONING_MESSAGE_CONTENT", *end, *TEXT, "RUN_FINISHED"]
+    thought, said = seen.messages[-2:]
+    assert (thought["role"], thought["content"]) == ("reasoning", "80 or 100 %?")
+    assert (said["role"], said["content"], seen.thrown) == ("assistant", "80 %.", None)

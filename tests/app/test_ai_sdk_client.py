@@ -289,7 +289,7 @@ async def test_every_version_takes_every_golden_stream(version: str) -> None:
     async with goldens() as url:
         steps = await chat(version, url, *(send(at=f"{url}{scenario}") for scenario in ALL_SCENARIOS))
     for scenario, step in zip(ALL_SCENARIOS, steps, strict=True):
-        cut = scenario in {"cut_off", "team_cut_off"}
+        cut = scenario in {"cut_off", "cut_off_in_reasoning", "team_cut_off"}
         assert step.get("error") == ("Too many. (invocation id-1)" if cut else None), scenario
         states = {part["state"] for part in step["message"]["parts"] if "state" in part}
         assert states <= {"done", "input-available"}, scenario
@@ -462,3 +462,14 @@ async def test_a_rate_limit_says_how_long_to_wait(
     async with http.post(url_of(app), json={"messages": [ASKED]}) as response:
         assert (response.status, response.headers["retry-after"]) == (429, "47")
         assert response.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+@EACH
+async def test_what_a_model_thinks_is_a_part_before_the_text(
+    version: str, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply("<think>80 or ", "100 %?</think>\n\n", "80 %.")
+    (step,) = await chat(version, url_of(app), send())
+    assert ended(step) == ("ready", None, "stop")
+    (part,) = parts_of(step, "reasoning")
+    assert (part["text"], part["state"], text_of(step)) == ("80 or 100 %?", "done", "80 %.")

@@ -319,3 +319,28 @@ async def test_a_stream_that_is_not_the_json_asked_for_ends_with_an_error(
             model=MODEL, messages=ASKED, stream=True, response_format={"type": "json_object"}
         ):
             pass
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_a_model_thinks_is_beside_the_text_as_deepseek_sends_it(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn, *, stream: bool
+) -> None:
+    openai.reply(*(openai.chunk({"reasoning_content": text}) for text in ("80 or ", "100 %?")), "80 %.")
+    asked = client.chat.completions.create(model=MODEL, messages=ASKED, reasoning_effort="high", stream=stream)
+    answer: Any = await asked
+    if stream:
+        chunks = [chunk async for chunk in answer]
+        deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
+        thought, text = "".join(extra(delta, "reasoning_content") or "" for delta in deltas), text_of(chunks)
+    else:
+        message = answer.choices[0].message
+        thought, text = message.reasoning_content, message.content
+    assert (thought, text) == ("80 or 100 %?", "80 %.")
+
+
+async def test_an_effort_that_there_is_not_is_refused_by_its_name(client: sdk.AsyncOpenAI) -> None:
+    wrong: Any = "a lot"
+    with pytest.raises(sdk.BadRequestError, match="reasoning_effort: should be 'none', 'minimal'"):
+        await client.chat.completions.create(model=MODEL, messages=ASKED, reasoning_effort=wrong)
+    with pytest.raises(sdk.BadRequestError, match=r"reasoning.effort: should be 'none', 'minimal'"):
+        await client.responses.create(model=MODEL, input=QUESTION, reasoning={"effort": wrong})

@@ -385,3 +385,25 @@ async def test_an_answer_in_a_shape_is_parsed_and_has_its_sources_beside_it(
     assert content.type == "output_text"
     assert "plan.pdf#page=3" in {one.title for one in content.annotations if one.type == "url_citation"}
     assert openai.chats[-1].form["json_schema"]["name"] == "Cover"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_a_model_thinks_is_an_item_before_the_message(
+    client: sdk.AsyncOpenAI, openai: OpenAIStandIn, *, stream: bool
+) -> None:
+    openai.reply(*(openai.chunk({"reasoning_content": text}) for text in ("80 or ", "100 %?")), "80 %.")
+    if stream:
+        async with client.responses.stream(model=MODEL, input=QUESTION, reasoning={"effort": "low"}) as events:
+            pieces = [event.delta async for event in events if event.type == "response.reasoning_summary_text.delta"]
+            answer: Any = await events.get_final_response()
+        assert pieces == ["80 or ", "100 %?"]
+    else:
+        answer = await client.responses.create(model=MODEL, input=QUESTION, reasoning={"effort": "low"})
+    Response.model_validate(answer.model_dump(mode="json"))
+    thought, said = answer.output
+    assert ([one.text for one in thought.summary], said.content[0].text) == (["80 or 100 %?"], "80 %.")
+    openai.call_tool("search_sources", {"search_queries": ["implants"]})
+    openai.reply("It is.")
+    more = await client.responses.create(model=MODEL, input="And implants?", previous_response_id=answer.id)
+    assert more.output_text == "It is."
+    assert "100 %?" not in str(openai.chats[-1].body["messages"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import Message, Passage, RequestContext, Role, ToolCall
-from shared.events import CompletionStarted, FilterAnnotation
+from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 CONTEXT = RequestContext(invocation_id="test", deadline=float("inf"))
@@ -54,7 +54,7 @@ async def answer(model: ChatModel, request: ModelRequest = REQUEST, context: Req
                     got.started.append(event)
                 case ModelText():
                     got.pieces.append(event.text)
-                case FilterAnnotation():
+                case FilterAnnotation() | ReasoningDelta():
                     pass  # says nothing of its own
                 case ToolCall():
                     got.calls.append(event)

@@ -335,3 +335,17 @@ async def test_a_schema_that_the_service_does_not_accept_is_the_callers_to_chang
     form = JsonForm("response_format", "a", {"type": "object"}, strict=True)
     with pytest.raises(BadRequest, match="does not accept this `response_format`"):
         await ask(model, replace(QUESTION, form=form))
+
+
+async def test_a_request_says_how_long_to_think_and_a_value_that_a_model_lacks_is_left_out_alone(
+    service: OpenAIStandIn,
+) -> None:
+    thinking = ServedModel(service.reasoning_model, "AZURE_OPENAI_CHAT_DEPLOYMENT")
+    connection = replace(connection_to(service), kind="azure-openai", chat_model=thinking)
+    error: Any = {"message": "Unsupported value.", "param": "reasoning_effort", "code": "unsupported_value"}
+    service.fail(400, error=error)
+    async with model_of(connection, reasoning_effort="low") as model:
+        for effort in ("minimal", "minimal", None, "high"):
+            assert await ask(model, replace(QUESTION, reasoning_effort=effort))
+    efforts = [chat.body.get("reasoning_effort") for chat in service.chats]
+    assert efforts == ["minimal", None, None, "low", "high"]

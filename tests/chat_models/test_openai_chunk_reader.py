@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.chunk_reader import ChunkReader
 from shared.chat_types import Json, ToolCall
-from shared.events import CompletionStarted, FilterAnnotation, Usage
+from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta, Usage
 from shared.outbound.faults import Reason, ServiceFault
 
 
@@ -86,9 +86,39 @@ TOLERATED: dict[str, tuple[bytes, list[ModelEvent]]] = {
     "last line without its end": (sse(said("Hel"), said("lo"), STOP, done=False).rstrip(), HELLO),
     "comments between": (b": OPENROUTER PROCESSING\n\n" + sse(said("Hel"), said("lo"), STOP), HELLO),
     "empty data lines": (b"data:\n\n" + sse(said("Hel"), said("lo"), STOP), HELLO),
-    "unknown fields and reasoning": (
-        sse(chunk({"reasoning_content": "hm"}, object="x"), said("Hel"), said("lo"), STOP),
-        HELLO,
+    "unknown fields": (sse(chunk({"reasoning": {"effort": 1}}, object="x"), said("Hel"), said("lo"), STOP), HELLO),
+    "reasoning, as DeepSeek and llama.cpp name it": (
+        sse(chunk({"content": None, "reasoning_content": "hm"}), said("Hel"), said("lo"), STOP),
+        [ReasoningDelta("hm"), *HELLO],
+    ),
+    "reasoning, as Ollama and OpenRouter name it": (
+        sse(chunk({"content": "", "reasoning": "hm", "reasoning_details": [{}]}), said("Hel"), said("lo"), STOP),
+        [ReasoningDelta("hm"), *HELLO],
+    ),
+    "reasoning by both names, with the text": (
+        sse(chunk({"content": "Hel", "reasoning": "hm", "reasoning_content": "hm"}), said("lo"), STOP),
+        [ReasoningDelta("hm"), *HELLO],
+    ),
+    "reasoning in marks": (
+        sse(said("\n<think>h"), said("m</think>\n\n"), said("\nHel"), said("lo"), STOP),
+        [ReasoningDelta("h"), ReasoningDelta("m"), *HELLO],
+    ),
+    "marks that are cut": (
+        sse(said("<thi"), said("nk>a</th"), said("b</think"), said(">Hel"), said("lo"), STOP),
+        [ReasoningDelta("a"), ReasoningDelta("</thb"), *HELLO],
+    ),
+    "marks that are not closed": (
+        sse(said("<think>hm </"), STOP),
+        [ReasoningDelta("hm "), ReasoningDelta("</"), ModelFinished("stop")],
+    ),
+    "what only begins as a mark": (
+        sse(said(" <t"), said("d>"), STOP),
+        [ModelText(" <td>"), ModelFinished("stop")],
+    ),
+    "nothing but the beginning of a mark": (sse(said("<th"), STOP), [ModelText("<th"), ModelFinished("stop")]),
+    "a mark amid the text": (
+        sse(said("Hi <think>"), said("</think>"), STOP),
+        [ModelText("Hi <think>"), ModelText("</think>"), ModelFinished("stop")],
     ),
     "a second choice": (
         sse({"choices": [{"index": 1, "delta": {"content": "no"}}]}, said("Hel"), said("lo"), STOP),

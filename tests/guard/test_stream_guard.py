@@ -8,7 +8,16 @@ import pytest
 
 from shared.chat_types import ChatRequest, FileText, Json, Message, Overrides, Role, ToolCall, ToolDefinition
 from shared.errors import ContentFiltered, RateLimited, TooSlow
-from shared.events import CompletionStarted, Finished, Retrieved, TextDelta, Thought, ThoughtsAdded, ToolsCalled
+from shared.events import (
+    CompletionStarted,
+    Finished,
+    ReasoningDelta,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+    ToolsCalled,
+)
 from shared.guard import Place, SafetyEvent, Side, Watermark
 from shared.guard.chat_payloads import ANSWER
 from tests.guard.guarding import ASKED, FOUND, STARTED, Outcome, Part, Turn, answer, request, rules, watched
@@ -211,3 +220,19 @@ async def test_the_model_waits_when_the_service_falls_far_behind() -> None:
     assert isinstance(out.error, TooSlow)
     assert out.text == ""
     assert len(turn.pulled) < 300
+
+
+async def test_reasoning_waits_as_the_answer_does_and_stays_reasoning() -> None:
+    parts: list[Part] = [FOUND, STARTED, ReasoningDelta("Is it "), ReasoningDelta("so?"), *answer("Yes.")[2:]]
+    out = await watched(parts, rules(ScriptedSafety(honest())))
+    assert out.error is None
+    assert "".join(event.text for event in out.events if isinstance(event, ReasoningDelta)) == "Is it so?\n"
+    assert out.text == "Yes."
+
+
+async def test_forbidden_reasoning_ends_the_turn_with_nothing_of_the_answer() -> None:
+    parts: list[Part] = [FOUND, STARTED, ReasoningDelta("It says: bomb"), *answer("It is safe.")[2:]]
+    out = await watched(parts, rules(ScriptedSafety(honest("bomb"))))
+    assert isinstance(out.error, ContentFiltered)
+    assert out.text == ""
+    assert "bomb" not in "".join(event.text for event in out.events if isinstance(event, ReasoningDelta))

@@ -18,6 +18,7 @@ from shared.events import (
     Failed,
     Finished,
     Progress,
+    ReasoningDelta,
     Retrieved,
     StepEnded,
     TextDelta,
@@ -204,6 +205,7 @@ async def test_a_token_costs_no_write_and_a_piece_reads_as_it_was_written(store:
     events = (
         *BEGIN,
         Progress(StepEnded("search", 1.5)),
+        *(ReasoningDelta(text.text) for text in texts),
         *texts,
         AgentMessage("A", 0, "x"),
         ToolsCalled((ToolCall("c", "look", "{}"),)),
@@ -268,6 +270,16 @@ async def test_a_run_goes_on_where_it_was_cut_off_however_its_text_comes_now(cut
 async def test_where_a_model_says_something_else_the_answer_begins_anew() -> None:
     for other in ((*BEGIN, TextDelta("90 %"), WHOLE[-1]), (*BEGIN, TextDelta("8"), WHOLE[-1])):
         assert await taken_over(WHOLE[:3], *other) == ([*other], 1)
+
+
+@pytest.mark.parametrize("cut", range(1, 6))
+async def test_reasoning_goes_on_as_text_does_and_other_reasoning_is_another_answer(cut: int) -> None:
+    whole = (*BEGIN, ReasoningDelta("Is "), ReasoningDelta("it?"), TextDelta("It is."), WHOLE[-1])
+    log, times = await taken_over(whole[:cut], *BEGIN, ReasoningDelta("Is it?"), *whole[4:])
+    assert ("".join(event.text for event in log if isinstance(event, ReasoningDelta)), times) == ("Is it?", 0)
+    assert [log[-2], log[-1]] == [*whole[4:]]
+    other = (*BEGIN, ReasoningDelta("Was it?"), *whole[4:])
+    assert await taken_over(whole[:cut], *other) == ([*other], int(cut > 2))
 
 
 async def test_a_failure_comes_after_what_was_shown_before_it() -> None:

@@ -97,19 +97,21 @@ def whole_python(document: Any) -> Read:
 def read_openai(records: list[Any]) -> Read:
     """As OpenAI's SDKs do: join the contents, take each other key once."""
     answer: Read = {"content": "", "annotations": []}
+    reasoning = ""
     for record in records:
         if "error" in record:
             return record
         (choice,) = record["choices"]
         delta = choice.pop("delta")
         answer["content"] += delta.pop("content", "")
+        reasoning += delta.pop("reasoning_content", "")
         for piece in delta.pop("tool_calls", ()):
             joined(answer.setdefault("tool_calls", []), piece)
         assert not answer.keys() & delta.keys() - {"annotations"}
         assert not (delta.get("annotations") and answer["annotations"])
         answer |= delta | without_place(choice)
         answer |= {key: value for key, value in record.items() if key == "prompt_filter_results"}
-    return answer
+    return answer | ({"reasoning_content": reasoning} if reasoning else {})
 
 
 def joined(calls: list[Any], piece: Any) -> None:

@@ -77,6 +77,7 @@ export function newTurn({ question, parent = "", mode: who = mode.peek(), attach
     status: signal(/** @type {import("./types.js").Status} */ ("asking")),
     isCut: signal(false),
     text: signal(""),
+    reasoning: signal(""),
     sources: signal([]),
     thoughts: signal([]),
     followups: signal([]),

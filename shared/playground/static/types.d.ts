@@ -111,6 +111,8 @@ export interface Turn {
   /** Whether the connection was lost in mid-answer, and the page tries to get it back. */
   isCut: Signal<boolean>;
   text: Signal<string>;
+  /** What the model thought before. */
+  reasoning: Signal<string>;
   sources: Signal<Source[]>;
   thoughts: Signal<Thought[]>;
   followups: Signal<string[]>;

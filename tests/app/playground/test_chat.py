@@ -56,6 +56,19 @@ HOSTILE = (
 )
 
 
+async def test_what_the_model_thinks_is_folded_away_above_the_answer_and_is_text(
+    page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply(openai.chunk({"reasoning_content": f"80 or 100? {HOSTILE}"}), "80 %.")
+    said = await ask(page, app)
+    await ended(page)
+    thought = page.locator(".reasoning p")
+    await expect(thought).to_be_hidden()
+    await page.get_by_text("Reasoning", exact=True).first.click()
+    await expect(thought).to_have_text(f"80 or 100? {HOSTILE}")
+    await expect(said.locator(".answer")).to_have_text("80 %.")
+
+
 async def test_what_is_dangerous_in_an_answer_is_text(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
     openai.reply(f"So: {HOSTILE}\n\n```js\n</code><img src=x onerror=alert(4)>\n```\n")
     said = await ask(page, app)

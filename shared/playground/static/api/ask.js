@@ -195,6 +195,7 @@ class RunReader {
   hasEnded = false;
   #isStopped = false;
   #text = "";
+  #reasoning = "";
   /** @type {import("../types.js").WireRecord[]} */
   #records = [];
   #rawLength = 0;
@@ -215,6 +216,7 @@ class RunReader {
     const { turn } = this;
     batch(() => {
       for (const list of [turn.sources, turn.thoughts, turn.followups, turn.agents, turn.progress]) if (list.value.length) list.value = [];
+      turn.reasoning.value = "";
       turn.isCut.value = false;
     });
   }
@@ -259,6 +261,7 @@ class RunReader {
     batch(() => {
       this.#isWaiting = false;
       const { text } = this.turn;
+      this.turn.reasoning.value = this.#reasoning;
       if (this.hasEnded || !text.value.startsWith(this.#text)) text.value = this.#text;
       if (this.#records.length !== this.exchange.records.value.length) this.exchange.records.value = [...this.#records];
       this.exchange.dropped.value = this.#dropped;
@@ -277,6 +280,9 @@ class RunReader {
     const { turn } = this;
     const agent = this.#agents.get(event.subagentRunId);
     switch (event.type) {
+      case "REASONING_MESSAGE_CONTENT":
+        this.#reasoning += event.delta;
+        break;
       case "TEXT_MESSAGE_START":
         turn.status.value = "streaming";
         if (agent) agent.messageId = event.messageId;

@@ -172,6 +172,7 @@ function answerRead(message, turn) {
     turn.finishReason.value = message.finishReason ?? "stop";
     turn.sources.value = sources;
     turn.thoughts.value = thoughts;
+    turn.reasoning.value = thoughts.find((/** @type {any} */ thought) => thought.title === "Reasoning")?.description ?? "";
     return;
   }
   turn.mode = "team";

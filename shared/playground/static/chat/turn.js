@@ -25,6 +25,7 @@ export function TurnView({ turn }) {
       <${Question} turn=${turn} />
       <section class="reply" aria-label="Answer" aria-busy=${running}>
         ${turn.agents.value.map((agent) => html`<${AgentReply} key=${agent.messageId || agent.name} turn=${turn} agent=${agent} />`)}
+        ${turn.reasoning.value && html`<details class="reasoning"><summary>Reasoning</summary><p>${turn.reasoning}</p></details>`}
         ${turn.text.value && html`<${Answer} turn=${turn} text=${turn.text} sources=${turn.sources.value} isWhole=${!running} />`}
         ${running && html`<p class="working"><span class="dot" aria-hidden="true"></span>${doing(turn)}</p>`}
         ${turn.status.value === "stopped" && html`<p class="quiet">You stopped this answer.</p>`}
@@ -44,6 +45,7 @@ export function TurnView({ turn }) {
 function doing(turn) {
   if (turn.isCut.value) return "The connection is lost. Trying again";
   if (turn.status.value === "streaming") return turn.mode === "team" ? "The team is working" : "Writing";
+  if (turn.reasoning.value) return "Thinking";
   return turn.sources.value.length ? "Reading what was found" : "Searching";
 }
 
