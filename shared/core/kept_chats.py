@@ -15,7 +15,7 @@ from dataclasses import replace
 from shared.chat_types import ChatRequest, ChatState, Message, RequestContext, Role
 from shared.core.context_window import fit_history
 from shared.errors import NotFound, SwitchboardError
-from shared.history import UNTITLED, HistoryStore, Mode, StoredMessage, owner_of
+from shared.history import UNTITLED, HistoryStore, Mode, StoredMessage, new_id_elsewhere, owner_of
 
 _log = logging.getLogger("switchboard.history")
 
@@ -43,7 +43,7 @@ async def resume(request: ChatRequest, context: RequestContext, history: History
                 kept = await history.messages(owner, request.chat.conversation_id, _MOST_MESSAGES)
                 earlier = _messages(kept)
                 return replace(request, messages=(*fit_history(earlier), *request.messages))
-            chat = await history.create(owner, mode, UNTITLED)
+            chat = await history.create(owner, mode, UNTITLED, new_id_elsewhere())
             return replace(request, chat=ChatState.kept(chat.id))
     except NotFound:
         return request  # deleted, another owner's, never there, or nothing is kept: the caller must not learn which

@@ -44,6 +44,16 @@ def session_id_of(chat_id: str) -> str:
     return f"{chat_id[:14]}8{chat_id[15:]}"
 
 
+def new_id_elsewhere() -> str:
+    """Make the id of a chat that another front end than ChatUI begins: a UUID of version 5, where stores make 4."""
+    return str(uuid5(NAMESPACE_OID, uuid4().hex))
+
+
+def is_of_chatui(chat_id: str) -> bool:
+    """Whether a chat can be ChatUI's, by its id."""
+    return chat_id[14:15] == "4"
+
+
 def is_session_id(text: str) -> bool:
     """Whether a text is an id of `new_session_id`."""
     return _SESSION_ID.fullmatch(text) is not None
@@ -124,8 +134,8 @@ class HistoryStore(Protocol):
             owner: The owner.
             mode: The kind.
             title: The title.
-            session_id: The id, one of `new_session_id`; if the owner has that conversation, it is returned as it is.
-                None: the store makes an id.
+            session_id: The id, of `new_session_id` or `new_id_elsewhere`; if the owner has that conversation, it is
+                returned as it is. None: the store makes an id.
 
         Raises:
             NotFound: the session id is another owner's.

@@ -1,5 +1,6 @@
 """Routes of the chat history."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
@@ -8,7 +9,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
-from shared.history import HistoryStore, owner_of, session_id_of
+from shared.chat_types import Caller
+from shared.history import (
+    MAX_LISTED,
+    Conversation,
+    HistoryStore,
+    ListPosition,
+    Mode,
+    is_of_chatui,
+    owner_of,
+    session_id_of,
+)
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.receiving import read_body
@@ -18,10 +29,17 @@ from shared.wire.request_body import JsonReader
 
 @answering
 async def list_chats(request: Request) -> Response:
-    """`GET /chat-history`: list the caller's chats, newest first, a page at a time."""
+    """`GET /chat-history`: list the caller's chats, newest first, a page at a time.
+
+    Of those that all callers share who do not sign in, ChatUI, which names a mode, gets only its own: it opens the
+    newest by itself.
+    """
     history, owner = await _history(request)
     page = bodies.read_page(request.query_params)
-    chats = await history.conversations(owner, page.mode, page.limit + 1, page.after)
+    if page.mode and owner == owner_of(Caller()):
+        chats = await chats_that(is_of_chatui, history, owner, page.mode, page.limit + 1, page.after)
+    else:
+        chats = await history.conversations(owner, page.mode, page.limit + 1, page.after)
     response = json_response([bodies.conversation_json(chat) for chat in chats[: page.limit]])
     if len(chats) > page.limit:
         response.headers["link"] = f'<{page.following(chats[page.limit - 1])}>; rel="next"'
@@ -66,6 +84,27 @@ async def delete_chat(request: Request) -> Response:
     await history.delete(owner, request.path_params["id"])
     await delete_runs(owner, request.path_params["id"])
     return Response(status_code=204)
+
+
+async def chats_that(
+    belong: Callable[[str], bool],
+    history: HistoryStore,
+    owner: str,
+    mode: Mode,
+    count: int,
+    after: ListPosition | None,
+) -> list[Conversation]:
+    """List the first chats after a position whose ids belong to a front end."""
+    found: list[Conversation] = []
+    limit = count
+    while len(found) < count:
+        chats = await history.conversations(owner, mode, limit, after)
+        found += [chat for chat in chats if belong(chat.id)]
+        if len(chats) < limit:
+            break
+        limit = min(2 * limit, MAX_LISTED)
+        after = ListPosition(chats[-1].last_updated, chats[-1].id)
+    return found[:count]
 
 
 async def delete_runs(owner: str, chat: str) -> None:

@@ -10,18 +10,9 @@ from starlette.responses import Response
 from shared import app
 from shared.chat_types import Caller
 from shared.errors import BadRequest, NotFound
-from shared.history import (
-    MAX_LISTED,
-    UNTITLED,
-    Conversation,
-    HistoryStore,
-    ListPosition,
-    Mode,
-    is_session_id,
-    owner_of,
-)
+from shared.history import UNTITLED, HistoryStore, Mode, is_session_id, owner_of
 from shared.triggers.budget import admit
-from shared.triggers.chat_history import delete_runs
+from shared.triggers.chat_history import chats_that, delete_runs
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.receiving import read_body
 from shared.wire import demo_page as bodies
@@ -55,7 +46,7 @@ async def list_demo_chats(request: Request) -> Response:
     query = request.query_params
     token = query.get("continuationToken") or query.get("continuation_token") or ""  # the page; its server
     after = read_page({"cursor": token}).after
-    chats = await _kept_by_the_page(history, owner_of(caller), int(count) + 1, after)
+    chats = await chats_that(is_session_id, history, owner_of(caller), Mode.STANDARD, int(count) + 1, after)
     return json_response(bodies.demo_chats_json(chats, caller.oid or "", int(count)))
 
 
@@ -98,22 +89,6 @@ async def demo_not_offered(request: Request) -> Response:
     """Refuse what the demo's own server can do and this app does not: uploads by users, and speech."""
     _require_demo(request)
     raise NotFound("This app takes no uploads from its users and makes no speech, and /config tells the page so.")
-
-
-async def _kept_by_the_page(
-    history: HistoryStore, owner: str, count: int, after: ListPosition | None
-) -> list[Conversation]:
-    """List the first chats after a position that the demo's page has kept; those of other front ends are left out."""
-    found: list[Conversation] = []
-    limit = count
-    while len(found) < count:
-        chats = await history.conversations(owner, Mode.STANDARD, limit, after)
-        found += [chat for chat in chats if is_session_id(chat.id)]
-        if len(chats) < limit:
-            break
-        limit = min(2 * limit, MAX_LISTED)
-        after = ListPosition(chats[-1].last_updated, chats[-1].id)
-    return found[:count]
 
 
 def _require_demo(request: Request) -> None:

@@ -24,6 +24,7 @@ from shared.history import (
     ListPosition,
     Mode,
     StoredMessage,
+    new_id_elsewhere,
 )
 from shared.wire.framing import encode_json
 from shared.wire.request_body import BodyModel
@@ -48,6 +49,7 @@ class NewChatBody(BodyModel):
 
     mode: ChatMode = Field(default="standard", description="The kind of chat.")
     title: str | None = Field(default=None, max_length=200, description="The title in lists of chats.")
+    elsewhere: bool = Field(default=False, description="Whether the front end that begins it is not ChatUI.")
 
 
 class HistoryMessageBody(BodyModel):
@@ -132,14 +134,14 @@ def read_page(query: Mapping[str, str]) -> Page:
     return Page(read_mode(query.get("mode")), int(limit), after)
 
 
-def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str]:
-    """Read the mode and the title of a new chat.
+def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str, str | None]:
+    """Read the mode and the title of a new chat, and make its id if its front end is not ChatUI.
 
     Raises:
         BadRequest: a key is wrong; names each wrong key and its accepted values.
     """
     chat = NewChatBody.read(body)
-    return Mode(chat.mode), (chat.title or "").strip() or UNTITLED
+    return Mode(chat.mode), (chat.title or "").strip() or UNTITLED, new_id_elsewhere() if chat.elsewhere else None
 
 
 def parse_messages(body: Mapping[str, Json], now: datetime) -> tuple[list[StoredMessage], str]:

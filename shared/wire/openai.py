@@ -12,7 +12,7 @@ from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.core.fold import Answer, ended_by
 from shared.errors import ContentFiltered, NotFound
-from shared.wire.context import usage_json
+from shared.wire.context import texts_by_source, usage_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.openai_asked import Asked
 from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached, parse
@@ -36,7 +36,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
         **known(reasoning_content=answer.reasoning),
         "refusal": None,
         **known(tool_calls=list[Json](map(_call, answer.calls))),
-        "annotations": _annotations(request, text, points),
+        "annotations": _annotations(citations(request, text, points)),
         "context": sources_context(request, points, thoughts, finished),
     }
     choice: Record = {
@@ -128,9 +128,10 @@ class _Encoder:
 
     def _end(self, finished: events.Finished) -> Iterator[Record]:
         request = self._request
-        annotations = _annotations(request, "".join(self._texts), self._points)
+        cited = [*citations(request, "".join(self._texts), self._points)]
         context = sources_context(request, self._points, self._thoughts, finished)
-        yield self._chunk({**known(annotations=annotations), "context": context})
+        where = self._chunk({**known(annotations=_annotations(cited)), "context": context})
+        yield where | known(event=_listed(cited, self._points))
         prompt = self._prompt_filter or finished.prompt_filter_results
         ended = self._chunk({}, _reason(finished), content_filter_results=finished.content_filter_results)
         yield ended | known(prompt_filter_results=prompt)
@@ -151,8 +152,21 @@ def _call(call: ToolCall) -> Record:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def _annotations(request: ChatRequest, text: str, points: Iterable[events.DataPoint]) -> list[Json]:
-    return [{"type": "url_citation", "url_citation": cited} for cited in citations(request, text, points)]
+def _annotations(cited: Iterable[Record]) -> list[Json]:
+    return [{"type": "url_citation", "url_citation": each} for each in cited]
+
+
+def _listed(cited: Iterable[Record], points: Iterable[events.DataPoint]) -> Json:
+    """The cited sources as Open WebUI lists them with their titles: of an annotation it shows the URL in their place.
+
+    Source: Open WebUI 0.12.4, `event` in utils/middleware.py, and `external` where its page lists sources.
+    """
+    texts = texts_by_source(points)
+    urls = {str(each["title"]): each["url"] for each in cited}
+    listed: list[Json] = [{"source": url, "name": title, "external": True} for title, url in urls.items()]
+    document: list[Json] = [texts[title] for title in urls]
+    data: Record = {"source": {"name": "Sources"}, "document": document, "metadata": listed}
+    return {"type": "source", "data": data} if urls else None
 
 
 def _reason(finished: events.Finished) -> str:

@@ -128,6 +128,13 @@ class OpenaiCompletion(TypedDict):
     prompt_filter_results: NotRequired[FilterResults]
 
 
+class OpenaiSourceEvent(TypedDict):
+    """The cited sources as Open WebUI lists them."""
+
+    type: Literal["source"]
+    data: dict[str, Any]
+
+
 class OpenaiChunk(TypedDict):
     """A record of a streamed answer."""
 
@@ -138,6 +145,7 @@ class OpenaiChunk(TypedDict):
     choices: list[OpenaiChunkChoice]
     usage: NotRequired[Usage]
     prompt_filter_results: NotRequired[FilterResults]
+    event: NotRequired[OpenaiSourceEvent]
 
 
 class OpenaiErrorObject(TypedDict):

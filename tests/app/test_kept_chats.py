@@ -41,6 +41,22 @@ async def test_a_question_that_refers_back_is_asked_with_what_was_said(
     assert [one["content"] for one in kept][:3] == [QUESTION, "The plan pays 80 %.", "And for implants?"]
 
 
+async def test_chatui_does_not_list_what_another_front_end_began_and_the_playground_does(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    openai.reply("The plan pays 80 %.")
+    async with http.post(app.url + PINNED, json=body()) as response:
+        state = (await response.json())["sessionState"]
+    chats = Chats(app, http)
+    _, begun = await chats.send("POST", sent={"mode": "standard", "elsewhere": True})
+    own = await chats.start()
+    for asks, listed in (({"mode": "standard"}, {own}), ({}, {own, state, begun["id"]})):
+        _, found = await chats.send("GET", **asks)
+        assert {chat["id"] for chat in found} & {own, state, begun["id"]} == listed
+    _, found = await chats.send("GET", mode="standard", limit="1")  # a page is filled with what may be listed
+    assert [chat["id"] for chat in found] == [own]
+
+
 @pytest.mark.usefixtures("npm_clients")
 @pytest.mark.parametrize("kind", ["answer", "stream"])
 async def test_the_client_is_told_an_error_with_its_code_where_no_route_names_its_protocol(

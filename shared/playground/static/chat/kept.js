@@ -35,7 +35,8 @@ export async function listChats(query = "?limit=100") {
 /** @param {import("../types.js").Mode} mode
  * @returns {Promise<string>} the id; empty: it could not be started, and `keepProblem` says why. */
 export async function startChat(mode) {
-  const made = await told(() => sent("/chat-history", "POST", { mode: mode === "team" ? "multiAgent" : "standard" }));
+  const kind = mode === "team" ? "multiAgent" : "standard";
+  const made = await told(() => sent("/chat-history", "POST", { mode: kind, elsewhere: true }));
   return made?.id ?? "";
 }
 
