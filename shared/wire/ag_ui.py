@@ -55,9 +55,7 @@ class _Encoder:
         if self._in_message and isinstance(event, events.TextDelta):  # for speed: most events are tokens
             return (self._before_text + one_line(event.text) + self._after_text,)
         if self._in_reasoning and not isinstance(event, events.ReasoningDelta | events.Progress):
-            self._in_reasoning = False
-            ended: Iterable[Record] = ({"type": kind, **self._reasoning} for kind in _REASONING_ENDS)
-            return (*ended, *self._records(event))
+            return (*self._end_thinking(), *self._records(event))
         if self._has_begun:
             return self._records(event)
         self._has_begun = True
@@ -108,6 +106,10 @@ class _Encoder:
             yield {"type": "REASONING_START", **self._reasoning}
             yield {"type": "REASONING_MESSAGE_START", **self._reasoning, "role": "reasoning"}
         yield {"type": "REASONING_MESSAGE_CONTENT", **self._reasoning, "delta": text}
+
+    def _end_thinking(self) -> Iterable[Record]:
+        self._in_reasoning = False
+        return [{"type": kind, **self._reasoning} for kind in _REASONING_ENDS]
 
     def _end_message(self) -> Iterable[Record]:
         return ({"type": "TEXT_MESSAGE_END", **self._message},) if self._in_message else ()
