@@ -4,13 +4,15 @@ import json
 
 import pytest
 
+from tests.conformance.backend import Reply
 from tests.conformance.canned import CONTEXT, good_answers, serving
 from tests.conformance.cases import CASES, Case
 from tests.conformance.cases_of_sdks import CASES_OF_SDKS
-from tests.conformance.clients import CLIENTS
+from tests.conformance.clients import CLIENTS, ag_ui, ai_sdk, openai_responses
 from tests.conformance.reading import at
 from tests.conformance.rules import run_client
 from tests.conformance.spoiling import raw, status
+from tests.wire.test_goldens import GOLDENS
 
 NAMED = {client.name: client for client in CLIENTS}
 ALL_CASES = [*CASES, *CASES_OF_SDKS]
@@ -71,3 +73,14 @@ async def test_chatui_sends_messages_and_nothing_else() -> None:
     async with serving("chatui") as (backend, bodies):
         await run_client(NAMED["chatui"], backend, "")
     assert bodies[0] == {"messages": [{"role": "user", "content": "Are eye exams covered?"}]}
+
+
+def test_what_a_model_thinks_breaks_no_rule_and_is_no_part_of_the_text() -> None:
+    def streamed(protocol: str) -> Reply:
+        return Reply(200, ((GOLDENS / protocol / "reasoning.jsonl").read_bytes(),))
+
+    run = ag_ui.read_run(streamed("ag-ui"), {"threadId": "thread-0", "runId": "run-0"})
+    response = openai_responses.read_stream(streamed("openai-responses"))
+    texts = [run.messages[0]["content"], ai_sdk.read_stream(streamed("ai-sdk")).text, response.text]
+    assert [str(text)[:8] for text in texts] == ["It pays "] * 3
+    assert (response.role, response.streamed) == ("assistant", response.text)

@@ -20,6 +20,11 @@ STRINGS = {
     "TEXT_MESSAGE_START": ("messageId",),
     "TEXT_MESSAGE_CONTENT": ("messageId", "delta"),
     "TEXT_MESSAGE_END": ("messageId",),
+    "REASONING_START": ("messageId",),
+    "REASONING_MESSAGE_START": ("messageId",),
+    "REASONING_MESSAGE_CONTENT": ("messageId", "delta"),
+    "REASONING_MESSAGE_END": ("messageId",),
+    "REASONING_END": ("messageId",),
     "STEP_STARTED": ("stepName",),
     "STEP_FINISHED": ("stepName",),
     "CUSTOM": ("name",),
@@ -132,6 +137,7 @@ def _track(kind: str, event: Json, run: Run) -> None:
     """Note what begins and ends."""
     for what, prefix, key in (
         ("message", "TEXT_MESSAGE_", "messageId"),
+        ("thought", "REASONING_MESSAGE_", "messageId"),
         ("step", "STEP_", "stepName"),
         ("subagent", "SUBAGENT_", "subagentRunId"),
     ):

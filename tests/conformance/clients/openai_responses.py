@@ -29,7 +29,10 @@ class Response(Shown):
 
 
 def _shown(response: Json, *numbers: Json, streamed: str | None = None) -> Response:
+    """What the package gives back, without what the model thought: `output_text` has none of it either."""
     items = at(response, "output")
+    if isinstance(response, dict) and isinstance(items, list):
+        response = response | {"output": [item for item in items if at(item, "type") != "reasoning"]}
     texts = [at(item, "content", 0, "text") for item in (items if isinstance(items, list) else [])]
     text = "".join(said for said in texts if isinstance(said, str))
     role = at(response, "output", 0, "role")
