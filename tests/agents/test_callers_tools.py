@@ -21,6 +21,7 @@ async def test_an_agent_has_them_beside_its_own_and_goes_on_with_their_results(o
     script(office.service, ToolCall("s2", "search", '{"query": "weather"}'), CALL)
     answer = await single(office, WITH_TOOLS)
     assert (answer.calls, answer.finished.reason) == ((CALL,), "tool_calls")
+    assert len(office.service.chats) == 2  # nothing was called, nor the model asked, after the caller's tool
     assert [tool["function"]["name"] for tool in sent(office.service, 0)["tools"]] == [
         "search",
         "get_weather",
