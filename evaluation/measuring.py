@@ -135,7 +135,7 @@ async def _unknown_sources(settings: Settings, contents: Contents) -> list[str]:
     """The sources that questions name and that the index of the app does not have."""
     index = open_index(settings)
     try:
-        known = set(await index.fingerprints())
+        known = {name async for name, _ in index.fingerprints()}
     except SwitchboardError as fault:
         raise EvaluationError(fault.message) from fault
     finally:

@@ -14,9 +14,10 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, aclosing
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
@@ -27,7 +28,7 @@ from local.rai_service.beside_host import is_wanted
 from local.settings_file import apply_local_settings
 from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, Outcome
-from shared.ingestion.folder import Listing, list_folder
+from shared.ingestion.folder import ClosedFolder, FoundFile, list_folder
 from shared.ingestion.ingest import ingest_folder, sync_stored
 from shared.parts import kept_folders, open_index, open_target
 from shared.reading.readers import readable_suffixes
@@ -161,46 +162,50 @@ def _index_first(folder: Path, settings: Settings) -> int:
     """Index a folder if the built-in index lacks some of its documents and holds no others."""
     if settings.azure_search_endpoint or settings.has_container:
         return 0  # others use this index or this container, too: it gets no samples
-    listing = _list(folder, settings)
-    if not asyncio.run(_indexed(settings)) < {file.sourcefile for file in listing.files}:
-        return 0
-    return _index(folder, listing, settings)
+    listing = [*_list(folder, settings)]
+    names = {found.sourcefile for found in listing if isinstance(found, FoundFile)}
+    return _index(folder, iter(listing), settings) if asyncio.run(_holds_a_part(names, settings)) else 0
 
 
-def _index(folder: Path, listing: Listing, settings: Settings) -> int:
-    if problem := _problem(folder, listing, settings):
+def _index(folder: Path, listing: Iterator[FoundFile | FileReport], settings: Settings) -> int:
+    if problem := _problem(folder, settings):
         return _fail(problem, 2)
-    return asyncio.run(_ingest(listing, settings))
+    before: list[FoundFile | FileReport] = []
+    for found in listing:
+        before.append(found)
+        if isinstance(found, FoundFile | ClosedFolder):
+            return asyncio.run(_ingest(chain(before, listing), settings))
+    return _fail(f"{folder} holds no document that can be read; the index is left as it was.", 2)  # else it was emptied
 
 
-def _list(folder: Path, settings: Settings) -> Listing:
+def _list(folder: Path, settings: Settings) -> Iterator[FoundFile | FileReport]:
     recognized = settings.document_intelligence_endpoint is not None or settings.ocr == "local"
     return list_folder(folder, kept_folders(settings), readable_suffixes(recognized=recognized))
 
 
-def _problem(folder: Path, listing: Listing, settings: Settings) -> str | None:
-    """Why a folder cannot be indexed, known before the index is touched: an empty folder would empty the index."""
+def _problem(folder: Path, settings: Settings) -> str | None:
+    """Why a folder cannot be indexed."""
     if not folder.exists():
         return f"There is no folder {folder}."
     if not folder.is_dir():
         return f"{folder} is no folder; name the folder that holds the documents."
     if any(folder.resolve().is_relative_to(own.resolve()) for own in kept_folders(settings)):
         return f"{folder} holds the index's own copies; name the folder that they come from."
-    if not listing.files and not listing.closed_folders:
-        return f"{folder} holds no document that can be read; the index is left as it was."
     return None
 
 
-async def _indexed(settings: Settings) -> set[str]:
-    """Names of the documents in the index."""
-    index = open_index(settings)
-    try:
-        return set(await index.fingerprints())
-    finally:
-        await index.aclose()
+async def _holds_a_part(names: set[str], settings: Settings) -> bool:
+    """Whether the index holds documents of these names, or none, but not all, and no others."""
+    lacking = names.copy()
+    async with aclosing(open_index(settings)) as index, aclosing(index.fingerprints()) as known:
+        async for name, _ in known:
+            if name not in names:
+                return False
+            lacking.discard(name)
+    return bool(lacking)
 
 
-async def _ingest(listing: Listing | None, settings: Settings) -> int:
+async def _ingest(listing: Iterable[FoundFile | FileReport] | None, settings: Settings) -> int:
     """Ingest a folder, or the store if there is no listing; print the outcomes and return the exit code."""
     target = open_target(settings, keeps_readers=True)
     try:
@@ -213,8 +218,8 @@ async def _ingest(listing: Listing | None, settings: Settings) -> int:
                 report = await sync_stored(target, console)
     finally:
         await target.aclose()
-    _write_line(report.summary() if report.files or settings.has_container or listing else _NO_CONTAINER)
-    return 1 if report.counts()[Outcome.FAILED] else 0
+    _write_line(report.summary() if report.counts or settings.has_container or listing else _NO_CONTAINER)
+    return 1 if report.counts[Outcome.FAILED] else 0
 
 
 def _write_line(line: str) -> None:

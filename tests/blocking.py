@@ -9,8 +9,6 @@ ALLOWED = (
     ("shared/agents/definitions.py", "load_agents"),
     ("shared/guard/content_safety/service.py", "from_settings"),
     ("shared/guard/rai/client.py", "_policy"),
-    # The command lists the folder before anything else runs on its loop.
-    ("shared/ingestion/folder.py", "list_folder"),
     # Azure's libraries ask the operating system for its name, once per process.
     ("/platform.py", "platform"),
 )

@@ -31,6 +31,8 @@ _READ_BYTES = 64 * 1024
 """Bytes that are read at a time."""
 _MOST_READ = 2
 """Pieces of documents that are read at the same time: what else needs a thread need not wait for many readers."""
+_NAMES_TOGETHER = 500
+"""Names that are read in one go."""
 _FOUND_TOGETHER = 8
 """Documents of a list that are looked at in one go."""
 _UNFINISHED = ".copy-"
@@ -117,9 +119,9 @@ class FileStore:
         within, _, _ = prefix.rpartition("/")
         if within and not is_name(within):
             return
-        root = f"{within}/" if within else ""
-        for name in await _in_thread(lambda: list(_walk(self._folder / within, root))):
-            if name.startswith(prefix):
+        names = filter(lambda name: name.startswith(prefix), _names(self._folder, f"{within}/" if within else ""))
+        while some := await _in_thread(lambda: [*islice(names, _NAMES_TOGETHER)]):
+            for name in some:
                 yield name
 
     async def find_all(
@@ -266,6 +268,19 @@ class FileStore:
                 with suppress(OSError):  # not empty, or not there
                     folder.rmdir()
         return True
+
+
+def _names(folder: Path, root: str) -> Iterator[str]:
+    """Yield the names of all files below a part of a folder, in any order, without holding them."""
+    parts = [root]
+    while parts:
+        part = parts.pop()
+        with suppress(OSError), os.scandir(folder / part) as entries:  # it is gone, or may not be read
+            for one in entries:
+                if one.is_dir(follow_symlinks=False):
+                    parts.append(f"{part}{one.name}/")
+                elif not _is_linked_folder(one):
+                    yield part + one.name
 
 
 def _walk(folder: Path | str, root: str = "", after: str = "") -> Iterator[str]:

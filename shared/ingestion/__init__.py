@@ -1,8 +1,8 @@
 """Ingestion: fills a `PassageIndex` from a folder of documents, and from documents that others put into the store.
 
-`ingest` goes through a folder or through the store; `folder` lists and reads files, and `bundles` reads them ahead;
-`changes` writes and deletes one document, in the store and the index; `document` makes its entry: chunks of text from
-`shared.reading`, made into `passages`, and `page_images`.
+`ingest` goes through a folder or through the store, and `comparison` finds what is to be done; `folder` lists and
+reads files, and `bundles` reads them ahead; `changes` writes and deletes one document, in the store and the index;
+`document` makes its entry: chunks of text from `shared.reading`, made into `passages`, and `page_images`.
 `fingerprints` tell which documents are indexed already. The command is `local/index_command.py`.
 """
 
@@ -40,17 +40,14 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """The outcomes of all documents, in the order of the work."""
+    """What became of all documents."""
 
-    files: tuple[FileReport, ...]
-
-    def counts(self) -> Counter[Outcome]:
-        """Number of documents by outcome."""
-        return Counter(file.outcome for file in self.files)
+    counts: Counter[Outcome]
+    """Number of documents by outcome."""
 
     def summary(self) -> str:
         """One line with the number of documents by outcome, such as `3 indexed, 4 unchanged, 1 failed`."""
-        counts = self.counts()
+        counts = self.counts
         return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome]) or "no documents"
 
 

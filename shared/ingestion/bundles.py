@@ -6,17 +6,17 @@ To ask a process, and to end a transaction, takes longer than to read and to wri
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import PurePosixPath
 
 from shared.documents import Rights, StoredDocument, md5_of
 from shared.errors import SwitchboardError
+from shared.ingestion.comparison import ComparedFile
 from shared.ingestion.document import LoadedDocument, ReadPassages, Target, read_passages, read_plain_texts
 from shared.ingestion.fingerprints import Origin, has_same_content
-from shared.ingestion.folder import FoundFile, read_file
+from shared.ingestion.folder import read_file
 from shared.reading import UnreadableError
 from shared.reading.sandbox import PLAIN_TEXT
 
@@ -51,11 +51,11 @@ type Reading = ReadFile | Exception
 """A file of a folder, or why it was not read."""
 
 
-def bundles_of(files: Iterable[FoundFile], target: Target) -> Iterator[list[FoundFile]]:
+async def bundles_of(files: AsyncGenerator[ComparedFile], target: Target) -> AsyncGenerator[list[ComparedFile]]:
     """Divide files into bundles, in order. Only small files of plain text, which need no service, share one."""
-    bundle: list[FoundFile] = []
+    bundle: list[ComparedFile] = []
     size = 0
-    for found in files:
+    async for found in files:
         is_small = found.size <= _MAX_BUNDLE_BYTES and _is_plain(found.sourcefile, target) and not target.embedder
         if bundle and not (is_small and size + found.size <= _MAX_BUNDLE_BYTES and len(bundle) < _MAX_BUNDLE_FILES):
             yield bundle
@@ -67,24 +67,21 @@ def bundles_of(files: Iterable[FoundFile], target: Target) -> Iterator[list[Foun
 
 
 async def read_ahead(
-    bundles: Iterable[Sequence[FoundFile]], known: Mapping[str, str], stored: Collection[str], target: Target
-) -> AsyncGenerator[tuple[Sequence[FoundFile], asyncio.Task[list[Reading]]]]:
+    bundles: AsyncGenerator[Sequence[ComparedFile]], target: Target
+) -> AsyncGenerator[tuple[Sequence[ComparedFile], asyncio.Task[list[Reading]]]]:
     """Yield each bundle with the task that reads it, in order, while the next ones are read already.
 
     Only reading goes ahead: entries get into the index in the order of the files, whatever takes longer.
 
     Args:
         bundles: The files.
-        known: The fingerprints of the index.
-        stored: The names of the documents in the store.
-        target: Where the files go.
+        target: Where they go.
     """
-    waiting = iter(bundles)
-    tasks: deque[tuple[Sequence[FoundFile], asyncio.Task[list[Reading]]]] = deque()
+    tasks: deque[tuple[Sequence[ComparedFile], asyncio.Task[list[Reading]]]] = deque()
     try:
         while True:
-            for bundle in islice(waiting, _MAX_BUNDLES_AHEAD - len(tasks)):
-                tasks.append((bundle, asyncio.create_task(_read(bundle, known, stored, target))))
+            while len(tasks) < _MAX_BUNDLES_AHEAD and (bundle := await anext(bundles, None)):
+                tasks.append((bundle, asyncio.create_task(_read(bundle, target))))
             if not tasks:
                 return
             yield tasks.popleft()
@@ -99,16 +96,14 @@ def _is_plain(name: str, target: Target) -> bool:
     return target.sandbox.keeps_readers and PurePosixPath(name).suffix.lower() in PLAIN_TEXT
 
 
-async def _read(
-    bundle: Sequence[FoundFile], known: Mapping[str, str], stored: Collection[str], target: Target
-) -> list[Reading]:
+async def _read(bundle: Sequence[ComparedFile], target: Target) -> list[Reading]:
     """Read the files of a bundle, and the passages of those that are new or changed."""
-    copies = [await _copy(found.sourcefile, target) if found.sourcefile in stored else None for found in bundle]
+    copies = [await _copy(found.sourcefile, target) if found.is_stored else None for found in bundle]
     loaded = await asyncio.to_thread(lambda: [*map(partial(_load, target), bundle, copies)])
     new = [
         file.document
-        for file in loaded
-        if isinstance(file, _Loaded) and not has_same_content(known.get(file.document.name), file.fingerprint)
+        for found, file in zip(bundle, loaded, strict=True)
+        if isinstance(file, _Loaded) and not has_same_content(found.known, file.fingerprint)
     ]
     passages = dict(zip((document.name for document in new), await _passages(new, target), strict=True))
     return [file if isinstance(file, Exception) else file.read(passages) for file in loaded]
@@ -138,7 +133,7 @@ async def _copy(name: str, target: Target) -> StoredDocument | SwitchboardError 
         return fault
 
 
-def _load(target: Target, found: FoundFile, copy: StoredDocument | SwitchboardError | None) -> _Loaded | Exception:
+def _load(target: Target, found: ComparedFile, copy: StoredDocument | SwitchboardError | None) -> _Loaded | Exception:
     """Load a file, and compute the fingerprint of its entry."""
     if isinstance(copy, SwitchboardError):
         return copy

@@ -254,7 +254,8 @@ async def _index(name: str, document: StoredDocument | None, target: Target) -> 
         data = await _read(document, target.documents)
         loaded = LoadedDocument(name, data, origin_of(document), document.version, document.rights)
         new = await asyncio.to_thread(target.fingerprint_of, loaded)
-        known = (await target.index.fingerprints(name)).get(name, "")
+        async with aclosing(target.index.fingerprints(name)) as found:
+            known = dict([one async for one in found]).get(name, "")
         if has_same_content(known, new) and is_from(loaded.origin, known):
             return FileReport(name, Outcome.UNCHANGED)
         entry = await entry_of(loaded, await read_passages(loaded, target), new, target)

@@ -3,9 +3,9 @@
 import os
 import stat
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from shared.documents import is_hidden, is_name
@@ -30,23 +30,23 @@ class FoundFile:
     """Its bytes when it was listed."""
 
 
-@dataclass(slots=True)
-class Listing:
-    """The content of a folder and of all folders below it."""
+@dataclass(frozen=True, slots=True)
+class ClosedFolder(FileReport):
+    """A folder that cannot be listed now."""
 
-    files: list[FoundFile] = field(default_factory=list[FoundFile])
-    """Sorted by path; no `sourcefile` comes twice."""
-    others: list[FileReport] = field(default_factory=list[FileReport])
-    """Files that are skipped or failed, without having been opened."""
-    closed_folders: list[str] = field(default_factory=list[str])
-    """Folders that cannot be listed now, each ending with `/`: the documents in them may still exist."""
+    @property
+    def prefix(self) -> str:
+        """What the names of the documents in it begin with."""
+        return "" if self.name == "." else f"{unicodedata.normalize('NFC', self.name)}/"
 
 
-def list_folder(folder: Path, leave_out: Collection[Path], formats: Collection[str]) -> Listing:
-    """List the documents of a folder. Hidden files and hidden folders are ignored.
+def list_folder(
+    folder: Path, leave_out: Collection[Path], formats: Collection[str]
+) -> Iterator[FoundFile | FileReport]:
+    """List the documents of a folder, in any order, and report on what is no document or cannot be listed.
 
-    A link to a file below the folder counts as a file. Other links are skipped: nothing outside of the folder is read,
-    and no loop is followed.
+    Hidden files and hidden folders are ignored. A link to a file below the folder counts as a file. Other links are
+    skipped: nothing outside of the folder is read, and no loop is followed. Two files may have one `sourcefile`.
 
     Args:
         folder: The folder, with all folders below it.
@@ -55,24 +55,21 @@ def list_folder(folder: Path, leave_out: Collection[Path], formats: Collection[s
     """
     root = folder.resolve()
     ignored = {path.resolve() for path in leave_out}
-    listing = Listing()
-    names: set[str] = set()
-
-    def report_closed(fault: OSError) -> None:
-        name = Path(fault.filename).relative_to(root).as_posix()
-        listing.closed_folders.append("" if name == "." else f"{name}/")
-        listing.others.append(FileReport(name, Outcome.FAILED, f"cannot be opened: {fault.strerror}."))
-
-    for current, subfolders, files in os.walk(root, onerror=report_closed):
-        here = Path(current)
-        links = [name for name in subfolders if (here / name).is_symlink()]
-        subfolders[:] = sorted(
-            name for name in subfolders if not name.startswith(".") and name not in links and here / name not in ignored
-        )
-        for name in sorted(files + links):
-            if not name.startswith("."):
-                _add(here / name, root, listing, names, formats)
-    return listing
+    folders = [root]
+    while folders:
+        current = folders.pop()
+        try:
+            with os.scandir(current) as entries:
+                for entry in entries:
+                    path = current / entry.name
+                    if entry.name.startswith(".") or path in ignored:
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(path)
+                    else:
+                        yield _found(path, root, formats)
+        except OSError as fault:
+            yield ClosedFolder(_shown(current, root), Outcome.FAILED, f"cannot be opened: {fault.strerror}.")
 
 
 def read_file(path: Path) -> bytes:
@@ -122,24 +119,19 @@ def not_indexed(name: str, formats: Collection[str]) -> FileReport | None:
     return None
 
 
-def _add(path: Path, root: Path, listing: Listing, names: set[str], formats: Collection[str]) -> None:
-    """Add a file to the listing."""
+def _found(path: Path, root: Path, formats: Collection[str]) -> FoundFile | FileReport:
     try:
         name = sourcefile_of(path, root)
     except UnreadableError as unreadable:
-        shown = os.fsencode(path.relative_to(root)).decode(errors="replace")
-        listing.others.append(FileReport(shown, Outcome.FAILED, str(unreadable)))
-        return
+        return FileReport(_shown(path, root), Outcome.FAILED, str(unreadable))
     if reason := _why_skipped(path, root):
-        listing.others.append(FileReport(name, Outcome.SKIPPED, reason))
-    elif report := not_indexed(name, formats):
-        listing.others.append(report)
-    elif name in names:
-        reason = "has the same name as another but for how its accents are encoded; rename one."
-        listing.others.append(FileReport(name, Outcome.FAILED, reason))
-    else:
-        names.add(name)
-        listing.files.append(FoundFile(path, name, _size(path)))
+        return FileReport(name, Outcome.SKIPPED, reason)
+    return not_indexed(name, formats) or FoundFile(path, name, _size(path))
+
+
+def _shown(path: Path, root: Path) -> str:
+    """A path below the folder, as a report shows it, in Unicode."""
+    return os.fsencode(path.relative_to(root)).decode(errors="replace")
 
 
 def _size(path: Path) -> int:

@@ -4,19 +4,21 @@ Documents that are new or changed are indexed, documents that are gone are remov
 is reported as indexed has been written, so that an interruption loses nothing that was finished.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import NamedTuple
-from unicodedata import normalize
 
 from shared.documents import PENDING, StoredDocument, is_hidden
 from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
 from shared.ingestion.bundles import ReadFile, Reading, bundles_of, read_ahead
 from shared.ingestion.changes import delete, finish, ingest_stored
+from shared.ingestion.comparison import ComparedFile, Comparison, comparing, together
 from shared.ingestion.document import Target, entry_of, indexed
 from shared.ingestion.fingerprints import Origin, is_from
-from shared.ingestion.folder import Listing, not_indexed
+from shared.ingestion.folder import FoundFile, not_indexed
 from shared.reading import UnreadableError
 from shared.retrieval import FileEntry
 
@@ -26,7 +28,7 @@ _EMPTY_CONTAINER = (
 )
 
 
-async def ingest_folder(listing: Listing, target: Target, reporter: Reporter) -> IngestReport:
+async def ingest_folder(listing: Iterable[FoundFile | FileReport], target: Target, reporter: Reporter) -> IngestReport:
     """Make the index hold the documents of a folder, and no other documents from a folder.
 
     The store gets a copy of each. Documents that others put into the store or into the index stay. A file that cannot
@@ -34,42 +36,37 @@ async def ingest_folder(listing: Listing, target: Target, reporter: Reporter) ->
     cannot be indexed now (the disk or a service fails), its old entry stays.
 
     Args:
-        listing: The content of the folder.
+        listing: The content of the folder, in any order.
         target: Where the documents go.
         reporter: Follows the work.
 
     Raises:
         SwitchboardError: the index or the store cannot be used at all.
     """
-    known = dict(await target.index.fingerprints())
-    stored = {normalize("NFC", name) async for name in target.documents.names()}
-    if not target.documents.is_shared:
-        # Copies that an interrupted ingestion made, and that the index never got. Uploads may be on their way there.
-        for name in stored - known.keys():
-            copy = await target.documents.find(name)
-            if copy and copy.kept and not is_hidden(name):
-                await target.documents.remove(name, copy.etag)
-    gone = _gone(listing, known)
-    reports: list[FileReport] = []
+    counted = _Counted(reporter)
+    async with comparing(target.index) as comparison:
+        await comparison.add_stored(target.documents.names())
+        await comparison.run(lambda: comparison.add_files(listing))
+        if not target.documents.is_shared:
+            # Copies that an interrupted ingestion made, and that the index never got. Uploads may be on their way.
+            async for name in comparison.unknown():
+                copy = await target.documents.find(name)
+                if copy and copy.kept and not is_hidden(name):
+                    await target.documents.remove(name, copy.etag)
+        reporter.started(await comparison.total(Origin.FOLDER))
+        async for name in comparison.gone(Origin.FOLDER):
+            counted.finished(await _remove(name, target))
+        async for report in comparison.reports():
+            counted.finished(report)
 
-    def report(file: FileReport) -> None:
-        reports.append(file)
-        reporter.finished(file)
-
-    reporter.started(len(gone) + len(listing.others) + len(listing.files))
-    for name in gone:
-        report(await _remove(name, target))
-    for other in listing.others:
-        report(other)
-
-    async with aclosing(read_ahead(bundles_of(listing.files, target), known, stored, target)) as bundles:
-        async for bundle, reading in bundles:
-            names = [found.sourcefile for found in bundle]
-            for name in names:
-                reporter.reading(name)
-            for file in await _ingest_bundle(dict(zip(names, await reading, strict=True)), known, target):
-                report(file)
-    return IngestReport(tuple(reports))
+        files = bundles_of(comparison.files(), target)
+        async with aclosing(files), aclosing(read_ahead(files, target)) as bundles:
+            async for bundle, reading in bundles:
+                for found in bundle:
+                    reporter.reading(found.sourcefile)
+                for report in await _ingest_bundle(zip(bundle, await reading, strict=True), target):
+                    counted.finished(report)
+    return IngestReport(counted.counts)
 
 
 async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
@@ -89,41 +86,56 @@ async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
         SwitchboardError: the index cannot be used, or the store cannot be listed; nothing has been changed.
         NotConfigured: the store is empty and the index is not; nothing has been changed.
     """
-    reports = await finish_all(target)
+    counted = _Counted(reporter)
+    finished = await finish_all(target)
     if not target.documents.is_shared:
-        reporter.started(len(reports))
-        for report in reports:
-            reporter.finished(report)
-        return IngestReport(tuple(reports))
-    known = await target.index.fingerprints()
-    gone = {name for name, fingerprint in known.items() if is_from(Origin.STORED, fingerprint)}
-    changed: list[str] = []
-    is_empty = True
-    async with aclosing(target.documents.find_all()) as documents:
-        async for document in documents:
-            name = document.name
+        reporter.started(len(finished))
+        for report in finished:
+            counted.finished(report)
+        return IngestReport(counted.counts)
+    async with comparing(target.index) as comparison:
+        await comparison.run(lambda: comparison.report(finished))
+        is_empty = True
+        async for documents in together(target.documents.find_all()):
             is_empty = False
-            if report := not_indexed(name, target.formats):
-                reports.append(report)
-                continue
-            gone.discard(name)
-            if target.is_current(known.get(name), document):
-                reports.append(FileReport(name, Outcome.UNCHANGED))
-            else:
-                changed.append(name)
+            await comparison.run(partial(_compare, documents, comparison, target))
+        if is_empty and [name async for name in comparison.gone(Origin.STORED)]:
+            raise NotConfigured(_EMPTY_CONTAINER)
+        reporter.started(await comparison.total(Origin.STORED))
+        async for report in comparison.reports():
+            counted.finished(report)
+        # Documents in the index come first: it may show something that is now forbidden to some users.
+        for names in (comparison.gone(Origin.STORED), comparison.to_do()):
+            async for name in names:
+                reporter.reading(name)
+                counted.finished(await _follow_store(name, target))
+    return IngestReport(counted.counts)
 
-    if gone and is_empty:
-        raise NotConfigured(_EMPTY_CONTAINER)
-    reporter.started(len(reports) + len(gone) + len(changed))
-    for report in reports:
-        reporter.finished(report)
-    # Documents in the index come first: it may show something that is now forbidden to some users.
-    for name in (*sorted(gone), *sorted(changed, key=lambda name: name not in known)):
-        reporter.reading(name)
-        report = await _follow_store(name, target)
-        reports.append(report)
-        reporter.finished(report)
-    return IngestReport(tuple(reports))
+
+class _Counted:
+    """Counts the reports that it passes on."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+        self.counts = Counter[Outcome]()
+
+    def finished(self, report: FileReport) -> None:
+        self.counts[report.outcome] += 1
+        self._reporter.finished(report)
+
+
+def _compare(documents: Sequence[StoredDocument], comparison: Comparison, target: Target) -> None:
+    """Compare documents of the store with what the index has of them."""
+    known = comparison.known([document.name for document in documents])
+    refused = {one.name: one for document in documents if (one := not_indexed(document.name, target.formats))}
+    listed = {
+        document.name: not target.is_current(known.get(document.name), document)
+        for document in documents
+        if document.name not in refused
+    }
+    comparison.add_documents(listed.items())
+    comparison.report(refused.values())
+    comparison.report(FileReport(name, Outcome.UNCHANGED) for name, to_do in listed.items() if not to_do)
 
 
 async def finish_all(target: Target) -> list[FileReport]:
@@ -138,20 +150,9 @@ async def finish_all(target: Target) -> list[FileReport]:
     return reports
 
 
-def _gone(listing: Listing, known: Mapping[str, str]) -> list[str]:
-    """Documents in the index that came from a folder and are not in this one."""
-    present = {found.sourcefile for found in listing.files}
-    closed = tuple(listing.closed_folders)
-    return sorted(
-        name
-        for name, fingerprint in known.items()
-        if is_from(Origin.FOLDER, fingerprint) and name not in present and not name.startswith(closed)
-    )
-
-
-async def _ingest_bundle(readings: Mapping[str, Reading], known: Mapping[str, str], target: Target) -> list[FileReport]:
+async def _ingest_bundle(readings: Iterable[tuple[ComparedFile, Reading]], target: Target) -> list[FileReport]:
     """Index the files of a bundle that are new or changed. Whatever goes wrong is reported as the failure of a file."""
-    done = [await _prepared(name, reading, known.get(name), target) for name, reading in readings.items()]
+    done = [await _prepared(found, reading, target) for found, reading in readings]
     written = iter(await _write([one.entry for one in done if isinstance(one, _Prepared)], target))
     return [await _settled(one.copy, next(written), target) if isinstance(one, _Prepared) else one for one in done]
 
@@ -164,9 +165,9 @@ class _Prepared(NamedTuple):
     """Its copy in the store."""
 
 
-async def _prepared(name: str, reading: Reading, known: str | None, target: Target) -> _Prepared | FileReport:
+async def _prepared(found: ComparedFile, reading: Reading, target: Target) -> _Prepared | FileReport:
     """Do all for a file but to write its entry, if it has one."""
-    fault = reading
+    name, fault = found.sourcefile, reading
     if isinstance(reading, ReadFile):
         try:
             data = reading.document.data
@@ -178,7 +179,7 @@ async def _prepared(name: str, reading: Reading, known: str | None, target: Targ
             return FileReport(name, Outcome.UNCHANGED)
         except Exception as raised:  # noqa: BLE001 (odd content can make any library raise anything)
             fault = raised
-    if isinstance(fault, UnreadableError) and known is not None and is_from(Origin.FOLDER, known):
+    if isinstance(fault, UnreadableError) and found.known is not None and is_from(Origin.FOLDER, found.known):
         await _remove(name, target)
     return _failed(name, fault)
 

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -201,8 +201,8 @@ class PassageIndex(Protocol):
         """Whether `replace` needs the terms of passages. Making them is most of the work of writing."""
         ...
 
-    async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
-        """Get the fingerprint of each indexed source file, or of `sourcefile` only, if it is indexed."""
+    def fingerprints(self, sourcefile: str | None = None) -> AsyncGenerator[tuple[str, str]]:
+        """Yield each indexed source file, or `sourcefile` only, with its fingerprint. A file may come twice."""
         ...
 
     async def replace(self, *entries: FileEntry) -> None:

@@ -13,7 +13,7 @@ from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
 from shared.documents.file_store import FileStore
 from shared.events import TextDelta
-from shared.ingestion.folder import list_folder
+from shared.ingestion.folder import FoundFile, list_folder
 from shared.reading.readers import READERS, read_pages
 from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
@@ -49,7 +49,8 @@ QUESTIONS = (
 def passages() -> dict[str, list[Passage]]:
     return {
         found.sourcefile: split(found.sourcefile, read_pages(found.path.read_bytes(), found.path.suffix))
-        for found in list_folder(SAMPLES, [], READERS).files
+        for found in list_folder(SAMPLES, [], READERS)
+        if isinstance(found, FoundFile)
     }
 
 

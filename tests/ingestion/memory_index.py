@@ -1,13 +1,15 @@
 """A `PassageIndex` and an `Embedder` in memory, which tell what was asked of them."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 
 from shared.chat_types import Passage
 from shared.documents.file_store import FileStore
 from shared.errors import SwitchboardError
-from shared.ingestion import FileReport, IngestReport, Reporter
+from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
 from shared.ingestion.document import Target
 from shared.ingestion.folder import list_folder
 from shared.ingestion.ingest import ingest_folder
@@ -26,8 +28,10 @@ class MemoryIndex:
         self.fault: SwitchboardError | None = None
         self.stores_terms = False
 
-    async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
-        return {name: mark for name, (mark, _) in self.files.items() if sourcefile in (None, name)}
+    async def fingerprints(self, sourcefile: str | None = None) -> AsyncGenerator[tuple[str, str]]:
+        for name, (mark, _) in [*self.files.items()]:
+            if sourcefile in (None, name):
+                yield name, mark
 
     async def replace(self, *entries: FileEntry) -> None:
         if self.fault:
@@ -91,10 +95,22 @@ class Lines:
     def finished(self, file: FileReport) -> None:
         self.files.append(file)
 
+    def counts(self) -> Counter[Outcome]:
+        return Counter(file.outcome for file in self.files)
 
-async def ingest(folder: Path, target: Target, reporter: Reporter, leave_out: Collection[Path] = ()) -> IngestReport:
+
+async def ingest(folder: Path, target: Target, leave_out: Collection[Path] = ()) -> Lines:
     """List a folder and ingest it, as the command does."""
-    return await ingest_folder(list_folder(folder, leave_out, target.formats), target, reporter)
+    return await followed(partial(ingest_folder, list_folder(folder, leave_out, target.formats), target))
+
+
+async def followed(work: Callable[[Reporter], Awaitable[IngestReport]]) -> Lines:
+    """Return what an ingestion has told."""
+    lines = Lines()
+    report = await work(lines)
+    assert report.counts == lines.counts()
+    assert report.counts.total() == lines.total
+    return lines
 
 
 class Workplace:
@@ -117,10 +133,10 @@ class Workplace:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
-    async def ingest(self) -> IngestReport:
-        self.lines = Lines()
+    async def ingest(self) -> Lines:
         self.index.writes.clear()
-        return await ingest(self.docs, self.target(), self.lines, [self.content])
+        self.lines = await ingest(self.docs, self.target(), [self.content])
+        return self.lines
 
     def target(self) -> Target:
         return Target(self.index, self.embedder, FileStore(self.content), self.pages, self.recognition, self.sandbox)
@@ -129,9 +145,9 @@ class Workplace:
         return {path.relative_to(self.content).as_posix() for path in self.content.rglob("*") if path.is_file()}
 
 
-def outcomes(report: IngestReport) -> dict[str, str]:
+def outcomes(report: Lines) -> dict[str, str]:
     return {file.name: file.outcome.value for file in report.files}
 
 
-def reason(report: IngestReport, name: str) -> str:
+def reason(report: Lines, name: str) -> str:
     return next(file.detail for file in report.files if file.name == name)

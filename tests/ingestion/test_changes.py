@@ -25,6 +25,7 @@ from shared.ingestion.ingest import sync_stored
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from tests.documents.store_contract import content
 from tests.ingestion.memory_index import Lines, MemoryIndex
+from tests.retrieval.index_contract import marks_of
 from tests.stand_ins.azurite import Azurite
 
 PLAN, MOVED, OTHER = "plan.md", "moved.md", "other.md"
@@ -140,7 +141,7 @@ async def remove(target: Target) -> None:
     document = await target.documents.find(PLAN)
     if document and document.rights.forbid(Access("ada")):
         raise NotFound("It is another's.")
-    if not document and PLAN not in await target.index.fingerprints():
+    if not document and PLAN not in await marks_of(target.index):
         raise NotFound("There is none.")
     if (await delete(PLAN, document, target)).outcome != "removed":
         raise conflict(document)

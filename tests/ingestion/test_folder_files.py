@@ -1,9 +1,11 @@
 """Which files of a folder are read: links, names, rights, and what is no document."""
 
+import asyncio
 import os
 import unicodedata
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +13,7 @@ import pytest
 
 from shared.ingestion.folder import list_folder
 from shared.ingestion.ingest import ingest_folder
-from tests.ingestion.memory_index import Workplace, outcomes, reason
+from tests.ingestion.memory_index import Workplace, followed, outcomes, reason
 
 
 async def test_links_out_are_skipped_and_links_within_are_read(place: Workplace, tmp_path: Path) -> None:
@@ -141,9 +143,9 @@ async def test_files_of_a_folder_that_may_only_be_listed_are_told_and_stay_in_th
 async def test_a_file_that_vanishes_is_told_and_the_others_are_indexed(place: Workplace) -> None:
     paths = [place.write(name, "Text.") for name in ("a.md", "b.md", "c.md")]
     target = place.target()
-    listing = list_folder(place.docs, (), target.formats)
+    listing = await asyncio.to_thread(lambda: list(list_folder(place.docs, (), target.formats)))
     paths[1].unlink()
-    report = await ingest_folder(listing, target, place.lines)
+    report = await followed(partial(ingest_folder, listing, target))
     assert outcomes(report) == {"a.md": "indexed", "b.md": "failed", "c.md": "indexed"}
     assert reason(report, "b.md") == "cannot be indexed now: No such file or directory."
 

@@ -5,7 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tracemalloc
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
@@ -16,13 +17,16 @@ import pytest
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.ingestion import Outcome
+from shared.ingestion.comparison import comparing
 from shared.ingestion.document import Target
+from shared.ingestion.fingerprints import Origin
+from shared.ingestion.folder import FoundFile
 from shared.reading import Page
 from shared.reading.sandbox import sandbox_for_documents
 from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from tests.documents.test_serving import found
-from tests.ingestion.memory_index import LengthEmbedder, Lines, MemoryIndex, Workplace, ingest, outcomes, reason
+from tests.ingestion.memory_index import LengthEmbedder, MemoryIndex, Workplace, ingest, outcomes, reason
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests" / "reading" / "files"
@@ -55,7 +59,7 @@ async def test_kept_readers_make_the_same_index(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = Workplace(tmp_path / "other")
     other.docs, other.sandbox = place.docs, sandbox_for_documents(keeps_readers=True)
-    assert await other.ingest() == report
+    assert (await other.ingest()).files == report.files
     await other.sandbox.aclose()
     assert list(other.index.files.items()) == list(place.index.files.items())
 
@@ -74,7 +78,7 @@ async def test_the_built_in_index_has_the_same_rows_from_kept_readers_as_from_on
         path = tmp_path / f"index-{keeps}.sqlite"
         sandbox = sandbox_for_documents(keeps_readers=keeps)
         target = Target(SqliteIndex(path), None, FileStore(tmp_path / f"content-{keeps}"), sandbox=sandbox)
-        report = await ingest(place.docs, target, Lines())
+        report = await ingest(place.docs, target)
         await target.aclose()
         assert report.counts()[Outcome.INDEXED] > 60
         rows.append(rows_of(path))
@@ -129,6 +133,31 @@ async def test_small_files_are_written_together_and_fail_alone(tmp_path: Path) -
     assert reason(report, "07.md") == "cannot be indexed now: This one cannot be written."
     assert place.index.writes == [file.name for file in report.files if file.outcome is Outcome.INDEXED]
     assert max(index.together) > 5
+
+
+async def test_a_folder_is_compared_without_holding_all_of_it() -> None:
+    count, gone = 4_000, 600
+
+    class Large(MemoryIndex):
+        async def fingerprints(self, sourcefile: str | None = None) -> AsyncGenerator[tuple[str, str]]:
+            assert sourcefile is None
+            for number in range(0, count + 2 * gone, 2):
+                yield f"{number:05}.md", f"folder:{number:064}:{number:064}"
+
+    tracemalloc.start()
+    try:
+        async with comparing(Large()) as comparison:
+            listing = (FoundFile(Path(f"/{number}"), f"{number:05}.md", 1) for number in range(count))
+            await comparison.run(lambda: comparison.add_files(listing))
+            total = await comparison.total(Origin.FOLDER)
+            removed = sum([1 async for _ in comparison.gone(Origin.FOLDER)])
+            known = [found.known is not None async for found in comparison.files()]
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (total, removed) == (count + gone, gone)
+    assert known == [True, False] * (count // 2)
+    assert most < 600_000
 
 
 async def test_a_second_run_touches_nothing(place: Workplace) -> None:

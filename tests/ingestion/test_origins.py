@@ -1,6 +1,6 @@
 """A folder is ingested into a container that others use too, and into an index that others fill: theirs stays."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,7 +11,6 @@ from shared.chat_types import Passage
 from shared.documents import Rights
 from shared.documents.blob_store import BlobStore
 from shared.errors import Unavailable
-from shared.ingestion import IngestReport
 from shared.ingestion.changes import ingest_stored
 from shared.ingestion.document import Target
 from shared.retrieval import FileEntry
@@ -32,9 +31,9 @@ class SharedPlace(Workplace):
     def target(self) -> Target:
         return Target(self.index, self.embedder, self.store)
 
-    async def ingest(self) -> IngestReport:
+    async def ingest(self) -> Lines:
         self.index.writes.clear()
-        return await ingest(self.docs, self.target(), Lines())
+        return await ingest(self.docs, self.target())
 
     async def upload(self, name: str, content: str, **metadata: str) -> None:
         """What others do, and a trigger then."""
@@ -100,8 +99,10 @@ async def test_the_same_bytes_are_unchanged_wherever_they_came_from_and_stay_who
 
 async def test_a_trigger_that_does_not_see_what_the_command_wrote_makes_it_no_upload(place: SharedPlace) -> None:
     class Lagging(MemoryIndex):
-        async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
-            return {} if sourcefile else await super().fingerprints()
+        async def fingerprints(self, sourcefile: str | None = None) -> AsyncGenerator[tuple[str, str]]:
+            if not sourcefile:
+                async for one in super().fingerprints():
+                    yield one
 
     place.index = Lagging()
     place.write("a.md", "Text.")
@@ -195,6 +196,6 @@ async def test_without_its_container_nothing_is_done(tmp_path: Path) -> None:
     place.write("a.md", "Text.")
     await place.index.replace(FileEntry("b.md", "folder:1", []))
     with pytest.raises(Unavailable, match="CONTENT_STORAGE"):
-        await ingest(place.docs, Target(place.index, None, store), Lines())
+        await ingest(place.docs, Target(place.index, None, store))
     await store.aclose()
     assert set(place.index.files) == {"b.md"}

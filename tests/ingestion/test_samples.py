@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shared.chat_types import Passage
-from shared.ingestion.folder import list_folder
+from shared.ingestion.folder import FoundFile, list_folder
 from shared.reading.readers import READERS, read_pages
 from tests.ingestion.split_here import split
 
@@ -14,11 +14,12 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "documents"
 
 @pytest.fixture(scope="module")
 def passages() -> list[Passage]:
-    listing = list_folder(SAMPLES, [], READERS)
-    assert not listing.others
+    listing = [*list_folder(SAMPLES, [], READERS)]
+    assert all(isinstance(found, FoundFile) for found in listing)
     return [
         passage
-        for found in listing.files
+        for found in listing
+        if isinstance(found, FoundFile)
         for passage in split(found.sourcefile, read_pages(found.path.read_bytes(), found.path.suffix))
     ]
 

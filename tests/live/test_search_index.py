@@ -1,6 +1,6 @@
 """The contract of indexes, with the configured Azure AI Search."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 
 import pytest
 
@@ -25,9 +25,10 @@ class SettledIndex:
     def stores_terms(self) -> bool:
         return self._index.stores_terms
 
-    async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
+    async def fingerprints(self, sourcefile: str | None = None) -> AsyncGenerator[tuple[str, str]]:
         await settle()
-        return await self._index.fingerprints(sourcefile)
+        async for one in self._index.fingerprints(sourcefile):
+            yield one
 
     async def replace(self, *entries: FileEntry) -> None:
         await self._index.replace(*entries)

@@ -20,6 +20,7 @@ from tests.hostile.files import nested_pdf
 from tests.kinds import one_in
 from tests.local.fork_server import ForkServer
 from tests.reading.test_sandbox import children, is_server
+from tests.retrieval.index_contract import marks_of
 from tests.stand_ins.azurite import Azurite
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +52,7 @@ def fingerprints(data: Path) -> dict[str, str]:
     async def read() -> dict[str, str]:
         index = SqliteIndex(data / "index.sqlite")
         try:
-            return dict(await index.fingerprints())
+            return await marks_of(index)
         finally:
             await index.aclose()
 

@@ -13,7 +13,8 @@ version behind, until the file is written again.
 import asyncio
 import logging
 import math
-from collections.abc import AsyncIterable, Iterable, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence, Set
+from contextlib import aclosing
 from typing import Any, cast
 
 from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
@@ -72,30 +73,31 @@ class AzureSearchIndex:
         """False: the service makes them."""
         return False
 
-    async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
-        """Get the fingerprint of each indexed source file, or of `sourcefile` only. Empty if there is no index yet.
+    async def fingerprints(self, sourcefile: str | None = None) -> AsyncGenerator[tuple[str, str]]:
+        """Yield each indexed source file, or `sourcefile` only, with its fingerprint. None if there is no index yet.
 
         Raises:
             NotConfigured: the service refuses the app, or the index has no field for fingerprints.
             Unavailable, RateLimited, TooSlow: the service failed.
         """
         if await self._get_existing() is None:
-            return {}
+            return
         if sourcefile is not None:
             await self._wait_until_visible(sourcefile)
         file, mark = self._fields.sourcefile, self._fields.fingerprint
         that_one = f" and {file_filter(sourcefile, self._fields)}" if sourcefile is not None else ""
-        found: dict[str, str] = {}
         where = f"{mark} ne null"
         while True:
-            window = await self._window(where + that_one, [file, mark], order=[mark])
-            found |= {str(one[file]): str(one[mark]) for one in window}
-            if len(window) < self._bounds.window:
-                return found
+            last, count = "", 0
+            async with aclosing(self._window(where + that_one, [file, mark], order=[mark])) as window:
+                async for one in window:
+                    last, count = literal(str(one[mark])), count + 1
+                    yield str(one[file]), str(one[mark])
+            if count < self._bounds.window:
+                return
             # The service cannot skip further. So the next window begins at the last fingerprint of this one, which the
             # end of the window may have cut off from others of the same value. If one value fills a whole window, the
             # next window begins after it, and the rest of that value is missed.
-            last = literal(str(window[-1][mark]))
             where = f"{mark} ge {last}" if where != f"{mark} ge {last}" else f"{mark} gt {last}"
 
     async def replace(self, *entries: FileEntry) -> None:
@@ -172,21 +174,22 @@ class AzureSearchIndex:
     async def _remove_except(self, kept: set[str], sourcefile: str) -> None:
         """Remove a file's passages except `kept`. The fingerprint goes last: until then the file is listed."""
         key, mark = self._fields.id, self._fields.fingerprint
-        there = await self._window(file_filter(sourcefile, self._fields), [key, mark])
-        gone = {str(one[key]): one[mark] is not None for one in there}
+        async with aclosing(self._window(file_filter(sourcefile, self._fields), [key, mark])) as there:
+            gone = {str(one[key]): one[mark] is not None async for one in there}
         for with_fingerprint in (False, True):
             ids = [one for one, holds in gone.items() if holds is with_fingerprint and one not in kept]
             await self._write("delete", [{key: one} for one in ids], sourcefile)
 
-    async def _window(self, where: str, select: list[str], *, order: list[str] | None = None) -> list[dict[str, Any]]:
-        """Get these fields of the documents that pass a filter, up to the number that the service can skip."""
-        found: list[dict[str, Any]] = []
+    async def _window(
+        self, where: str, select: list[str], *, order: list[str] | None = None
+    ) -> AsyncGenerator[dict[str, Any]]:
+        """Yield these fields of the documents that pass a filter, up to the number that the service can skip."""
         for skip in range(0, self._bounds.window, self._bounds.page):
             page = await self._page(where, select, order, skip)
-            found += page
+            for one in page:
+                yield one
             if len(page) < self._bounds.page:
-                break
-        return found
+                return
 
     async def _page(self, where: str, select: list[str], order: list[str] | None, skip: int) -> list[dict[str, Any]]:
         async def search(client: SearchClient) -> list[dict[str, Any]]:

@@ -1,8 +1,9 @@
 """Writes the built-in index: source files with their passages, terms and vectors, in one SQLite file."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -42,13 +43,20 @@ class SqliteIndex:
         """True: it ranks by them."""
         return True
 
-    async def fingerprints(self, sourcefile: str | None = None) -> Mapping[str, str]:
-        """Get the fingerprint of each indexed source file, or of `sourcefile` only.
+    async def fingerprints(self, sourcefile: str | None = None) -> AsyncGenerator[tuple[str, str]]:
+        """Yield each indexed source file, or `sourcefile` only, with its fingerprint.
 
         Raises:
             Unavailable: the file cannot be used.
         """
-        return await self._run(lambda db: _fingerprints(db, sourcefile))
+        query = "SELECT sourcefile, fingerprint FROM files WHERE sourcefile {} ? ORDER BY sourcefile LIMIT 500"
+        which, name = query.format(">" if sourcefile is None else "="), sourcefile or ""
+        while found := await self._run(partial(_fingerprints, query=which, name=name)):
+            for one in found:
+                yield one
+            if sourcefile is not None:
+                return
+            name = found[-1][0]
 
     async def replace(self, *entries: FileEntry) -> None:
         """Replace the passages of files, all or none. Vectors of images are not stored, since it does not search them.
@@ -129,13 +137,8 @@ class SqliteIndex:
             return work(self._db)
 
 
-def _fingerprints(db: apsw.Connection, sourcefile: str | None) -> dict[str, str]:
-    query = "SELECT sourcefile, fingerprint FROM files"
-    if sourcefile is None:
-        rows = db.execute(query).fetchall()
-    else:
-        rows = db.execute(f"{query} WHERE sourcefile = ?", (sourcefile,)).fetchall()
-    return dict(msgspec.convert(rows, list[tuple[str, str]]))
+def _fingerprints(db: apsw.Connection, query: str, name: str) -> list[tuple[str, str]]:
+    return msgspec.convert(db.execute(query, (name,)).fetchall(), list[tuple[str, str]])
 
 
 def _remove(db: apsw.Connection, sourcefile: str) -> None:

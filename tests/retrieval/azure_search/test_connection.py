@@ -18,7 +18,7 @@ from shared.retrieval.azure_search.index import AzureSearchIndex
 from shared.retrieval.azure_search.schema import IndexPlan
 from shared.settings import Settings
 from tests.clock import Clock
-from tests.retrieval.index_contract import passages_of
+from tests.retrieval.index_contract import marks_of, passages_of
 from tests.stand_ins.ai_search import CONTRIBUTOR, READER, SERVICE_CONTRIBUTOR, SERVICE_READER, AISearchStandIn
 from tests.stand_ins.ai_search_demo import demo_index
 from tests.stand_ins.certificates import server_side
@@ -107,10 +107,10 @@ async def test_to_look_at_an_index_and_to_make_one_other_roles_are_named(
     assert await connection.ask(documents, deadline=soon()) == 0
     index = AzureSearchIndex(connection, plan)
     with pytest.raises(NotConfigured, match="the role 'Reader'"):
-        await index.fingerprints()
+        await marks_of(index)
     del service.indexes[service.index_name]
     service.roles = {SERVICE_READER}
-    assert await index.fingerprints() == {}
+    assert await marks_of(index) == {}
     with pytest.raises(NotConfigured, match="the role 'Search Service Contributor'"):
         await index.replace(FileEntry("a.md", "1", passages_of("a.md", 1)))
     service.roles = {SERVICE_CONTRIBUTOR}
@@ -118,7 +118,7 @@ async def test_to_look_at_an_index_and_to_make_one_other_roles_are_named(
         await index.replace(FileEntry("a.md", "1", passages_of("a.md", 1)))
     service.roles = {SERVICE_READER, CONTRIBUTOR}
     await index.replace(FileEntry("a.md", "1", passages_of("a.md", 1)))
-    assert await index.fingerprints() == {"a.md": "1"}
+    assert await marks_of(index) == {"a.md": "1"}
 
 
 async def test_no_identity_is_told_with_what_to_do(

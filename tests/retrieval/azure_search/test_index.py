@@ -11,7 +11,7 @@ from shared.retrieval.azure_search.index import AzureSearchIndex
 from shared.retrieval.azure_search.writer import Bounds
 from tests.retrieval.azure_search.azure_indexes import SMALL, error_of, open_index, write
 from tests.retrieval.azure_search.azure_search import searching
-from tests.retrieval.index_contract import Held, PassageIndexContract, passages_of, vectors_of
+from tests.retrieval.index_contract import Held, PassageIndexContract, marks_of, passages_of, vectors_of
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.ai_search_definitions import IndexDefinition
 from tests.stand_ins.ai_search_demo import demo_index
@@ -104,7 +104,7 @@ async def test_an_index_without_an_embedding_model_has_no_vectors(
     await one.replace(FileEntry("a.md", "1", passages_of("a.md", 2)))
     assert service.index.definition.field("embedding") is None
     assert service.index.definition.vector_search is None
-    assert await one.fingerprints() == {"a.md": "1"}
+    assert await marks_of(one) == {"a.md": "1"}
 
 
 async def test_an_index_with_images_takes_their_vectors(service: AISearchStandIn) -> None:
@@ -146,7 +146,7 @@ async def test_fields_may_have_other_names(service: AISearchStandIn) -> None:
     names = "content=chunk, sourcefile=title, fingerprint=mark, id=key, embedding=vector"
     index = open_index(service, more={"AZURE_SEARCH_FIELDS": names})
     await write(index, "a.md", "1", 2)
-    assert await index.fingerprints() == {"a.md": "1"}
+    assert await marks_of(index) == {"a.md": "1"}
     await index.remove("a.md")
     await index.aclose()
     assert {field.name for field in service.index.definition.fields} >= {"chunk", "title", "mark", "key", "vector"}
@@ -157,7 +157,7 @@ async def test_an_existing_index_is_written_to_and_not_changed(service: AISearch
     service.add_index(with_fingerprint(demo_index()))
     service.add_documents({"id": "theirs", "content": "Theirs.", "sourcefile": "theirs.md"})
     await write(one, "a.md", "1", 2)
-    assert await one.fingerprints() == {"a.md": "1"}
+    assert await marks_of(one) == {"a.md": "1"}
     await one.remove("a.md")
     assert list(service.index.documents) == ["theirs"]
     assert service.bodies("create") == []
@@ -184,7 +184,7 @@ async def test_an_index_that_this_app_made_gets_the_fields_it_lacks(
     service: AISearchStandIn, one: AzureSearchIndex
 ) -> None:
     made_by_an_earlier_version(service)
-    assert await one.fingerprints() == {"old.md": "0"}
+    assert await marks_of(one) == {"old.md": "0"}
     await one.replace(FileEntry(PLACED.sourcefile, "1", [PLACED], left_out="hidden sheet Pay"))
     kept = service.index.documents["id"]
     assert [kept[name] for name in PLACE] == [
@@ -229,7 +229,7 @@ async def test_an_index_that_ingestion_cannot_keep_its_books_in_is_refused_with_
 ) -> None:
     definition, words = UNFIT[unfit]
     service.add_index(definition)
-    for work in (one.fingerprints(), write(one, "a.md", "1", 1), one.remove("a.md")):
+    for work in (marks_of(one), write(one, "a.md", "1", 1), one.remove("a.md")):
         message = await error_of(work, NotConfigured)
         assert all(word in message for word in (*words, "AZURE_SEARCH_INDEX"))
     assert service.bodies("write") == []
@@ -238,7 +238,7 @@ async def test_an_index_that_ingestion_cannot_keep_its_books_in_is_refused_with_
 async def test_an_index_whose_key_is_another_field_is_refused(service: AISearchStandIn) -> None:
     service.add_index(with_fingerprint(demo_index()))
     index = open_index(service, more={"AZURE_SEARCH_FIELDS": "id=sourcepage"})
-    assert "AZURE_SEARCH_FIELDS (id=…)" in await error_of(index.fingerprints(), NotConfigured)
+    assert "AZURE_SEARCH_FIELDS (id=…)" in await error_of(marks_of(index), NotConfigured)
     await index.aclose()
 
 
@@ -259,7 +259,7 @@ async def test_a_field_that_the_index_lacks_is_named_if_a_passage_has_it(
     secret = [replace(passages_of("b.md", 1)[0], oids=("anna",), groups=("staff",))]
     message = await error_of(one.replace(FileEntry("b.md", "1", secret)), NotConfigured)
     assert "lacks groups and oids" in message
-    assert await one.fingerprints() == {"a.md": "1"}
+    assert await marks_of(one) == {"a.md": "1"}
 
 
 async def test_an_index_that_is_mended_is_written_to_without_a_restart(
@@ -274,13 +274,13 @@ async def test_an_index_that_is_mended_is_written_to_without_a_restart(
     service.indexes.clear()
     await error_of(one.replace(FileEntry("a.md", "2", secret)), NotConfigured)
     await one.replace(FileEntry("a.md", "2", secret))
-    assert await one.fingerprints() == {"a.md": "2"}
+    assert await marks_of(one) == {"a.md": "2"}
 
 
 async def test_two_that_make_the_index_at_once_both_write_to_it(service: AISearchStandIn) -> None:
     first, second = open_index(service), open_index(service)
     await asyncio.gather(write(first, "a.md", "1", 1), write(second, "b.md", "1", 1))
-    assert await first.fingerprints() == await second.fingerprints() == {"a.md": "1", "b.md": "1"}
+    assert await marks_of(first) == await marks_of(second) == {"a.md": "1", "b.md": "1"}
     await first.aclose()
     await second.aclose()
 
@@ -308,7 +308,7 @@ async def test_fingerprints_of_files_with_the_same_content_are_all_told_beyond_w
     marks = {f"{number:02}.md": f"mark {min(number // 2, 7)}" for number in range(20)}
     for name, mark in reversed(marks.items()):
         await write(small, name, mark, 1)
-    assert await small.fingerprints() == marks
+    assert await marks_of(small) == marks
     assert max(int(str(search["skip"])) for search in service.searches) < SMALL.window
 
 

@@ -7,7 +7,7 @@ import pytest
 from shared.errors import NotConfigured, RateLimited, SwitchboardError, TooSlow, Unavailable
 from shared.retrieval.azure_search.index import AzureSearchIndex
 from tests.retrieval.azure_search.azure_indexes import error_of, open_index, write
-from tests.retrieval.index_contract import passages_of
+from tests.retrieval.index_contract import marks_of, passages_of
 from tests.stand_ins.ai_search import AISearchStandIn
 
 
@@ -47,9 +47,9 @@ async def test_wherever_a_write_breaks_off_the_file_is_known_and_not_as_done(
         service.fail(403)
         await error_of(write(small, "a.md", "folder:2", 3), NotConfigured)
         expected = "folder:1" if step == 0 else "folder:2 (unfinished)"
-        assert await small.fingerprints() == {"a.md": expected}
+        assert await marks_of(small) == {"a.md": expected}
     await write(small, "a.md", "folder:2", 3)
-    assert await small.fingerprints() == {"a.md": "folder:2"}
+    assert await marks_of(small) == {"a.md": "folder:2"}
     assert len(service.index.documents) == 3
 
 
@@ -66,9 +66,9 @@ async def test_wherever_a_removal_breaks_off_the_file_is_known(
         service.let_pass(times=step, on="write")
         service.fail(403, on="write")
         await error_of(small.remove("a.md"), NotConfigured)
-        assert await small.fingerprints() == {"a.md": "folder:1"}
+        assert await marks_of(small) == {"a.md": "folder:1"}
     await small.remove("a.md")
-    assert await small.fingerprints() == {}
+    assert await marks_of(small) == {}
     assert service.index.documents == {}
 
 
@@ -78,14 +78,14 @@ async def test_a_file_that_is_written_again_at_once_is_as_the_last_one_left_it(s
     held = service.indexes[service.index_name]
     held.lag = 0.2
     await write(index, "a.md", "folder:2", 3)
-    assert await index.fingerprints("a.md") == {"a.md": "folder:2"}
+    assert await marks_of(index, "a.md") == {"a.md": "folder:2"}
     await write(index, "a.md", "folder:3", 1)
     await index.remove("a.md")
     await write(index, "a.md", "folder:4", 2)
     await write(index, "a.md", "folder:5", 1)
     assert [document["fingerprint"] for document in held.documents.values()] == ["folder:5"]
     await index.remove("a.md")
-    assert await index.fingerprints("a.md") == {}
+    assert await marks_of(index, "a.md") == {}
     assert held.documents == {}
     await index.aclose()
 
@@ -102,7 +102,7 @@ async def test_documents_that_the_service_did_not_take_are_sent_again_alone(
         [action["id"] for action in batch if isinstance(action, dict)] for batch in batches if isinstance(batch, list)
     ]
     assert sent == [keys, [keys[1], keys[3]], [keys[1], keys[3]], [keys[0]]]
-    assert await one.fingerprints() == {"a.md": "1"}
+    assert await marks_of(one) == {"a.md": "1"}
     assert sorted(service.index.documents) == keys
 
 
@@ -113,7 +113,7 @@ async def test_documents_that_the_service_never_takes_are_an_error_after_some_tr
     service.fail_documents({key: 503}, times=100)
     assert "Run it again" in await error_of(write(one, "a.md", "1", 2), Unavailable)
     assert len(service.bodies("write")) == 5
-    assert await one.fingerprints() == {"a.md": "1 (unfinished)"}
+    assert await marks_of(one) == {"a.md": "1 (unfinished)"}
 
 
 async def test_documents_that_the_service_refuses_for_good_are_not_sent_again(
@@ -133,7 +133,7 @@ async def test_a_service_that_is_busy_is_asked_again(
     service.fail(status, on="definition")
     await write(one, "a.md", "1", 2)
     service.fail(status, on="search")
-    assert await one.fingerprints() == {"a.md": "1"}
+    assert await marks_of(one) == {"a.md": "1"}
 
 
 FAULTS: dict[str, tuple[Callable[[AISearchStandIn], None], type[SwitchboardError], str]] = {
@@ -177,11 +177,11 @@ async def test_each_fault_of_the_service_is_told_in_our_words(
 
 async def test_a_key_that_may_only_read_is_told_which_one_is_needed(service: AISearchStandIn) -> None:
     index = open_index(service, more={"AZURE_SEARCH_API_KEY": service.query_key})
-    assert "an admin key" in await error_of(index.fingerprints(), NotConfigured)
+    assert "an admin key" in await error_of(marks_of(index), NotConfigured)
     await index.aclose()
 
 
 async def test_a_service_that_is_not_there_is_named_by_its_setting() -> None:
     index = open_index(AISearchStandIn(), more={"AZURE_SEARCH_ENDPOINT": "http://127.0.0.1:1"})
-    assert "AZURE_SEARCH_ENDPOINT" in await error_of(index.fingerprints(), Unavailable)
+    assert "AZURE_SEARCH_ENDPOINT" in await error_of(marks_of(index), Unavailable)
     await index.aclose()

@@ -12,7 +12,7 @@ from shared.errors import Unavailable
 from shared.retrieval import FileEntry, SearchQuery
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
-from tests.retrieval.index_contract import WORD, Held, PassageIndexContract
+from tests.retrieval.index_contract import WORD, Held, PassageIndexContract, marks_of
 from tests.retrieval.retriever_contract import CONTEXT, passage
 from tests.stand_ins.hashed_embedder import HashedEmbedder, hashed_vector
 
@@ -59,7 +59,13 @@ async def test_each_file_keeps_its_fingerprint(index: SqliteIndex) -> None:
     await index.replace(FileEntry("a.md", "one", [passage("a1", "Glasses.")]))
     await index.replace(FileEntry("b.md", "two", []))
     await index.replace(FileEntry("a.md", "three", [passage("a1", "Glasses.")]))
-    assert await index.fingerprints() == {"a.md": "three", "b.md": "two"}
+    assert await marks_of(index) == {"a.md": "three", "b.md": "two"}
+
+
+async def test_all_of_many_files_are_told(index: SqliteIndex) -> None:
+    marks = {f"{number:04}.md": str(number) for number in range(1_001)}
+    await index.replace(*(FileEntry(name, mark, []) for name, mark in marks.items()))
+    assert await marks_of(index) == marks
 
 
 async def test_what_a_file_held_before_is_no_longer_found(index: SqliteIndex, path: Path) -> None:
@@ -75,7 +81,7 @@ async def test_a_removed_file_is_found_no_more_by_text_or_vector(index: SqliteIn
     await index.remove("a.md")
     assert await found(path, "glasses") == []
     assert await found(path, "glasses", RetrievalMode.VECTORS) == ["b1"]
-    assert await index.fingerprints() == {"b.md": "1"}
+    assert await marks_of(index) == {"b.md": "1"}
 
 
 async def test_a_file_that_fails_half_way_leaves_the_old_one_in_place(index: SqliteIndex, path: Path) -> None:
@@ -84,7 +90,7 @@ async def test_a_file_that_fails_half_way_leaves_the_old_one_in_place(index: Sql
     with pytest.raises(Unavailable):
         await index.replace(FileEntry("a.md", "2", [passage("a2", "Lenses."), passage("b1", "An id of another file.")]))
     assert await found(path, "glasses lenses") == ["a1"]
-    assert (await index.fingerprints())["a.md"] == "1"
+    assert (await marks_of(index))["a.md"] == "1"
 
 
 async def test_vectors_of_a_new_model_replace_those_of_the_old_one(path: Path) -> None:
@@ -121,11 +127,11 @@ async def test_an_index_of_a_newer_version_is_left_alone(index: SqliteIndex, pat
     db.pragma("user_version", 99)
     db.close()
     with pytest.raises(Unavailable, match=r"newer version.*make index"):
-        await index.fingerprints()
+        await marks_of(index)
 
 
 async def test_two_writers_wait_for_each_other(index: SqliteIndex, path: Path) -> None:
-    await index.fingerprints()
+    await marks_of(index)
     other = SqliteIndex(path, "hashed")
 
     async def write(writer: SqliteIndex, name: str) -> None:
@@ -134,7 +140,7 @@ async def test_two_writers_wait_for_each_other(index: SqliteIndex, path: Path) -
 
     await asyncio.gather(write(index, "a"), write(other, "b"))
     await other.aclose()
-    assert len(await index.fingerprints()) == 20
+    assert len(await marks_of(index)) == 20
 
 
 async def test_two_that_make_the_index_at_once_both_write_to_it(path: Path) -> None:
@@ -170,7 +176,7 @@ async def test_a_write_that_is_cancelled_half_way_is_whole_before_the_next_one_b
     passages = _HeldUp([passage("a1", "Glasses.")])
     writing = asyncio.create_task(index.replace(FileEntry("a.md", "1", passages)))
     assert await asyncio.to_thread(passages.reached.wait, 30)
-    reading = asyncio.create_task(index.fingerprints())
+    reading = asyncio.create_task(marks_of(index))
     for _ in range(2):
         writing.cancel()
         await asyncio.wait([reading], timeout=0.1)
@@ -183,7 +189,7 @@ async def test_a_write_that_is_cancelled_half_way_is_whole_before_the_next_one_b
 async def test_a_folder_that_cannot_be_written_is_named_with_what_to_check(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(Unavailable, match="DATA_DIR"):
-        await SqliteIndex(tmp_path / "file" / "index.sqlite").fingerprints()
+        await marks_of(SqliteIndex(tmp_path / "file" / "index.sqlite"))
 
 
 _OLD_TERMS = {
@@ -257,7 +263,7 @@ async def test_an_old_index_says_what_to_run_and_is_made_anew_by_the_next_write(
         await found(path, "glasses")
 
     index = SqliteIndex(path, "hashed")
-    assert await index.fingerprints() == {"a.md": "1"}
+    assert await marks_of(index) == {"a.md": "1"}
     await index.aclose()
     assert caplog.messages == ["An older version of this app wrote the search index. It was renewed: documents: 1."]
     assert await found(path, "Brillen") == ["a1"]
