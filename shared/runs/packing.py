@@ -8,23 +8,22 @@ and encoders then find what they would have found without it.
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import msgspec
 
 from shared import errors, events
-from shared.chat_models import ModelFinished, ModelText
-from shared.chat_types import ImagePart, ToolCall
+from shared.chat_models import ModelEvent
+from shared.chat_types import ImagePart
 from shared.core.attachments import Attachment
 from shared.errors import ContentFiltered, InternalError, Overloaded, SwitchboardError
 
 _CLASSES: Mapping[str, Callable[..., object]] = {
     made.__name__: made
     for made in (
-        *(events.Retrieved, events.SourceImage, events.DataPoint, events.Thought, events.ThoughtsAdded, events.Usage),
-        *(events.CompletionStarted, events.TextDelta, events.FilterAnnotation, events.AgentMessage, events.Finished),
-        *(events.ToolsCalled, events.Failed, events.Progress, events.StepEnded, events.AgentWork, events.GuardState),
-        *(events.ReasoningDelta, ModelFinished, ModelText, ToolCall, ImagePart, Attachment),
+        *(*get_args(events.ChatEvent.__value__), *get_args(ModelEvent.__value__)),
+        *(events.SourceImage, events.DataPoint, events.Thought, events.Usage),
+        *(events.StepEnded, events.AgentWork, events.GuardState, ImagePart, Attachment),
     )
 }
 _ERRORS: dict[str, type[SwitchboardError]] = {
