@@ -47,6 +47,11 @@ def is_there(name: str) -> bool:
     return find_spec(FEATURES[name].module) is not None
 
 
+def absent() -> list[str]:
+    """The names of the features that are not there."""
+    return [name for name in FEATURES if not is_there(name)]
+
+
 def lack_of(name: str) -> str:
     """The sentence that says that a feature is not there."""
     return f"{FEATURES[name].serves} takes packages that are not deployed here: add {name} to DEPLOY_FEATURES."

@@ -15,7 +15,7 @@ from shared.chat_models import ChatModel
 from shared.documents import DocumentStore
 from shared.documents.late import LateDocuments
 from shared.errors import NotConfigured
-from shared.features import FEATURES, is_there, require
+from shared.features import absent, require
 from shared.guard import SafetyService
 from shared.history import HistoryStore, NoHistory
 from shared.identity import Identity, NoIdentity
@@ -76,8 +76,8 @@ def build_service(settings: Settings) -> Service:
     """Choose and make the parts that the settings name."""
     from shared.reading.sandbox import sandbox_for_uploads
 
-    if absent := [name for name in FEATURES if not is_there(name)]:
-        _log.warning("deployed without %s: see DEPLOY_FEATURES in docs/deploy.md", ", ".join(absent))
+    if without := absent():
+        _log.warning("deployed without %s: see DEPLOY_FEATURES in docs/deploy.md", ", ".join(without))
     agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
     openai = _openai_service(settings)
     embedder = _embedder(settings, openai)

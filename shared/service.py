@@ -11,6 +11,7 @@ from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.chat_types import PartHealth
 from shared.documents import DocumentReader
+from shared.features import absent, lack_of
 from shared.guard import SafetyService
 from shared.history import HistoryStore
 from shared.identity import Identity
@@ -86,7 +87,10 @@ class Service:
         }
         if self.ledger and self.ledger.check:
             checks["limits"] = self.ledger.check()
-        return dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
+        parts = dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
+        if lacks := [lack_of(name) for name in absent()]:
+            parts["packages"] = PartHealth("deployed", ok=True, detail=" ".join(lacks), needed=False)
+        return parts
 
     async def load(self) -> None:
         """Import the modules that requests would import late. Another import can run between two of them."""

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from shared import app
 from shared.chat_types import Json
 from shared.errors import NotConfigured, NotFound
+from shared.features import is_there
 from shared.public_url import known_url
 from shared.triggers.errors import answering, json_response
 from shared.triggers.warm_up import warm_up_soon
@@ -112,7 +113,7 @@ async def _models(request: Request) -> list[str]:
 
     service = await app.get_service()
     await service.identity.caller(request.headers)
-    return models_of(agent.name for agent in service.agents.agents)
+    return models_of([agent.name for agent in service.agents.agents] if is_there("agents") else [])
 
 
 def _model(name: str) -> Json:

@@ -138,9 +138,10 @@ def _is_task(request: ChatRequest) -> bool:
     return asks_for_tools or question.startswith(_TASKS)
 
 
-def models_of(agents: Iterable[str]) -> list[str]:
-    """Return the names of all models, of which some are one agent each."""
-    return [*dict.fromkeys((*MODELS, *(f"{_AGENT}{agent}" for agent in agents)))]
+def models_of(agents: Sequence[str]) -> list[str]:
+    """Return the names of all models, of which some are one agent each; without agents there is no team."""
+    names = [name for name, is_team in MODELS.items() if agents or not is_team]
+    return [*dict.fromkeys((*names, *(f"{_AGENT}{agent}" for agent in agents)))]
 
 
 def _agent_of(model: str) -> str:

@@ -69,17 +69,21 @@ async def test_chat_without_any_names_what_is_not_there(tmp_path: Path, http: ai
     async with alone(tmp_path, [], {}) as (host, openai):
         async with http.get(f"{host.url}/health") as response:
             assert response.status == 200
+            lacks = (await response.json())["parts"]["packages"]["detail"]
+        assert all(f"add {name} to DEPLOY_FEATURES" in lacks for name in FEATURES)
+        async with http.get(f"{host.url}/v1/models") as response:
+            assert [model["id"] for model in (await response.json())["data"]] == ["switchboard"]
         assert "deployed without readers, agents, built-in, rai" in host.log()
         for path in ("/chat", "/chat/stream", "/v1/responses"):
             openai.reply("80 % [plan.pdf#page=3].")
             status, answer = await post(host, http, path, body() if "chat" in path else {"input": "What is paid?"})
             assert (status, "80 %" in answer) == (200, True), answer
-        for path, sent, lacks in (
+        for path, sent, lack in (
             ("/v1/chat/completions", completed(NOTES), "readers"),
             ("/semantic-kernel-python/multi-agent-chat/batch", TEAM, "agents"),
         ):
             _, answer = await post(host, http, path, sent)
-            assert f"add {lacks} to DEPLOY_FEATURES" in answer
+            assert f"add {lack} to DEPLOY_FEATURES" in answer
 
 
 @pytest.mark.nightly
