@@ -8,7 +8,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 from uuid import uuid4
@@ -37,7 +37,7 @@ from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext
 from shared.citations import CITED
 from shared.errors import BadRequest
 from shared.events import CompletionStarted, Usage
-from shared.outbound.model_servers import line_to_start_with
+from shared.late_imports import run_import
 from shared.words.stop_words import likely_language
 
 MODEL = "extractive"
@@ -106,7 +106,7 @@ class ExtractiveModel:
     async def check(self) -> PartHealth:
         """Report the model as usable, and state in the detail that it is not a language model."""
         facts: dict[str, Json] = {"model": MODEL}
-        if self._looks_for_models and (line := await line_to_start_with()):
+        if self._looks_for_models and (line := await (await run_import(_finder_of_models))()):
             facts["start_with"] = line
         return PartHealth(
             "embedded",
@@ -116,6 +116,12 @@ class ExtractiveModel:
             "AZURE_OPENAI_CHAT_DEPLOYMENT.",
             facts,
         )
+
+
+def _finder_of_models() -> Callable[[], Awaitable[str | None]]:
+    from shared.outbound.model_servers import line_to_start_with
+
+    return line_to_start_with
 
 
 class _Reply(NamedTuple):
