@@ -162,7 +162,7 @@ class Comparison:
 
     def _set(self, column: str, values: Iterable[tuple[str, object]]) -> None:
         self._db.executemany(
-            f"INSERT INTO documents (name, {column}) VALUES (?, ?) "  # noqa: S608 (ours)
+            f"INSERT INTO documents (name, {column}) VALUES (?, ?) "  # noqa: S608 (a column of ours)
             f"ON CONFLICT (name) DO UPDATE SET {column} = excluded.{column}",
             values,
         )

@@ -14,7 +14,7 @@ from shared.service import Service
 from shared.triggers.errors import Handler, answering, json_response
 from shared.triggers.reading_runs import counted, followed, number_of
 from shared.wire.openai_responses import OPENAI_RESPONSES, unfinished
-from shared.wire.openai_responses_body import completed, items_of, referred
+from shared.wire.openai_responses_references import completed, items_of, referred
 from shared.wire.request_body import Body
 
 if TYPE_CHECKING:

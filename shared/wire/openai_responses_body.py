@@ -1,12 +1,12 @@
 """The request body of `openai-responses`: an `input` of items, their content in parts, and files in base64.
 
 Source: OpenAI API reference, 'Create a model response'. What refers to an answer that is kept is put into the input
-before it is parsed (`referred`, `completed`); what refers to something else is refused by name: an answer without it
-would look complete. Other keys that the app cannot honour are ignored.
+before it is parsed (`openai_responses_references`); what refers to something else is refused by name: an answer without
+it would look complete. Other keys that the app cannot honour are ignored.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from pydantic import ConfigDict, FailFast, Field, SkipValidation
@@ -16,9 +16,8 @@ from shared.core.attachments import Attachment
 from shared.errors import BadRequest
 from shared.wire import openai_asked as asked
 from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
-from shared.wire.framing import encode_json
 from shared.wire.openai_form import TextFormat, form_of
-from shared.wire.request_body import BODY_LIMIT, BodyModel
+from shared.wire.request_body import BodyModel
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, refuse_other_kinds
 
 _REFUSED = {
@@ -197,58 +196,6 @@ def _named(choice: Json) -> str | None:
     match choice:
         case {"type": "function", "name": str(name)}:
             return name
-        case _:
-            return None
-
-
-@dataclass(frozen=True, slots=True)
-class Referred:
-    """What a body refers to."""
-
-    response: str | None
-    """Id of the response that it goes on from."""
-    items: tuple[str, ...]
-    """Ids of items in its input."""
-
-
-def referred(body: Mapping[str, Json]) -> Referred:
-    """Return what a body refers to."""
-    previous, items = body.get("previous_response_id"), body.get("input")
-    found = [_reference(item) for item in items[:LONGEST_CONVERSATION]] if isinstance(items, list) else []
-    return Referred(previous if isinstance(previous, str) and previous else None, tuple(filter(None, found)))
-
-
-def completed(body: Mapping[str, Json], earlier: Sequence[Json], found: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a body with what it refers to. Of a long conversation the oldest items are left out.
-
-    Args:
-        body: The body.
-        earlier: The items of the conversation that it goes on from.
-        found: The items that its input refers to, by their ids.
-    """
-    items = items_of(body)
-    if len(items) > LONGEST_CONVERSATION:
-        return dict(body)  # it is refused
-    whole = [*earlier, *(found.get(_reference(item) or "", item) for item in items)][-LONGEST_CONVERSATION:]
-    sizes = [len(encode_json(item)) for item in whole]
-    while len(whole) > len(items) and sum(sizes) > BODY_LIMIT:
-        del whole[0], sizes[0]
-    return {**body, "input": whole}
-
-
-def items_of(body: Mapping[str, Json]) -> list[Json]:
-    """Return the items of an input; a text is a message of the user."""
-    items = body.get("input")
-    return items if isinstance(items, list) else [{"role": "user", "content": items}] if isinstance(items, str) else []
-
-
-def _reference(item: Json) -> str | None:
-    """The id that an item refers to; AI SDK leaves out its type."""
-    match item:
-        case {"type": "item_reference", "id": str(found)}:
-            return found
-        case {"id": str(found), **rest} if not rest:
-            return found
         case _:
             return None
 

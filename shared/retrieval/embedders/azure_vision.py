@@ -69,7 +69,7 @@ class VisionEmbedder:
         """The model's name. Vectors of different models cannot be compared."""
         return f"azure-ai-vision-{_MODEL_VERSION}"
 
-    async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:  # noqa: ARG002
+    async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:  # noqa: ARG002 (one kind of vector)
         """Make one vector for each text, in order. Of a long text, only the first `MOST_WORDS` words count.
 
         Raises:
