@@ -321,11 +321,26 @@ class ChatState:
 
 
 @dataclass(frozen=True, slots=True)
+class Decision:
+    """A person's answer to a question for consent: all that counts of what a client sends back of a call."""
+
+    approved: bool
+    """Whether the call may run."""
+    approval_id: str = ""
+    """The approval; empty: `code` names it."""
+    code: str = ""
+    """The code of a phrase such as `approve K7QX`, in capitals. If its owner has no such open approval, the phrase is
+    an ordinary question."""
+    reason: str = ""
+    """Why, for the model to read."""
+
+
+@dataclass(frozen=True, slots=True)
 class ChatRequest:
     """A question with its conversation; every protocol is parsed to this."""
 
     messages: tuple[Message, ...]
-    """The conversation; never empty, and the last message is the user's."""
+    """The conversation; never empty, and the last message is the user's. With `decisions`, whatever came with them."""
     overrides: Overrides = field(default_factory=Overrides)
     """Options that differ from the defaults."""
     chat: ChatState = ChatState()
@@ -336,6 +351,8 @@ class ChatRequest:
     """Whether and how it calls them."""
     steps: tuple[Message, ...] = ()
     """What came after the question: the model's calls of the caller's tools, and their results."""
+    decisions: tuple[Decision, ...] = ()
+    """Answers to questions for consent: the paused turn goes on, and nothing is asked anew."""
     max_tokens: int | None = None
     """The most tokens that the caller wants in the answer; None: no limit but the app's."""
     stream: bool = False
@@ -371,8 +388,8 @@ class ChatRequest:
 
     @property
     def question(self) -> str:
-        """The text of the last message."""
-        return self.messages[-1].content
+        """The text of the last message; empty if there is none."""
+        return self.messages[-1].content if self.messages else ""
 
     def in_conversation(self, conversation_id: str | None) -> Self:
         """Return the request with another id of its conversation, and the same session state."""

@@ -2,9 +2,10 @@
 
 The order is: one `Retrieved`, one `CompletionStarted`, `ReasoningDelta`s, then `TextDelta`s with `FilterAnnotation`s
 and `ThoughtsAdded` among them, one `ToolsCalled` if the model calls tools of the caller, then one `Finished`. A team's
-turn is one `CompletionStarted`, one `AgentMessage` when an agent is done, then one `Finished`. A turn that fails raises
-an exception, which `RunningTurn` turns into one last `Failed`. `Progress` comes anywhere before the last event, and
-only if the request asks for it.
+turn is one `CompletionStarted`, one `AgentMessage` when an agent is done, then one `Finished`. `ToolStarted` and
+`ToolEnded` come among them for each call of a server's tool. A turn that pauses until a person agrees ends with one
+`ConsentAsked` and a `Finished`. A turn that fails raises an exception, of which `RunningTurn` makes one last `Failed`.
+`Progress` comes anywhere before the last event, and only if the request asks for it.
 """
 
 from dataclasses import dataclass, field
@@ -139,6 +140,78 @@ class ToolsCalled:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A call of a server's tool begins. `search` has none: its wires have thoughts and sources."""
+
+    call_id: str
+    """Id of the call; no other call of the chat has it."""
+    agent: str
+    """Name of the agent that calls."""
+    server: str
+    """Name of the tool's server or API in the agents file."""
+    tool: str
+    """The tool's name there."""
+    arguments: str
+    """All arguments, as canonical JSON: a model wrote them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    """A call of a server's tool has ended, or a person has decided that it does not run."""
+
+    call_id: str
+    """Id of the call."""
+    agent: str
+    """Name of the agent that called."""
+    server: str
+    """Name of the tool's server or API in the agents file."""
+    tool: str
+    """The tool's name there."""
+    arguments: str
+    """All arguments, as canonical JSON."""
+    text: str
+    """What the model is told."""
+    status: Literal["done", "failed", "denied", "expired", "unknown"]
+    """`failed`: the tool says so. `unknown`: the process died while it ran, and it was not run again."""
+    milliseconds: float = 0
+    """How long it took; 0 if it did not run."""
+    approval_id: str = ""
+    """Id of the approval that was decided; empty: it needed none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A call that waits for a person's consent."""
+
+    approval_id: str
+    """Its id: 32 hexadecimal digits."""
+    code: str
+    """A short name for it in a phrase such as `approve K7QX`; unique among what its owner has open."""
+    call_id: str
+    """Id of the call."""
+    agent: str
+    """Name of the agent that wants to call."""
+    server: str
+    """Name of the tool's server or API in the agents file."""
+    tool: str
+    """The tool's name there."""
+    description: str
+    """What the tool does, by its definition."""
+    arguments: str
+    """All arguments, as canonical JSON."""
+    expires: float
+    """When it can no longer be decided, in Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentAsked:
+    """The turn pauses: none of these calls has run. `Finished` comes next, with the reason `consent`."""
+
+    calls: tuple[OpenCall, ...]
+    """The calls, at least one."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReasoningDelta:
     """A piece of what a model thinks before it answers. It is no part of the answer."""
 
@@ -169,7 +242,8 @@ class Finished:
     """The answer is complete; the last event of a successful turn."""
 
     reason: str
-    """The model's finish reason: `stop`, `length` or `content_filter`, or `tool_calls` after `ToolsCalled`."""
+    """The model's finish reason: `stop`, `length` or `content_filter`, or `tool_calls` after `ToolsCalled`, or
+    `consent` after `ConsentAsked`."""
     usage: Usage | None = None
     """Tokens; None if the service does not count them."""
     content_filter_results: Json = None
@@ -289,6 +363,9 @@ type ChatEvent = (
     | ReasoningDelta
     | TextDelta
     | ToolsCalled
+    | ToolStarted
+    | ToolEnded
+    | ConsentAsked
     | FilterAnnotation
     | ThoughtsAdded
     | AgentMessage

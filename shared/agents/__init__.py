@@ -13,6 +13,7 @@ from shared.agents.definitions import Agents
 from shared.chat_models import ChatModel
 from shared.retrieval import Retriever
 from shared.telemetry import Watch, unwatched
+from shared.tools import ToolSource
 
 CONCURRENT_CALLS = 8
 """Model calls of one request that run at the same time, at most. The other calls of the request wait."""
@@ -34,6 +35,8 @@ class AgentParts:
     """Traces an agent while it makes a message."""
     concurrent_calls: int = CONCURRENT_CALLS
     """Model calls of one request that may run at the same time."""
+    tool_servers: ToolSource | None = None
+    """The tools of servers and APIs; None: the agents file has none."""
 
 
 async def run_as_task[T](

@@ -33,6 +33,10 @@ class Answer:
     """What the model thought before."""
     calls: tuple[ToolCall, ...] = ()
     """Calls that the caller answers."""
+    tool_calls: tuple[events.ToolEnded, ...] = ()
+    """Calls of servers' tools that have ended, in order."""
+    open_calls: tuple[events.OpenCall, ...] = ()
+    """Calls that wait for a person's consent."""
 
 
 async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = False) -> Answer:  # noqa: C901 (one case an event)
@@ -52,6 +56,8 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
     images: tuple[events.SourceImage, ...] = ()
     messages: list[events.AgentMessage] = []
     calls: tuple[ToolCall, ...] = ()
+    tool_calls: list[events.ToolEnded] = []
+    open_calls: tuple[events.OpenCall, ...] = ()
     completion: events.CompletionStarted | None = None
     finished: events.Finished | None = None
     failure: SwitchboardError | None = None
@@ -65,6 +71,12 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
                 reasoning.append(event.text)
             case events.ToolsCalled():
                 calls = event.calls
+            case events.ToolEnded():
+                tool_calls.append(event)
+            case events.ConsentAsked():
+                open_calls = event.calls
+            case events.ToolStarted():
+                pass  # its end has all of it
             case events.ThoughtsAdded():
                 thoughts += event.thoughts
             case events.AgentMessage():
@@ -96,6 +108,8 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
         images=images,
         reasoning="".join(reasoning),
         calls=calls,
+        tool_calls=tuple(tool_calls),
+        open_calls=open_calls,
     )
 
 

@@ -14,7 +14,19 @@ from contextlib import aclosing
 
 from shared.chat_types import RequestContext
 from shared.errors import InternalError, SwitchboardError, TooSlow, log_fault, without_frames
-from shared.events import AgentMessage, ChatEvent, Failed, Finished, Progress, ReasoningDelta, TextDelta, ToolsCalled
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    ConsentAsked,
+    Failed,
+    Finished,
+    Progress,
+    ReasoningDelta,
+    TextDelta,
+    ToolEnded,
+    ToolsCalled,
+    ToolStarted,
+)
 from shared.reusable_timeout import ReusableTimeout
 
 _log = logging.getLogger("switchboard.turn")
@@ -27,7 +39,9 @@ STOPPED = "stopped"
 
 def is_first_words(event: object) -> bool:
     """Whether an event is part of an answer. The message of a failed agent is not: other agents may fail as well."""
-    return isinstance(event, TextDelta | ToolsCalled) or (isinstance(event, AgentMessage) and event.error is None)
+    return isinstance(event, TextDelta | ToolsCalled | ToolStarted | ToolEnded | ConsentAsked) or (
+        isinstance(event, AgentMessage) and event.error is None
+    )
 
 
 def opens_response(event: object) -> bool:

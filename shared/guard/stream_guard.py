@@ -41,6 +41,7 @@ from shared.events import (
     AgentMessage,
     ChatEvent,
     CompletionStarted,
+    ConsentAsked,
     Failed,
     FilterAnnotation,
     Finished,
@@ -49,7 +50,9 @@ from shared.events import (
     Retrieved,
     TextDelta,
     ThoughtsAdded,
+    ToolEnded,
     ToolsCalled,
+    ToolStarted,
 )
 from shared.guard import Side
 from shared.guard.chat_payloads import ANSWER, MORE, prompt_texts
@@ -214,6 +217,8 @@ class _GuardedTurn:
             case ToolsCalled():
                 written = "\n".join(f"{call.name} {call.arguments}" for call in event.calls)
                 self._queue.hold(_Held(event, self._check_alone(written)))
+            case ToolStarted() | ToolEnded() | ConsentAsked():
+                self._queue.hold(_Held(event))
             case Finished():
                 self._main.add(MORE, "\n".join(event.followup_questions or ()))
                 # In a team's turn `main` only has the question, and was finished when the turn began.

@@ -22,7 +22,7 @@ _CLASSES: Mapping[str, Callable[..., object]] = {
     made.__name__: made
     for made in (
         *(*get_args(events.ChatEvent.__value__), *get_args(ModelEvent.__value__)),
-        *(events.SourceImage, events.DataPoint, events.Thought, events.Usage),
+        *(events.SourceImage, events.DataPoint, events.Thought, events.Usage, events.OpenCall),
         *(events.StepEnded, events.AgentWork, events.GuardState, ImagePart, Attachment),
     )
 }

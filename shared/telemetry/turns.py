@@ -125,6 +125,8 @@ class _TurnRecorder:
                 self._record_message(event)
             case events.Finished():
                 self._record_finish(event)
+            case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
+                pass  # each call has a span of its own
             case events.Progress() | events.FilterAnnotation() | events.ReasoningDelta() | events.Failed():
                 pass  # `Failed` is made outside of this wrapper, from an exception that `failed` records
             case _:

@@ -3,8 +3,9 @@
 Nothing here knows the framework that runs the agents: `agents.toolbox` makes its functions of tools.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from shared.chat_models import ToolDefinition
 from shared.chat_types import ChatRequest, Json, Passage, RequestContext
@@ -38,6 +39,8 @@ class ToolResult:
     """Inverse document frequencies of the words that were searched for, as in `SearchResult`."""
     thoughts: tuple[Thought, ...] = ()
     """Steps of the call for a debug display; empty: one thought with the tool's name and the arguments."""
+    is_error: bool = False
+    """Whether the tool says that it failed; the text then says why, for the model."""
 
 
 class WrongArguments(Exception):
@@ -60,3 +63,28 @@ class Tool:
     """Text for the system prompt of agents that have the tool; empty: the description says all."""
     most_calls: int = 20
     """Calls for one message, at most."""
+    server: str = ""
+    """Name of its server or API in the agents file; empty: it is built in."""
+    name: str = ""
+    """Its name there, such as `look`; empty: that of the definition. Models see `crm_look`."""
+    needs_consent: bool = False
+    """Whether a person has to agree before a call runs."""
+    is_repeatable: bool = True
+    """Whether a call may run again when nobody knows whether it ran: it changes nothing, or the same once more."""
+    digest: str = ""
+    """SHA-256 of its server's definition as canonical JSON; empty: it is built in."""
+    seconds: float = 30.0
+    """Time limit of one call."""
+
+    @property
+    def title(self) -> str:
+        """Its name for people, such as `crm.look`."""
+        return f"{self.server}.{self.name}" if self.server else self.definition.name
+
+
+class ToolSource(Protocol):
+    """Where the tools of servers and APIs come from."""
+
+    async def tools_for(self, patterns: Sequence[str], context: RequestContext, request: ChatRequest) -> Sequence[Tool]:
+        """Return the tools that fit patterns of the agents file, such as `crm.*`; of a server that is down, none."""
+        ...

@@ -78,6 +78,8 @@ class _Encoder:
             case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
                 self._has_more_thoughts = True
+            case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
+                pass
             case events.FilterAnnotation():
                 pass  # AG-UI has no place for it, and `Finished` tells what it led to
             case events.Progress():

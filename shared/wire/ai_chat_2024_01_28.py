@@ -203,7 +203,14 @@ class _Encoder:
                 return (self._chunk({"delta": {}, **_annotation(event)}),)
             case events.Failed():
                 return self._failed(event)
-            case events.Progress() | events.ReasoningDelta() | events.ToolsCalled():
+            case (
+                events.Progress()
+                | events.ReasoningDelta()
+                | events.ToolsCalled()
+                | events.ToolStarted()
+                | events.ToolEnded()
+                | events.ConsentAsked()
+            ):
                 return ()  # they have no place here; a thought has the reasoning
             case _:
                 assert_never(event)

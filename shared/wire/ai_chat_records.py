@@ -94,7 +94,14 @@ class DeltaEncoder:
                 return ({"delta": {}, "context": found},)
             case events.Failed():
                 return self._failed(event)
-            case events.Progress() | events.ReasoningDelta() | events.ToolsCalled():
+            case (
+                events.Progress()
+                | events.ReasoningDelta()
+                | events.ToolsCalled()
+                | events.ToolStarted()
+                | events.ToolEnded()
+                | events.ConsentAsked()
+            ):
                 return ()  # they have no place here; a thought has the reasoning
             case _:
                 assert_never(event)

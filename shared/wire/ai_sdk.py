@@ -79,6 +79,8 @@ class _Encoder:
                 yield from self._message(event)
             case events.ToolsCalled():
                 yield from self._called(event.calls)
+            case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
+                pass
             case events.FilterAnnotation() | events.Progress():
                 pass  # the results of the whole text are in the metadata at the end
             case events.Finished():

@@ -109,6 +109,8 @@ class _Encoder:
                 return self._end(event)
             case events.Failed():
                 return self._failed(event)
+            case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
+                pass
             case events.Progress():
                 pass  # only AG-UI has a place for it
             case _:

@@ -97,6 +97,8 @@ class _Encoder:
                     yield from self._done(self._points, events.Finished("tool_calls"))
                 for call in event.calls:
                     yield from self._called(call)
+            case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
+                pass
             case events.FilterAnnotation() | events.Progress():
                 pass  # the last event has what the filters found in the whole answer
             case events.Finished():
