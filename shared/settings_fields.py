@@ -298,9 +298,9 @@ class SettingsFields(BaseModel):
     limit_caller_tokens_per_day: int = Field(default=0, ge=0)
     """How many tokens the model may read and write for a caller in a day (UTC). 0: no limit."""
     limit_caller_runs: int = Field(default=0, ge=0)
-    """How many kept answers (runs) a caller may have in progress at each instance. 0: no limit."""
+    """How many kept answers (runs) a caller may have in progress. 0: no limit."""
     limit_caller_kept_megabytes: int = Field(default=0, ge=0)
-    """How many megabytes an instance keeps of a caller's runs in 24 hours: their requests with files, and the longest
+    """How many megabytes are kept of a caller's runs in 24 hours: their requests with files, and the longest
     answer three times. 0: no limit."""
     limit_requests_per_minute: int = Field(default=0, ge=0)
     """How many requests all callers together may send in a minute. 0: no limit."""

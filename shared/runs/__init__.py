@@ -10,6 +10,7 @@ A run is a folder of small objects in an `ObjectStore`, named by its id of 32 he
     {id}/result          the status and the body of the answer; a run is done if and only if it exists
     keys/{hash}          the run that an Idempotency-Key made
     chats/{hash}/…       the runs of a chat
+    callers/{hash}       what a caller has begun, where that is limited
 
 Every object but the state is written once (`NEW`), so that of two runners the first one wins. `desk.Runs` accepts,
 shows, stops and deletes runs, `following.Followers` reads them, `running.Runner` runs one, and an `Engine` decides

@@ -66,7 +66,7 @@ class Runs:
         self._store = runner.store
         self._engine = engine
         self.bell = runner.bell
-        self._quotas = Quotas(runner.service.settings, self._has_ended)
+        self._quotas = Quotas(runner.service.settings, runner.store)
         self._here: set[asyncio.Task[object]] = set()
         self.followers = Followers(runner.store, runner.lives, self.find_for_reader, self._mark_followed)
 
@@ -253,11 +253,11 @@ class Runs:
             name = f"keys/{records.digest(new.key)}"
             entry = records.KeyEntry(run_id, _print_of(new.asked, request), time.time())
             run_id = await self._enter_key(name, entry)
-        if (refusal := await self._quotas.refusal(caller)) and await self._store.read(f"{run_id}/request") is None:
-            raise refusal
+        may_be_there = new.named or new.key
+        if not (may_be_there and await self._store.read(f"{run_id}/request")):
+            await self._quotas.count(caller, run_id, len(request))
         try:
             await self._store.write(f"{run_id}/request", request, NEW)
-            self._quotas.count(caller, run_id, len(request))
         except Conflict:
             if new.named:
                 await self._require_same(run_id, new, request)
@@ -314,10 +314,6 @@ class Runs:
         if state is None or state.owner != records.digest(owner):
             raise _not_found()
         return state
-
-    async def _has_ended(self, run_id: str) -> bool:
-        state = await read_state(self._store, run_id)
-        return state is None or state.deleted or await read_result(self._store, run_id) is not None
 
     async def _mark(self, run_id: str, **changes: bool) -> records.State:
         """Change the state of a run, whoever else writes it."""

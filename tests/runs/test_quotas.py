@@ -26,11 +26,28 @@ async def forever(_: str) -> None:
     await asyncio.Event().wait()
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Runs:
+def instance(tmp_path: Path) -> Runs:
     limits = {"LIMIT_CALLER_RUNS": "2", "LIMIT_CALLER_KEPT_MEGABYTES": "1"}
     service = build_service(Settings.read({"DATA_DIR": str(tmp_path), **limits}))
     return Runs(Runner(FolderObjects(tmp_path / "runs"), service, {}), InProcess(forever))
+
+
+@pytest.fixture
+def instances(tmp_path: Path) -> list[Runs]:
+    return [instance(tmp_path) for _ in range(3)]
+
+
+@pytest.fixture
+def runs(instances: list[Runs]) -> Runs:
+    return instances[0]
+
+
+async def test_all_instances_count_together_also_at_the_same_time(instances: list[Runs]) -> None:
+    begun = await asyncio.gather(
+        *(instances[number % 3].accept(new("a", str(number))) for number in range(9)), return_exceptions=True
+    )
+    assert sum(isinstance(one, str) for one in begun) == 2, begun
+    assert sum(isinstance(one, RateLimited) for one in begun) == 7, begun
 
 
 async def test_a_caller_has_so_many_runs_in_progress_and_more_when_one_has_ended(runs: Runs) -> None:
