@@ -55,6 +55,12 @@ class Library:
     """Whether its scripts are CommonJS, which a page cannot import before this turns them into modules."""
 
 
+_KATEX_FONTS = (
+    *("AMS-Regular", "Caligraphic-Bold", "Caligraphic-Regular", "Fraktur-Bold", "Fraktur-Regular", "Main-Bold"),
+    *("Main-BoldItalic", "Main-Italic", "Main-Regular", "Math-BoldItalic", "Math-Italic", "SansSerif-Bold"),
+    *("SansSerif-Italic", "SansSerif-Regular", "Script-Regular", "Size1-Regular", "Size2-Regular", "Size3-Regular"),
+    *("Size4-Regular", "Typewriter-Regular"),
+)
 LIBRARIES = (
     Library(
         "preact",
@@ -72,6 +78,13 @@ LIBRARIES = (
     Library("dompurify", "3.4.18", {"dist/purify.min.js": "purify.js", "LICENSE": "purify.LICENSE"}, wrapped=True),
     Library(
         "@highlightjs/cdn-assets", "11.12.0", {"es/highlight.min.js": "highlight.js", "LICENSE": "highlight.LICENSE"}
+    ),
+    Library(
+        "katex",
+        "0.19.1",
+        {"dist/katex.min.js": "katex.js", "dist/katex.min.css": "katex.css", "LICENSE": "katex.LICENSE"}
+        | {f"dist/fonts/KaTeX_{font}.woff2": f"KaTeX_{font}.woff2" for font in _KATEX_FONTS},
+        wrapped=True,
     ),
     Library(
         "pdfjs-dist",
@@ -142,7 +155,9 @@ def _adapted(data: bytes, name: str, library: Library) -> bytes:
     text = re.sub(r"\n(//|/\*)# sourceMappingURL=.*", "", data.decode()).rstrip() + "\n"
     for bare, relative in _IMPORTS.items():
         text = text.replace(f"from{bare}", f"from{relative}")
-    if library.wrapped:
+    # Fonts lie beside their style sheet, each in the one format that every browser of today takes.
+    text = re.sub(r',url\([^)]*\.(?:woff|ttf)\) format\("\w+"\)', "", text).replace("url(fonts/", "url(")
+    if library.wrapped and name.endswith(".js"):
         text = f"const module = {{ exports: {{}} }}, exports = module.exports;\n{text}export default module.exports;\n"
     return text.encode()
 

@@ -20,6 +20,7 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
 }
 """The kinds of files that are served. Licences, types and the page itself are not."""
 _IMPORT = re.compile(r"""^(?:import|export)\b[^"'();]*["'](\.[^"']+)["'];?$""", re.MULTILINE)

@@ -39,7 +39,7 @@ export function lazy(load, style) {
 }
 
 /** @param {string} path @returns {Promise<void>} when it applies. */
-function useStyle(path) {
+export function useStyle(path) {
   const href = new URL(path, import.meta.url).href;
   const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href });
   return new Promise((resolve, reject) => {

@@ -267,7 +267,7 @@ RENDER_AS_IT_GROWS = """async ([text, path]) => {
   const { AnswerRenderer } = await (IMPORT)(path);
   const sources = ["plan.pdf#page=3", "dental.md"].map(id => ({ id, title: id, url: "", text: "" }));
   const html = (renderer, text, isWhole) => {
-    return renderer.render(text, sources, isWhole).map(block => String(block.html)).join("");
+    return renderer.render(text, sources, isWhole).map(block => block.unsafe).join("");
   };
   const growing = new AnswerRenderer();
   for (let end = 0; end < text.length; end++) html(growing, text.slice(0, end), false);
@@ -285,7 +285,7 @@ async def test_a_growing_text_is_drawn_as_the_whole_one(page: Page, app: Running
     await page.goto(app.url)
     drawn: list[Any] = await page.evaluate(RENDER_AS_IT_GROWS, [GROWING, "chat/markdown.js"])
     assert drawn[0] == drawn[1] == drawn[2]
-    assert "<h3>Heading</h3>" in drawn[0]
+    assert '<h3 dir="auto">Heading</h3>' in drawn[0]
 
 
 async def test_where_no_language_model_answers_the_page_says_so_and_how_to_connect_one(

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300
 
 FIRST_PAINT = 100_000
 """Bytes that have come over the network when a question can be typed."""
-LATE = ("highlight.js", "pdf.js", "pdf.worker.js", "msal.js", "swagger-ui.js")
+LATE = ("marked.js", "purify.js", "katex.js", "highlight.js", "pdf.js", "pdf.worker.js", "msal.js", "swagger-ui.js")
 STATIC = REPOSITORY / "shared" / "playground" / "static"
 
 

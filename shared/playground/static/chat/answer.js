@@ -1,9 +1,11 @@
 /** The text of an answer: its Markdown, with chips that open sources and code that can be copied. */
 import { copyFrom } from "../copy.js";
-import { html, useEffect, useMemo, useRef } from "../html.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef } from "../html.js";
 import { showTab } from "../shell.js";
 import { openSource, selectedId } from "../state.js";
 import { AnswerRenderer, purified } from "./markdown.js";
+import { typeset } from "./maths.js";
+import { decorate, isDecorated, morph } from "./morph.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").Source} Source */
@@ -36,14 +38,16 @@ export function View({ turn, text, sources, isWhole }) {
 /** @param {{ block: import("./markdown.js").Block, isWhole: boolean }} props */
 function BlockView({ block, isWhole }) {
   const element = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => {
+    if (!element.current) return;
+    morph(element.current, purified(block.unsafe));
+    typeset(element.current);
+  }, [block]);
   useEffect(() => {
-    const code = isWhole ? element.current?.querySelector("pre > code") : null;
-    if (code instanceof HTMLElement) highlight(code);
+    if (!isWhole) return;
+    for (const code of element.current?.querySelectorAll("pre > code") ?? []) highlight(/** @type {HTMLElement} */ (code));
   }, [block, isWhole]);
-  return useMemo(
-    () => html`<div ref=${element} class="block" dangerouslySetInnerHTML=${{ __html: block.html }}></div>`,
-    [block],
-  );
+  return html`<div ref=${element} class="block"></div>`;
 }
 
 /** Colour code; the library is loaded with the first one.
@@ -51,7 +55,7 @@ function BlockView({ block, isWhole }) {
 async function highlight(code) {
   const language = code.className.replace("language-", "");
   const { default: library } = await import("../vendor/highlight.js");
-  if (!library.getLanguage(language) || !code.isConnected) return;
+  if (!library.getLanguage(language) || !code.isConnected || isDecorated(code)) return;
   const { value } = library.highlight(code.textContent ?? "", { language, ignoreIllegals: true });
-  code.innerHTML = /** @type {any} */ (purified(value));
+  decorate(code, "hljs", purified(value));
 }

@@ -113,6 +113,7 @@ export function Composer() {
           ref=${box}
           id="question"
           rows="1"
+          dir="auto"
           aria-label="Your question"
           placeholder=${mode.value === "team" ? "Ask the team" : "Ask about the documents"}
           value=${draft.value}

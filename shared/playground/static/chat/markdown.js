@@ -6,33 +6,34 @@
  */
 import { Marked } from "../vendor/marked.js";
 import DOMPurify from "../vendor/purify.js";
+import { CITATION } from "../sources/cited.js";
+import { withoutHalf } from "./halves.js";
+import { FORMULAS, mathsIn } from "./maths.js";
 
 /** @typedef {import("../types.js").Source} Source */
-/** @typedef {{ raw: string, unsafe: string, html: ReturnType<typeof purified> }} Block */
+/** @typedef {{ raw: string, unsafe: string }} Block */
 
-/** A citation: a name in brackets, which is group 1, and not the label of a link. */
-export const CITATION = /\[([^[\]\n]{1,300})\](?!\()/gu;
-const AT_START = new RegExp(`^${CITATION.source}`, "u");
+const AT_START = new RegExp(`^\\s*${CITATION.source}`, "u");
 const LOOKS_LIKE_A_SOURCE = /^\S.*(\.[A-Za-z0-9]{1,8}|#page=\d+)$/;
 const SAFE_LINK = /^(https?:|mailto:)/i;
 const TAGS = (
   "p br h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del hr a table thead tbody tr th td span button div"
 ).split(" ");
-const ATTRIBUTES = ["href", "title", "class", "type", "data-cite", "aria-label", "start", "align", "tabindex"];
+const ATTRIBUTES = ["href", "title", "class", "type", "data-cite", "aria-label", "start", "align", "tabindex", "dir", "role"];
 
 /** @param {string} text */
 const escaped = (text) =>
   text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** Make HTML safe for an element. The only way for text of others into the page.
- * @param {string} html */
+/** The safe part of HTML, as elements. The only way for text of others into the page.
+ * @param {string} html @returns {DocumentFragment} */
 export const purified = (html) =>
   DOMPurify.sanitize(html, {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ATTRIBUTES,
     ALLOW_DATA_ATTR: false,
     ADD_ATTR: ["target"],
-    RETURN_TRUSTED_TYPE: true,
+    RETURN_DOM_FRAGMENT: true,
   });
 
 /** Renders one answer while it grows. Sources have the number of their first citation. */
@@ -65,16 +66,25 @@ export class AnswerRenderer {
     if (!text.startsWith(this.#text)) this.#forget();
     if (text === this.#text && isWhole === this.#isWhole) return this.#blocks;
     // What comes later may change the meaning of what came before (a link's definition): once, at the end, read it all.
-    const kept = isWhole ? 0 : this.#stable();
+    // Nor is a list over after an empty line, and what follows it may become its next item: the last two stay open.
+    const kept = isWhole ? 0 : Math.max(0, this.#blocks.length - 2);
     const start = this.#blocks.slice(0, kept).reduce((length, block) => length + block.raw.length, 0);
     const old = this.#blocks;
     this.#blocks = old.slice(0, kept);
     const tail = isWhole ? text.slice(start) : withoutHalf(text.slice(start));
     if (isWhole) this.cited = [];
     for (const token of this.#marked.lexer(tail)) {
+      const last = this.#blocks.at(-1);
+      if (last && token.type === "space") {
+        last.raw += token.raw;
+        continue;
+      }
       const same = old[this.#blocks.length];
-      const unsafe = this.#marked.parser([token]);
-      this.#blocks.push(same?.unsafe === unsafe ? same : { raw: token.raw, unsafe, html: purified(unsafe) });
+      // Only the outermost element finds its direction: it would not look into elements that have their own.
+      const unsafe = this.#marked.parser([token]).replace(/^<(\w+)(?![^>]* dir=)/, '<$1 dir="auto"');
+      const block = same?.unsafe === unsafe ? same : { raw: "", unsafe };
+      block.raw = token.raw;
+      this.#blocks.push(block);
     }
     this.#text = text.slice(0, start + tail.length);
     this.#isWhole = isWhole;
@@ -87,19 +97,8 @@ export class AnswerRenderer {
     this.cited = [];
   }
 
-  /** How many blocks no longer change. A list may go on after an empty line, and what follows it may become its next
-   * item when its end is there: so the last two with text stay open. */
-  #stable() {
-    let last = this.#blocks.length;
-    for (let open = 2; open && last; ) if (this.#blocks[(last -= 1)]?.raw.trim()) open -= 1;
-    return last;
-  }
-
   /** @param {string} name */
   #chip(name) {
-    if (!this.#sources.has(name)) {
-      return `<span class="unverified" title="No source of this answer has this name.">[${escaped(name)}] <span class="doubt">unverified</span></span>`;
-    }
     if (!this.cited.includes(name)) this.cited.push(name);
     const number = this.cited.indexOf(name) + 1;
     return `<button type="button" class="cite" data-cite="${escaped(name)}" title="${escaped(name)}" aria-label="Source ${number}: ${escaped(name)}">${number}</button>`;
@@ -114,20 +113,33 @@ export class AnswerRenderer {
           name: "citation",
           level: "inline",
           start: (text) => {
-            const index = text.indexOf("[");
+            const index = text.search(/\s*\[/);
             return index < 0 ? undefined : index;
           },
           tokenizer(text) {
-            const found = AT_START.exec(text);
-            const name = found?.[1] ?? "";
-            if (!found || !(renderer.#sources.has(name) || LOOKS_LIKE_A_SOURCE.test(name))) return undefined;
-            return { type: "citation", raw: found[0], name };
+            const names = [];
+            let raw = "";
+            for (let found; (found = AT_START.exec(text.slice(raw.length))) && renderer.#sources.has(found[1] ?? ""); ) {
+              names.push(found[1] ?? "");
+              raw += found[0];
+            }
+            if (raw) return { type: "citation", raw, names };
+            const [whole = "", name = ""] = AT_START.exec(text) ?? [];
+            return LOOKS_LIKE_A_SOURCE.test(name) ? { type: "citation", raw: whole, names, name } : undefined;
           },
-          renderer: (token) => renderer.#chip(token.name),
+          renderer: ({ raw, names, name }) => {
+            const hasSpace = /^\s/.test(raw);
+            if (!names.length) return `${hasSpace ? " " : ""}${unverified(name)}`;
+            // Numbers stay with the word before them: alone on a line they would belong to nothing.
+            return `<span class="cites">${hasSpace ? "\u00a0" : "\u2060"}${names.map((/** @type {string} */ one) => renderer.#chip(one)).join("")}</span>`;
+          },
         },
+        ...mathsIn(escaped),
       ],
+      hooks: { emStrongMask: (text) => text.replace(FORMULAS, (found) => "a".repeat(found.length)) },
       renderer: {
         html: ({ text }) => (/^<br\s*\/?>$/i.test(text.trim()) ? "<br>" : escaped(text)),
+        codespan: ({ text }) => `<code dir="ltr">${escaped(text)}</code>`,
         checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
         heading({ depth, tokens }) {
           const level = Math.min(depth + 2, 6); // the page has its own headings above
@@ -140,7 +152,7 @@ export class AnswerRenderer {
         code: ({ text, lang }) => {
           const language = /^[\w+#.-]{1,30}/.exec(lang ?? "")?.[0] ?? "";
           return (
-            `<div class="code"><div class="code-head"><span>${escaped(language || "text")}</span>` +
+            `<div class="code" dir="ltr"><div class="code-head"><span>${escaped(language || "text")}</span>` +
             `<button type="button" class="plain copy-code">Copy</button></div>` +
             `<pre tabindex="0"><code class="language-${escaped(language)}">${escaped(text)}\n</code></pre></div>`
           );
@@ -149,13 +161,17 @@ export class AnswerRenderer {
           const cells = (/** @type {import("../vendor/marked.js").Tokens.TableCell[]} */ row) =>
             row.map((cell) => this.tablecell(cell)).join("");
           const body = token.rows.map((row) => this.tablerow({ text: cells(row) })).join("");
-          return `<div class="scroll-x" tabindex="0"><table><thead>${this.tablerow({ text: cells(token.header) })}</thead><tbody>${body}</tbody></table></div>`;
+          return `<div class="scroll-x" tabindex="0" role="group" aria-label="Table"><table><thead>${this.tablerow({ text: cells(token.header) })}</thead><tbody>${body}</tbody></table></div>`;
         },
       },
     });
     return marked;
   }
 }
+
+/** @param {string} name */
+const unverified = (name) =>
+  `<span class="unverified" title="No source of this answer has this name.">[${escaped(name)}] <span class="doubt">unverified</span></span>`;
 
 /** @param {string} href @param {string} html */
 function linked(href, html) {
@@ -165,10 +181,3 @@ function linked(href, html) {
 DOMPurify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName === "A") node.setAttribute("rel", "noopener noreferrer nofollow");
 });
-
-/** Leave out a citation, or a link, whose end has not come: it would be shown and changed again.
- * @param {string} text */
-function withoutHalf(text) {
-  const open = text.lastIndexOf("[");
-  return open >= 0 && text.length - open < 300 && !/[\]\n]/.test(text.slice(open)) ? text.slice(0, open) : text;
-}

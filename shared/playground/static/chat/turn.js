@@ -1,6 +1,6 @@
 /** A question and its answer, with what can be done with them. */
 import { copyFrom } from "../copy.js";
-import { html, useLayoutEffect, useRef, useSignal } from "../html.js";
+import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js";
 import { lazy } from "../lazy.js";
 import { showTab } from "../shell.js";
 import { childrenOf, selected, selectedId, turns } from "../state.js";
@@ -9,8 +9,10 @@ import { inKilobytes } from "./attachments.js";
 import { grow } from "./composer.js";
 import { ProblemCard } from "./problem.js";
 
-/** Late, since it brings the libraries that read Markdown and make it safe. */
-const Answer = lazy(() => import("./answer.js"));
+/** Late, since it brings the libraries that read Markdown and make it safe. A browser never tries again to load what it
+ * could not load, so it has to wait until the app is known to be reachable: until something was found. */
+const loadAnswer = () => import("./answer.js");
+const Answer = lazy(loadAnswer);
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").AgentRun} AgentRun */
@@ -20,12 +22,14 @@ export function TurnView({ turn }) {
   const running = isRunning(turn);
   const isLast = turns.value.at(-1) === turn;
   const followups = isLast && !running ? turn.followups.value : [];
+  const hasFound = turn.sources.value.length > 0;
+  useEffect(() => void (hasFound && loadAnswer().catch(() => {})), [hasFound]); // the component says where it did not load
   return html`
     <article class=${`turn${selected.value === turn && !isLast ? " selected" : ""}`} aria-label=${`Question: ${turn.question.slice(0, 80)}`}>
       <${Question} turn=${turn} />
       <section class="reply" aria-label="Answer" aria-busy=${running}>
         ${turn.agents.value.map((agent) => html`<${AgentReply} key=${agent.messageId || agent.name} turn=${turn} agent=${agent} />`)}
-        ${turn.reasoning.value && html`<details class="reasoning"><summary>Reasoning</summary><p>${turn.reasoning}</p></details>`}
+        ${turn.reasoning.value && html`<details class="reasoning"><summary>Reasoning</summary><p dir="auto">${turn.reasoning}</p></details>`}
         ${turn.text.value && html`<${Answer} turn=${turn} text=${turn.text} sources=${turn.sources.value} isWhole=${!running} />`}
         ${running && html`<p class="working"><span class="dot" aria-hidden="true"></span>${doing(turn)}</p>`}
         ${turn.status.value === "stopped" && html`<p class="quiet">You stopped this answer.</p>`}
@@ -35,7 +39,7 @@ export function TurnView({ turn }) {
       </section>
       ${followups.length > 0 &&
       html`<div class="followups" role="group" aria-label="Follow-up questions">
-        ${followups.map((text) => html`<button onClick=${() => send(text)}>${text}</button>`)}
+        ${followups.map((text) => html`<button dir="auto" onClick=${() => send(text)}>${text}</button>`)}
       </div>`}
     </article>
   `;
@@ -64,7 +68,7 @@ function Question({ turn }) {
           <span>${file.name}</span> <span class="quiet">${inKilobytes(file.size)}</span>
         </li>`)}
       </ul>`}
-      <p>${turn.question}</p>
+      <p dir="auto">${turn.question}</p>
       <div class="actions">
         ${branches.length > 1 &&
         html`<span class="branches" role="group" aria-label="Branches">
@@ -103,6 +107,7 @@ function Editor({ turn, close }) {
     <textarea
       ref=${box}
       aria-label="Edited question"
+      dir="auto"
       value=${text.value}
       onInput=${(/** @type {InputEvent} */ event) => {
         text.value = /** @type {HTMLTextAreaElement} */ (event.target).value;

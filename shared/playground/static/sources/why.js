@@ -1,5 +1,5 @@
 /** Why an answer has its sources: which are cited and where, what they scored, and which words of the question they hold. */
-import { CITATION } from "../chat/markdown.js";
+import { CITATION } from "./cited.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").Source} Source */
