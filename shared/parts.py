@@ -4,12 +4,13 @@ Each is imported when it is chosen, so that a cold start pays for nothing that t
 """
 
 import logging
+import os
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shared.agents.definitions import load_agents
+from shared.agents.definitions import Agents, load_agents
 from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.documents import DocumentStore
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from shared.runs.desk import Runs
     from shared.telemetry.operation import Peer
     from shared.telemetry.otel import OtelTracing
+    from shared.tools.tool_servers import ToolServers
 
 
 def kept_folders(settings: Settings) -> tuple[Path, Path]:
@@ -97,6 +99,7 @@ def build_service(settings: Settings) -> Service:
         LateDocuments(lambda: _pages(settings)),
         sandbox_for_uploads(),
         ledger=_ledger(settings),
+        tool_servers=_tool_servers(agents),
     )
     return _traced(service, tracing) if tracing else service
 
@@ -148,6 +151,15 @@ def build_runs(service: Service) -> "tuple[Runs, Coroutine[Any, Any, None] | Non
     runner = Runner(store, service, {})
     engine = InProcess(runner.run_when_free)
     return Runs(runner, engine), keep_tidy(store, engine, resume=True)
+
+
+def _tool_servers(agents: Agents) -> "ToolServers | None":
+    """The servers whose tools agents can have. The keys are settings that the agents file names."""
+    if not agents.servers:
+        return None
+    from shared.tools.tool_servers import ToolServers
+
+    return ToolServers.from_definitions(agents.servers, os.environ)
 
 
 def _azure_search_index(settings: Settings) -> PassageIndex:

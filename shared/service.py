@@ -19,6 +19,7 @@ from shared.late_imports import run_import
 from shared.retrieval import Retriever
 from shared.settings import Settings
 from shared.telemetry import Tracing
+from shared.tools import ToolSource
 
 if TYPE_CHECKING:
     from shared.reading.sandbox import Sandbox
@@ -57,6 +58,8 @@ class Service:
     """Makes a trace of each turn; None if traces are off."""
     ledger: Ledger | None = None
     """Counts requests and tokens; None if there are no limits."""
+    tool_servers: ToolSource | None = None
+    """Tools of servers and APIs for agents; None if the agents file has none."""
 
     @property
     def no_images(self) -> str | None:
@@ -87,6 +90,8 @@ class Service:
         }
         if self.ledger and self.ledger.check:
             checks["limits"] = self.ledger.check()
+        if self.tool_servers:
+            checks["tools"] = self.tool_servers.check()
         parts = dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
         if lacks := [lack_of(name) for name in absent()]:
             parts["packages"] = PartHealth("deployed", ok=True, detail=" ".join(lacks), needed=False)

@@ -168,7 +168,7 @@ def _of_turn(
     service: Service, request: ChatRequest, context: RequestContext, agent: AgentDefinition | None, *, team: bool
 ) -> AsyncGenerator[ChatEvent]:
     watch = service.tracing.agent if service.tracing else unwatched
-    parts = AgentParts(service.agents, service.model, service.retriever, watch)
+    parts = AgentParts(service.agents, service.model, service.retriever, watch, tool_servers=service.tool_servers)
     if team:
         return team_turn(request, context, parts)
     if request.is_task:

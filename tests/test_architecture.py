@@ -60,6 +60,7 @@ PLUG_INS = {
     "shared.retrieval.sqlite.index",
     "shared.retrieval.sqlite.retriever",
     "shared.telemetry.otel",
+    "shared.tools.tool_servers",
     "shared.retrieval.embedders.azure_vision",
 }
 LATE = {
@@ -97,6 +98,8 @@ LATE = {
     "shared.guard.stream_guard",
     "shared.ingestion",
     "shared.reading",
+    "shared.tools.mcp_client",
+    "shared.tools.tool_servers",
     "shared.wire.ag_ui",
     "shared.wire.ag_ui_body",
     "shared.wire.ag_ui_shapes",

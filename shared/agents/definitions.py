@@ -1,30 +1,25 @@
-"""Reads the team and its agents from a YAML file (DESIGN, 'Multi-agent').
+"""Reads the team, its agents and their tool servers from a YAML file (DESIGN, 'Multi-agent').
 
-All faults of the file are reported at once: each is one sentence with the line and the accepted values. Values are
-read as text and converted to the type of their field, so that a name such as `yes` or `2024` needs no quotes. Tags and
-aliases are refused, so that the file cannot create objects or expand to a huge structure.
+All faults of the file are reported at once: each is one sentence with the line and the accepted values.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from unicodedata import normalize
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import Field, StringConstraints, ValidationError, field_validator
 
+from shared.agents.definition_file import DefinitionFile, Place, message
 from shared.chat_types import Json
 from shared.errors import NotConfigured
+from shared.tools.servers import AllowedTool, Api, Auth, Definition, ToolServer, fits, function_name
 from shared.tools.table import TOOLS
 
 if TYPE_CHECKING:
     import yaml
-
-_MOST_BYTES = 100_000
-"""Maximum size of the file, in bytes."""
-_MOST_FAULTS = 10
-"""Maximum number of faults in one error message."""
 
 
 class Pattern(StrEnum):
@@ -40,11 +35,7 @@ class Pattern(StrEnum):
     """One agent answers, and can hand the conversation over to another."""
 
 
-class _Definition(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Team(_Definition):
+class Team(Definition):
     """How the agents work together."""
 
     pattern: Pattern
@@ -53,34 +44,35 @@ class Team(_Definition):
     """Maximum number of messages in a group chat or a handoff; 1 to 50."""
 
 
-def _known_tool(name: str) -> str:
-    if name not in TOOLS:
-        raise ValueError
-    return name
-
-
-class AgentDefinition(_Definition):
+class AgentDefinition(Definition):
     """One agent."""
 
     name: str = Field(pattern=r"^[^\W_]([\w -]*[\w-])?$", max_length=50)
     """Author of its messages, and its name for other agents."""
     instructions: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
     """System prompt of the agent: its task, and how it should answer."""
-    tools: tuple[Annotated[str, AfterValidator(_known_tool)], ...] = ()
-    """Names of the tools that the agent can use."""
+    tools: tuple[str, ...] = ()
+    """The tools that the agent can use: `search`, `crm.look`, or `crm.*` for all that the file allows of a server."""
     temperature: float | None = Field(default=None, ge=0, le=2)
     """0 to 2; None: the model's default."""
     model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
     """Model or deployment of the configured service; None: the same as for chat without agents."""
 
 
-class Agents(_Definition):
+class Agents(Definition):
     """A team with its agents."""
 
-    team: Team
+    team: Team = Team(pattern=Pattern.SEQUENTIAL)
     """How they work together."""
     agents: tuple[AgentDefinition, ...]
     """1 to 50, in the file's order; their names differ."""
+    tool_servers: tuple[ToolServer, ...] = ()
+    """MCP servers whose tools the agents can have."""
+
+    @property
+    def servers(self) -> tuple[ToolServer, ...]:
+        """All that has tools outside the app."""
+        return self.tool_servers
 
     @field_validator("agents")
     @classmethod
@@ -112,14 +104,34 @@ _ACCEPTED = {
     "agents": "a list of 1 to 50 mappings, each with a `name` and `instructions`",
     "name": "1 to 50 letters, digits, spaces, `_` and `-`, beginning with a letter or digit and not ending in a space",
     "instructions": "a text of 1 to 20,000 characters",
-    "tools": f"a list of tools, each one of: {', '.join(TOOLS)}",
     "temperature": "a number from 0 to 2",
     "model": "the name of a model, in 1 to 200 characters",
 }
 """Accepted values of each key, as the end of a sentence."""
-
-type _Place = tuple[str | int, ...]
-"""The keys and indexes that lead to a value."""
+_ACCEPTED_OF_SERVERS = {
+    "tool_servers": "a list of mappings, each with `name`, `url` and `tools`",
+    "apis": "a list of mappings, each with `name`, `url`, `document` and `operations`",
+    "name": "1 to 32 letters, digits, `_` and `-`, beginning with a letter",
+    "url": "an https URL without a user, or an http one of this machine",
+    "auth": "none, or one of `key: SETTING`, `managed_identity: SCOPE` and `on_behalf_of: SCOPE`; with a `key`, "
+    "`header` or `query` can name its place",
+    "key": "the name of the setting that holds the key",
+    "header": "the name of a header",
+    "query": "the name of a parameter of the URL",
+    "managed_identity": "a scope, such as api://crm/.default",
+    "on_behalf_of": "a scope, such as api://crm/.default",
+    "document": "the path of a file beside this one, or an https URL",
+    "tools": "a mapping of 1 to 100 names of the server's tools, such as `look: {approval: never}`",
+    "operations": "a mapping of 1 to 100 ids of operations, such as `createTicket: {approval: always}`",
+    "approval": "always or never",
+    "read_only": "true or false",
+    "pin": "a SHA-256, 64 hexadecimal digits",
+    "seconds": "a number from 1 to 600",
+}
+"""The same for what is below `tool_servers` and `apis`."""
+_TOOLS_OF_AGENT = "a list of tools, each one of:"
+_MOST_NAMED = 20
+"""Maximum number of tools that an error message names."""
 
 
 def load_agents(path: Path) -> Agents:
@@ -129,16 +141,16 @@ def load_agents(path: Path) -> Agents:
         NotConfigured: the file cannot be read or has faults. The message has one sentence per fault; callers of the app
             can read it, so it names the file without its folder.
     """
-    file = _DefinitionFile(path)
+    file = DefinitionFile(path)
     content = file.read()
-    faults = [*file.faults, *_similar_names(content, file.lines)]
+    faults = [*file.faults, *_similar_names(content, file.lines), *_tool_faults(content, file.lines)]
     try:
         agents = Agents.model_validate(content)
     except ValidationError as invalid:
         faults += [_fault(error["type"], error["loc"], file.lines) for error in invalid.errors()]
         agents = None
     if faults or agents is None:
-        raise NotConfigured(_message(path, sorted(set(faults))))
+        raise NotConfigured(message(path, sorted(set(faults))))
     return agents
 
 
@@ -157,118 +169,59 @@ def as_yaml(agents: Agents) -> str:
     return yaml.dump(values, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
-class _DefinitionFile:
-    """Reads a YAML file into plain values, and records the line of each value."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._seen: set[int] = set()
-        self.lines: dict[_Place, int] = {(): 1}
-        """Line of each value; lines count from 1."""
-        self.faults: list[tuple[int, str]] = []
-        """Line and sentence of each part that is valid YAML but not accepted."""
-
-    def read(self) -> dict[str, Json]:
-        """Return the file's content, with all scalars as text.
-
-        Raises:
-            NotConfigured: the file cannot be read, or is not a YAML mapping.
-        """
-        import yaml
-
-        text = self._text()
-        try:
-            root = yaml.compose(text, Loader=yaml.SafeLoader)
-            content = self._value(root, ()) if root else None
-        except yaml.reader.ReaderError as exc:
-            raise self._broken(text.count("\n", 0, exc.position), "a character that YAML does not allow") from exc
-        except yaml.MarkedYAMLError as exc:
-            mark = exc.problem_mark or exc.context_mark
-            what = "this is not YAML; look at the indentation, colons, dashes and quotes here and above"
-            raise self._broken(mark.line if mark else 0, what) from exc
-        except RecursionError as exc:
-            raise NotConfigured(f"{self._path.name}: the values are nested too deeply.") from exc
-        if root is None:
-            raise NotConfigured(f"{self._path.name} is empty: it should hold `team` and `agents`.")
-        if not isinstance(content, dict):
-            raise self._broken(root.start_mark.line, "the file should be a mapping with `team` and `agents`")
-        return content
-
-    def _text(self) -> str:
-        try:
-            with self._path.open("rb") as file:
-                data = file.read(_MOST_BYTES + 1)
-        except FileNotFoundError as exc:
-            raise NotConfigured(f"{self._path.name}: there is no such file; AGENTS_FILE should name one.") from exc
-        except OSError as exc:
-            raise NotConfigured(
-                f"{self._path.name} cannot be read; AGENTS_FILE should name a file that the app may read."
-            ) from exc
-        if len(data) > _MOST_BYTES:
-            raise NotConfigured(f"{self._path.name} is too large: at most {_MOST_BYTES:,} bytes are accepted.")
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError as exc:
-            raise self._broken(data.count(b"\n", 0, exc.start), "this is not UTF-8; save the file as UTF-8") from exc
-
-    def _broken(self, line: int, what: str) -> NotConfigured:
-        return NotConfigured(_message(self._path, [(line + 1, what)]))
-
-    def _value(self, node: "yaml.Node", place: _Place) -> Json:
-        import yaml
-
-        self.lines.setdefault(place, node.start_mark.line + 1)
-        if id(node) in self._seen:
-            self._refuse(node, "an alias (`*name`) is not followed; write the value out")
-            return str(node.value) if isinstance(node, yaml.ScalarNode) else None
-        self._seen.add(id(node))
-        if node.tag.removeprefix("tag:yaml.org,2002:") not in _PLAIN_TAGS:
-            self._refuse(node, "a tag (`!name`) is not accepted; write the value out")
-        if isinstance(node, yaml.SequenceNode):
-            return [self._value(item, (*place, index)) for index, item in enumerate(node.value)]
-        if isinstance(node, yaml.MappingNode):
-            return dict(self._entries(node, place))
-        return None if node.tag.endswith(":null") else str(node.value)
-
-    def _entries(self, mapping: "yaml.MappingNode", place: _Place) -> Iterator[tuple[str, Json]]:
-        import yaml
-
-        keys: set[str] = set()
-        for key, value in mapping.value:
-            if not isinstance(key, yaml.ScalarNode) or not key.value.isprintable():
-                self._refuse(key, "a key should be a word")
-            elif key.value in keys:
-                self._refuse(key, f"`{key.value[:40]}` is there twice; keep one")
-            else:
-                keys.add(key.value)
-                self.lines[*place, key.value] = key.start_mark.line + 1
-                yield key.value, self._value(value, (*place, key.value))
-
-    def _refuse(self, node: "yaml.Node", what: str) -> None:
-        self.faults.append((node.start_mark.line + 1, what))
-
-
-_PLAIN_TAGS = frozenset({"str", "int", "float", "bool", "null", "timestamp", "seq", "map", "merge", "value"})
-"""Tags that YAML gives to values without a tag of their own."""
-
-
-def _fault(kind: str, place: _Place, lines: dict[_Place, int]) -> tuple[int, str]:
+def _fault(kind: str, place: Place, lines: dict[Place, int]) -> tuple[int, str]:
     """Make the line and the sentence for an error that pydantic reports."""
+    place = tuple(part for part in place if part != "[key]")
     key = next(part for part in reversed(place) if isinstance(part, str))
     if kind == "missing":
-        return lines[place[:-1]], f"`{key}` is missing; it should be {_ACCEPTED[key]}"
+        return _line(place[:-1], lines), f"`{key}` is missing; it should be {_accepted(place)}"
     if kind == "extra_forbidden":
-        accepted = {"team": Team, "agents": AgentDefinition}[str(place[0])] if len(place) > 1 else Agents
-        return lines[place], f"`{key[:40]}` is no key here; accepted are {', '.join(accepted.model_fields)}"
-    return lines[place], f"`{key}` should be {_ACCEPTED[key]}"
+        return _line(place, lines), f"`{key[:40]}` is no key here; accepted are {', '.join(_keys(place))}"
+    return _line(place, lines), f"`{key[:40]}` should be {_accepted(place)}"
 
 
-def _similar_names(content: dict[str, Json], lines: dict[_Place, int]) -> Iterator[tuple[int, str]]:
+def _line(place: Place, lines: dict[Place, int]) -> int:
+    """Line of a value, or of what it is in: `key` may stand beside `auth` in place of below it."""
+    while place not in lines:
+        place = place[:-1]
+    return lines[place]
+
+
+def _accepted(place: Place) -> str:
+    match place:
+        case ("agents", _, "tools", *_):
+            return f"{_TOOLS_OF_AGENT} {', '.join(TOOLS)}"
+        case (_, _, "tools" | "operations", _):
+            return "a mapping such as `{approval: never}`, or `{}`"
+        case _:
+            of = _ACCEPTED_OF_SERVERS if place[0] in ("tool_servers", "apis") else _ACCEPTED
+            return next(of[part] for part in reversed(place) if part in of)
+
+
+def _keys(place: Place) -> Iterable[str]:
+    """The keys that are accepted where a key stands that is not."""
+    match place[:-1]:
+        case ("team",):
+            return Team.model_fields
+        case ("agents", _):
+            return AgentDefinition.model_fields
+        case ("tool_servers", _):
+            return ToolServer.model_fields
+        case ("apis", _):
+            return Api.model_fields
+        case (_, _, "auth"):
+            return Auth.model_fields
+        case (_, _, "tools" | "operations", _):
+            return AllowedTool.model_fields
+        case _:
+            return Agents.model_fields
+
+
+def _similar_names(content: dict[str, Json], lines: dict[Place, int]) -> Iterator[tuple[int, str]]:
     """Find agents with the same or almost the same name, which models or readers could confuse."""
-    agents = content.get("agents")
     seen: set[str] = set()
-    for index, agent in enumerate(agents if isinstance(agents, list) else []):
-        name = agent.get("name") if isinstance(agent, dict) else None
+    for index, agent in _mappings(content, "agents"):
+        name = agent.get("name")
         if not isinstance(name, str):
             continue
         letters = re.sub(r"[ _-]", "_", normalize("NFKC", name).casefold())
@@ -278,8 +231,32 @@ def _similar_names(content: dict[str, Json], lines: dict[_Place, int]) -> Iterat
         seen.add(letters)
 
 
-def _message(path: Path, faults: Sequence[tuple[int, str]]) -> str:
-    sentences = [f"{path.name}, line {line}: {what}." for line, what in faults[:_MOST_FAULTS]]
-    if more := len(faults) - len(sentences):
-        sentences.append(f"{path.name} has {more} more {'fault' if more == 1 else 'faults'}.")
-    return " ".join(sentences)
+def _tool_faults(content: dict[str, Json], lines: dict[Place, int]) -> Iterator[tuple[int, str]]:
+    """Find servers and tools that could be taken for others, and patterns of agents that name no tool."""
+    functions, names, known = {*TOOLS}, set[str](), [*TOOLS]
+    for key, allowed in (("tool_servers", "tools"), ("apis", "operations")):
+        for index, server in _mappings(content, key):
+            name, tools = str(server.get("name")), server.get(allowed)
+            if name.casefold() in names:
+                yield lines[key, index, "name"], "`name` is an earlier server's; names should differ"
+            names.add(name.casefold())
+            known.append(f"{name}.*")
+            for tool in tools if isinstance(tools, dict) else ():
+                known.append(f"{name}.{tool}")
+                if (function := function_name(known[-1])) in functions:
+                    what = f"models would see two tools as `{function}`; give one of the servers another name"
+                    yield lines[key, index, allowed, tool], what
+                functions.add(function)
+    offered = ", ".join(known[:_MOST_NAMED])
+    for index, agent in _mappings(content, "agents"):
+        tools = agent.get("tools")
+        for place, pattern in enumerate(tools if isinstance(tools, list) else ()):
+            if isinstance(pattern, str) and not any(fits(pattern, title) for title in known):
+                yield lines["agents", index, "tools", place], f"`tools` should be {_TOOLS_OF_AGENT} {offered}"
+
+
+def _mappings(content: dict[str, Json], key: str) -> Iterator[tuple[int, dict[str, Json]]]:
+    """The mappings in the list under a key, each with its index."""
+    value = content.get(key)
+    listed = value if isinstance(value, list) else []
+    return ((index, one) for index, one in enumerate(listed) if isinstance(one, dict))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.chat_models import ToolDefinition
-from shared.chat_types import ChatRequest, Json, Passage, RequestContext
+from shared.chat_types import ChatRequest, Json, PartHealth, Passage, RequestContext
 from shared.events import Thought
 from shared.retrieval import Retriever
 
@@ -87,4 +87,8 @@ class ToolSource(Protocol):
 
     async def tools_for(self, patterns: Sequence[str], context: RequestContext, request: ChatRequest) -> Sequence[Tool]:
         """Return the tools that fit patterns of the agents file, such as `crm.*`; of a server that is down, none."""
+        ...
+
+    async def check(self) -> PartHealth:
+        """Report what each server offers, or what is wrong with it."""
         ...

@@ -89,7 +89,8 @@ async def playground_agents(request: Request) -> Response:
     _require_on()
     service = await app.get_service()
     await service.identity.caller(request.headers)
-    team = service.agents
+    # What is behind the agents is for whoever runs the app: addresses, and the names of settings.
+    team = service.agents.model_copy(update={"tool_servers": (), "apis": ()})
     response = json_response(
         {
             **team.model_dump(mode="json"),

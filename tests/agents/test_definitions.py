@@ -11,10 +11,21 @@ from hypothesis import strategies as st
 
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team, as_yaml, load_agents
 from shared.errors import NotConfigured
+from shared.tools.servers import AllowedTool, Auth
 from tests.test_architecture import ROOT
 
 TEAM = "team: {pattern: concurrent}\n"
-ONE = TEAM + "agents: [{name: One, instructions: Answer.}]\n"
+AGENTS = "agents: [{name: One, instructions: Answer.}]\n"
+ONE = TEAM + AGENTS
+SERVER = """\
+tool_servers:
+  - name: crm
+    url: https://crm.example/mcp
+    auth: none
+    tools:
+      look: {approval: never}
+      drop: {}
+"""
 NAME = "`name` should be 1 to 50 letters, digits, spaces, `_` and `-`"
 
 
@@ -72,6 +83,36 @@ def test_an_agent_has_no_tools_and_the_models_defaults_unless_it_says_otherwise(
     assert read.team.max_rounds == 6
     [agent] = read.agents
     assert (agent.tools, agent.temperature, agent.model) == ((), None, None)
+
+
+def test_tool_servers_are_read_with_approval_as_the_default(written: Callable[[str], Path]) -> None:
+    read = load_agents(written(SERVER + AGENTS.replace("Answer.", "Answer., tools: [search, crm.*, crm.look]")))
+    [crm] = read.tool_servers
+    assert (crm.name, crm.url, crm.auth) == ("crm", "https://crm.example/mcp", Auth())
+    assert crm.tools == {"look": AllowedTool(approval="never"), "drop": AllowedTool()}
+    assert read.agents[0].tools == ("search", "crm.*", "crm.look")
+    assert read.team.pattern == "sequential"
+
+
+@pytest.mark.parametrize(
+    ("auth", "read"),
+    [
+        ("auth: {key: CRM_KEY}", Auth(key="CRM_KEY")),
+        ("key: CRM_KEY", Auth(key="CRM_KEY")),
+        ("auth: {key: CRM_KEY, header: x-functions-key}", Auth(key="CRM_KEY", header="x-functions-key")),
+        ("auth: {managed_identity: 'api://crm/.default'}", Auth(managed_identity="api://crm/.default")),
+        ("on_behalf_of: api://crm/.default", Auth(on_behalf_of="api://crm/.default")),
+    ],
+)
+def test_the_way_to_sign_in_is_read_below_auth_or_in_its_place(
+    written: Callable[[str], Path], auth: str, read: Auth
+) -> None:
+    assert load_agents(written(SERVER.replace("auth: none", auth) + AGENTS)).tool_servers[0].auth == read
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:7450", "[::1]:80"])
+def test_http_is_for_this_machine(written: Callable[[str], Path], host: str) -> None:
+    assert load_agents(written(SERVER.replace("https://crm.example", f"http://{host}") + AGENTS)).tool_servers
 
 
 @pytest.mark.parametrize("pattern", ["concurrent", "sequential", "group_chat", "handoff"])
@@ -151,7 +192,7 @@ def test_a_file_that_is_not_there_or_is_a_folder_is_refused_with_the_setting(tmp
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("agents: [{name: One, instructions: Answer.}]", "line 1: `team` is missing; it should be a mapping with"),
+        ("team: {max_rounds: 3}\n" + AGENTS, "line 1: `pattern` is missing; it should be concurrent, sequential"),
         (TEAM, "line 1: `agents` is missing; it should be a list of 1 to 50 mappings"),
         (TEAM + "agents: []", "line 2: `agents` should be a list of 1 to 50 mappings"),
         (TEAM + "agents:", "line 2: `agents` should be a list of 1 to 50 mappings"),
@@ -161,7 +202,7 @@ def test_a_file_that_is_not_there_or_is_a_folder_is_refused_with_the_setting(tmp
             TEAM + "agents:\n" + "".join(f"- {{name: Agent {n}, instructions: Answer.}}\n" for n in range(51)),
             "line 2: `agents` should be a list of 1 to 50 mappings",
         ),
-        (ONE + "more: 1", "line 3: `more` is no key here; accepted are team, agents."),
+        (ONE + "more: 1", "line 3: `more` is no key here; accepted are team, agents, tool_servers"),
         (ONE + '"m\\uD800": 1', "line 3: a key should be a word."),
         (ONE + "? [a]\n: 1", "line 3: a key should be a word."),
         (ONE.replace("{pattern: concurrent}", "concurrent"), "line 1: `team` should be a mapping with `pattern`"),
@@ -207,6 +248,47 @@ def test_a_file_that_is_not_there_or_is_a_folder_is_refused_with_the_setting(tmp
         (ONE.replace("Answer.", "Answer., model: ''"), "line 2: `model` should be the name of a model"),
         (ONE.replace("Answer.", "Answer., model: [a]"), "line 2: `model` should be the name of a model"),
         (TEAM + ONE, "line 2: `team` is there twice; keep one."),
+        *(
+            (SERVER.replace(was, now) + ONE, f"line {line}: {said}")
+            for was, now, line, said in (
+                ("name: crm", "name: c.r.m", 2, "`name` should be 1 to 32 letters"),
+                (
+                    "https://",
+                    "http://",
+                    3,
+                    "`url` should be an https URL without a user, or an http one of this machine.",
+                ),
+                ("https://", "https://me:key@", 3, "`url` should be an https URL"),
+                ("none", "some", 4, "`auth` should be none, or one of `key: SETTING`"),
+                ("none", "{key: CRM-KEY}", 4, "`key` should be the name of the setting that holds the key."),
+                ("none", "{key: A, on_behalf_of: B}", 4, "`auth` should be none, or one of"),
+                ("none", "{header: X-Key}", 4, "`auth` should be none, or one of"),
+                ("none", "{colour: red}", 4, "`colour` is no key here; accepted are key, header, query"),
+                ("{}", "{approval: sometimes}", 7, "`approval` should be always or never."),
+                ("{}", "{pin: abc}", 7, "`pin` should be a SHA-256, 64 hexadecimal digits."),
+                ("{}", "{seconds: 0}", 7, "`seconds` should be a number from 1 to 600."),
+                ("{}", "{colour: red}", 7, "`colour` is no key here; accepted are approval, read_only, pin, seconds."),
+                ("{}", "yes", 7, "`drop` should be a mapping such as `{approval: never}`, or `{}`."),
+            )
+        ),
+        (
+            SERVER[: SERVER.index("    tools")] + ONE,
+            "line 2: `tools` is missing; it should be a mapping of 1 to 100 names",
+        ),
+        (SERVER + "  - {name: CRM, url: https://x, tools: {a: }}\n" + ONE, "line 8: `name` is an earlier server's"),
+        (
+            SERVER
+            + "  - {name: a, url: https://x, tools: {b_c: }}\n  - {name: a_b, url: https://x, tools: {c: }}\n"
+            + ONE,
+            "line 9: models would see two tools as `a_b_c`; give one of the servers another name.",
+        ),
+        *(
+            (
+                SERVER + ONE.replace("Answer.", f"Answer., tools: [search, {pattern}]"),
+                "line 9: `tools` should be a list of tools, each one of: search, crm.*, crm.look, crm.drop.",
+            )
+            for pattern in ("crm", "crm.drops", "crm.dr*", "'*'", "crm_look", "mail.*", "crm.")
+        ),
         (ONE.replace("Answer.", "Answer., name: Two"), "line 2: `name` is there twice; keep one."),
         (ONE.replace("Answer.", "!include answer.txt"), "line 2: a tag (`!name`) is not accepted"),
         (ONE.replace("Answer.", "!!python/object:os.system x"), "line 2: a tag (`!name`) is not accepted"),

@@ -1,0 +1,207 @@
+"""Messages of the Model Context Protocol, as a client sends and reads them. Sans-I/O.
+
+Source: Model Context Protocol, revision 2026-07-28, 'Streamable HTTP', 'Tools', 'Caching'; 2025-11-25, 'Transports'.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from shared.chat_types import Json
+from shared.version import VERSION
+
+MODERN = "2026-07-28"
+"""The revision whose requests stand alone."""
+LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""Revisions that begin with `initialize`, newest first."""
+CLIENT = {"name": "switchboard", "version": VERSION}
+HEADER_MISMATCH = -32020
+UNSUPPORTED_VERSION = -32022
+
+_META = "io.modelcontextprotocol/"
+_HEADER_KEY = "x-mcp-header"
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}")
+_PLAIN = re.compile(r"(?!=\?base64\?)[!-~]([ -~]*[!-~])?|")
+"""A value that a header carries as it is."""
+_MOST_BLOCKS = 100
+_MOST_TEXT = 50_000
+"""Characters of a result that the model gets."""
+
+
+class RpcError(msgspec.Struct, frozen=True):
+    """An error that a server answers with."""
+
+    code: int = 0
+    message: str = ""
+    data: Any = None
+
+
+class Incoming(msgspec.Struct, frozen=True):
+    """A message of a server: the answer to a request, or a request or notification of its own."""
+
+    id: int | str | None = None
+    method: str | None = None
+    result: msgspec.Raw = msgspec.Raw()
+    """Empty: there is none."""
+    error: RpcError | None = None
+
+
+class ToolPage(msgspec.Struct, frozen=True, rename="camel"):
+    """A page of the list of tools."""
+
+    tools: list[dict[str, Any]]
+    next_cursor: str | None = None
+    ttl_ms: float | None = None
+
+
+class _Resource(msgspec.Struct, frozen=True, rename="camel"):
+    uri: str = ""
+    mime_type: str = ""
+    text: str | None = None
+    blob: str | None = None
+
+
+class _Block(msgspec.Struct, frozen=True, rename="camel"):
+    type: str = ""
+    text: str = ""
+    data: str = ""
+    mime_type: str = ""
+    uri: str = ""
+    name: str = ""
+    resource: _Resource | None = None
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    params: dict[str, Any] = {}
+
+
+class CallResult(msgspec.Struct, frozen=True, rename="camel"):
+    """The result of a call."""
+
+    content: list[_Block] = []
+    structured_content: Any = None
+    is_error: bool = False
+    result_type: str = "complete"
+    input_requests: dict[str, _Asked] = {}
+
+    def text(self) -> str:
+        """Make the text for the model: the structured content first, then what the blocks say beside it.
+
+        Nothing that is linked is fetched, and images are only named: a model gets no image as the result of a call.
+        """
+        parts: list[str] = []
+        if self.structured_content is not None:
+            parts.append(msgspec.json.encode(self.structured_content).decode())
+        for block in self.content[:_MOST_BLOCKS]:
+            said = _said(block)
+            if said and (self.structured_content is None or not _is(said, self.structured_content)):
+                parts.append(said)
+        if (more := len(self.content) - _MOST_BLOCKS) > 0:
+            parts.append(f"[{more} more parts are left out]")
+        return shortened("\n".join(parts)) or "[an empty result]"
+
+    def question(self) -> str:
+        """What the server asks the user before it goes on, shortened; empty if it does not say."""
+        messages = (asked.params.get("message") for asked in self.input_requests.values())
+        return " ".join(message for message in messages if isinstance(message, str))[:500]
+
+
+def shortened(text: str) -> str:
+    """Cut a text that is too long for a model, and say so in it."""
+    more = len(text) - _MOST_TEXT
+    return f"{text[:_MOST_TEXT]}\n[{more:,} more characters are left out]" if more > 0 else text
+
+
+def digest_of(definition: Mapping[str, Json]) -> str:
+    """Compute the SHA-256 of a definition: of its JSON without spaces, keys sorted, absent ones left out."""
+    return sha256(msgspec.json.encode(definition, order="sorted")).hexdigest()
+
+
+def defined(tool: Mapping[str, Json]) -> dict[str, Json]:
+    """Return what a tool's digest is made of: all that says what the tool is and does."""
+    keys = ("name", "description", "inputSchema", "outputSchema", "annotations")
+    return {key: tool[key] for key in keys if tool.get(key) is not None}
+
+
+def request(number: int, method: str, params: Mapping[str, Json], *, modern: bool) -> bytes:
+    """Make the body of a request."""
+    meta = {
+        "_meta": {
+            f"{_META}protocolVersion": MODERN,
+            f"{_META}clientInfo": CLIENT,
+            f"{_META}clientCapabilities": {},
+        }
+    }
+    body = {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, **(meta if modern else {})}}
+    return msgspec.json.encode(body)
+
+
+def header_value(value: str) -> str:
+    """Write a value so that a header can carry it. Source: 'Streamable HTTP', 'Value Encoding'."""
+    return value if _PLAIN.fullmatch(value) else f"=?base64?{b64encode(value.encode()).decode()}?="
+
+
+def header_parameters(schema: Mapping[str, Json]) -> dict[tuple[str, ...], str] | None:
+    """Find the parameters that headers repeat: the name of the header by the path to the parameter.
+
+    Returns:
+        None if a header is not declared as the protocol wants: such a tool is not to be used.
+    """
+    found = dict(_declared(schema, ()))
+    names = [name.lower() for name in found.values()]
+    declared = msgspec.json.encode(schema).count(f'"{_HEADER_KEY}":'.encode())
+    return found if declared == len(found) == len({*names}) else None
+
+
+def parameter_headers(declared: Mapping[tuple[str, ...], str], arguments: Mapping[str, Json]) -> dict[str, str]:
+    """Make the headers that repeat arguments of a call."""
+    headers: dict[str, str] = {}
+    for path, name in declared.items():
+        value: Json = {**arguments}
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, str | int):
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            headers[f"Mcp-Param-{name}"] = header_value(text)
+    return headers
+
+
+def _declared(schema: Mapping[str, Json], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    properties = schema.get("properties")
+    for key, value in properties.items() if isinstance(properties, dict) else ():
+        if not isinstance(value, dict):
+            continue
+        name = value.get(_HEADER_KEY)
+        is_simple = value.get("type") in ("string", "integer", "boolean")
+        if isinstance(name, str) and _TOKEN.fullmatch(name) and is_simple:
+            yield (*path, key), name
+        yield from _declared(value, (*path, key))
+
+
+def _said(block: _Block) -> str:
+    match block.type:
+        case "text":
+            return block.text
+        case "resource" if block.resource and block.resource.text is not None:
+            return f"{block.resource.uri}\n{block.resource.text}"
+        case "resource_link":
+            return f"[a link: {block.name} {block.uri}]"
+        case "image" | "audio" | "resource":
+            kind = block.mime_type or (block.resource.mime_type if block.resource else "")
+            return f"[{block.type} {kind}, which is not shown]"
+        case _:
+            return ""
+
+
+def _is(text: str, value: Any) -> bool:  # noqa: ANN401 (any JSON)
+    """Whether a text is a value, or its JSON: servers give it for older clients, and wrap a text as `result`."""
+    if value == {"result": text}:
+        return True
+    try:
+        return msgspec.json.decode(text) == value
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False

@@ -1,0 +1,212 @@
+"""One server of the agents file: what it offers now, and which of that agents may have."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+import msgspec
+
+from shared.chat_models import ToolDefinition
+from shared.chat_types import Json, RequestContext
+from shared.outbound.faults import ErrorTable, Fault, Reason, ServiceFault
+from shared.tools import Tool, ToolContext, ToolResult
+from shared.tools.servers import AllowedTool, Api, ToolServer, function_name
+
+_LISTING_SECONDS = 10.0
+"""Time limit for a server's list of tools: turns wait for it."""
+_DOWN_SECONDS = 15.0
+"""How long a server that is down is not asked again."""
+_MOST_CALLERS = 200
+"""Callers whose lists are kept, where each has one of their own."""
+_LONGEST_DESCRIPTION = 4_000
+"""Characters of a description that models get."""
+_LARGEST_SCHEMA = 50_000
+"""Bytes of a schema of arguments."""
+
+_log = logging.getLogger("switchboard.tools")
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A tool or an operation as its server defines it now."""
+
+    name: str
+    """Its name there."""
+    description: str
+    """What it does."""
+    schema: dict[str, Json]
+    """JSON schema of its arguments, an object."""
+    digest: str
+    """SHA-256 of its definition."""
+    call: Callable[[Mapping[str, Json], RequestContext], Awaitable[ToolResult]]
+    """Calls it. Raises ServiceFault: there is no result."""
+    reads: bool = False
+    """Whether it only reads, by what it is and not by what its server says."""
+
+
+class Source(Protocol):
+    """Where the definitions of one server come from."""
+
+    async def offered(self, context: RequestContext) -> tuple[Sequence[Offered], float]:
+        """Ask what there is; return it, and for how many seconds it holds.
+
+        Raises:
+            ServiceFault: there is no answer.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """End what is open."""
+        ...
+
+
+@dataclass(slots=True)
+class _Listing:
+    """What a server offered when it was last asked."""
+
+    offered: Mapping[str, Offered] = field(default_factory=dict[str, Offered])
+    until: float = 0.0
+    """When it is to be asked again, on the event loop's clock."""
+    problem: str = ""
+    """Why there is nothing; empty: there is."""
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Served:
+    """One server.
+
+    Args:
+        definition: What the agents file says of it.
+        source: Where its definitions come from.
+    """
+
+    def __init__(self, definition: ToolServer | Api, source: Source) -> None:
+        self.name = definition.name
+        self._definition = definition
+        self._source = source
+        self._listings: dict[str, _Listing] = {}
+        """By the caller where the server knows who calls, else one for all."""
+        self._seen: dict[str, str] = {}
+        """The digests that were seen first."""
+        self._told: dict[str, str] = {}
+        """The digests that the log has named last."""
+
+    async def tools(self, context: RequestContext) -> list[Tool]:
+        """Return the tools that agents may have now; none if the server is down."""
+        listing = await self._listing(context)
+        return [
+            self._tool(allowed, listing.offered[name])
+            for name, allowed in self._definition.allowed.items()
+            if name in listing.offered and not self._problem(allowed, listing.offered[name])
+        ]
+
+    async def state(self, context: RequestContext) -> tuple[str, str]:
+        """Say what is wrong, or nothing, and what is offered."""
+        if self._definition.auth.on_behalf_of and context.caller.id is None:
+            return "", "It is asked for each caller."
+        listing = await self._listing(context)
+        allowed = self._definition.allowed
+        problems = [listing.problem] if listing.problem else []
+        for name, one in allowed.items() if not listing.problem else ():
+            problem = self._problem(one, listing.offered[name]) if name in listing.offered else "it is not there"
+            problems += [f"{name}: {problem}."] if problem else []
+        return " ".join(problems), f"{len(allowed)} tools."
+
+    async def digests(self, context: RequestContext) -> dict[str, str]:
+        """Return the digests of the allowed tools, as pins for the agents file."""
+        offered = (await self._listing(context)).offered
+        return {name: offered[name].digest for name in self._definition.allowed if name in offered}
+
+    async def aclose(self) -> None:
+        """End what is open."""
+        await self._source.aclose()
+
+    async def _listing(self, context: RequestContext) -> _Listing:
+        """Return what the server offers, and ask it if that is too old. A problem is part of the result."""
+        key = context.caller.id or "" if self._definition.auth.on_behalf_of else ""
+        listing = self._listings.setdefault(key, _Listing())
+        if len(self._listings) > _MOST_CALLERS:
+            del self._listings[next(iter(self._listings))]
+        async with listing.asking:
+            now = asyncio.get_running_loop().time()
+            if now >= listing.until:
+                try:
+                    async with asyncio.timeout_at(min(now + _LISTING_SECONDS, context.deadline)):
+                        offered, seconds = await self._source.offered(context)
+                except (ServiceFault, TimeoutError) as exc:
+                    fault = exc.fault if isinstance(exc, ServiceFault) else Fault(Reason.TOO_SLOW)
+                    listing.offered, listing.problem = {}, self._sentence(fault)
+                    seconds = _DOWN_SECONDS
+                    _log.warning("tools of %s: %s", self.name, listing.problem)
+                else:
+                    listing.offered = {one.name: one for one in offered if one.name in self._definition.allowed}
+                    listing.problem = ""
+                    self._compare(listing)
+                listing.until = asyncio.get_running_loop().time() + seconds
+        return listing
+
+    def _compare(self, listing: _Listing) -> None:
+        """Remember what is seen first, and log what is new or no longer what it was."""
+        for name, allowed in self._definition.allowed.items():
+            found = listing.offered.get(name)
+            digest = found.digest if found else ""
+            if self._told.get(name) == digest:
+                continue
+            self._told[name] = digest
+            if found is None:
+                _log.warning("%s.%s: there is no such tool", self.name, name)
+                continue
+            self._seen.setdefault(name, digest)
+            if problem := self._problem(allowed, found):
+                _log.warning("%s.%s is not offered: %s", self.name, name, problem)
+            elif allowed.pin is None:
+                _log.info("%s.%s has no pin: to accept only this definition, set pin: %s", self.name, name, digest)
+
+    def _problem(self, allowed: AllowedTool, found: Offered) -> str:
+        """Say why a tool is not offered; empty if it is."""
+        if allowed.pin and allowed.pin.removeprefix("sha256:") != found.digest:
+            return f"its definition is not the pinned one; its SHA-256 is {found.digest}"
+        if not allowed.pin and self._seen.get(found.name, found.digest) != found.digest:
+            return f"its definition has changed; review it and set pin: {found.digest}, or restart the app"
+        if found.schema.get("type") != "object" or len(msgspec.json.encode(found.schema)) > _LARGEST_SCHEMA:
+            return "the schema of its arguments is no object, or too large"
+        return ""
+
+    def _tool(self, allowed: AllowedTool, found: Offered) -> Tool:
+        never = found.reads if allowed.approval is None else allowed.approval == "never"
+        title = f"{self.name}.{found.name}"
+        return Tool(
+            ToolDefinition(function_name(title), found.description[:_LONGEST_DESCRIPTION], found.schema),
+            partial(self._call, found, allowed.seconds),
+            server=self.name,
+            name=found.name,
+            needs_consent=not never,
+            is_repeatable=never if allowed.read_only is None else allowed.read_only,
+            digest=found.digest,
+            seconds=allowed.seconds,
+        )
+
+    async def _call(
+        self, found: Offered, seconds: float, arguments: Mapping[str, Json], context: ToolContext
+    ) -> ToolResult:
+        """Run one call. What goes wrong at the server is told to the model."""
+        until = min(asyncio.get_running_loop().time() + seconds, context.context.deadline)
+        try:
+            async with asyncio.timeout_at(until):
+                return await found.call(arguments, context.context)
+        except (ServiceFault, TimeoutError) as exc:
+            fault = exc.fault if isinstance(exc, ServiceFault) else Fault(Reason.TOO_SLOW)
+            _log.warning("%s.%s: %s, status %s", self.name, found.name, fault.reason.name, fault.status)
+            may_have_run = fault.reason in _MAY_HAVE_RUN and not found.reads
+            known = " It is not known whether it was done." if may_have_run else ""
+            return ToolResult(f"Error: {self._sentence(fault)}{known}", is_error=True)
+
+    def _sentence(self, fault: Fault) -> str:
+        return ErrorTable(f"The server of {self.name}", "its entry in AGENTS_FILE").error(fault).message
+
+
+_MAY_HAVE_RUN = frozenset({Reason.CUT_OFF, Reason.TOO_SLOW, Reason.NOT_AN_ANSWER, Reason.BROKEN})
+"""Faults after which a call may have had its effect."""
