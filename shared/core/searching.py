@@ -24,18 +24,22 @@ _REWRITE_TOKENS = 4_000
 """Most tokens of the model call that rewrites the query. It takes a few dozen, but a reasoning model thinks first."""
 
 
+NOT_REWRITTEN = "The model wrote no search query, so the question is searched for as it was asked."
+"""Note of a search by a question that the model should have rewritten."""
+
+
 class _SearchArguments(msgspec.Struct):
     search_queries: list[str] | str
 
 
 async def rewrite_query(
     model: ChatModel, request: ChatRequest, history: Sequence[Message], context: RequestContext
-) -> tuple[list[str], Usage | None]:
+) -> tuple[list[str] | None, Usage | None]:
     """Ask the model, by a tool call, for search queries that can be understood without the conversation.
 
     Returns:
-        The queries, none if there is nothing to search for, and the tokens that the call used. If the model returns no
-        usable query, the query is the question.
+        The queries, an empty list if there is nothing to search for, and the tokens that the call used. None in place
+        of queries: the model wrote none that can be used.
     """
     call = ModelRequest(
         messages=rewrite_prompt(request, history),
@@ -56,7 +60,7 @@ async def rewrite_query(
                     usage = event.usage
                 case CompletionStarted() | FilterAnnotation() | ModelText() | ReasoningDelta():
                     pass  # text in place of a tool call is no query
-    return [request.question] if queries is None else queries, usage
+    return queries, usage
 
 
 def _queries_in(call: ToolCall) -> list[str] | None:
@@ -133,7 +137,12 @@ def vectors_searched(overrides: Overrides) -> tuple[RetrievalMode | None, tuple[
 
 
 def search_thoughts(
-    searches: Sequence[SearchQuery], found: SearchResult, overrides: Overrides, *, images_as_asked: bool = False
+    searches: Sequence[SearchQuery],
+    found: SearchResult,
+    overrides: Overrides,
+    *,
+    images_as_asked: bool = False,
+    note: str = "",
 ) -> tuple[Thought, ...]:
     """Make the thoughts of a search: each query with its options, and the results.
 
@@ -142,12 +151,14 @@ def search_thoughts(
         found: The results.
         overrides: The request's.
         images_as_asked: Whether the images that the overrides ask for, if any, are shown to the model.
+        note: What else there is to say of the search.
     """
     asked_for_images = asks_for_more_than_text(overrides)
     ignored = [asked_for_images] if asked_for_images and not images_as_asked else []
-    degraded = "search" if found.note else None
+    degraded, notes = "search" if found.note else None, " ".join(filter(None, (note, found.note)))
     queries = [
-        Thought("Generated search query", one.text, _props(one, found, ignored), degraded=degraded) for one in searches
+        Thought("Generated search query", one.text, _props(one, found, ignored, notes), degraded=degraded)
+        for one in searches
     ]
     return (
         *(queries or [Thought("Generated search query", "(no search is needed)")]),
@@ -159,7 +170,7 @@ def search_thoughts(
     )
 
 
-def _props(search: SearchQuery, found: SearchResult, more_ignored: list[str]) -> dict[str, Json]:
+def _props(search: SearchQuery, found: SearchResult, more_ignored: list[str], note: str) -> dict[str, Json]:
     ignored = [*found.ignored, *more_ignored]
     props: dict[str, Json] = {
         "top": search.top,
@@ -171,8 +182,8 @@ def _props(search: SearchQuery, found: SearchResult, more_ignored: list[str]) ->
     }
     if ignored:
         props["ignored_overrides"] = list[Json](ignored)
-    if found.note:
-        props["note"] = found.note
+    if note:
+        props["note"] = note
     return props
 
 

@@ -14,7 +14,7 @@ from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
 from shared.core.prompts import answer_prompt, task_prompt, version_of
-from shared.core.searching import rewrite_query, search_all, search_query, search_thoughts
+from shared.core.searching import NOT_REWRITTEN, rewrite_query, search_all, search_query, search_thoughts
 from shared.core.source_images import ImagesShown, SourceImages
 from shared.core.sources import fitting
 from shared.events import ChatEvent, DataPoint, Progress, Retrieved, StepEnded, TextDelta, Thought
@@ -46,12 +46,13 @@ async def run_turn(
     """
     steps = _Steps(asked=request.overrides.show_progress)
     history = () if request.single_turn else fit_history(request.messages[:-1])
-    queries, rewriting = [request.question], None
+    note, queries, rewriting = "", None, None
     if any(message.role is not Role.SYSTEM for message in history):
         queries, rewriting = await rewrite_query(model, request, history, context)
+        note = NOT_REWRITTEN if queries is None else ""
         for news in steps.ended("rewrite"):
             yield news
-    searches = [search_query(request, context, query) for query in queries]
+    searches = [search_query(request, context, query) for query in ([request.question] if queries is None else queries)]
     found = await search_all(retriever, searches, context)
     if request.overrides.top is None:
         found = replace(found, passages=fitting(found.passages, model.source_tokens))
@@ -62,7 +63,7 @@ async def run_turn(
     prompt = answer_prompt(request, history, texts, [one.image for one in shown.images])
     for news in steps.ended("prompt"):
         yield news
-    yield _retrieved(request, searches, found, shown, prompt)
+    yield _retrieved(request, searches, found, shown, prompt, note)
 
     answering = Answering(request, want_followups=request.overrides.suggest_followup_questions)
     async with aclosing(model.stream(_call(request, found, shown, prompt), context)) as said:
@@ -82,12 +83,13 @@ def _retrieved(
     found: SearchResult,
     shown: ImagesShown,
     prompt: Sequence[Message],
+    note: str,
 ) -> Retrieved:
     data_points = tuple(map(DataPoint.of, found.passages))
     thoughts = (
         Thought("Original user query", request.question),
         *attached_thoughts(request),
-        *search_thoughts(searches, found, request.overrides, images_as_asked=shown.as_asked),
+        *search_thoughts(searches, found, request.overrides, images_as_asked=shown.as_asked, note=note),
         *shown.thoughts,
         _prompt_thought(prompt, data_points),
     )

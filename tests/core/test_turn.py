@@ -14,6 +14,7 @@ import pytest
 from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.chat_types import Access, ChatRequest, Json, JsonForm, Message, Overrides, RequestContext, Role
 from shared.core.fold import Answer, fold
+from shared.core.searching import NOT_REWRITTEN
 from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
 from shared.documents.file_store import FileStore
@@ -208,6 +209,7 @@ async def test_a_query_that_makes_no_sense_falls_back_to_the_question(
     service.reply(service.chunk({"tool_calls": [call]}), finish_reason="tool_calls")
     answer = await answer_of(service, retriever, asked(QUESTION, Message(Role.USER, "Hi")))
     assert answer.thoughts[1].description == QUESTION
+    assert (answer.thoughts[1].props or {})["note"] == NOT_REWRITTEN
 
 
 async def test_a_model_that_talks_instead_of_calling_falls_back_to_the_question(
@@ -216,6 +218,7 @@ async def test_a_model_that_talks_instead_of_calling_falls_back_to_the_question(
     service.reply("dental care")
     answer = await answer_of(service, retriever, asked(QUESTION, Message(Role.USER, "Hi")))
     assert answer.thoughts[1].description == QUESTION
+    assert (answer.thoughts[1].props or {})["note"] == NOT_REWRITTEN
 
 
 async def test_followups_leave_the_text_and_come_at_the_end(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:

@@ -17,6 +17,10 @@ ERRORS = ErrorTable(
     {
         Reason.CUT_OFF: "The model's answer was cut off. Try again.",
         Reason.NOT_AN_ANSWER: "{name} sent something that is no answer of a model. If it stays, check {setting}.",
+        Reason.TOO_LONG: (
+            "The conversation with its sources is too long for the model. Shorten it or start a new one; whoever runs "
+            "the app can lower CHAT_SOURCE_TOKENS."
+        ),
         Reason.TOO_SLOW: "The model took too long to answer. Try again, perhaps with a shorter question.",
         Reason.NO_IDENTITY: (
             "The app cannot sign in to Azure OpenAI: give it a managed identity, sign in with `az login` locally, or "
