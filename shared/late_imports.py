@@ -21,14 +21,15 @@ class Late[T]:
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._making = asyncio.Lock()
-        self._made: T | None = None
+        self.made: T | None = None
+        """It; None: it has not been needed yet."""
 
     async def get(self) -> T:
         """Return it."""
         async with self._making:
-            if self._made is None:
-                self._made = await run_import(self._make)
-            return self._made
+            if self.made is None:
+                self.made = await run_import(self._make)
+            return self.made
 
 
 async def run_import[**P, T](work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:

@@ -20,11 +20,13 @@ from shared.features import absent, require
 from shared.guard import SafetyService
 from shared.history import HistoryStore, NoHistory
 from shared.identity import Identity, NoIdentity
+from shared.identity.caller_tokens import CallerTokens
 from shared.outbound.openai_service.connection import OpenAIConnection
 from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval import Embedder, PassageIndex, Retriever
 from shared.service import Service
 from shared.settings import Settings
+from shared.tools import ToolSource
 
 if TYPE_CHECKING:
     from shared.ingestion.document import Target
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from shared.runs.desk import Runs
     from shared.telemetry.operation import Peer
     from shared.telemetry.otel import OtelTracing
-    from shared.tools.tool_servers import ToolServers
 
 
 def kept_folders(settings: Settings) -> tuple[Path, Path]:
@@ -83,6 +84,7 @@ def build_service(settings: Settings) -> Service:
     agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
     openai = _openai_service(settings)
     embedder = _embedder(settings, openai)
+    tokens = _caller_tokens(agents)
     tracing = _tracing(settings, openai)
     if tracing and embedder:
         embedder = tracing.embedder(embedder, _embedding_peer(settings, embedder.model))
@@ -99,7 +101,8 @@ def build_service(settings: Settings) -> Service:
         LateDocuments(lambda: _pages(settings)),
         sandbox_for_uploads(),
         ledger=_ledger(settings),
-        tool_servers=_tool_servers(agents),
+        tool_servers=_tool_servers(agents, settings, tokens),
+        caller_tokens=tokens,
     )
     return _traced(service, tracing) if tracing else service
 
@@ -153,13 +156,20 @@ def build_runs(service: Service) -> "tuple[Runs, Coroutine[Any, Any, None] | Non
     return Runs(runner, engine), keep_tidy(store, engine, resume=True)
 
 
-def _tool_servers(agents: Agents) -> "ToolServers | None":
-    """The servers whose tools agents can have. The keys are settings that the agents file names."""
-    if not agents.servers:
+def _tool_servers(agents: Agents, settings: Settings, tokens: CallerTokens | None) -> ToolSource | None:
+    """The servers whose tools agents can have. The agents file names the settings with their keys."""
+    servers = (*agents.tool_servers, *agents.apis)
+    if not servers:
         return None
     from shared.tools.tool_servers import ToolServers
 
-    return ToolServers.from_definitions(agents.servers, os.environ)
+    folder = (settings.agents_file or _SAMPLE_TEAM).parent
+    return ToolServers(servers, folder, settings, os.environ, tokens)
+
+
+def _caller_tokens(agents: Agents) -> CallerTokens | None:
+    servers = (*agents.tool_servers, *agents.apis)
+    return CallerTokens() if any(server.auth.on_behalf_of for server in servers) else None
 
 
 def _azure_search_index(settings: Settings) -> PassageIndex:

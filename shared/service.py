@@ -15,6 +15,7 @@ from shared.features import absent, lack_of
 from shared.guard import SafetyService
 from shared.history import HistoryStore
 from shared.identity import Identity
+from shared.identity.caller_tokens import CallerTokens
 from shared.late_imports import run_import
 from shared.retrieval import Retriever
 from shared.settings import Settings
@@ -60,6 +61,8 @@ class Service:
     """Counts requests and tokens; None if there are no limits."""
     tool_servers: ToolSource | None = None
     """Tools of servers and APIs for agents; None if the agents file has none."""
+    caller_tokens: CallerTokens | None = None
+    """Tokens of callers on whose behalf tools are called; None if none is."""
 
     @property
     def no_images(self) -> str | None:

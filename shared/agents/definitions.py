@@ -68,11 +68,8 @@ class Agents(Definition):
     """1 to 50, in the file's order; their names differ."""
     tool_servers: tuple[ToolServer, ...] = ()
     """MCP servers whose tools the agents can have."""
-
-    @property
-    def servers(self) -> tuple[ToolServer, ...]:
-        """All that has tools outside the app."""
-        return self.tool_servers
+    apis: tuple[Api, ...] = ()
+    """APIs whose operations the agents can have."""
 
     @field_validator("agents")
     @classmethod

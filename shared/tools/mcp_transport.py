@@ -125,7 +125,7 @@ class McpTransport:
         """End a session."""
         credentials = await self._sign_in(session.context)
         headers = {**_session_headers(session), **credentials.headers}
-        async with self._connections.send("DELETE", self._url, headers, credentials.query):
+        async with self._connections.send("DELETE", self._url, headers, [*credentials.query.items()]):
             pass
 
     def aside(self, work: Coroutine[None, None, None]) -> None:
@@ -155,7 +155,7 @@ class McpTransport:
             **more,
             **credentials.headers,
         }
-        async with self._connections.send("POST", self._url, headers, credentials.query, body) as response:
+        async with self._connections.send("POST", self._url, headers, [*credentials.query.items()], body) as response:
             if session is not None and (named := response.headers.get("mcp-session-id")):
                 session.id = named
             kind = response.content_type

@@ -4,7 +4,7 @@ An answer is bounded before it is parsed, and no redirect to another host is fol
 error of ours: a fault is told by its reason.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import urljoin, urlsplit
 
@@ -35,7 +35,7 @@ class Connections:
         method: str,
         url: str,
         headers: Mapping[str, str],
-        query: Mapping[str, str] | None = None,
+        query: Sequence[tuple[str, str]] = (),
         body: bytes | None = None,
     ) -> AsyncGenerator[aiohttp.ClientResponse]:
         """Send a request, and yield the answer, whose body is still to be read.
@@ -57,13 +57,13 @@ class Connections:
         try:
             for _ in range(_MOST_REDIRECTS + 1):
                 async with self._http.request(
-                    method, url, params=query, headers=headers, data=body, allow_redirects=False
+                    method, url, params=[*query], headers=headers, data=body, allow_redirects=False
                 ) as response:
                     onward = _redirect(response, url)
                     if onward is None:
                         yield response
                         return
-                url, query = onward, None
+                url, query = onward, ()
         except aiohttp.ClientConnectorError:
             raise ServiceFault(Fault(Reason.UNREACHABLE)) from None
         except aiohttp.ClientError:

@@ -12,7 +12,8 @@ import msgspec
 from shared.chat_models import ToolDefinition
 from shared.chat_types import Json, RequestContext
 from shared.outbound.faults import ErrorTable, Fault, Reason, ServiceFault
-from shared.tools import Tool, ToolContext, ToolResult
+from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
+from shared.tools.arguments import problem_in
 from shared.tools.servers import AllowedTool, Api, ToolServer, function_name
 
 _LISTING_SECONDS = 10.0
@@ -184,7 +185,7 @@ class Served:
             server=self.name,
             name=found.name,
             needs_consent=not never,
-            is_repeatable=never if allowed.read_only is None else allowed.read_only,
+            is_repeatable=found.reads or never if allowed.read_only is None else allowed.read_only,
             digest=found.digest,
             seconds=allowed.seconds,
         )
@@ -192,7 +193,13 @@ class Served:
     async def _call(
         self, found: Offered, seconds: float, arguments: Mapping[str, Json], context: ToolContext
     ) -> ToolResult:
-        """Run one call. What goes wrong at the server is told to the model."""
+        """Run one call. What goes wrong at the server is told to the model.
+
+        Raises:
+            WrongArguments: they do not fit the schema.
+        """
+        if problem := problem_in(arguments, found.schema):
+            raise WrongArguments(problem)
         until = min(asyncio.get_running_loop().time() + seconds, context.context.deadline)
         try:
             async with asyncio.timeout_at(until):
@@ -205,8 +212,13 @@ class Served:
             return ToolResult(f"Error: {self._sentence(fault)}{known}", is_error=True)
 
     def _sentence(self, fault: Fault) -> str:
-        return ErrorTable(f"The server of {self.name}", "its entry in AGENTS_FILE").error(fault).message
+        return ErrorTable(f"The server of {self.name}", "its entry in AGENTS_FILE", _SENTENCES).error(fault).message
 
 
+_SENTENCES = {
+    Reason.NO_IDENTITY: "There is no token for {name}: it is called with the app's identity, or for a caller who is "
+    "signed in and may use it.",
+    Reason.NOT_AN_ANSWER: "{name} sent something that is no answer, or too long.",
+}
 _MAY_HAVE_RUN = frozenset({Reason.CUT_OFF, Reason.TOO_SLOW, Reason.NOT_AN_ANSWER, Reason.BROKEN})
 """Faults after which a call may have had its effect."""

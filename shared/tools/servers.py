@@ -27,7 +27,7 @@ class Auth(Definition):
     """How the app signs in to a server: in one way, or not at all."""
 
     key: str | None = Field(default=None, pattern=r"^[A-Za-z_]\w{0,127}$")
-    """Name of the setting with a key."""
+    """Name of the setting with a key; with `on_behalf_of`, the secret of the app's registration."""
     header: str | None = Field(default=None, pattern=r"^[A-Za-z0-9-]{1,64}$")
     """Header that carries the key; None: `Authorization`, as a bearer token."""
     query: str | None = Field(default=None, pattern=r"^[\w.-]{1,64}$")
@@ -35,13 +35,15 @@ class Auth(Definition):
     managed_identity: str | None = Field(default=None, pattern=r"^\S{1,300}$")
     """Scope of tokens of the app's own identity."""
     on_behalf_of: str | None = Field(default=None, pattern=r"^\S{1,300}$")
-    """Scope of tokens for the caller, which the directory gives for the caller's own token."""
+    """Scope of tokens that the directory gives for the caller's own token. Without `key`, the app's identity asks."""
 
     @model_validator(mode="after")
     def _check_ways(self) -> "Auth":
-        ways = sum(way is not None for way in (self.key, self.managed_identity, self.on_behalf_of))
         places = sum(place is not None for place in (self.header, self.query))
-        if ways > 1 or places > 1 or (places and self.key is None):
+        is_for_others = self.managed_identity is not None or self.on_behalf_of is not None
+        if self.managed_identity is not None and (self.key or self.on_behalf_of):
+            raise ValueError
+        if places > 1 or (places and (self.key is None or is_for_others)):
             raise ValueError
         return self
 

@@ -6,47 +6,55 @@ saw first. A server that is down offers nothing, and the turn goes on without it
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from shared.chat_types import ChatRequest, Json, PartHealth, RequestContext
+from shared.identity.caller_tokens import CallerTokens
+from shared.settings import Settings
 from shared.tools import Tool
+from shared.tools.api_client import ApiClient
 from shared.tools.mcp_client import McpClient
 from shared.tools.mcp_transport import McpTransport
 from shared.tools.sending import Connections
-from shared.tools.served import Served
-from shared.tools.servers import ToolServer, fits
-from shared.tools.signing_in import sign_in_of
+from shared.tools.served import Served, Source
+from shared.tools.servers import Api, ToolServer, fits
+from shared.tools.signing_in import SigningIn
 
 _CHECK_SECONDS = 3.0
 """Time limit of a health check."""
 
 
 class ToolServers:
-    """The servers of the agents file, as a `ToolSource`.
+    """The servers of an agents file, as a `ToolSource`.
 
     Args:
-        servers: Each of them.
-        connections: What their requests are sent with; closed by `aclose`.
+        agents: The file's MCP servers and APIs.
+        folder: The file's folder, beside which documents of APIs are.
+        settings: Those of the app.
+        environment: The settings that the file names.
+        tokens: The tokens of callers; None if nothing is called on their behalf.
+
+    Raises:
+        NotConfigured: a setting that a server needs is missing.
     """
 
-    def __init__(self, servers: Sequence[Served], connections: Connections) -> None:
-        self._servers = servers
-        self._connections = connections
+    def __init__(
+        self,
+        servers: Iterable[ToolServer | Api],
+        folder: Path,
+        settings: Settings,
+        environment: Mapping[str, str],
+        tokens: CallerTokens | None = None,
+    ) -> None:
+        self._connections = Connections()
+        self._signing_in = SigningIn(settings, environment, tokens, self._connections)
+        self._servers = [Served(one, self._source(one, folder)) for one in servers]
 
-    @classmethod
-    def from_definitions(cls, definitions: Iterable[ToolServer], environment: Mapping[str, str]) -> "ToolServers":
-        """Make the servers that the agents file defines.
-
-        Raises:
-            NotConfigured: a setting with a key is missing.
-        """
-        connections = Connections()
-        return cls(
-            [
-                Served(one, McpClient(McpTransport(one.url, connections, sign_in_of(one.name, one.auth, environment))))
-                for one in definitions
-            ],
-            connections,
-        )
+    def _source(self, server: ToolServer | Api, folder: Path) -> Source:
+        sign_in = self._signing_in.to(server)
+        if isinstance(server, Api):
+            return ApiClient(server, folder, self._connections, sign_in)
+        return McpClient(McpTransport(server.url, self._connections, sign_in))
 
     async def tools_for(
         self,
@@ -76,4 +84,5 @@ class ToolServers:
         """End the sessions, and close the connections."""
         for server in self._servers:
             await server.aclose()
+        await self._signing_in.aclose()
         await self._connections.aclose()

@@ -261,7 +261,7 @@ def test_a_file_that_is_not_there_or_is_a_folder_is_refused_with_the_setting(tmp
                 ("https://", "https://me:key@", 3, "`url` should be an https URL"),
                 ("none", "some", 4, "`auth` should be none, or one of `key: SETTING`"),
                 ("none", "{key: CRM-KEY}", 4, "`key` should be the name of the setting that holds the key."),
-                ("none", "{key: A, on_behalf_of: B}", 4, "`auth` should be none, or one of"),
+                ("none", "{key: A, managed_identity: B}", 4, "`auth` should be none, or one of"),
                 ("none", "{header: X-Key}", 4, "`auth` should be none, or one of"),
                 ("none", "{colour: red}", 4, "`colour` is no key here; accepted are key, header, query"),
                 ("{}", "{approval: sometimes}", 7, "`approval` should be always or never."),

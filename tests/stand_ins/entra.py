@@ -32,6 +32,7 @@ from tests.stand_ins.local_server import LocalServer
 
 TENANT = "5d5b1f1e-7b8c-4d0a-9f5e-2c1a3b4c5d6e"
 CLIENT = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
+REGISTRATION = "secret-of-the-registration"
 OTHER_TENANT = "99999999-9999-4999-8999-999999999999"
 ADA = "aaaaaaaa-0000-4000-8000-000000000001"
 BEN = "bbbbbbbb-0000-4000-8000-000000000002"
@@ -72,6 +73,8 @@ class EntraStandIn(LocalServer):
         self._down = False
         self._denies = False
         self._asked: dict[str, dict[str, str]] = {}
+        self.exchanged: list[dict[str, str]] = []
+        """The forms by which the app asked for tokens on behalf of callers."""
 
     @property
     def authority(self) -> str:
@@ -164,7 +167,8 @@ class EntraStandIn(LocalServer):
         if request.path == _CONFIGURATION:
             return web.json_response(self._configuration(), headers=_FOR_PAGES)
         if request.path == _TOKEN:
-            return self._issue(dict((await request.post()).items()))
+            sent = dict((await request.post()).items())
+            return self._exchange(sent) if "requested_token_use" in sent else self._issue(sent)
         if request.path == _AUTHORIZE:
             return self._send_back(request)
         if request.path != _KEYS:
@@ -209,6 +213,18 @@ class EntraStandIn(LocalServer):
             "expires_in": 3600,
         }
         return web.json_response(issued, headers=_FOR_PAGES)
+
+    def _exchange(self, sent: dict[str, Any]) -> web.Response:
+        """A token on behalf of the caller whose token is sent. Source: 'OAuth 2.0 On-Behalf-Of flow'."""
+        self.exchanged.append(sent)
+        is_app = sent.get("client_secret") == REGISTRATION or sent.get("client_assertion")
+        asked = sent.get("grant_type"), sent.get("requested_token_use"), sent.get("client_id")
+        if not is_app or asked != ("urn:ietf:params:oauth:grant-type:jwt-bearer", "on_behalf_of", CLIENT):
+            return web.json_response({"error": "invalid_client"}, status=401)
+        if not sent.get("assertion"):
+            return web.json_response({"error": "invalid_grant"}, status=400)
+        token = f"{sent['scope']} for {sent['assertion']}".replace(" ", "-")
+        return web.json_response({"access_token": token, "token_type": "Bearer", "expires_in": 3600})
 
     def _send_back(self, request: web.Request) -> web.Response:
         """Send a browser back with a code, or an error (OAuth 2.0, 4.1.2; Multiple Response Types, 2.1)."""

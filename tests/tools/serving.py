@@ -2,15 +2,18 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, cast
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 
 from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
+from shared.identity.caller_tokens import CallerTokens
 from shared.retrieval import Retriever
+from shared.settings import Settings
 from shared.tools import Tool, ToolContext, ToolResult
 from shared.tools.servers import ToolServer
 from shared.tools.tool_servers import ToolServers
@@ -51,8 +54,13 @@ def definition(url: str, **more: Any) -> ToolServer:
 
 
 @asynccontextmanager
-async def tool_servers(*definitions: Any, **environment: str) -> AsyncGenerator[ToolServers]:
-    servers = ToolServers.from_definitions(definitions, environment)
+async def tool_servers(
+    *definitions: Any,
+    settings: Settings | None = None,
+    tokens: CallerTokens | None = None,
+    keys: Mapping[str, str] | None = None,
+) -> AsyncGenerator[ToolServers]:
+    servers = ToolServers(definitions, Path(), settings or Settings.read({}), keys or {}, tokens)
     try:
         yield servers
     finally:

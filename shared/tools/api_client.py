@@ -1,0 +1,137 @@
+"""An API with an OpenAPI document: reads the document and calls its operations. Imports aiohttp: import it late."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from shared.chat_types import Json, RequestContext
+from shared.outbound.faults import Fault, Reason, ServiceFault
+from shared.tools import ToolResult
+from shared.tools.mcp_messages import digest_of, shortened
+from shared.tools.openapi import CannotUse, Operation, operation_of
+from shared.tools.sending import Connections, body_of
+from shared.tools.served import Offered
+from shared.tools.servers import Api
+from shared.tools.signing_in import SignIn
+
+_FRESH_SECONDS = 3600.0
+"""How long a document is used before it is read again."""
+_LARGEST_DOCUMENT = 2 * 1024 * 1024
+_LONGEST_REFUSAL = 2_000
+"""Characters of an answer without success that the model gets."""
+_UNAUTHORIZED = 401
+
+_log = logging.getLogger("switchboard.tools")
+
+
+class ApiClient:
+    """One API, as a `Source` of tools.
+
+    Args:
+        api: What the agents file says of it.
+        folder: Folder of the agents file, beside which documents are.
+        connections: What requests are sent with.
+        sign_in: Signs requests in.
+    """
+
+    def __init__(self, api: Api, folder: Path, connections: Connections, sign_in: SignIn) -> None:
+        self._api = api
+        self._folder = folder
+        self._connections = connections
+        self._sign_in = sign_in
+
+    async def offered(self, context: RequestContext) -> tuple[Sequence[Offered], float]:  # noqa: ARG002 (all get the same)
+        """Read the document; return its allowed operations, and for how many seconds they hold.
+
+        Raises:
+            ServiceFault: there is none, or it is none of OpenAPI 3.
+        """
+        data = await self._document()
+        return await asyncio.to_thread(self._read, data), _FRESH_SECONDS
+
+    async def aclose(self) -> None:
+        """Do nothing: no request leaves anything open."""
+
+    async def _document(self) -> bytes:
+        if "://" not in self._api.document:
+            return await asyncio.to_thread(self._file)
+        async with self._connections.send("GET", self._api.document, {}) as response:
+            if response.status != 200:
+                raise ServiceFault(Fault(Reason.NOT_THERE, response.status))
+            return await body_of(response, _LARGEST_DOCUMENT)
+
+    def _file(self) -> bytes:
+        try:
+            with (self._folder / self._api.document).open("rb") as file:
+                data = file.read(_LARGEST_DOCUMENT + 1)
+        except OSError:
+            raise ServiceFault(Fault(Reason.NOT_THERE)) from None
+        if len(data) > _LARGEST_DOCUMENT:
+            raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
+        return data
+
+    def _read(self, data: bytes) -> list[Offered]:
+        document = _parsed(data)
+        found: list[Offered] = []
+        for name in self._api.operations:
+            try:
+                operation = operation_of(document, name, self._api.auth.query or self._api.auth.header)
+            except CannotUse as why:
+                _log.warning("%s.%s cannot be used: %s", self._api.name, name, why)
+                continue
+            if operation:
+                call = partial(self._call, operation)
+                digest = digest_of(operation.definition())
+                found.append(
+                    Offered(name, operation.description, operation.schema, digest, call, reads=operation.reads)
+                )
+        return found
+
+    async def _call(self, operation: Operation, arguments: Mapping[str, Json], context: RequestContext) -> ToolResult:
+        call = operation.call(arguments)
+        credentials = await self._sign_in(context)
+        url, _, fixed = self._api.url.partition("?")
+        headers = {"accept": "application/json, text/*;q=0.9, */*;q=0.1", **call.headers, **credentials.headers}
+        async with self._connections.send(
+            call.method,
+            url.rstrip("/") + call.path + (f"?{fixed}" if fixed else ""),
+            headers,
+            [*call.query, *credentials.query.items()],
+            call.body,
+        ) as response:
+            text = _text(response.content_type, await body_of(response))
+            if response.status < 300:
+                return ToolResult(shortened(text) or f"Done (HTTP {response.status}).")
+            said = "" if response.status == _UNAUTHORIZED else f"\n{text[:_LONGEST_REFUSAL]}"
+            return ToolResult(f"HTTP {response.status}{said}", is_error=True)
+
+
+def _parsed(data: bytes) -> dict[str, Json]:
+    """Parse a document in JSON or YAML.
+
+    Raises:
+        ServiceFault: it is none of OpenAPI 3.
+    """
+    import yaml
+
+    try:
+        try:
+            document = msgspec.json.decode(data)
+        except msgspec.DecodeError:
+            document = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (both are safe)
+    except (yaml.YAMLError, UnicodeError, RecursionError, ValueError):
+        document = None
+    found = cast("dict[str, Json]", document) if isinstance(document, dict) else {}
+    if not str(found.get("openapi")).startswith("3."):
+        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
+    return found
+
+
+def _text(kind: str, body: bytes) -> str:
+    is_text = kind.startswith("text/") or kind.endswith(("json", "xml")) or not body
+    return body.decode("utf-8", "replace") if is_text else f"[{kind}, {len(body):,} bytes, which is not shown]"

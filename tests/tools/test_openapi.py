@@ -1,0 +1,220 @@
+"""Operations of OpenAPI documents as tools: what models see of them, and the requests that calls make."""
+
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from shared.tools import WrongArguments
+from shared.tools.servers import Api as ApiDefinition
+from tests.tools.listening import Api
+from tests.tools.serving import call, tool_servers, tools_of
+
+DOCUMENT = """
+openapi: 3.0.4
+info: {title: Tickets, version: "1"}
+servers: [{url: https://elsewhere.example}]
+paths:
+  /tickets/{id}:
+    parameters:
+      - {$ref: "#/components/parameters/id"}
+    get:
+      operationId: read
+      summary: Read a ticket.
+      parameters:
+        - {name: fields, in: query, schema: {type: array, items: {type: string}}}
+        - {name: tags, in: query, explode: false, schema: {type: array, items: {type: string}}}
+        - {name: api-version, in: query, schema: {type: string, enum: ["2026-01"]}}
+        - {name: X-Trace, in: header, schema: {type: string}}
+        - {name: Authorization, in: header, schema: {type: string}}
+    delete: {operationId: remove, description: Remove a ticket.}
+  /tickets:
+    post:
+      operationId: create
+      requestBody:
+        required: true
+        content: {application/json: {schema: {$ref: "#/components/schemas/Ticket"}}}
+  /upload:
+    post:
+      operationId: upload
+      requestBody: {required: true, content: {multipart/form-data: {schema: {}}}}
+  /elsewhere:
+    get:
+      operationId: foreign
+      parameters: [{$ref: "https://evil.example/p.yaml"}]
+components:
+  parameters:
+    id: {name: id, in: path, required: true, schema: {type: string}}
+  schemas:
+    Ticket:
+      type: object
+      required: [title, lines]
+      properties:
+        title: {type: string, maxLength: 20}
+        lines: {type: array, items: {$ref: "#/components/schemas/Line"}}
+        parent: {$ref: "#/components/schemas/Ticket"}
+    Line:
+      type: object
+      additionalProperties: false
+      properties: {amount: {type: number, minimum: 0}}
+"""
+
+
+@pytest.fixture
+async def api() -> AsyncGenerator[Api]:
+    async with Api() as server:
+        yield server
+
+
+def tickets(api: Api, folder: Path, text: str = DOCUMENT, **more: Any) -> ApiDefinition:
+    (folder / "tickets.yaml").write_text(text)
+    named = {"name": "tickets", "url": f"{api.endpoint}/v1", "document": str(folder / "tickets.yaml")}
+    allowed: dict[str, dict[str, str]] = {
+        name: {} for name in ("read", "remove", "create", "upload", "foreign", "none")
+    }
+    return ApiDefinition.model_validate(named | {"operations": allowed} | more)
+
+
+async def test_reading_needs_no_consent_and_all_else_does_unless_the_file_says_otherwise(
+    api: Api, tmp_path: Path
+) -> None:
+    more: dict[str, Any] = {"operations": {"read": {}, "remove": {"approval": "never"}, "create": {}}}
+    async with tool_servers(tickets(api, tmp_path, **more)) as servers:
+        tools = await tools_of(servers, "tickets.*")
+    assert {name: (tool.needs_consent, tool.is_repeatable) for name, tool in tools.items()} == {
+        "tickets.read": (False, True),
+        "tickets.remove": (False, True),
+        "tickets.create": (True, False),
+    }
+
+
+async def test_a_model_sees_the_parameters_that_it_has_to_give(api: Api, tmp_path: Path) -> None:
+    async with tool_servers(tickets(api, tmp_path)) as servers:
+        tools = await tools_of(servers, "tickets.*")
+        assert [*tools] == ["tickets.read", "tickets.remove", "tickets.create"], "others cannot be used"
+        assert tools["tickets.read"].definition.description == "Read a ticket."
+        schema = tools["tickets.read"].definition.parameters
+        assert isinstance(schema["properties"], dict)
+        assert [*schema["properties"]] == ["id", "fields", "tags", "X-Trace"]
+        assert schema["required"] == ["id"]
+        body: Any = tools["tickets.create"].definition.parameters["properties"]
+        assert body["body"]["properties"]["lines"]["items"]["properties"] == {
+            "amount": {"type": "number", "minimum": 0}
+        }
+        assert body["body"]["properties"]["parent"] == {}, "a schema within itself allows anything"
+        health = await servers.check()
+        assert not health.ok
+        assert "upload" in health.detail
+
+
+async def test_a_call_makes_the_request_that_the_document_describes(api: Api, tmp_path: Path) -> None:
+    api.responses = [web.json_response({"id": "a"}), web.Response(status=204)]
+    async with tool_servers(tickets(api, tmp_path)) as servers:
+        tools = await tools_of(servers, "tickets.*")
+        trace: Any = {"X-Trace": "t 1"}
+        read = await call(tools["tickets.read"], id="../a b", fields=["x", "y"], tags=["1", "2"], **trace)
+        made = await call(tools["tickets.create"], body={"title": "Ä", "lines": [{"amount": 1.5}]})
+    assert (read.text, read.is_error, made.text) == ('{"id": "a"}', False, "Done (HTTP 204).")
+    first, second = api.sent
+    assert first.method == "GET"
+    assert first.path == "/v1/tickets/..%2Fa%20b?fields=x&fields=y&tags=1,2&api-version=2026-01"
+    assert first.headers["X-Trace"] == "t 1"
+    assert (second.method, second.path) == ("POST", "/v1/tickets")
+    assert second.headers["Content-Type"] == "application/json"
+    assert json.loads(second.body) == {"title": "Ä", "lines": [{"amount": 1.5}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "problem"),
+    [
+        ("read", {}, "arguments.id is missing."),
+        ("read", {"id": ".."}, "id should be a name, and not '..'."),
+        ("read", {"id": "a", "X-Trace": "a\r\nHost: evil"}, "X-Trace should have printable ASCII characters only"),
+        ("read", {"id": "a", "colour": "red"}, "arguments.colour is not known; there are: id, fields, tags, X-Trace."),
+        ("create", {"body": {"title": "x"}}, "arguments.body.lines is missing."),
+        (
+            "create",
+            {"body": {"title": "x" * 21, "lines": []}},
+            "arguments.body.title should have characters, at most 20.",
+        ),
+        (
+            "create",
+            {"body": {"title": "x", "lines": [{"amount": 1}, {"amount": -1}]}},
+            "arguments.body.lines[1].amount should be at least 0.",
+        ),
+        (
+            "create",
+            {"body": {"title": "x", "lines": [{"amount": 1, "more": 2}]}},
+            "arguments.body.lines[0].more is not known; there are: amount.",
+        ),
+    ],
+)
+async def test_arguments_that_do_not_fit_are_told_to_the_model_and_not_sent(
+    api: Api, tmp_path: Path, name: str, arguments: dict[str, Any], problem: str
+) -> None:
+    async with tool_servers(tickets(api, tmp_path)) as servers:
+        tools = await tools_of(servers, "tickets.*")
+        with pytest.raises(WrongArguments) as told:
+            await call(tools[f"tickets.{name}"], **arguments)
+    assert str(told.value).startswith(problem)
+    assert not api.sent
+
+
+async def test_a_refusal_is_told_to_the_model_with_its_status(api: Api, tmp_path: Path) -> None:
+    api.responses = [
+        web.Response(status=404, text="no such ticket"),
+        web.Response(status=401, text="the key is s3cret"),
+        web.Response(status=302, headers={"Location": "https://evil.example/"}),
+        web.Response(body=b"\x89PNG", content_type="image/png"),
+    ]
+    async with tool_servers(tickets(api, tmp_path)) as servers:
+        read = (await tools_of(servers, "tickets.*"))["tickets.read"]
+        results = [await call(read, id="a") for _ in range(4)]
+    assert [(result.text, result.is_error) for result in results] == [
+        ("HTTP 404\nno such ticket", True),
+        ("HTTP 401", True),
+        ("Error: The server of tickets sent something that is no answer, or too long.", True),
+        ("[image/png, 4 bytes, which is not shown]", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("auth", "header", "path"),
+    [
+        ({"key": "API_KEY"}, ("Authorization", "Bearer s3cret"), "/v1/tickets/a?api-version=2026-01"),
+        ({"key": "API_KEY", "header": "X-Trace"}, ("X-Trace", "s3cret"), "/v1/tickets/a?api-version=2026-01"),
+        ({"key": "API_KEY", "query": "tags"}, None, "/v1/tickets/a?api-version=2026-01&tags=s3cret"),
+    ],
+    ids=["bearer", "header", "query"],
+)
+async def test_a_key_of_a_setting_goes_where_the_file_says_and_no_model_sees_the_place(
+    api: Api, tmp_path: Path, auth: dict[str, str], header: tuple[str, str] | None, path: str
+) -> None:
+    async with tool_servers(tickets(api, tmp_path, auth=auth), keys={"API_KEY": "s3cret"}) as servers:
+        read = (await tools_of(servers, "tickets.*"))["tickets.read"]
+        assert "s3cret" not in repr(read)
+        await call(read, id="a")
+    assert api.sent[0].path == path
+    assert header is None or api.sent[0].headers[header[0]] == header[1]
+    places: Any = read.definition.parameters["properties"]
+    assert not {auth.get("header"), auth.get("query")} & {*places}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "openapi: 2.0", "swagger: '2.0'", "a: &a [*a]\n", "\x00", "{" * 2_000])
+async def test_what_is_no_such_document_offers_nothing(api: Api, tmp_path: Path, text: str) -> None:
+    async with tool_servers(tickets(api, tmp_path, text)) as servers:
+        assert await tools_of(servers, "tickets.*") == {}
+        assert "tickets" in (await servers.check()).detail
+
+
+async def test_a_document_that_would_grow_without_end_is_not_followed(api: Api, tmp_path: Path) -> None:
+    schemas = "    Ticket:\n"
+    for level in range(40):
+        next_one = f"{{$ref: '#/components/schemas/s{level + 1}'}}"
+        schemas = f"    s{level}: {{allOf: [{next_one}, {next_one}]}}\n{schemas}"
+    grown = DOCUMENT.replace("    Ticket:\n", schemas).replace("schemas/Line", "schemas/s0")
+    async with tool_servers(tickets(api, tmp_path, grown)) as servers:
+        assert [*await tools_of(servers, "tickets.*")] == ["tickets.read", "tickets.remove"]
