@@ -8,6 +8,7 @@ from azure.functions.warmup import WarmUpContext
 from shared.http_extension import Request, Response
 from shared.triggers import (
     about,
+    approvals,
     chat_history,
     chat_requests,
     companion,
@@ -73,6 +74,24 @@ async def delete_run(req: Request) -> Response:
 async def run_stream(req: Request) -> Response:
     """The same as a stream, from its beginning or from where a client has read it."""
     return await runs.run_stream(req)
+
+
+@app.route("approvals", methods=["GET"])
+async def list_approvals(req: Request) -> Response:
+    """The calls of tools that wait for a person's consent."""
+    return await approvals.list_approvals(req)
+
+
+@app.route("approvals/{id}", methods=["GET"])
+async def approval(req: Request) -> Response:
+    """One of them, and what has come of it."""
+    return await approvals.approval(req)
+
+
+@app.route("approvals/{id}", methods=["POST"])
+async def decide_approval(req: Request) -> Response:
+    """Agree to it, or refuse it."""
+    return await approvals.decide(req)
 
 
 @app.route("multi-agent-chat/batches/{id}", methods=["GET"])

@@ -8,6 +8,7 @@
     ├── NotFound              404 not_found
     ├── TooSlowBody           408 request_timeout
     ├── AlreadyThere          409 already_there
+    ├── Decided               409 conflict
     ├── Stopped               409 stopped
     ├── BegunAnew             410 begun_anew
     ├── TooLarge              413 too_large
@@ -134,6 +135,13 @@ class AlreadyThere(SwitchboardError):
 
     status = 409
     code = "already_there"
+
+
+class Decided(SwitchboardError):
+    """An approval is not open any more, and what was decided is not what this answer says."""
+
+    status = 409
+    code = "conflict"
 
 
 class Stopped(SwitchboardError):

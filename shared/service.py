@@ -21,6 +21,7 @@ from shared.retrieval import Retriever
 from shared.settings import Settings
 from shared.telemetry import Tracing
 from shared.tools import ToolSource
+from shared.tools.calls import CallBook
 
 if TYPE_CHECKING:
     from shared.reading.sandbox import Sandbox
@@ -63,6 +64,8 @@ class Service:
     """Tools of servers and APIs for agents; None if the agents file has none."""
     caller_tokens: CallerTokens | None = None
     """Tokens of callers on whose behalf tools are called; None if none is."""
+    book: CallBook | None = None
+    """Keeps the calls of a run; None: this is no run's."""
 
     @property
     def no_images(self) -> str | None:

@@ -77,6 +77,7 @@ _PROBLEMS = {
 _PROBLEMS_OF = {
     "public_url": "should be a URL without user, query and fragment, such as https://chat.contoso.com/api",
     "rai_endpoint": "should be https://…, host:port or http://host:port",
+    "approvers": "should be nobody, or ids of groups and names of API keys with commas between",
     "documents_writers": "should be nobody, all, or ids of groups and names of API keys with commas between",
     "auth_tenant_id": "should be a UUID",
     "auth_client_id": "should be a UUID",

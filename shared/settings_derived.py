@@ -36,6 +36,11 @@ class AllFields(SettingsFields, PlatformFields):
         return frozenset({"all"}) if self.auth_mode == "none" and not self.in_azure else frozenset()
 
     @property
+    def approvers_named(self) -> frozenset[str]:
+        """Who may decide about calls that others have asked for: names of API keys and ids of groups."""
+        return frozenset(name.strip() for name in (self.approvers or "nobody").split(",")) - {"nobody"}
+
+    @property
     def batches(self) -> Literal["folder", "queue", "off"]:
         """Where batches run that outlive their request."""
         return self.batch_backend or ("queue" if self.has_own_storage else "folder")

@@ -168,6 +168,13 @@ class SettingsFields(BaseModel):
     """Who may upload documents into the index, and delete them (`PUT` and `DELETE /api/documents/…`): `nobody`, `all`
     callers, or ids of groups and names of API keys, with commas. Absent: all where the app runs on the local host and
     nobody signs in, else nobody."""
+    approvers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
+    """Who may decide about calls of tools that others have asked for (`/api/approvals`): `nobody`, or ids of groups and
+    names of API keys, with commas. They see the call and who asked, and nothing else of the chat. Absent: nobody; who
+    asked decides."""
+    approvals_without_sign_in: bool = False
+    """Whether tools that need a person's consent work in Azure where nobody signs in (`AUTH_MODE=none`): everybody who
+    reaches the app can then agree to everybody's calls."""
     chat_vision: bool = True
     """Whether the model sees images. False: requests with images are refused with a sentence."""
     chat_deadline_seconds: float = Field(default=210, gt=0, le=1800)

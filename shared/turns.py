@@ -29,6 +29,7 @@ from shared.events import ChatEvent
 from shared.history import HistoryStore, Mode
 from shared.service import Service
 from shared.telemetry import unwatched
+from shared.tools.table import TOOLS
 
 type FindChat = Callable[[ChatRequest, RequestContext, HistoryStore, Mode], Awaitable[ChatRequest]]
 """Gives a request the chat that is kept for it; see `kept_chats.resume`."""
@@ -131,14 +132,16 @@ def turn_events(
         links: URL of the documents, to which citations become links; None: they stay as they are.
 
     Raises:
-        NotFound: the request names an agent that there is not. For a team an agent that there is changes
-            nothing: all answer.
+        NotFound: the request names an agent that there is not, or answers a question for consent that only a run can
+            have. For a team an agent that there is changes nothing: all answer.
         BadRequest: what answers cannot call the caller's tools, or the team is to answer with JSON.
     """
     if team and request.form:
         raise BadRequest(
             f"{request.form.key}: a team of agents answers with a text of each. Leave it out, or ask another model."
         )
+    if request.decisions:
+        raise NotFound("There is no such approval, or it is not yours to see.")
     agent = _agent_for(service, request)
     takes_tools, own = service.model.takes_tools, agent.tools if agent else ()
     check_tools(request, team=team, takes_tools=takes_tools, own=own)
@@ -152,6 +155,19 @@ def turn_events(
     if service.tracing:
         events = service.tracing.turn(events, request, context, "team" if team else "chat")
     return linked(events, links) if links else events
+
+
+def acts(service: Service, accepted: AcceptedRequest) -> bool:
+    """Whether who answers a request has tools of servers: the turn is then a run, which can wait for a person.
+
+    Raises:
+        NotFound: the request names an agent that there is not.
+    """
+    if service.tool_servers is None or accepted.request.is_task:
+        return False
+    one = None if accepted.team else _agent_for(service, accepted.request)
+    agents = service.agents.agents if accepted.team else [one] if one else []
+    return any(name not in TOOLS for agent in agents for name in agent.tools)
 
 
 def _agent_for(service: Service, request: ChatRequest) -> AgentDefinition | None:
@@ -168,7 +184,14 @@ def _of_turn(
     service: Service, request: ChatRequest, context: RequestContext, agent: AgentDefinition | None, *, team: bool
 ) -> AsyncGenerator[ChatEvent]:
     watch = service.tracing.agent if service.tracing else unwatched
-    parts = AgentParts(service.agents, service.model, service.retriever, watch, tool_servers=service.tool_servers)
+    parts = AgentParts(
+        service.agents,
+        service.model,
+        service.retriever,
+        watch,
+        tool_servers=service.tool_servers,
+        book=service.book,
+    )
     if team:
         return team_turn(request, context, parts)
     if request.is_task:

@@ -14,6 +14,7 @@ from shared.chat_models import ChatModel
 from shared.retrieval import Retriever
 from shared.telemetry import Watch, unwatched
 from shared.tools import ToolSource
+from shared.tools.calls import CallBook
 
 CONCURRENT_CALLS = 8
 """Model calls of one request that run at the same time, at most. The other calls of the request wait."""
@@ -37,6 +38,10 @@ class AgentParts:
     """Model calls of one request that may run at the same time."""
     tool_servers: ToolSource | None = None
     """The tools of servers and APIs; None: the agents file has none."""
+    book: CallBook | None = None
+    """Keeps the calls of the turn; None: it cannot pause."""
+    clear: Callable[[str], Awaitable[None]] | None = None
+    """Checks what a model wrote before a tool gets it, and raises what refuses it; None: nothing is checked."""
 
 
 async def run_as_task[T](

@@ -9,7 +9,7 @@ and go on writing the last one instead of answering it.
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never, cast
@@ -155,8 +155,10 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         return self._response(messages, options)
 
     async def _response(self, messages: Sequence[af.Message], options: Mapping[str, Any]) -> af.ChatResponse:
+        gate = self._calls.toolbox.gate
         request = replace(
             self._calls.request,
+            place=gate.next_round(),
             messages=self._prompt(messages, options.get("instructions")),
             sources=self._calls.toolbox.passages,
             rarities=self._calls.toolbox.rarities,
@@ -177,7 +179,9 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         # A model that was offered no tools may call some all the same. Such calls are left out: nothing would answer
         # them, and services refuse a conversation with a call that has no result.
         if request.tools:
-            contents += _repeatable(calls)
+            asked = [*_repeatable(calls)]
+            await gate.enter([*_tool_calls(asked)])
+            contents += asked
         return af.ChatResponse(messages=[af.Message("assistant", contents)])
 
     async def _call(self, request: ModelRequest) -> tuple[str, list[ToolCall]]:
@@ -223,7 +227,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
             elif author := self.name_of(message.author_name or ""):
                 prompt.append(Message(Role.USER, message.text, author=author))
             elif message.contents:
-                prompt.append(Message(Role.ASSISTANT, message.text, tool_calls=tuple(_tool_calls(message))))
+                prompt.append(Message(Role.ASSISTANT, message.text, tool_calls=tuple(_tool_calls(message.contents))))
         return tuple(prompt)
 
     def _tools(self, options: Mapping[str, Any]) -> tuple[ToolDefinition, ...]:
@@ -248,8 +252,8 @@ def _results(message: af.Message) -> Iterator[Message]:
             yield Message(Role.TOOL, str(content.result or ""), tool_call_id=content.call_id)
 
 
-def _tool_calls(message: af.Message) -> Iterator[ToolCall]:
-    for content in message.contents:
+def _tool_calls(contents: Iterable[af.Content]) -> Iterator[ToolCall]:
+    for content in contents:
         if content.type == "function_call":
             yield ToolCall(content.call_id or "", content.name or "", str(content.arguments or "{}"))
 

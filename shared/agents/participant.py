@@ -10,6 +10,7 @@ import msgspec
 from agent_framework import AgentContext, AgentMiddleware
 
 from shared.agents.chat_client import HANDOFF, AgentChatClient, AgentOutput
+from shared.agents.gate import Paused
 from shared.agents.lane import Lane
 from shared.agents.toolbox import Toolbox, cause_of
 from shared.agents.transcript import Outcome, TeamTranscript
@@ -48,6 +49,9 @@ class Participant(AgentMiddleware):
 
     async def process(self, context: AgentContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Let the agent make one message, and hand the message over."""
+        if self._transcript.is_paused:
+            context.result = af.AgentResponse[Any](messages=[])
+            return
         self._toolbox.begin()
         self._lane.begin()
         self._client.output = output = AgentOutput()
@@ -55,7 +59,13 @@ class Participant(AgentMiddleware):
         self._client.most_words = self._transcript.most_words()
         context.messages = heard = [*self._unheard, *context.messages]
         with self._watch(self._name) as tell:
-            error = await self._error_of(call_next, output)
+            try:
+                error = await self._error_of(call_next, output)
+            except Paused as pause:
+                tell(output.usage, None)
+                self._transcript.pause(output, pause.calls)
+                context.result = af.AgentResponse[Any](messages=[])
+                return
             tell(output.usage, error)
         self._unheard = heard if error else []
         # Checked here as well, since a model may call a function that it was not offered.
@@ -81,6 +91,8 @@ class Participant(AgentMiddleware):
         try:
             async with deadline:
                 await call_next()
+        except Paused:
+            raise
         except Exception as error:  # noqa: BLE001 (the edge of one agent: the others go on)
             if deadline.expired():
                 output.cut_off()

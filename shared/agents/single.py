@@ -1,7 +1,7 @@
 """Single chat through one agent of the team (`CHAT_AGENT`): the same events as the turn of a model."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -13,9 +13,10 @@ from agent_framework import MiddlewareFailure
 from shared.agents import AgentParts, run_as_task
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition
+from shared.agents.gate import Paused
 from shared.agents.instructions import single_instructions
 from shared.agents.lane import Lane
-from shared.agents.toolbox import Toolbox, cause_of
+from shared.agents.toolbox import Toolbox, cause_of, hands_of, tools_of
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import ChatRequest, RequestContext, ToolCall
 from shared.citations import citable_in
@@ -26,16 +27,21 @@ from shared.core.prompts import today, version_of
 from shared.events import (
     ChatEvent,
     CompletionStarted,
+    ConsentAsked,
     DataPoint,
     FilterAnnotation,
+    Finished,
+    OpenCall,
     Progress,
     ReasoningDelta,
     Retrieved,
     Thought,
+    ToolEnded,
+    ToolStarted,
 )
-from shared.tools import ToolContext
+from shared.tools import Tool, ToolContext
 
-type _Put = Callable[[ModelEvent | Retrieved | Progress], Awaitable[None]]
+type _Put = Callable[[ModelEvent | Retrieved | Progress | ToolStarted | ToolEnded], Awaitable[None]]
 
 
 async def run_agent(
@@ -45,18 +51,20 @@ async def run_agent(
 
     Yields:
         `Retrieved`, again if the agent searches once more after it began to answer, `CompletionStarted`, `TextDelta`s,
-        `ThoughtsAdded` if there is reason, `Finished`.
+        `ToolStarted` and `ToolEnded`, `ThoughtsAdded` if there is reason, `ConsentAsked` if it pauses, `Finished`.
 
     Raises:
         SwitchboardError: the error of the model or the retriever.
     """
-    turn = _Turn(request, context, agent, parts)
+    turn = _Turn(request, context, agent, parts, await tools_of(agent, request, context, parts))
     answering = Answering(request, want_followups=request.overrides.suggest_followup_questions)
     async with aclosing(run_as_task(turn.run)) as said:
         async for event in said:
             if shown := answering.take(event):
                 yield shown
     for event in answering.end(turn.known()):
+        if turn.opened and isinstance(event, Finished):
+            yield ConsentAsked(turn.opened)
         yield event
 
 
@@ -64,7 +72,12 @@ class _Turn:
     """One agent at work on one request."""
 
     def __init__(
-        self, request: ChatRequest, context: RequestContext, agent: AgentDefinition, parts: AgentParts
+        self,
+        request: ChatRequest,
+        context: RequestContext,
+        agent: AgentDefinition,
+        parts: AgentParts,
+        tools: Sequence[Tool],
     ) -> None:
         history = () if request.single_turn else fit_history(request.messages[:-1])
         self._conversation = (*history, request.messages[-1], *request.steps)
@@ -75,11 +88,14 @@ class _Turn:
         self._watch = parts.watch
         self._lane = Lane(agent.name, None)
         self._callers_tools = {tool.name for tool in request.tools}
-        self._toolbox = Toolbox(
-            agent.tools, ToolContext(request, context, parts.retriever, parts.model.source_tokens), self._lane
-        )
+        used = ToolContext(request, context, parts.retriever, parts.model.source_tokens)
+        self._toolbox = Toolbox(agent.name, tools, used, self._lane, hands_of(parts, tools, self._tell))
+        self.opened: tuple[OpenCall, ...] = ()
+        """The calls that a person is asked for, if the turn pauses."""
+        self._put: _Put | None = None
+        """Takes the events; None before the beginning."""
         attached = any(message.files or message.images for message in self._conversation)
-        self._instructions = single_instructions(agent, request, attached=attached)
+        self._instructions = single_instructions(agent, tools, request, attached=attached)
         self._prompt_version = version_of(self._instructions)
         self._started: CompletionStarted | None = None
         self._calls_told: int | None = None
@@ -97,6 +113,7 @@ class _Turn:
         Raises:
             SwitchboardError: the error of the model or the retriever.
         """
+        self._put = put
         if self._request.overrides.show_progress:
             self._lane.put = put
         self._lane.begin()
@@ -125,13 +142,21 @@ class _Turn:
         with self._watch(self._agent.name) as tell:
             try:
                 await agent.run(af.Message("user", [self._request.question]))
+            except Paused as pause:
+                self.opened = pause.calls
             except MiddlewareFailure as error:
                 raise cause_of(error) from error
             tell(client.output.usage, None)
         await self._lane.end(client.output.usage)
         await self._open(put)
         if finished := client.output.finished:
-            await put(replace(finished, usage=client.output.usage))
+            reason = "consent" if self.opened else finished.reason
+            await put(replace(finished, reason=reason, usage=client.output.usage))
+
+    async def _tell(self, event: ToolStarted | ToolEnded) -> None:
+        if self._put:
+            await self._open(self._put)
+            await self._put(event)
 
     async def _hear(self, put: _Put, event: ModelEvent) -> None:
         match event:

@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 from uuid import uuid4
 
@@ -20,16 +21,26 @@ from agent_framework_orchestrations import (
 from shared.agents import AgentParts, run_as_task
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
+from shared.agents.gate import Hands
 from shared.agents.instructions import team_instructions
 from shared.agents.lane import Lane
 from shared.agents.participant import Participant
-from shared.agents.toolbox import Toolbox
+from shared.agents.toolbox import Toolbox, hands_of, tools_of
 from shared.agents.transcript import TeamTranscript
 from shared.chat_types import ChatRequest, RequestContext
 from shared.citations import citable_in
 from shared.core.context_window import fit_history
-from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished, Progress
-from shared.tools import ToolContext
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    ConsentAsked,
+    Finished,
+    Progress,
+    ToolEnded,
+    ToolStarted,
+)
+from shared.tools import Tool, ToolContext
 
 _MARGIN_SECONDS = 1.0
 _MARGIN_SHARE = 0.1
@@ -42,42 +53,52 @@ async def run_team(request: ChatRequest, context: RequestContext, parts: AgentPa
 
     Yields:
         `CompletionStarted`, an `AgentMessage` as soon as an agent is done, `Finished`; and a `Progress` whenever an
-        agent begins something else, if the request asks for it.
+        agent begins something else, if the request asks for it. With a call that a person has to agree to,
+        `ConsentAsked` before `Finished`.
 
     Raises:
         SwitchboardError: every agent failed; this is the first one's error.
     """
     yield CompletionStarted(id=f"team-{uuid4().hex}", created=int(time.time()), model="team")
-    turn = _Turn(request, context, parts)
+    agents = _as_team(parts.agents, request.overrides.team_pattern)
+    tools = {agent.name: await tools_of(agent, request, context, parts) for agent in agents.agents}
+    turn = _Turn(request, context, replace(parts, agents=agents), tools)
     said: list[AgentMessage] = []
     async with aclosing(run_as_task(turn.run)) as messages:
         async for message in messages:
             yield message
-            if isinstance(message, Progress):
+            if not isinstance(message, AgentMessage):
                 continue
             said.append(message)
             if turn.transcript.is_over and len(said) == len(turn.transcript.said):
                 break
+    if opened := tuple(turn.transcript.opened):
+        yield ConsentAsked(opened)
+        yield Finished("consent", turn.transcript.usage)
+        return
     errors = [message.error for message in said if message.error]
     if errors and len(errors) == len(said):
         raise errors[0]
     yield Finished("stop", turn.transcript.usage)
 
 
-type _Put = Callable[[AgentMessage | Progress], Awaitable[None]]
+type _Put = Callable[[AgentMessage | Progress | ToolStarted | ToolEnded], Awaitable[None]]
 
 
 class _Turn:
     """One team at work on one request."""
 
-    def __init__(self, request: ChatRequest, context: RequestContext, parts: AgentParts) -> None:
+    def __init__(
+        self, request: ChatRequest, context: RequestContext, parts: AgentParts, tools: Mapping[str, Sequence[Tool]]
+    ) -> None:
         now = asyncio.get_running_loop().time()
         margin = min(_MARGIN_SECONDS, _MARGIN_SHARE * (context.deadline - now))
         history = () if request.single_turn else fit_history(request.messages[:-1])
         self._request = request
         self._context = replace(context, deadline=context.deadline - margin)
         self._parts = parts
-        self._agents = _as_team(parts.agents, request.overrides.team_pattern)
+        self._tools = tools
+        self._agents = parts.agents
         self._names = _framework_names(self._agents.team.pattern, [agent.name for agent in self._agents.agents])
         self._conversation = (*history, request.messages[-1])
         self._slots = asyncio.Semaphore(parts.concurrent_calls)
@@ -95,15 +116,18 @@ class _Turn:
         lanes = [Lane(agent.name, told) for agent in self._agents.agents]
         for lane in lanes:
             await lane.tell("waiting")
-        members = [self._member(agent, lane, put) for agent, lane in zip(self._agents.agents, lanes, strict=True)]
-        workflow = _workflow_of(self._agents.team.pattern, members, lambda: self.transcript.is_over)
+        hands = hands_of(self._parts, [*chain(*self._tools.values())], put)
+        members = [
+            self._member(agent, lane, put, hands) for agent, lane in zip(self._agents.agents, lanes, strict=True)
+        ]
+        workflow = _workflow_of(self._agents.team.pattern, members, lambda: self.transcript.ends)
         await workflow.run(af.Message("user", [self._request.question]))
-        if not self.transcript.is_over:
+        if not self.transcript.ends:
             raise RuntimeError("the workflow ended, and the team's turn did not")
 
-    def _member(self, agent: AgentDefinition, lane: Lane, put: _Put) -> af.Agent[Any]:
-        tools = ToolContext(self._request, self._context, self._parts.retriever, self._parts.model.source_tokens)
-        toolbox = Toolbox(agent.tools, tools, lane)
+    def _member(self, agent: AgentDefinition, lane: Lane, put: _Put, hands: Hands) -> af.Agent[Any]:
+        used = ToolContext(self._request, self._context, self._parts.retriever, self._parts.model.source_tokens)
+        toolbox = Toolbox(agent.name, self._tools[agent.name], used, lane, hands)
         pattern = self._agents.team.pattern
         client = AgentChatClient(
             Calls(
@@ -120,7 +144,7 @@ class _Turn:
         invocation_id = self._context.invocation_id
         return af.Agent(
             client,
-            team_instructions(agent, self._agents, self._request, attached=attached),
+            team_instructions(agent, self._tools[agent.name], self._agents, self._request, attached=attached),
             name=self._names[agent.name],
             description=_description(agent),
             tools=toolbox.functions(),

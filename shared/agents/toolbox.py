@@ -1,18 +1,44 @@
 """The tools of an agent, as functions of Agent Framework, and what their calls found."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 import agent_framework as af
 import msgspec
 from agent_framework import MiddlewareFailure
 
+from shared.agents import AgentParts
+from shared.agents.definitions import AgentDefinition
+from shared.agents.gate import Gate, Hands
 from shared.agents.lane import Lane
-from shared.chat_types import Json, Passage
+from shared.chat_types import ChatRequest, Json, Passage, RequestContext
 from shared.core.sources import source_text
-from shared.events import Thought
+from shared.events import Thought, ToolEnded, ToolStarted
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
 from shared.tools.table import TOOLS
+
+_call_id = ContextVar[str]("call_id")
+"""Id of the call that a function runs for, which the framework gives to no function."""
+
+
+async def tools_of(
+    agent: AgentDefinition, request: ChatRequest, context: RequestContext, parts: AgentParts
+) -> list[Tool]:
+    """Return the tools of an agent: those that are built in, and those that servers offer now."""
+    built_in = [TOOLS[name] for name in dict.fromkeys(agent.tools) if name in TOOLS]
+    patterns = [name for name in agent.tools if name not in TOOLS]
+    if not (patterns and parts.tool_servers):
+        return built_in
+    return [*built_in, *await parts.tool_servers.tools_for(patterns, context, request)]
+
+
+def hands_of(
+    parts: AgentParts, tools: Sequence[Tool], tell: Callable[[ToolStarted | ToolEnded], Awaitable[None]]
+) -> Hands:
+    """Make what the calls of a turn have in common. With tools that are all built in, no call is kept."""
+    return Hands(tell, parts.book if any(tool.server for tool in tools) else None, parts.clear)
 
 
 @dataclass(slots=True, eq=False)
@@ -27,13 +53,17 @@ class Toolbox:
     """The tools of one agent in one turn, and what they found.
 
     Args:
-        names: Of the tools.
+        agent: Name of the agent.
+        tools: Its tools.
         context: What the tools can use.
         lane: Told of each call.
+        hands: What the calls of all agents of the turn have in common.
     """
 
-    def __init__(self, names: Sequence[str], context: ToolContext, lane: Lane) -> None:
-        self._tools = {name: TOOLS[name] for name in names}
+    def __init__(self, agent: str, tools: Sequence[Tool], context: ToolContext, lane: Lane, hands: Hands) -> None:
+        self._tools = {tool.definition.name: tool for tool in tools}
+        self.gate = Gate(agent, self._tools, hands)
+        """Lets its calls run."""
         self._context = context
         self._lane = lane
         self._passages: dict[str, Passage] = {}
@@ -86,7 +116,7 @@ class Toolbox:
                 raise MiddlewareFailure("A tool failed.") from error
 
         told = tool.definition
-        return af.FunctionTool(name=told.name, description=told.description, func=run, input_model=told.parameters)
+        return _Function(name=told.name, description=told.description, func=run, input_model=told.parameters)
 
     async def _run(self, tool: Tool, arguments: Mapping[str, Json]) -> str:
         """Run one call, and return a text for the model: the result, or what is wrong with the call."""
@@ -100,17 +130,32 @@ class Toolbox:
         else:
             await self._lane.tell("calling", tool=name)
         try:
-            call.result = await tool.call(arguments, self._context)
+            call.result = await self.gate.run(
+                _call_id.get(), tool, arguments, lambda: tool.call(arguments, self._context)
+            )
         except WrongArguments as wrong:
             self._calls.remove(call)
             return f"Error: {wrong}"
         self._rarities |= call.result.rarities
         self._passages.update({passage.id: passage for passage in call.result.passages})
-        return call.result.text
+        return _marked(call.result.text) if tool.server else call.result.text
+
+
+class _Function(af.FunctionTool):
+    """A function that finds out which call it runs for."""
+
+    async def invoke(self, *, tool_call_id: str | None = None, **options: Any) -> Any:  # noqa: ANN401 (as the base class)
+        _call_id.set(tool_call_id or "")
+        return await super().invoke(tool_call_id=tool_call_id, **options)
+
+
+def _marked(text: str) -> str:
+    """Mark what a server returned as data (`instructions.RESULTS`), which cannot end the mark itself."""
+    return f"<result>\n{text.replace('</result', '< /result')}\n</result>"
 
 
 def _thoughts(call: _Call, result: ToolResult) -> tuple[Thought, ...]:
-    return result.thoughts or (Thought(f"Tool: {call.tool.definition.name}", call.input),)
+    return result.thoughts or (Thought(f"Tool: {call.tool.title}", call.input),)
 
 
 def cause_of(error: Exception) -> Exception:

@@ -1,6 +1,7 @@
 """Transcript of a team's turn: makes a message of what each agent said, and decides whether the turn is over."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -11,7 +12,7 @@ from shared.agents.toolbox import Toolbox
 from shared.chat_types import Passage
 from shared.core.answering import final_reason, unverified
 from shared.errors import SwitchboardError, error_text
-from shared.events import AgentMessage, DataPoint, Finished, Thought, Usage
+from shared.events import AgentMessage, DataPoint, Finished, OpenCall, Thought, Usage
 
 _IN_TURNS = (Pattern.SEQUENTIAL, Pattern.GROUP_CHAT)
 """Patterns in which each agent speaks after the others, within the same time."""
@@ -56,6 +57,8 @@ class TeamTranscript:
         """Whether the last message has been made."""
         self.said: list[AgentMessage] = []
         """The messages so far, in their order."""
+        self.opened: list[OpenCall] = []
+        """Calls that a person is asked for: the turn pauses."""
         self._team = agents.team
         self._places = {agent.name: place for place, agent in enumerate(agents.agents)}
         self._citable = citable
@@ -72,6 +75,21 @@ class TeamTranscript:
     def usage(self) -> Usage | None:
         """Tokens of all agents together so far."""
         return Usage.total(*self._usages)
+
+    @property
+    def ends(self) -> bool:
+        """Whether the turn is over, or pauses."""
+        return self.is_over or bool(self.opened)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether no agent may begin to speak: where they take turns, the next one would not know what is decided."""
+        return bool(self.opened) and self._team.pattern is not Pattern.CONCURRENT
+
+    def pause(self, output: AgentOutput, calls: Sequence[OpenCall]) -> None:
+        """Take the calls that an agent waits for: it says nothing before they are decided."""
+        self._usages.append(output.usage)
+        self.opened += calls
 
     def begin(self) -> bool:
         """Count an agent that begins to speak; return whether it may hand over, or has to answer itself."""

@@ -57,6 +57,9 @@ class ModelRequest:
     """Inverse document frequency of words in the whole index, as in `SearchResult`; empty: not known."""
     titles: tuple[str, ...] = ()
     """Titles of documents that the user may see, as in `SearchResult`."""
+    place: str = ""
+    """Which call of its turn it is, for what keeps calls: by it the same call is found when the turn runs again, though
+    the date or a time limit in the prompt has changed. Empty: found by all of the above."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,9 @@ class Answering:
         self._calls: list[ToolCall] = []
         self._finished: ModelFinished | None = None
 
-    def take(self, event: ModelEvent | events.Retrieved | events.Progress) -> events.ChatEvent | None:
+    def take(
+        self, event: ModelEvent | events.Retrieved | events.Progress | events.ToolStarted | events.ToolEnded
+    ) -> events.ChatEvent | None:
         """Return the event that is shown for one of the model's, if any; what the turn adds is shown as it is."""
         match event:
             case ModelText():
@@ -54,6 +56,8 @@ class Answering:
                 self._reasoning.append(event.text)
                 return None if self._answer else event  # an agent may think again: clients show it above the answer
             case events.CompletionStarted() | events.FilterAnnotation() | events.Retrieved() | events.Progress():
+                return event
+            case events.ToolStarted() | events.ToolEnded():
                 return event
             case ModelFinished():
                 self._finished = event

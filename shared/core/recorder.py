@@ -3,7 +3,8 @@
 It writes the question and the whole answer, or the message of each agent of a team, when the turn has finished. Of an
 answer that breaks off it writes what the caller has been shown, and where nothing was shown, what went wrong. An answer
 that ended early is written with its finish reason, and a failure with its error's code, so that clients can tell that
-they are incomplete. Calls of the caller's tools are written with the answer, and their results, in place of the
+they are incomplete. Of a turn that waits for a person it writes the question and what was said so far, and all of it
+again when it has gone on. Calls of the caller's tools are written with the answer, and their results, in place of the
 question, by the turn that goes on with them. If the store fails, the answer still goes out, with a thought that says
 so, and the fault is logged.
 """
@@ -95,12 +96,14 @@ class _Turn:
         if isinstance(event, ToolsCalled):
             self._calls = event.calls
         if isinstance(event, AgentMessage):
-            message = _of_agent(event, _message_id(self._context, str(event.position)))
+            message = _of_agent(event, message_id(self._context, str(event.position)))
             self._agents.append((event.position, message))
 
     def messages(self, reason: str) -> tuple[StoredMessage, ...]:
         """Return the question and the answer, which ended for a reason."""
         said = [message for _, message in sorted(self._agents, key=itemgetter(0))]
+        if reason == "consent" and not (said or self._texts):
+            return self._asked  # the answer comes when the turn has gone on
         return *self._asked, *(said or [self._answer("".join(self._texts), reason)])
 
     def broken_off(self, end: BaseException) -> tuple[StoredMessage, ...]:
@@ -129,7 +132,7 @@ class _Turn:
         return str(uuid5(NAMESPACE_OID, f"{self._request.chat.conversation_id}/{part}/{self._request.question}"))
 
     def _answer(self, text: str, reason: str) -> StoredMessage:
-        answer = _answered(_message_id(self._context, "answer"), text, reason)
+        answer = _answered(message_id(self._context, "answer"), text, reason)
         return replace(answer, tool_call=_tool_call(self._calls)) if self._calls else answer
 
 
@@ -178,7 +181,7 @@ async def _recorded(
     return None
 
 
-def _message_id(context: RequestContext, part: str) -> str:
+def message_id(context: RequestContext, part: str) -> str:
     """Make the id of a message. In a run it is the same each time it begins, so that a later one replaces it."""
     return str(uuid5(NAMESPACE_OID, f"{context.run_id}/{part}") if context.run_id else uuid4())
 
@@ -186,7 +189,7 @@ def _message_id(context: RequestContext, part: str) -> str:
 def _asked(request: ChatRequest, context: RequestContext) -> tuple[StoredMessage, ...]:
     """Make the stored messages of what a turn answers: the question, or the newest results of the caller's tools."""
     if not request.steps:
-        return (StoredMessage(_message_id(context, "question"), Role.USER, request.question, _now()),)
+        return (StoredMessage(message_id(context, "question"), Role.USER, request.question, _now()),)
     newest = takewhile(lambda message: message.role is Role.TOOL, reversed(request.steps))
     return tuple(
         StoredMessage(

@@ -1,13 +1,24 @@
 """The routes of answers that outlive their request, as data, and what such a request sends beside its body."""
 
 from functools import partial
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
 from shared.description.routes import CALLER_ERRORS, Answer, Parameter, PlainRoute
 from shared.description.schemas import Time
-from shared.errors import BadRequest, BegunAnew, ContentFiltered, NotAllowed, NotFound, Stopped, TooLarge, TooSlow
+from shared.errors import (
+    BadRequest,
+    BegunAnew,
+    ContentFiltered,
+    Decided,
+    NotAllowed,
+    NotFound,
+    Stopped,
+    TooLarge,
+    TooSlow,
+)
+from shared.wire.approval_body import Approval, ApprovalDecision, Approvals
 from shared.wire.framing import SSE
 from shared.wire.prefer import MAX_KEY_LENGTH, MOST_WAIT_SECONDS
 
@@ -32,9 +43,10 @@ class Run(TypedDict):
     """An answer that has not ended."""
 
     id: Annotated[str, Field(description="Its id.")]
-    status: Literal["queued", "running"]
+    status: Literal["queued", "running", "waiting"]
     created: Time
     messages: Annotated[list[Any], Field(description="The agents' messages so far, in the protocol of the request.")]
+    approvals: NotRequired[Annotated[list[Approval], Field(description="With `waiting`: the calls to decide about.")]]
 
 
 class RunEnd(TypedDict):
@@ -54,6 +66,7 @@ PENDING = Answer(
 """The response while an answer is not there yet."""
 
 _ID = Parameter("path", "id", "The answer's id.")
+_APPROVAL = Parameter("path", "id", "The approval's id.")
 _LAST_EVENT = Parameter(
     "header",
     "Last-Event-ID",
@@ -121,6 +134,34 @@ RUN_ROUTES = (
         },
         (_ID, _LAST_EVENT),
         visible=False,
+    ),
+    _route(
+        "get",
+        "approvals",
+        "list_approvals",
+        "List the calls of tools that wait for consent",
+        "Those that the caller has asked for; for approvers (`APPROVERS`) those of all.",
+        {200: Answer("The open approvals.", Approvals)},
+    ),
+    _route(
+        "get",
+        "approvals/{id}",
+        "get_approval",
+        "Get an approval",
+        "How it stands, and what has come of the call.",
+        {200: Answer("The approval.", Approval)},
+        (_APPROVAL,),
+    ),
+    _route(
+        "post",
+        "approvals/{id}",
+        "decide_approval",
+        "Agree to a call of a tool, or refuse it",
+        "The answer that waits for it goes on. The same decision again changes nothing; another is a 409.",
+        {200: Answer("The approval as it is now.", Approval)},
+        (_APPROVAL,),
+        errors=(*_ERRORS, BadRequest, Decided, TooLarge),
+        body=ApprovalDecision,
     ),
 )
 """The routes, in the documents' order."""

@@ -102,8 +102,17 @@ def access_of(caller: Caller, settings: Settings, overrides: Overrides | None = 
 
 def may_write(caller: Caller, settings: Settings) -> bool:
     """Whether a caller may upload documents and delete them (`DOCUMENTS_WRITERS`)."""
+    return _is_among(caller, settings.writers)
+
+
+def may_approve(caller: Caller, settings: Settings) -> bool:
+    """Whether a caller may decide about calls of tools that others have asked for (`APPROVERS`)."""
+    return _is_among(caller, settings.approvers_named)
+
+
+def _is_among(caller: Caller, named: frozenset[str]) -> bool:
     names = {*(caller.groups or ()), *([caller.key] if caller.key else [])}
-    return "all" in settings.writers or not settings.writers.isdisjoint(names)
+    return "all" in named or not named.isdisjoint(names)
 
 
 def _known_groups(groups: tuple[str, ...] | None) -> tuple[str, ...]:

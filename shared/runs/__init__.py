@@ -5,17 +5,21 @@ A run is a folder of small objects in an `ObjectStore`, named by its id of 32 he
     {id}/request         what was asked (`records.Asked`), the body, and its files, each on a line
     {id}/state           `records.State`: owner, times, and which runner works on it
     {id}/chat            the chat that was begun for it, if one was
+    {id}/tools/{place}   a call of a tool, in a turn with tools of servers: see `tools/calls.py`
     {id}/calls/{hash}-N  a model call that ended, so that a resumed run does not repeat it; never shown to anyone
     {id}/journal/J-N     a piece of its journal: events that the guard has let out, in their order
     {id}/result          the status and the body of the answer; a run is done if and only if it exists
     keys/{hash}          the run that an Idempotency-Key made
     chats/{hash}/…       the runs of a chat
+    approvals/{id}       the call that an approval is for, and who asked
+    open/{hash}/…        the approvals that an owner has open
     callers/{hash}       what a caller has begun, where that is limited
 
-Every object but the state is written once (`NEW`), so that of two runners the first one wins. `desk.Runs` accepts,
-shows, stops and deletes runs, `following.Followers` reads them, `running.Runner` runs one, and an `Engine` decides
-where those run that nobody waits for. Two stores: `folder_objects` in `DATA_DIR`, and `blob_objects`. Two engines:
-`in_process`, and `queue_engine` by Azure Storage queues.
+Every object but the state and the calls of tools is written once (`NEW`), so that of two runners the first one wins.
+`desk.Runs` accepts, shows, stops and deletes runs, `following.Followers` reads them, `running.Runner` runs one,
+`consents.Consents` lets people decide about the calls that one waits for, and an `Engine` decides where those run that
+nobody waits for. Two stores: `folder_objects` in `DATA_DIR`, and `blob_objects`. Two engines: `in_process`, and
+`queue_engine` by Azure Storage queues.
 """
 
 from collections.abc import AsyncGenerator

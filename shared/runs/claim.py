@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import Enum
 from secrets import token_hex
@@ -13,6 +13,7 @@ import msgspec
 from shared.errors import InternalError, SwitchboardError
 from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.records import HEARTBEAT_SECONDS, UNREADABLE, Asked, Result, State, decode, label, status_of
+from shared.tools.calls import KeptCall
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import Body
@@ -30,6 +31,8 @@ class Outcome(Enum):
     """Another runner works on it, or did until it died."""
     GONE = "gone"
     """There is no such run any more, or another runner took it over."""
+    WAITING = "waiting"
+    """A person has to decide about its calls."""
 
 
 class Claim:
@@ -123,6 +126,26 @@ class Claim:
         _log.info("run %s: ended with %d, time %d", label(self.run_id), result.status, self.state.runs)
         return Outcome.DONE
 
+    async def wait(self, calls: Mapping[str, KeptCall]) -> bool:
+        """Let the run wait for a person; return whether it does, and was neither lost nor stopped meanwhile.
+
+        Args:
+            calls: What it waits for, by the names of their objects.
+        """
+        until = min(call.expires for call in calls.values())
+        while not (self.is_lost or self.state.stopped or self.state.deleted):
+            paused = msgspec.structs.replace(
+                self.state, runner="", beat=time.time(), waits=tuple(calls), waits_until=until
+            )
+            try:
+                self._etag = await self._store.write(f"{self.run_id}/state", msgspec.json.encode(paused), self._etag)
+            except Conflict:
+                await self._look_again()
+            else:
+                _log.info("run %s: waits for consent, time %d", label(self.run_id), self.state.runs)
+                return True
+        return False
+
     async def release(self) -> None:
         """Let another runner have the run at once, if the store allows it now.
 
@@ -150,6 +173,8 @@ async def claim_run(run_id: str, store: ObjectStore) -> Claim | Outcome:
         return Outcome.GONE
     if await store.read(f"{run_id}/result"):
         return Outcome.DONE
+    if state.waits and not state.stopped:
+        return Outcome.WAITING
     if state.runner and not state.is_stale(now):
         return Outcome.HELD
     claimed = claimed_by_new_runner(state)
@@ -164,7 +189,7 @@ def claimed_by_new_runner(state: State) -> State:
     """Return the state with a claim of its own."""
     now = time.time()
     return msgspec.structs.replace(
-        state, runner=token_hex(8), beat=now, started=state.started or now, runs=state.runs + 1
+        state, runner=token_hex(8), beat=now, started=state.started or now, runs=state.runs + 1, waits=()
     )
 
 

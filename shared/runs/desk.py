@@ -13,6 +13,7 @@ from shared.accepting import AcceptedRequest
 from shared.chat_types import PartHealth
 from shared.errors import InternalError, KeyReused, NotFound, Stopped, SwitchboardError, Unavailable
 from shared.runs import NEW, Conflict, Engine, records
+from shared.runs.approvals import abandon
 from shared.runs.claim import (
     Claim,
     claim_run,
@@ -22,6 +23,7 @@ from shared.runs.claim import (
     read_result,
     read_state,
 )
+from shared.runs.consents import Consents, chat_name
 from shared.runs.following import Followers, Standing
 from shared.runs.journal import Live
 from shared.runs.live import ended_in
@@ -68,6 +70,7 @@ class Runs:
         self.bell = runner.bell
         self._quotas = Quotas(runner.service.settings, runner.store)
         self._here: set[asyncio.Task[object]] = set()
+        self.consents = Consents(runner.store, self._start_again, self.stop)
         self.followers = Followers(runner.store, runner.lives, self.find_for_reader, self._mark_followed)
 
     async def check(self) -> PartHealth:
@@ -148,6 +151,7 @@ class Runs:
         result = await read_result(self._store, run_id)
         if result is None and state.is_stale(time.time()):
             with suppress(SwitchboardError):  # the next look tries again
+                await self.consents.go_on(run_id, here=here)
                 await self._restart_if_stale(run_id, here=here)
         return Standing(run_id, state, result)
 
@@ -173,7 +177,7 @@ class Runs:
 
     async def running_of(self, owner: str, chat: str, protocol: str) -> str | None:
         """Return the newest run of a chat that has not ended, if there is one in this protocol."""
-        names = sorted([name async for name in self._store.names(_chat_name(owner, chat))], reverse=True)
+        names = sorted([name async for name in self._store.names(chat_name(owner, chat))], reverse=True)
         for name in names[:_MOST_TRIES]:
             run_id = name[-32:]
             with suppress(NotFound):
@@ -191,6 +195,7 @@ class Runs:
         standing = await self.find(run_id, owner)
         if standing.result is None:
             state = await self._mark(run_id, stopped=True)
+            await abandon(self._store, state.owner, state.waits)
             if run_id in self._runner.lives:
                 self._stop_here(run_id)
             elif state.runner:
@@ -208,6 +213,7 @@ class Runs:
         state = await self._state_of(run_id, owner)
         was_readable = state.is_readable(time.time())
         await self._mark(run_id, deleted=True)
+        await abandon(self._store, state.owner, state.waits)
         self._stop_here(run_id)
         await purge(self._store, run_id, state=False)
         entered = await self._store.read(state.key) if state.key else None
@@ -222,7 +228,7 @@ class Runs:
         Raises:
             Unavailable, TooSlow: the store cannot be used.
         """
-        for name in [name async for name in self._store.names(_chat_name(owner, chat))]:
+        for name in [name async for name in self._store.names(chat_name(owner, chat))]:
             with suppress(NotFound):
                 await self.delete(name[-32:], owner)
             await self._store.delete(name)
@@ -263,7 +269,7 @@ class Runs:
                 await self._require_same(run_id, new, request)
             return run_id, name, False
         if new.chat:
-            index = f"{_chat_name(new.owner, new.chat)}{new.asked.created:012x}-{run_id}"
+            index = f"{chat_name(new.owner, new.chat)}{new.asked.created:012x}-{run_id}"
             with suppress(Conflict):
                 await self._store.write(index, b"", NEW)
         return run_id, name, True
@@ -344,25 +350,27 @@ class Runs:
         if not state.is_stale(time.time()) or await self._store.read(f"{run_id}/result"):
             return
         if here:
-            claim = await claim_run(run_id, self._store)
-            if isinstance(claim, Claim):
-                self._run_here(self._runner.run_claimed(claim))
+            await self._start_again(run_id, here=True)
             return
         free = msgspec.structs.replace(state, runner="", beat=time.time())
         with suppress(Conflict):  # somebody else does the same
             await self._store.write(f"{run_id}/state", msgspec.json.encode(free), found.etag)
             await self._engine.start(run_id)
 
+    async def _start_again(self, run_id: str, *, here: bool) -> None:
+        """Let a run go on that nobody runs: here, or where the engine decides."""
+        if not here:
+            await self._engine.start(run_id)
+            return
+        claim = await claim_run(run_id, self._store)
+        if isinstance(claim, Claim):
+            self._run_here(self._runner.run_claimed(claim))
+
     def _run_here(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[object]:
         task = asyncio.create_task(reported(work))
         self._here.add(task)
         task.add_done_callback(self._here.discard)
         return task
-
-
-def _chat_name(owner: str, chat: str) -> str:
-    """Where the runs of a chat are entered, in the order of their beginning."""
-    return f"chats/{records.digest(owner, chat)}/"
 
 
 def _print_of(asked: records.Asked, request: bytes) -> str:

@@ -12,7 +12,7 @@ from shared.events import ChatEvent, Failed
 from shared.runs import ObjectStore, records
 from shared.runs.claim import read_request
 from shared.runs.journal import Live, read_piece
-from shared.runs.live import STORED_SECONDS, ended_in
+from shared.runs.live import STORED_SECONDS, cut_at_end, ended_in
 from shared.runs.running import with_chat
 from shared.settings import Settings
 
@@ -30,6 +30,11 @@ class Standing:
     """Who works on it."""
     result: records.Result | None
     """Its end; None: it has not ended."""
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether it has ended, or waits for a person."""
+        return bool(self.result or self.state.waits)
 
 
 @dataclass(slots=True)
@@ -124,7 +129,7 @@ class Followers:
             InternalError: a piece of the journal is damaged.
             NotFound, Unavailable, TooSlow: as `Runs.find` raises them, before the first event.
         """
-        reader = _Reader(run_id, owner, number, heartbeat)
+        reader, held = _Reader(run_id, owner, number, heartbeat), list[ChatEvent]()
         while True:
             live = self.lives.get(run_id)
             batches = live.turn.follow(reader.number, heartbeat) if live else self._kept(reader)
@@ -135,13 +140,14 @@ class Followers:
                         return
                     reader.journal = live.journal.number
                 reader.number += len(batch)
-                if live and ended_in(batch):
-                    if before := batch[:-1]:
-                        yield before
-                    await live.stored()
-                    yield batch[-1:]
-                else:
-                    yield batch
+                before, held = cut_at_end([*held, *batch])
+                if before or not batch:
+                    yield [*before]
+                if ended_in(held):
+                    if live:
+                        await live.stored()
+                    yield [*held]
+                    held = []
             if live and not live.turn.has_ended:
                 await asyncio.sleep(LOOK_SECONDS)  # it is another runner's now, or deleted
             elif live or run_id not in self.lives:
@@ -165,7 +171,7 @@ class Followers:
                 await self._mark(run_id)
             place, new, seen = look.next, look.events[max(0, number - seen) :], seen + len(look.events)
             reader.journal = place.journal
-            if ended_in(new) and not look.standing.result:
+            if ended_in(new) and not look.standing.has_stopped:
                 if before := new[:-1]:
                     yield before
                 await self._stored(reader)
@@ -180,7 +186,7 @@ class Followers:
         """Wait until the result of a run that has ended elsewhere is stored."""
         with suppress(SwitchboardError):
             for _ in range(round(STORED_SECONDS / LOOK_SECONDS)):
-                if (await self.find(reader.run_id, reader.owner)).result:
+                if (await self.find(reader.run_id, reader.owner)).has_stopped:
                     return
                 await asyncio.sleep(LOOK_SECONDS)
 

@@ -5,10 +5,10 @@ earlier one begins another journal, and the state says which one counts.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from typing import cast, get_args
 
 from shared.chat_types import ChatRequest
@@ -50,11 +50,9 @@ class Journal:
         Raises:
             InternalError: a piece is damaged.
         """
-        events: list[ChatEvent] = []
-        while (piece := await read_piece(self._store, self._run_id, self.number, self._pieces)) is not None:
-            events += piece
-            self._pieces += 1
-        self._written = len(events)
+        pieces = [piece async for piece in _pieces(self._store, self._run_id, self.number)]
+        events = [*chain.from_iterable(pieces)]
+        self._pieces, self._written = len(pieces), len(events)
         return events
 
     def begin_anew(self, number: int) -> None:
@@ -136,6 +134,34 @@ async def read_piece(store: ObjectStore, run_id: str, number: int, piece: int) -
     with suppress(ValueError, TypeError):
         return [*_events(unpack(found.data))]
     raise InternalError(UNREADABLE)
+
+
+async def read_journal(store: ObjectStore, run_id: str, number: int) -> list[ChatEvent]:
+    """Read all events of a journal.
+
+    Raises:
+        InternalError: a piece is damaged.
+        Unavailable, TooSlow: the store cannot be used.
+    """
+    return [event async for piece in _pieces(store, run_id, number) for event in piece]
+
+
+async def write_first_piece(store: ObjectStore, run_id: str, number: int, events: Sequence[ChatEvent]) -> None:
+    """Begin a journal with events, unless that is done.
+
+    Raises:
+        Unavailable, TooSlow: the store cannot be used.
+    """
+    if events:
+        with suppress(Conflict):
+            await store.write(_name(run_id, number, 0), pack(tuple(_grouped(events))), NEW)
+
+
+async def _pieces(store: ObjectStore, run_id: str, number: int) -> AsyncGenerator[list[ChatEvent]]:
+    piece = 0
+    while (events := await read_piece(store, run_id, number, piece)) is not None:
+        yield events
+        piece += 1
 
 
 def _name(run_id: str, number: int, piece: int) -> str:

@@ -19,8 +19,9 @@ from shared.runs.records import digest
 class KeptCalls:
     """A `ChatModel` that keeps each call that ends, and answers the same call from what is kept.
 
-    A call is the same if it has the same request, and as many before it in this run had the same request too. If a
-    search finds something else in a later run, or the date has changed, the request differs, and the model is asked.
+    A call is the same if it has the same place in the turn, where that is known. Else it is the same if it has the same
+    request, and as many before it in this run had the same request too: if a search finds something else in a later
+    run, or the date has changed, the request differs, and the model is asked.
 
     Args:
         model: Answers what is not kept.
@@ -92,4 +93,6 @@ def _key(request: ModelRequest) -> str:
         answered = None if message.tool_call_id is None else known(message.tool_call_id)
         return replace(message, tool_calls=calls, tool_call_id=answered)
 
+    if request.place:
+        return digest(request.place)[:40]
     return digest(pack(replace(request, messages=tuple(map(plain, request.messages)))))[:40]

@@ -6,7 +6,17 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from contextlib import aclosing
 
 from shared.core.running_turn import RunningTurn
-from shared.events import AgentMessage, ChatEvent, Failed, Finished, ReasoningDelta, TextDelta
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    ConsentAsked,
+    Failed,
+    Finished,
+    ReasoningDelta,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+)
 
 STORED_SECONDS = 5.0
 """How long who asks for a run that has ended waits until its result is stored."""
@@ -65,6 +75,18 @@ def ended_in(events: Sequence[ChatEvent]) -> bool:
     return bool(events) and isinstance(events[-1], Finished | Failed)
 
 
+def is_paused(events: Sequence[ChatEvent]) -> bool:
+    """Whether the last of some events is the end of a turn that waits for a person."""
+    return bool(events) and isinstance(events[-1], Finished) and events[-1].reason == "consent"
+
+
+def cut_at_end(events: Sequence[ChatEvent]) -> tuple[Sequence[ChatEvent], Sequence[ChatEvent]]:
+    """Cut events in front of an end, with the question for consent that belongs to it."""
+    end = len(events) - ended_in(events)
+    end -= end > 0 and isinstance(events[end - 1], ConsentAsked)
+    return events[:end], events[end:]
+
+
 async def resumed(
     events: AsyncGenerator[ChatEvent], known: Sequence[ChatEvent], begin_anew: Callable[[], Awaitable[None]]
 ) -> AsyncGenerator[ChatEvent]:
@@ -110,12 +132,16 @@ class _DiffersError(Exception):
 
 
 class _Shown:
-    """What an earlier run has shown: texts by characters, messages by their agents, the rest by kind and order."""
+    """What an earlier run has shown.
+
+    Texts are known by characters, messages by their agents, calls by their ids, the rest by kind and order.
+    """
 
     def __init__(self, known: Sequence[ChatEvent]) -> None:
         self._text = "".join(event.text for event in known if isinstance(event, TextDelta | ReasoningDelta))
         self._at = 0
         self._agents = {event.position for event in known if isinstance(event, AgentMessage)}
+        self._calls = {(type(event), event.call_id) for event in known if isinstance(event, ToolStarted | ToolEnded)}
         self._others = Counter(type(event).__name__ for event in known)
 
     @property
@@ -141,6 +167,9 @@ class _Shown:
                 raise _DiffersError
             case AgentMessage():
                 if event.position not in self._agents:
+                    yield event
+            case ToolStarted() | ToolEnded():
+                if (type(event), event.call_id) not in self._calls:
                     yield event
             case _ if not isinstance(event, TextDelta | ReasoningDelta) and self._others[type(event).__name__] > 0:
                 self._others[type(event).__name__] -= 1

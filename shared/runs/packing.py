@@ -14,9 +14,11 @@ import msgspec
 
 from shared import errors, events
 from shared.chat_models import ModelEvent
-from shared.chat_types import ImagePart
+from shared.chat_types import Caption, ImagePart, Passage
 from shared.core.attachments import Attachment
 from shared.errors import ContentFiltered, InternalError, Overloaded, SwitchboardError
+from shared.tools import ToolResult
+from shared.tools.calls import KeptCall
 
 _CLASSES: Mapping[str, Callable[..., object]] = {
     made.__name__: made
@@ -24,6 +26,7 @@ _CLASSES: Mapping[str, Callable[..., object]] = {
         *(*get_args(events.ChatEvent.__value__), *get_args(ModelEvent.__value__)),
         *(events.SourceImage, events.DataPoint, events.Thought, events.Usage, events.OpenCall),
         *(events.StepEnded, events.AgentWork, events.GuardState, ImagePart, Attachment),
+        *(KeptCall, ToolResult, Passage, Caption),
     )
 }
 _ERRORS: dict[str, type[SwitchboardError]] = {

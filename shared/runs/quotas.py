@@ -104,4 +104,4 @@ class Quotas:
         state = await read_state(self._store, run_id)
         if state is None:
             return age > QUEUED_SECONDS
-        return state.deleted or await read_result(self._store, run_id) is not None
+        return state.deleted or bool(state.waits) or await read_result(self._store, run_id) is not None

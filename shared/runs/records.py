@@ -22,6 +22,8 @@ QUEUED_SECONDS = 60.0
 """A run that nobody has claimed for so long is handed to the engine again: its message may be lost."""
 RETENTION_SECONDS = 24 * 60 * 60.0
 """How long a run can be read after it was accepted."""
+CONSENT_SECONDS = 23 * 60 * 60.0
+"""How long a person can agree to its calls: what comes of them can then be read for an hour."""
 MOST_RUNS = 5
 """How often a run is begun; one that ends its process each time is then given up."""
 
@@ -106,9 +108,15 @@ class State(msgspec.Struct, frozen=True):
     """Whether its owner has stopped it."""
     deleted: bool = False
     """Whether its owner has deleted it."""
+    waits: tuple[str, ...] = ()
+    """Names of the calls that a person has to decide before it goes on; empty: it does not wait."""
+    waits_until: float = 0
+    """When it goes on without a decision."""
 
     def is_stale(self, now: float) -> bool:
         """Whether nobody seems to work on it, or to be about to."""
+        if self.waits:
+            return now > self.waits_until
         return now - self.beat > (STALE_SECONDS if self.runner else QUEUED_SECONDS)
 
     def is_readable(self, now: float) -> bool:

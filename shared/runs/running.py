@@ -15,13 +15,15 @@ from shared.core.fold import fold
 from shared.core.kept_chats import resume
 from shared.errors import InternalError, Stopped, SwitchboardError, log_fault
 from shared.events import ChatEvent, Failed
-from shared.history import HistoryStore, Mode
+from shared.history import HistoryStore, Mode, owner_of
 from shared.runs import NEW, Conflict, ObjectStore
+from shared.runs.approvals import abandon, go_on, open_approvals, waiting_calls
 from shared.runs.bell import Bell
 from shared.runs.claim import Claim, Outcome, claim_run, failed, read_state, unreadable
 from shared.runs.journal import Journal, Live, with_joined_texts
 from shared.runs.kept_calls import KeptCalls
-from shared.runs.live import LiveTurn, ended_in, resumed
+from shared.runs.kept_tools import KeptTools
+from shared.runs.live import LiveTurn, ended_in, is_paused, resumed
 from shared.runs.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, Asked, Result
 from shared.service import Service
 from shared.turns import begin_turn
@@ -72,6 +74,7 @@ class Runner:
         Raises:
             Unavailable, TooSlow: the store cannot be used. The run can be run again.
         """
+        await go_on(self.store, run_id)
         claim = await claim_run(run_id, self.store)
         return claim if isinstance(claim, Outcome) else await self.run_claimed(claim)
 
@@ -98,7 +101,10 @@ class Runner:
     async def _ended(self, claim: Claim, run: "_Run", beating: asyncio.Task[None]) -> Outcome:
         runner = asyncio.current_task()
         try:
-            return await claim.end(await run.result())
+            result = await run.result()
+            if result is None:
+                return await self._waiting(claim, run)
+            return await claim.end(result)
         except asyncio.CancelledError:
             if claim.is_lost and runner:
                 runner.uncancel()
@@ -113,6 +119,18 @@ class Runner:
             beating.cancel()
             if live := self.lives.pop(claim.run_id, None):
                 live.left.set()
+
+    async def _waiting(self, claim: Claim, run: "_Run") -> Outcome:
+        """Let a run wait for the decisions that it has asked for."""
+        asked, _ = await claim.asked()
+        calls = await waiting_calls(self.store, claim.run_id)
+        await open_approvals(self.store, claim.run_id, claim.state, calls, asker=owner_of(asked.caller))
+        if not await claim.wait(calls):
+            await abandon(self.store, claim.state.owner, calls)
+            return await claim.leave() if claim.is_lost else await run.give_up(Stopped())
+        # Who listed the approvals may have decided before the run waited.
+        state = await go_on(self.store, claim.run_id)
+        return Outcome.WAITING if state is None or state.waits else await self.run(claim.run_id)
 
     async def run_when_free(self, run_id: str) -> Outcome:
         """Run a run. If somebody has claimed it, wait until it shows whether that runner is alive; if so, leave it."""
@@ -163,8 +181,11 @@ class _Run:
     def __init__(self, runner: Runner, claim: Claim, start: Start | None = None) -> None:
         self._claim = claim
         self._store = runner.store
-        model = KeptCalls(runner.service.model, runner.store, claim.run_id, is_new=start is not None)
-        self._service = replace(runner.service, model=model)
+        self._service = replace(
+            runner.service,
+            model=KeptCalls(runner.service.model, runner.store, claim.run_id, is_new=start is not None),
+            book=KeptTools(runner.store, claim.run_id, claim.state),
+        )
         self._lives = runner.lives
         self._start = start
         self._journal = Journal(runner.store, claim.run_id, claim.state.journal)
@@ -184,8 +205,8 @@ class _Run:
             return await self._claim.end(unreadable(damage))
         return await self._claim.end(await self._failed(error, asked))
 
-    async def result(self) -> Result:
-        """Answer it."""
+    async def result(self) -> Result | None:
+        """Answer it; None: it waits for a person."""
         try:
             asked, body = (self._start.asked, None) if self._start else await self._claim.asked()
         except InternalError as error:
@@ -204,7 +225,7 @@ class _Run:
             log_fault(error, asked.invocation_id)
             return await self._failed(InternalError(), asked)
 
-    async def _answer(self, asked: Asked, body: Body | None) -> Result:
+    async def _answer(self, asked: Asked, body: Body | None) -> Result | None:
         protocol = PROTOCOLS[asked.protocol]
         with _interrupting():
             known = [] if self._start else await self._journal.read()
@@ -212,6 +233,8 @@ class _Run:
         try:
             with _interrupting():
                 await self._journal.keep(live.turn, self._claim.followed)
+            if is_paused(live.turn.log):
+                return None
             answer = await fold(_each(with_joined_texts(live.turn.log)), filter_ends=protocol.filter_ends)
         finally:
             live.turn.cancel()

@@ -77,9 +77,14 @@ class Tool:
     """Time limit of one call."""
 
     @property
+    def own_name(self) -> str:
+        """Its name on its server, such as `look`."""
+        return self.name or self.definition.name
+
+    @property
     def title(self) -> str:
         """Its name for people, such as `crm.look`."""
-        return f"{self.server}.{self.name}" if self.server else self.definition.name
+        return f"{self.server}.{self.own_name}" if self.server else self.own_name
 
 
 class ToolSource(Protocol):

@@ -20,6 +20,7 @@ from shared.core.running_turn import RunningTurn
 from shared.history import owner_of
 from shared.triggers.asking import asker_of, resolved
 from shared.triggers.budget import admit
+from shared.triggers.consent import go_on
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.kept_turns import Followed, Kept, Route, begin_run
 from shared.triggers.receiving import read_body
@@ -112,6 +113,8 @@ async def _answered(request: Request, route: Route = Route(), *, unless_pinned: 
             body = await with_kept_items(body, owner_of(asker.caller))
         accepted = accept(protocol, body, asker, settings, **asdict(route))
         request.state.asked = accepted.request
+        if decided := await go_on(request, service, accepted, asker):
+            return await _respond(request, protocol, *decided, route)
         run = await begin_run(request, service, protocol, accepted, Kept(asker, body, route))
         if isinstance(run, Response):
             return run

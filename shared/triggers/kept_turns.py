@@ -1,9 +1,10 @@
 """Begins runs: turns that outlive their request, if it asks for that. See `shared/runs/`."""
 
 from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec import structs
 from starlette.requests import Request
@@ -11,15 +12,17 @@ from starlette.responses import Response
 
 from shared import app
 from shared.accepting import AcceptedRequest, Asker
-from shared.chat_types import ChatRequest, Json
+from shared.chat_types import ChatRequest, Json, Role
 from shared.errors import BadRequest, Stopped
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed
 from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
+from shared.triggers.approvals import approval_json
 from shared.triggers.asking import own_url
 from shared.triggers.errors import json_response
 from shared.triggers.streaming import FIRST_PIECE_TIMEOUT_SECONDS
+from shared.turns import acts
 from shared.wire.framing import encode_json
 from shared.wire.prefer import read_key, read_preferences
 from shared.wire.protocol import Protocol
@@ -51,14 +54,24 @@ class Followed:
     """The URL of the run."""
     ends_when_left: bool
     """Whether it stops when its caller leaves, as OpenAI's responses do that are stored and not in the background."""
+    begin: tuple[ChatEvent, ...] = ()
+    """Events that come before those of the run."""
+    number: int | None = 0
+    """Number of the run's first event that is read; None: none are."""
 
     async def settled(self, seconds: float) -> Failed | None:
         """Wait for the first words as a running turn does, if the run has begun here."""
         return await self.live.turn.settled(seconds) if self.live else None
 
-    def batches(self, heartbeat: float | None) -> AsyncGenerator[list[ChatEvent]]:
-        """Return the run's events from the first on."""
-        return self.runs.followers.follow(self.run_id, self.owner, heartbeat=heartbeat)
+    async def batches(self, heartbeat: float | None) -> AsyncGenerator[list[ChatEvent]]:
+        """Yield the run's events, in batches of all that have arrived."""
+        if self.begin:
+            yield [*self.begin]
+        if self.number is not None:
+            follow = self.runs.followers.follow
+            async with aclosing(follow(self.run_id, self.owner, self.number, heartbeat)) as batches:
+                async for batch in batches:
+                    yield batch
 
     async def events(self) -> AsyncGenerator[ChatEvent]:
         """Yield the events one by one."""
@@ -108,7 +121,8 @@ async def begin_run(
     asked, settings = accepted.request, service.settings
     is_later = prefers.respond_async and protocol.answer is not None  # what only streams has nothing to poll
     goes_on = is_later or asked.is_later or asked.overrides.resumable or settings.chat_runs == "always"
-    is_run = goes_on or (asked.wants_kept and settings.history_backend != "off")
+    has_tools = acts(service, accepted)
+    is_run = goes_on or has_tools or (asked.wants_kept and settings.history_backend != "off")
     runs = await app.get_runs() if is_run and not asked.is_task else None
     if runs is None:
         if asked.is_later:
@@ -126,7 +140,7 @@ async def begin_run(
         owner,
         named=asked.run_id,
         key=None if key is None else f"{asker.budget_key} {key}",
-        chat=asked.chat.name,
+        chat=chat_of(asked) if has_tools else asked.chat.name,
     )
     if asked.is_later and not asked.stream:
         run_id = await runs.accept(new)
@@ -140,6 +154,12 @@ async def begin_run(
     address = address_of(request, settings, run_id)
     followed = Followed(runs, run_id, owner, live, address, ends_when_left=not goes_on)
     return live.asked if live else (await runs.followers.request(run_id, settings))[1], followed
+
+
+def chat_of(asked: ChatRequest) -> str:
+    """Return what all turns of a chat have in common: its name, or else its first question."""
+    first = next((message.content for message in asked.messages if message.role is Role.USER), "")
+    return asked.chat.name or f"first: {first}"
 
 
 def address_of(request: Request, settings: Settings, run_id: str) -> str:
@@ -165,10 +185,15 @@ async def shown(request: Request, runs: "Runs", standing: "Standing", owner: str
     created = datetime.fromtimestamp(standing.state.created, UTC).isoformat(timespec="seconds")
     record: Json = {
         "id": standing.run_id,
-        "status": "running" if standing.state.runner else "queued",
+        "status": "waiting" if standing.state.waits else "running" if standing.state.runner else "queued",
         "created": created.replace("+00:00", "Z"),
         "messages": [item for said in await _said(runs, standing.run_id, owner, settings) for item in said],
     }
+    if standing.state.waits:
+        from shared.runs.approvals import waiting_calls
+
+        calls = await waiting_calls(runs.consents.store, standing.run_id)
+        record["approvals"] = [cast("Json", approval_json(call)) for call in calls.values()]
     return Response(encode_json(record), 202, headers)
 
 

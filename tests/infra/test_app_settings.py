@@ -15,6 +15,8 @@ CLIENT = "11111111-1111-1111-1111-111111111111"
 DEFAULT_IS_RIGHT = {
     "TRUSTED_PROXIES": "Azure's own is in front of the app, and nothing else here",
     "DOCUMENTS_WRITERS": "documents come through the container: nobody uploads",
+    "APPROVERS": "who asked decides; others by moreSettings",
+    "APPROVALS_WITHOUT_SIGN_IN": "moreSettings, for those who read what it means",
     "OPENAI_BASE_URL": "the model is Azure OpenAI's",
     "OPENAI_API_KEY": "the model is Azure OpenAI's",
     "OPENAI_CHAT_MODEL": "the model is Azure OpenAI's",

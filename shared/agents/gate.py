@@ -1,0 +1,204 @@
+"""Runs the calls of one agent, and first asks a person where a tool needs that (docs/decisions/0028).
+
+With one call to be asked for, no call of the round runs: the chat client calls `enter` before the framework sees any.
+`run` is the only way to a tool, and looks once more at what is kept, whatever `enter` has seen.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from secrets import token_hex
+from typing import Literal
+from uuid import uuid4
+
+import msgspec
+
+from shared.chat_types import Json, ToolCall
+from shared.events import OpenCall, ToolEnded, ToolStarted
+from shared.tools import Tool, ToolResult, WrongArguments
+from shared.tools.calls import CallBook, CallState, KeptCall, Place, canonical
+
+_NOT_KNOWN = "It is not known whether this was done. Do not call it again, and tell the user so."
+_NOBODY = "Error: this call needs a person's consent, and nobody can be asked for it here. It did not run."
+_CHANGED = "Error: the tool has changed since a person agreed to this call. It did not run. Call it again to ask anew."
+_CLOSED: Mapping[CallState, str] = {
+    "denied": "A person refused this call. It did not run.",
+    "expired": "Nobody agreed to this call in time. It did not run.",
+    "abandoned": "The user went on without agreeing to this call. It did not run.",
+}
+
+type Status = Literal["done", "failed", "denied", "expired", "unknown"]
+type Call = Callable[[], Awaitable[ToolResult]]
+
+
+class Paused(Exception):
+    """The turn pauses until a person has decided: none of the round's calls has run."""
+
+    def __init__(self, calls: tuple[OpenCall, ...]) -> None:
+        super().__init__()
+        self.calls = calls
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What all calls of one turn have in common."""
+
+    tell: Callable[[ToolStarted | ToolEnded], Awaitable[None]]
+    """Told of the calls of servers' tools."""
+    book: CallBook | None = None
+    """Keeps the calls; None: the turn cannot pause, and never runs again."""
+    clear: Callable[[str], Awaitable[None]] | None = None
+    """Checks what a model wrote before anything runs, and raises what refuses it; None: nothing is checked."""
+
+
+class Gate:
+    """The calls of one agent in one turn.
+
+    Args:
+        agent: Name of the agent.
+        tools: Its tools, by the names that its model uses.
+        hands: What all agents of the turn have in common.
+    """
+
+    def __init__(self, agent: str, tools: Mapping[str, Tool], hands: Hands) -> None:
+        self._agent = agent
+        self._tools = tools
+        self._hands = hands
+        self._round = 0
+        self._places: dict[str, Place] = {}
+
+    def next_round(self) -> str:
+        """Begin a call of the model; return its name in the turn, or nothing if no calls are kept."""
+        self._round += 1
+        return f"{self._agent}/{self._round}" if self._hands.book else ""
+
+    async def enter(self, calls: Sequence[ToolCall]) -> None:
+        """Let the calls of a round begin.
+
+        Raises:
+            Paused: a person has to be asked for some.
+        """
+        self._places = {call.id: Place(self._agent, self._round, at) for at, call in enumerate(calls)}
+        if self._hands.book is None:
+            return
+        asked = [await self._standing(self._hands.book, call) for call in calls]
+        if opened := tuple(kept.opened for kept in asked if kept and kept.state == "open"):
+            raise Paused(opened)
+
+    async def _standing(self, book: CallBook, call: ToolCall) -> KeptCall | None:
+        """Return how a call stands that needs consent, and ask for it if it is new; None: it needs none."""
+        tool, place = self._tools.get(call.name), self._places[call.id]
+        if tool is None or not tool.needs_consent:
+            return None
+        arguments: dict[str, Json] = msgspec.json.decode(call.arguments)  # the chat client has made it an object
+        if not _fits(tool, arguments):
+            return None  # the framework tells the model what is wrong, and runs nothing
+        written = canonical(arguments)
+        kept = await book.find(place)
+        if kept is None or not kept.is_same(tool, written):
+            kept = self._new(place, tool, written, "open")
+            kept = replace(kept, approval_id=token_hex(16), code=await book.new_code(), expires=book.expires)
+            await book.put(place, kept)
+        return kept
+
+    def _new(self, place: Place, tool: Tool, arguments: str, state: CallState) -> KeptCall:
+        book = self._hands.book
+        return KeptCall(
+            call_id=book.call_id(place) if book else f"call_{uuid4().hex[:24]}",
+            agent=self._agent,
+            server=tool.server,
+            tool=tool.own_name,
+            arguments=arguments,
+            state=state,
+            digest=tool.digest,
+            description=tool.definition.description,
+        )
+
+    async def run(self, call_id: str, tool: Tool, arguments: Mapping[str, Json], call: Call) -> ToolResult:
+        """Run a call, or return what has come of it before.
+
+        Raises:
+            WrongArguments, SwitchboardError: as `Tool.call` raises them. Of a server's tool no WrongArguments.
+        """
+        book, place, written = self._hands.book, self._places[call_id], canonical(arguments)
+        kept = await book.find(place) if book else None
+        if kept and not kept.is_same(tool, written):
+            kept = None
+        if kept and kept.result:
+            await self._tell_start(kept)
+            return await self._told(kept, kept.result, "failed" if kept.result.is_error else "done")
+        if tool.needs_consent and (kept is None or kept.state == "open"):
+            return ToolResult(_NOBODY, is_error=True)
+        if kept and (ended := _without_running(tool, kept)):
+            return await self._told(kept, ToolResult(ended[1], is_error=True), ended[0])
+        return await self._ran(place, tool, kept or self._new(place, tool, written, "executing"), call)
+
+    async def _ran(self, place: Place, tool: Tool, kept: KeptCall, call: Call) -> ToolResult:
+        """Run a call that may run, and keep what comes of it."""
+        book, began, status = self._hands.book, time.monotonic(), "done"
+        if tool.server and self._hands.clear:
+            await self._hands.clear(f"{tool.title} {kept.arguments}")
+        if book and (tool.needs_consent or not tool.is_repeatable):
+            kept = replace(kept, state="executing")
+            await book.put(place, kept)
+        if tool.server:
+            await self._tell_start(kept)
+            result, status = await _called(call)
+        else:
+            result = await call()
+        if book:
+            await book.put(place, replace(kept, state="failed" if result.is_error else "executed", result=result))
+        return await self._told(kept, result, status, (time.monotonic() - began) * 1000)
+
+    async def _tell_start(self, kept: KeptCall) -> None:
+        if kept.server:
+            await self._hands.tell(ToolStarted(kept.call_id, kept.agent, kept.server, kept.tool, kept.arguments))
+
+    async def _told(self, kept: KeptCall, result: ToolResult, status: Status, milliseconds: float = 0) -> ToolResult:
+        if kept.server:
+            ended = ToolEnded(
+                kept.call_id,
+                kept.agent,
+                kept.server,
+                kept.tool,
+                kept.arguments,
+                result.text,
+                status,
+                milliseconds,
+                kept.approval_id,
+            )
+            await self._hands.tell(ended)
+        return result
+
+
+def _without_running(tool: Tool, kept: KeptCall) -> tuple[Status, str] | None:
+    """What a call ends with that must not run; None: it may run."""
+    match kept.state:
+        case "denied" | "expired" | "abandoned":
+            why = f" Reason: {kept.reason}" if kept.reason else ""
+            return "expired" if kept.state == "expired" else "denied", f"{_CLOSED[kept.state]}{why}"
+        case "executing" if not tool.is_repeatable:
+            return "unknown", _NOT_KNOWN  # a runner died while it ran
+        case "claimed" if kept.digest != tool.digest:
+            return "failed", _CHANGED
+        case _:
+            return None
+
+
+async def _called(call: Call) -> tuple[ToolResult, Status]:
+    """Call a server's tool. What goes wrong is a result for the model, which can tell the user."""
+    try:
+        result = await call()
+    except WrongArguments as wrong:
+        result = ToolResult(f"Error: {wrong}", is_error=True)
+    return result, "failed" if result.is_error else "done"
+
+
+def _fits(tool: Tool, arguments: Mapping[str, Json]) -> bool:
+    """Whether the framework accepts the names of arguments: a person is asked for no call that it would refuse."""
+    schema = tool.definition.parameters
+    required, known = schema.get("required"), schema.get("properties")
+    if isinstance(required, list) and not all(name in arguments for name in required):
+        return False
+    names = known.keys() if isinstance(known, dict) else ()
+    return schema.get("additionalProperties") is not False or all(name in names for name in arguments)

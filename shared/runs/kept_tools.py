@@ -1,0 +1,101 @@
+"""Keeps the calls of tools of a run, and which of them a person is asked for."""
+
+import secrets
+from collections.abc import AsyncGenerator
+
+from shared.errors import InternalError, Unavailable
+from shared.runs import NEW, New, ObjectStore, Stored
+from shared.runs.packing import pack, unpack
+from shared.runs.records import CONSENT_SECONDS, UNREADABLE, State, digest
+from shared.tools.calls import KeptCall, Place
+
+_LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
+"""Of codes, without those that look like another."""
+_CODE_LENGTH = 4
+_MOST_TRIES = 20
+
+
+class KeptTools:
+    """The `CallBook` of a run.
+
+    Args:
+        store: Keeps the calls.
+        run_id: The run.
+        state: The state of the run, which names its owner.
+    """
+
+    def __init__(self, store: ObjectStore, run_id: str, state: State) -> None:
+        self._store = store
+        self._run_id = run_id
+        self._owner = state.owner
+        self._etags: dict[Place, str | New] = {}
+        self._codes: set[str] = set()
+        self.expires = state.created + CONSENT_SECONDS
+
+    async def find(self, place: Place) -> KeptCall | None:
+        """Return the call of a place; None: none is kept."""
+        found = await self._store.read(self._name(place))
+        self._etags[place] = found.etag if found else NEW
+        return read_call(found) if found else None
+
+    async def put(self, place: Place, call: KeptCall) -> None:
+        """Keep a call in place of the version that was found.
+
+        Raises:
+            Conflict: somebody else has changed it.
+        """
+        etag = self._etags.get(place, NEW)
+        self._etags[place] = await self._store.write(self._name(place), pack(call), etag)
+
+    def call_id(self, place: Place) -> str:
+        """Return the id of a call in events."""
+        return f"call_{digest(self._run_id, *map(str, place))[:24]}"
+
+    async def new_code(self) -> str:
+        """Make a code that no other open call of the same owner has.
+
+        Raises:
+            Unavailable: almost all are in use.
+        """
+        used = self._codes | {name[len(opened_by(self._owner)) :][:_CODE_LENGTH] async for name in self._open()}
+        for _ in range(_MOST_TRIES):
+            code = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
+            if code not in used:
+                self._codes.add(code)
+                return code
+        raise Unavailable("Too many calls wait for consent. Answer some, or try again later.")
+
+    def _open(self) -> AsyncGenerator[str]:
+        return self._store.names(opened_by(self._owner))
+
+    def _name(self, place: Place) -> str:
+        return f"{tools_of(self._run_id)}{digest(place.agent)[:16]}-{place.round}-{place.position}"
+
+
+def tools_of(run_id: str) -> str:
+    """Where the calls of a run are kept."""
+    return f"{run_id}/tools/"
+
+
+def opened_by(owner: str) -> str:
+    """Where the open approvals of an owner are listed, by code and id.
+
+    Args:
+        owner: Hash of the owner's name.
+    """
+    return f"open/{owner[:32]}/"
+
+
+def read_call(found: Stored) -> KeptCall:
+    """Read a call.
+
+    Raises:
+        InternalError: it is damaged, or of another version of the app.
+    """
+    try:
+        call = unpack(found.data)
+    except ValueError:
+        call = None
+    if not isinstance(call, KeptCall):
+        raise InternalError(UNREADABLE)
+    return call

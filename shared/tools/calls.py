@@ -1,0 +1,112 @@
+"""What is kept of a turn's calls, so that none runs twice, and none runs that a person has not agreed to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from shared.chat_types import Json
+from shared.events import OpenCall
+from shared.tools import Tool, ToolResult
+
+type CallState = Literal["open", "claimed", "executing", "executed", "failed", "denied", "expired", "abandoned"]
+"""`open`: waits for a person. `claimed`: a person has agreed. `executing`: may have run. The others are ends."""
+
+
+class Place(NamedTuple):
+    """Where in a turn a call is: the same when the turn runs again."""
+
+    agent: str
+    """Name of the agent that calls."""
+    round: int
+    """Number of its model's call in the turn, from 1."""
+    position: int
+    """Position among the calls that the model asked for, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCall:
+    """A call as it is kept."""
+
+    call_id: str
+    """Its id in events."""
+    agent: str
+    """Name of the agent that calls."""
+    server: str
+    """Name of the tool's server; empty: it is built in."""
+    tool: str
+    """The tool's name there."""
+    arguments: str
+    """Canonical JSON of the arguments."""
+    state: CallState
+    """How it stands."""
+    digest: str = ""
+    """SHA-256 of the tool's definition when it was asked for."""
+    description: str = ""
+    """What the tool does, for the person who decides."""
+    approval_id: str = ""
+    """Id of its approval; empty: it needs none."""
+    code: str = ""
+    """Short name of the approval."""
+    expires: float = 0
+    """When it can no longer be decided, in Unix seconds."""
+    decided_by: str = ""
+    """Who has decided."""
+    reason: str = ""
+    """Why, for the model."""
+    result: ToolResult | None = None
+    """What came of it."""
+
+    def is_same(self, tool: Tool, arguments: str) -> bool:
+        """Whether a call of the same place is this one."""
+        return (self.server, self.tool, self.arguments) == (tool.server, tool.own_name, arguments)
+
+    @property
+    def opened(self) -> OpenCall:
+        """The call as a person is shown it."""
+        return OpenCall(
+            self.approval_id,
+            self.code,
+            self.call_id,
+            self.agent,
+            self.server,
+            self.tool,
+            self.description,
+            self.arguments,
+            self.expires,
+        )
+
+
+class CallBook(Protocol):
+    """Keeps the calls of one turn. Every method raises `Unavailable` or `TooSlow` if it cannot."""
+
+    @property
+    def expires(self) -> float:
+        """When a call that is asked for now can no longer be decided, in Unix seconds."""
+        ...
+
+    async def find(self, place: Place) -> KeptCall | None:
+        """Return the call of a place; None: none is kept."""
+        ...
+
+    async def put(self, place: Place, call: KeptCall) -> None:
+        """Keep a call in place of the version that was found, before anything else is done.
+
+        Raises:
+            Conflict: somebody else has changed it.
+        """
+        ...
+
+    def call_id(self, place: Place) -> str:
+        """Return the id of a call in events: always the same for a place."""
+        ...
+
+    async def new_code(self) -> str:
+        """Make a short name that no other open call of the same owner has."""
+        ...
+
+
+def canonical(arguments: Mapping[str, Json]) -> str:
+    """Write arguments as canonical JSON: sorted keys, no spaces."""
+    return msgspec.json.encode(arguments, order="sorted").decode()

@@ -1,0 +1,107 @@
+"""Approvals: the calls of tools that wait for a person's consent, for who asked and for approvers.
+
+An approver, a queue or a workflow decides here; who asked can decide in the chat as well (`consent`).
+"""
+
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from shared import app
+from shared.chat_types import Decision, Json
+from shared.errors import NotFound
+from shared.history import owner_of
+from shared.identity import may_approve
+from shared.triggers.budget import admit
+from shared.triggers.errors import answering, deadline_of, json_response
+from shared.triggers.receiving import read_body
+from shared.wire.approval_body import DECISION_EXAMPLE, LONGEST_DECISION, Approval, ApprovalDecision, Approvals
+from shared.wire.request_body import JsonReader
+
+if TYPE_CHECKING:
+    from shared.runs.approvals import Approval as KeptApproval
+    from shared.runs.approvals import Decider
+    from shared.runs.desk import Runs
+    from shared.tools.calls import KeptCall
+
+
+@answering
+async def list_approvals(request: Request) -> Response:
+    """`GET /approvals`: the caller's open approvals; for approvers those of all."""
+    from shared.runs.approvals import list_approvals
+
+    runs, decider = await _parts(request)
+    listed = [_shown(one) for one in await list_approvals(runs.consents.store, decider)]
+    return _response({"approvals": listed})
+
+
+@answering
+async def approval(request: Request) -> Response:
+    """`GET /approvals/{id}`: one approval, and what has come of it."""
+    from shared.runs.approvals import find_approval
+
+    runs, decider = await _parts(request)
+    return _response(_shown(await find_approval(runs.consents.store, _id_of(request), decider)))
+
+
+@answering
+async def decide(request: Request) -> Response:
+    """`POST /approvals/{id}`: decide about a call. The same answer twice is one; another is a 409."""
+    runs, decider = await _parts(request)
+    settings = app.get_settings()
+    with ExitStack() as held:
+        deadline = deadline_of(request, settings.chat_deadline_seconds)
+        body = await read_body(request, partial(JsonReader, LONGEST_DECISION, DECISION_EXAMPLE), deadline, held)
+    decided = ApprovalDecision.read(body.json)
+    decision = Decision(decided.approved, reason=decided.reason)
+    return _response(_shown(await runs.consents.decide(_id_of(request), decision, decider)))
+
+
+async def _parts(request: Request) -> "tuple[Runs, Decider]":
+    from shared.runs.approvals import Decider
+    from shared.runs.records import digest
+
+    service, runs = await app.get_service(), await app.get_runs()
+    if runs is None:
+        raise NotFound("No approvals are kept here: BATCH_BACKEND is 'off'.")
+    caller = await service.identity.caller(request.headers)
+    admit(request, service, caller, spends=False)
+    owner = owner_of(caller)
+    return runs, Decider(digest(owner), owner, is_approver=may_approve(caller, service.settings))
+
+
+def _id_of(request: Request) -> str:
+    return request.path_params["id"].replace("-", "").lower()
+
+
+def _response(value: Approval | Approvals) -> Response:
+    return json_response(cast("Json", value))
+
+
+def _shown(approval: "KeptApproval") -> Approval:
+    """Write an approval. An approver who has not asked sees the call and the asker, and nothing else of the chat."""
+    call = approval.call
+    shown: Approval = {**approval_json(call), "asker": approval.asker, "decided_by": call.decided_by or None}
+    if approval.is_own:
+        shown["run"], shown["result"] = approval.run_id, call.result.text if call.result else None
+    return shown
+
+
+def approval_json(call: "KeptCall") -> Approval:
+    """Write what a person has to know who decides about a call."""
+    expires = datetime.fromtimestamp(call.expires, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return {
+        "id": call.approval_id,
+        "state": call.state,
+        "agent": call.agent,
+        "server": call.server,
+        "tool": call.tool,
+        "description": call.description,
+        "arguments": call.arguments,
+        "code": call.code,
+        "expires": expires,
+    }

@@ -1,0 +1,152 @@
+"""A team whose agents act, with a server of the official SDK that counts what really happens."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+
+from shared import parts
+from shared.chat_types import Caller, Decision, Json
+from shared.events import ChatEvent, ConsentAsked, Finished, OpenCall, TextDelta
+from shared.history import owner_of
+from shared.parts import build_runs
+from shared.runs.desk import NewRun, Runs
+from shared.runs.records import Asked
+from shared.settings import Settings
+from shared.tools.tool_servers import ToolServers
+from shared.wire.request_body import Body
+from tests.stand_ins.openai_connected import connection_to, model_of
+from tests.stand_ins.openai_service import OpenAIStandIn
+from tests.tools.serving import mcp_server
+
+ANONYMOUS = Caller()
+
+
+@dataclass(slots=True)
+class Crm:
+    """What the server was really asked to do."""
+
+    url: str = ""
+    looked: list[int] = field(default_factory=list[int])
+    dropped: list[str] = field(default_factory=list[str])
+
+
+@asynccontextmanager
+async def crm() -> AsyncGenerator[Crm]:
+    """Serve one tool that reads, and one that needs consent."""
+    done, server = Crm(), MCPServer("crm")
+
+    @server.tool()
+    def look(number: int) -> str:
+        """Look up an order."""
+        done.looked.append(number)
+        return f"order {number} is open"
+
+    @server.tool()
+    def drop(name: str) -> str:
+        """Drop an order."""
+        done.dropped.append(name)
+        return f"{name} is dropped"
+
+    async with mcp_server(server) as url:
+        done.url = url
+        yield done
+
+
+def agents_file(folder: Path, url: str, *, pattern: str = "sequential", agents: str = "") -> Path:
+    file = folder / "agents.yaml"
+    file.write_text(f"""\
+team: {{pattern: {pattern}}}
+tool_servers:
+  - name: crm
+    url: {url}
+    auth: none
+    tools:
+      look: {{approval: never}}
+      drop: {{}}
+agents:
+{agents or "  - {name: Clerk, instructions: Be Clerk., tools: [search, crm.*]}"}
+""")
+    return file
+
+
+@dataclass(slots=True)
+class Desk:
+    """The runs of an app, as its triggers use them."""
+
+    runs: Runs
+    settings: Settings
+
+    async def ask(
+        self, question: str, caller: Caller = ANONYMOUS, *, team: bool = False, chat: str = "c1"
+    ) -> tuple[str, list[ChatEvent]]:
+        """Ask, and read the answer to its end; return the run and the events."""
+        message: Json = {"id": "1", "role": "user", "content": question}
+        body = Body({"threadId": chat, "runId": "", "messages": [message]})
+        asked = Asked(protocol="ag-ui", caller=caller, budget_key="b", invocation_id="i-1", streams=True, team=team)
+        new = NewRun(asked, body, owner_of(caller), chat=chat)
+        run_id, _ = await self.runs.begin(new, asked.accepted(body, self.settings), None)
+        return run_id, await self.read(run_id, caller)
+
+    async def read(self, run_id: str, caller: Caller = ANONYMOUS, number: int = 0) -> list[ChatEvent]:
+        batches = self.runs.followers.follow(run_id, owner_of(caller), number)
+        return [event async for batch in batches for event in batch]
+
+    async def decide(self, *decisions: Decision, caller: Caller = ANONYMOUS) -> list[ChatEvent]:
+        """Decide in a chat, and read what follows."""
+        outcome = await self.runs.consents.decide_in_chat(decisions, owner_of(caller))
+        assert outcome
+        rest = [] if outcome.number is None else await self.read(outcome.run_id, caller, outcome.number)
+        return [*outcome.begin, *rest]
+
+
+@asynccontextmanager
+async def desk(
+    folder: Path, crm: Crm, service: OpenAIStandIn, *, agent: str | None = "Clerk", **file: Any
+) -> AsyncGenerator[Desk]:
+    """Make the app of a process anew: nothing is known but what is kept in the folder."""
+    path = await asyncio.to_thread(partial(agents_file, folder, crm.url, **file))
+    settings = Settings.read(
+        {"DATA_DIR": str(folder), "AGENTS_FILE": str(path)} | ({"CHAT_AGENT": agent} if agent else {})
+    )
+    built = await asyncio.to_thread(parts.build_service, settings)
+    async with model_of(connection_to(service), retries=0) as model:
+        runs, upkeep = build_runs(replace(built, model=model))
+        if upkeep:
+            upkeep.close()
+        yield Desk(runs, settings)
+    if isinstance(built.tool_servers, ToolServers):
+        await built.tool_servers.aclose()
+
+
+def opened(events: Sequence[ChatEvent]) -> tuple[OpenCall, ...]:
+    """The calls that the end of an answer asks for."""
+    *_, asked, finished = events
+    assert isinstance(asked, ConsentAsked)
+    assert isinstance(finished, Finished)
+    assert finished.reason == "consent"
+    return asked.calls
+
+
+def yes(call: OpenCall) -> Decision:
+    return Decision(approved=True, approval_id=call.approval_id)
+
+
+def no(call: OpenCall, reason: str = "") -> Decision:
+    return replace(yes(call), approved=False, reason=reason)
+
+
+def text_of(events: Sequence[ChatEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def tool_texts(service: OpenAIStandIn) -> list[str]:
+    """The results that the model was given in its last call."""
+    messages: Any = service.chats[-1].body["messages"]
+    return [json.loads(json.dumps(one["content"])) for one in messages if one["role"] == "tool"]
