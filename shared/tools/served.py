@@ -116,11 +116,6 @@ class Served:
             problems += [f"{name}: {problem}."] if problem else []
         return " ".join(problems), f"{len(allowed)} tools."
 
-    async def digests(self, context: RequestContext) -> dict[str, str]:
-        """Return the digests of the allowed tools, as pins for the agents file."""
-        offered = (await self._listing(context)).offered
-        return {name: offered[name].digest for name in self._definition.allowed if name in offered}
-
     async def aclose(self) -> None:
         """End what is open."""
         await self._source.aclose()
