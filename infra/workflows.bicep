@@ -13,6 +13,9 @@ param switchboardAudience string = ''
 @description('The storage account of the app, for DEPLOY_CHAT_QUEUES=true. Empty: no workflows with queues.')
 param storageAccount string = ''
 
+@description('Whether to deploy the workflow that agents can open tickets with: see docs/workflows.md.')
+param ticketTool bool = false
+
 var withHttp = !empty(switchboardAudience)
 var withQueues = !empty(storageAccount)
 var queuesApi = subscriptionResourceId('Microsoft.Web/locations/managedApis', location, 'azurequeues')
@@ -112,3 +115,13 @@ module roles 'modules/roles-on-storage.bicep' = if (withQueues) {
 
 @description('The Logic App that has to be let in: give its identity an app role of the app registration.')
 output OVER_HTTP_PRINCIPAL string = withHttp ? overHttp!.identity.principalId : ''
+
+resource openTicket 'Microsoft.Logic/workflows@2019-05-01' = if (ticketTool) {
+  name: 'open-ticket'
+  location: location
+  identity: { type: 'SystemAssigned' }
+  properties: {
+    definition: loadJsonContent('../samples/workflows/open-ticket.json').definition
+    parameters: {}
+  }
+}

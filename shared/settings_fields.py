@@ -200,7 +200,8 @@ class SettingsFields(BaseModel):
     chat_agent: str | None = None
     """The agent of `AGENTS_FILE` that answers single chat. Absent: the model answers."""
     agents_file: Path | None = None
-    """The team of agents, as YAML. Absent: the sample team, `samples/agents.yaml`."""
+    """The team of agents, as YAML, with the tool servers and APIs that they may call; settings that it names hold the
+    keys of those. Absent: the sample team, `samples/agents.yaml`."""
     agents_deadline_seconds: float = Field(default=25, gt=0, le=1800)
     """How long a team's answer may take, and each whole answer in `semantic-kernel`. ChatUI gives up after 30
     seconds."""

@@ -59,8 +59,9 @@ async def tool_servers(
     settings: Settings | None = None,
     tokens: CallerTokens | None = None,
     keys: Mapping[str, str] | None = None,
+    folder: Path = Path(),
 ) -> AsyncGenerator[ToolServers]:
-    servers = ToolServers(definitions, Path(), settings or Settings.read({}), keys or {}, tokens)
+    servers = ToolServers(definitions, folder, settings or Settings.read({}), keys or {}, tokens)
     try:
         yield servers
     finally:

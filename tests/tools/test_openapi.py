@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from shared.tools import WrongArguments
 from shared.tools.servers import Api as ApiDefinition
+from tests.test_architecture import ROOT
 from tests.tools.listening import Api
 from tests.tools.serving import call, tool_servers, tools_of
 
+SAMPLES = ROOT / "samples" / "workflows"
 DOCUMENT = """
 openapi: 3.0.4
 info: {title: Tickets, version: "1"}
@@ -201,6 +204,36 @@ async def test_a_key_of_a_setting_goes_where_the_file_says_and_no_model_sees_the
     assert header is None or api.sent[0].headers[header[0]] == header[1]
     places: Any = read.definition.parameters["properties"]
     assert not {auth.get("header"), auth.get("query")} & {*places}
+
+
+async def test_the_sample_calls_a_logic_app_as_its_trigger_wants_it(api: Api) -> None:
+    named: dict[str, Any] = {
+        "name": "helpdesk",
+        "url": f"{api.endpoint}/workflows/0123",
+        "document": "open-ticket.openapi.yaml",
+        "auth": {"key": "HELPDESK_SIG", "query": "sig"},
+        "operations": {"openTicket": {}},
+    }
+    settings = {"HELPDESK_SIG": "a+b/c="}
+    async with tool_servers(ApiDefinition.model_validate(named), folder=SAMPLES, keys=settings) as servers:
+        tool = (await tools_of(servers, "helpdesk.openTicket"))["helpdesk.openTicket"]
+        assert tool.needs_consent
+        await call(tool, body={"title": "Teeth", "text": "What is covered?"})
+    [sent] = api.sent
+    assert sent.json == {"title": "Teeth", "text": "What is covered?"}
+    trigger = "When_a_ticket_is_opened"
+    url = URL(sent.path, encoded=True)
+    assert url.path == f"/workflows/0123/triggers/{trigger}/paths/invoke"
+    assert dict(url.query) == {
+        "api-version": "2016-10-01",
+        "sp": f"/triggers/{trigger}/run",
+        "sv": "1.0",
+        "sig": "a+b/c=",
+    }
+    workflow = json.loads((SAMPLES / "open-ticket.json").read_text(encoding="utf-8"))["definition"]
+    assert [*workflow["triggers"]] == [trigger]
+    body: Any = tool.definition.parameters["properties"]
+    assert {*workflow["triggers"][trigger]["inputs"]["schema"]["properties"]} == {*body["body"]["properties"]}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "openapi: 2.0", "swagger: '2.0'", "a: &a [*a]\n", "\x00", "{" * 2_000])
