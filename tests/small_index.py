@@ -1,5 +1,6 @@
 """Small indexes, for tests of what searches them."""
 
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,10 +18,13 @@ PASSAGES = (
 
 
 async def write_index(folder: Path, passages: Iterable[Passage]) -> None:
-    """Make the app's index below its `DATA_DIR`, of passages that are a file each."""
-    index = SqliteIndex(folder / "index.sqlite")
+    """Make the app's index below its `DATA_DIR`."""
+    files = defaultdict[str, list[Passage]](list)
     for passage in passages:
-        await index.replace(FileEntry(passage.sourcefile, "1", [passage]))
+        files[passage.sourcefile].append(passage)
+    index = SqliteIndex(folder / "index.sqlite")
+    for name, found in files.items():
+        await index.replace(FileEntry(name, "1", found))
     await index.aclose()
 
 

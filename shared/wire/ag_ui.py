@@ -15,7 +15,7 @@ from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.errors import ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
 from shared.wire.ag_ui_body import AgUiKeys, Asked, attached, parse
 from shared.wire.ag_ui_shapes import AgUiEvent
-from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
+from shared.wire.context import input_output_tokens, link_to, passages_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record
 
@@ -253,9 +253,13 @@ def _content(message: Record, text: str) -> Record:
 
 def _sources_json(points: Iterable[events.DataPoint], base_url: str) -> list[Json]:
     return [
-        {"id": name, "title": name, "url": link_to(name, base_url), "text": text}
-        for name, text in texts_by_source(points).items()
+        {"id": name, "title": name, "url": link_to(name, base_url), "text": "\n\n".join(passages), **_several(passages)}
+        for name, passages in passages_by_source(points).items()
     ]
+
+
+def _several(passages: list[str]) -> Record:
+    return {"passages": list[Json](passages)} if len(passages) > 1 else {}
 
 
 AG_UI = Protocol(

@@ -27,6 +27,7 @@ class AgUiFoundSource(TypedDict):
     title: str
     url: str
     text: Annotated[str, Field(description="What was found in it.")]
+    passages: NotRequired[Annotated[list[str], Field(description="The passages of `text`, if there are several.")]]
 
 
 class AgUiSources(TypedDict):

@@ -184,10 +184,15 @@ def input_output_tokens(usage: events.Usage) -> dict[str, Json]:
 
 def texts_by_source(points: Iterable[DataPoint]) -> dict[str, str]:
     """Return all that was found in each source by the source's name, in the order of the sources."""
-    texts: dict[str, list[str]] = {}
+    return {name: "\n\n".join(found) for name, found in passages_by_source(points).items()}
+
+
+def passages_by_source(points: Iterable[DataPoint]) -> dict[str, list[str]]:
+    """Return the passages that were found in each source, best first."""
+    passages: dict[str, list[str]] = {}
     for point in points:
-        texts.setdefault(point.sourcepage, []).append(point.text)
-    return {name: "\n\n".join(found) for name, found in texts.items()}
+        passages.setdefault(point.sourcepage, []).append(point.text)
+    return passages
 
 
 def link_to(sourcepage: str, base_url: str) -> str:

@@ -9,6 +9,7 @@ export interface Signal<T> {
 
 export type Mode = "chat" | "team";
 
+/** A passage that was found. Several may have the same name: those of one page, or of one document without pages. */
 export interface Source {
   /** Its name, as the answer cites it in brackets. */
   id: string;

@@ -22,7 +22,10 @@ DENTAL = "The Standard plan pays 80 percent of dental care."
 MARKDOWN = (
     "# Glasses\n\nThe plan pays for **new glasses**:\n\n| plan | euros |\n|---|---|\n| Standard | 150 |\n\nNo more."
 )
+NOTICE_TABLE = "| who leaves | notice |\n|---|---|\n| after one year | 30 days |\n| after ten years | 90 days |"
+NOTICE_TEXT = "Notice is a letter. It has to be signed by hand, or else it is void. An e-mail is no letter."
 FILES = {
+    "notice.md": f"# Notice\n\n{NOTICE_TABLE}\n\n{NOTICE_TEXT}".encode(),
     "plans/plan.pdf": pdf("The Basic plan pays nothing.", DENTAL, "The Plus plan pays for glasses and implants."),
     "glasses.md": MARKDOWN.encode(),
     "leave.html": b"<h1>Leave</h1><p>The plan grants <em>thirty days</em> of leave.</p><p>Ask early.</p>",
@@ -35,6 +38,8 @@ PASSAGES = [
     Passage("3", "The plan grants thirty days of leave.", "leave.html", "leave.html"),
     Passage("4", "Standard plan;12 €", "rates.csv", "rates.csv"),
     Passage("5", "The plan pays a pension from 67 on.", "pension.docx", "pension.docx"),
+    Passage("7", NOTICE_TABLE, "notice.md", "notice.md"),
+    Passage("8", NOTICE_TEXT, "notice.md", "notice.md"),
     Passage("6", "The plan has a page that is gone.", "gone.pdf#page=1", "gone.pdf"),
 ]
 ANSWER = "It pays 80 percent of dental care. [plans/plan.pdf#page=2] There are glasses too [glasses.md][made-up.pdf]."
@@ -61,6 +66,7 @@ async def opened(page: Page, host: RunningHost, openai: OpenAIStandIn, name: str
     await ask(page, host, query)
     await ended(page)
     panel = await tab(page, "Sources")
+    await panel.get_by_text("Found, not cited").click()
     await panel.get_by_role("button", name=name).first.click()
     return page.get_by_role("region", name="Document")
 
@@ -74,7 +80,11 @@ async def test_cited_sources_come_first_by_their_numbers_then_those_that_were_on
     await expect(cited.get_by_role("button")).to_have_text(
         [re.compile(r"1\s*plans/plan.pdf page 2"), re.compile("2.*glasses.md")]
     )
-    await expect(panel.get_by_role("heading", name="Found, but not cited")).to_be_visible()
+    await expect(cited.locator("strong").first).to_have_text(DENTAL)
+    others = panel.get_by_role("button", name=re.compile("leave.html|rates.csv|pension.docx|gone.pdf|notice.md"))
+    await expect(others.first).to_be_hidden()
+    await panel.get_by_text("Also found, not cited").click()
+    await expect(others.first).to_be_visible()
     note = panel.get_by_role("note")
     await expect(note).to_contain_text("Not verified")
     await expect(note.get_by_role("listitem")).to_have_text(["made-up.pdf"])
@@ -107,6 +117,40 @@ async def test_a_citation_opens_the_page_of_the_pdf_with_the_passage_marked(
             .data.some((value, index) => index % 4 < 3 && value < 128)"""
     )
     assert drawn, "the page is not empty"
+
+
+async def test_two_passages_of_one_document_are_two_numbers_each_with_its_own_mark(
+    page: Page, library: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply(
+        "It is 90 days after ten years [notice.md]. It is signed by hand [notice.md], for 30 days too [notice.md]."
+    )
+    await ask(page, library, "Who leaves after ten years: how many days is the notice, and is it a signed letter?")
+    said = await ended(page)
+    await expect(said.get_by_role("button", name="Source")).to_have_text(["1", "2", "1"])
+    panel = await tab(page, "Sources")
+    cards = panel.get_by_role("listitem").filter(has=page.get_by_role("button", name="notice.md"))
+    marks = ["after ten years · 90 days", "It has to be signed by hand, or else it is void."]
+    await expect(cards.locator("strong")).to_have_text(marks)
+    await expect(cards.first).to_contain_text("who leaves · notice")
+    await expect(cards.last).to_contain_text("Notice is a letter.")
+    await page.reload()  # what is kept of the chat has the passages too
+    for number, mark in ((1, r"^after ten years$"), (2, r"^It has to be signed by hand, or else it is void$")):
+        await said.get_by_role("button", name=f"Source {number}: notice.md").first.click()
+        document = page.get_by_role("region", name="Document")
+        await expect(document.locator("mark.cited").first).to_have_text(re.compile(mark))
+        await expect(document.locator("mark.passage").filter(has_text=["letter", "30 days"][number - 1])).to_have_count(
+            0
+        )
+
+
+async def test_what_was_found_for_an_answer_that_cites_nothing_is_no_source_of_it(
+    page: Page, library: RunningHost, openai: OpenAIStandIn
+) -> None:
+    panel = await sources_of(page, library, openai, "I do not know.")
+    await expect(panel.get_by_text("The answer cites none of what was found.")).to_be_visible()
+    await expect(panel.get_by_role("button", name="plans/plan.pdf")).to_be_hidden()
+    await expect(page.get_by_role("tab", name="Sources")).to_have_text("Sources")
 
 
 async def test_pages_are_turned_and_words_are_found_on_others(

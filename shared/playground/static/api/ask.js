@@ -318,8 +318,10 @@ class RunReader {
   /** @param {string} name @param {any} value @param {AgentRun | undefined} agent */
   #takeCustom(name, value, agent) {
     const to = agent ?? this.turn;
-    if (name === "sources") to.sources.value = value.sources;
-    else if (name === "thoughts") to.thoughts.value = value.thoughts;
+    if (name === "sources") {
+      to.sources.value = value.sources.flatMap((/** @type {any} */ source) => (source.passages ?? [source.text]).map((/** @type {string} */ text) => ({ ...source, text })));
+    }
+    if (name === "thoughts") to.thoughts.value = value.thoughts;
     else if (name === "retry_after") this.#retryAfter = value;
     else if (name === "followup_questions") this.turn.followups.value = value;
     else if (name === "progress") this.turn.progress.value = [...this.turn.progress.value, { ...value, at: this.#now() }];

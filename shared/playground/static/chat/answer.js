@@ -21,7 +21,7 @@ export function View({ turn, text, sources, isWhole }) {
   const act = (event) => {
     const button = event.target instanceof Element ? event.target.closest("button") : null;
     if (button?.dataset.cite) {
-      const source = sources.find((one) => one.id === button.dataset.cite);
+      const source = sources.filter((one) => one.id === button.dataset.cite)[Number(button.dataset.passage)];
       if (!source) return;
       selectedId.value = turn.id;
       openSource.value = { source, turn };

@@ -137,7 +137,7 @@ function contextOf(turn, sources, thoughts) {
     data_points: {
       text: sources.map((source) => `${source.id}: ${source.text}`),
       images: [],
-      citations: sources.map((source) => source.id),
+      citations: [...new Set(sources.map((source) => source.id))],
     },
     thoughts,
     followup_questions: turn.followups.value,
@@ -197,9 +197,10 @@ function answerRead(message, turn) {
 function sourcesOf(points) {
   const texts = Array.isArray(points?.text) ? points.text : [];
   const names = Array.isArray(points?.citations) ? points.citations : [];
-  return names.filter((/** @type {any} */ name) => typeof name === "string").map((/** @type {string} */ id) => {
-    const text = texts.find((/** @type {any} */ one) => typeof one === "string" && one.startsWith(`${id}: `)) ?? "";
-    return { id, title: id, url: linkTo(id), text: text.slice(id.length + 2) };
+  return names.filter((/** @type {any} */ name) => typeof name === "string").flatMap((/** @type {string} */ id) => {
+    const found = texts.filter((/** @type {any} */ one) => typeof one === "string" && one.startsWith(`${id}: `));
+    const passages = found.map((/** @type {string} */ text) => text.slice(id.length + 2));
+    return (passages.length ? passages : [""]).map((/** @type {string} */ text) => ({ id, title: id, url: linkTo(id), text }));
   });
 }
 

@@ -6,7 +6,7 @@
  */
 import { Marked } from "../vendor/marked.js";
 import DOMPurify from "../vendor/purify.js";
-import { CITATION } from "../sources/cited.js";
+import { CITATION, citationsIn } from "../sources/cited.js";
 import { withoutHalf } from "./halves.js";
 import { FORMULAS, mathsIn } from "./maths.js";
 
@@ -19,11 +19,13 @@ const SAFE_LINK = /^(https?:|mailto:)/i;
 const TAGS = (
   "p br h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del hr a table thead tbody tr th td span button div"
 ).split(" ");
-const ATTRIBUTES = ["href", "title", "class", "type", "data-cite", "aria-label", "start", "align", "tabindex", "dir", "role"];
+/** Stands in a citation before the number of a passage, where several have the cited name. */
+const PASSAGE = "\u2063";
+const ATTRIBUTES = ["href", "title", "class", "type", "data-cite", "data-passage", "aria-label", "start", "align", "tabindex", "dir", "role"];
 
 /** @param {string} text */
 const escaped = (text) =>
-  text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  text.replace(/\u2063\d+/g, "").replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /** The safe part of HTML, as elements. The only way for text of others into the page.
  * @param {string} html @returns {DocumentFragment} */
@@ -42,11 +44,11 @@ export class AnswerRenderer {
   #isWhole = false;
   /** @type {Block[]} */
   #blocks = [];
-  /** @type {Map<string, Source>} */
-  #sources = new Map();
+  /** How many passages have a name. @type {Map<string, number>} */
+  #passages = new Map();
   /** @type {Source[] | null} */
   #given = null;
-  /** The sources that the text cites, in the order of their numbers. @type {string[]} */
+  /** What the text cites, in the order of its numbers. @type {string[]} */
   cited = [];
   #marked = this.#newMarked();
 
@@ -60,9 +62,10 @@ export class AnswerRenderer {
     text = text.replace(/\r\n?/g, "\n"); // as the lexer does: the lengths of its blocks are places in the text
     if (sources !== this.#given) {
       this.#given = sources;
-      this.#sources = new Map(sources.map((source) => [source.id, source]));
+      this.#passages = new Map([...Map.groupBy(sources, (source) => source.id)].map(([id, all]) => [id, all.length]));
       this.#forget();
     }
+    text = this.#withPassages(text, sources);
     if (!text.startsWith(this.#text)) this.#forget();
     if (text === this.#text && isWhole === this.#isWhole) return this.#blocks;
     // What comes later may change the meaning of what came before (a link's definition): once, at the end, read it all.
@@ -91,17 +94,31 @@ export class AnswerRenderer {
     return this.#blocks;
   }
 
+  /** Let the citations say which passage they mean, where several have one name.
+   * @param {string} text @param {Source[]} sources */
+  #withPassages(text, sources) {
+    let told = "";
+    let at = 0;
+    for (const { end, source, passage } of citationsIn(text, sources)) {
+      if ((this.#passages.get(source.id) ?? 0) < 2) continue;
+      told += `${text.slice(at, end - 1)}${PASSAGE}${passage}`;
+      at = end - 1;
+    }
+    return told + text.slice(at);
+  }
+
   #forget() {
     this.#blocks = [];
     this.#text = "";
     this.cited = [];
   }
 
-  /** @param {string} name */
-  #chip(name) {
-    if (!this.cited.includes(name)) this.cited.push(name);
-    const number = this.cited.indexOf(name) + 1;
-    return `<button type="button" class="cite" data-cite="${escaped(name)}" title="${escaped(name)}" aria-label="Source ${number}: ${escaped(name)}">${number}</button>`;
+  /** @param {string} cited */
+  #chip(cited) {
+    if (!this.cited.includes(cited)) this.cited.push(cited);
+    const number = this.cited.indexOf(cited) + 1;
+    const name = escaped(nameOf(cited));
+    return `<button type="button" class="cite" data-cite="${name}" data-passage="${cited.split(PASSAGE)[1] ?? 0}" title="${name}" aria-label="Source ${number}: ${name}">${number}</button>`;
   }
 
   #newMarked() {
@@ -119,7 +136,7 @@ export class AnswerRenderer {
           tokenizer(text) {
             const names = [];
             let raw = "";
-            for (let found; (found = AT_START.exec(text.slice(raw.length))) && renderer.#sources.has(found[1] ?? ""); ) {
+            for (let found; (found = AT_START.exec(text.slice(raw.length))) && renderer.#passages.has(nameOf(found[1])); ) {
               names.push(found[1] ?? "");
               raw += found[0];
             }
@@ -168,6 +185,9 @@ export class AnswerRenderer {
     return marked;
   }
 }
+
+/** @param {string} [cited] */
+const nameOf = (cited = "") => cited.split(PASSAGE)[0] ?? "";
 
 /** @param {string} name */
 const unverified = (name) =>

@@ -1,22 +1,27 @@
 /** The tab 'Sources': what an answer cites, what was found besides, and what it cites that was not found. */
-import { html } from "../html.js";
+import { html, signal } from "../html.js";
 import { openSource, selected } from "../state.js";
+import { keyOf } from "./cited.js";
 import { placeOf } from "./documents.js";
+import { excerptOf } from "./excerpt.js";
 import { Reason, Viewer } from "./viewer.js";
 import { reasonsOf, unverifiedIn } from "./why.js";
 
 /** @typedef {import("./why.js").Why} Why */
+
+/** The turn whose sources that are not cited are unfolded: they are still so after a look at one of them. */
+const unfolded = signal("");
 
 export function View() {
   const turn = selected.value;
   if (!turn) return null;
   const reasons = reasonsOf(turn);
   const open = openSource.value?.turn === turn ? openSource.value.source : null;
-  const opened = open && reasons.find((why) => why.source.id === open.id);
-  if (opened) return html`<${Viewer} key=${opened.source.id} why=${opened} />`;
+  const opened = open && reasons.find((why) => keyOf(why.source) === keyOf(open));
+  if (opened) return html`<${Viewer} key=${keyOf(opened.source)} why=${opened} />`;
   const unverified = unverifiedIn(turn);
+  const isWorking = turn.status.value === "asking" || turn.status.value === "streaming";
   if (!reasons.length && !unverified.length) {
-    const isWorking = turn.status.value === "asking";
     return html`<p class="empty">${isWorking ? "Searching…" : "Nothing was found for this question."}</p>`;
   }
   const cited = reasons.filter((why) => why.number);
@@ -27,11 +32,20 @@ export function View() {
       <strong>Not verified.</strong> The answer cites what was not found:
       <ul>${unverified.map((name) => html`<li><code>${name}</code></li>`)}</ul>
     </section>`}
-    ${cited.length > 0 && html`<h2 class="kind">Cited</h2><ol class="sources">${cited.map((why) => html`<${Card} why=${why} />`)}</ol>`}
-    ${others.length > 0 &&
-    html`<h2 class="kind">${cited.length ? "Found, but not cited" : "Found"}</h2>
-      <ol class="sources">${others.map((why) => html`<${Card} why=${why} />`)}</ol>`}
+    ${cited.length > 0 && html`<h2 class="kind">Cited</h2><${Cards} all=${cited} />`}
+    ${!cited.length && !isWorking && html`<p class="quiet">The answer cites none of what was found.</p>`}
+    ${others.length > 0 && (isWorking && !cited.length
+      ? html`<h2 class="kind">Found so far</h2><${Cards} all=${others} />`
+      : html`<details class="others" open=${unfolded.value === turn.id} onToggle=${(/** @type {any} */ event) => (unfolded.value = event.currentTarget.open ? turn.id : "")}>
+          <summary>${cited.length ? "Also found, not cited" : "Found, not cited"} <span class="count">${others.length}</span></summary>
+          <${Cards} all=${others} />
+        </details>`)}
   `;
+}
+
+/** @param {{ all: Why[] }} props */
+function Cards({ all }) {
+  return html`<ol class="sources">${all.map((why) => html`<${Card} key=${keyOf(why.source)} why=${why} />`)}</ol>`;
 }
 
 /** @param {{ why: Why }} props */
@@ -39,17 +53,17 @@ function Card({ why }) {
   const { source, number } = why;
   const { name, page } = placeOf(source.id);
   const turn = selected.value;
+  const excerpt = excerptOf(source.text, why.sentences.join(" ") || (turn?.question ?? ""));
   return html`
     <li class="card source">
       <button class="plain open" onClick=${() => turn && (openSource.value = { source, turn })}>
         ${number ? html`<span class="number">${number}</span>` : null}
         <span class="file">${name}</span>${page ? html`<span class="quiet"> page ${page}</span>` : null}
       </button>
-      <p class="excerpt">${plain(source.text)}</p>
+      <p class="excerpt" dir="auto">
+        ${excerpt.before} ${excerpt.closest && (number ? html`<strong>${excerpt.closest}</strong>` : excerpt.closest)} ${excerpt.after}
+      </p>
       <details class="why"><summary>Why this source</summary><${Reason} why=${why} /></details>
     </li>
   `;
 }
-
-/** The beginning of a passage without the signs of Markdown. @param {string} text */
-const plain = (text) => text.slice(0, 600).replace(/(?:^|\s)(?:#{1,6}|[|:-]{3,})(?=\s|$)|\s\|(?=\s|$)|^\|/gu, " ");

@@ -69,9 +69,10 @@ function lettersOf(text) {
  * @param {HTMLElement} root
  * @param {string} passage
  * @param {string} [kind] the class of the marks.
+ * @param {string} [inside] a selector of the only elements in which it is looked for; empty: everywhere.
  */
-export function markIn(root, passage, kind = "passage") {
-  const nodes = textNodesOf(root);
+export function markIn(root, passage, kind = "passage", inside = "") {
+  const nodes = textNodesOf(root).filter((node) => !inside || node.parentElement?.closest(inside));
   // A space between elements, so that the end of one and the beginning of the next are no word.
   const text = nodes.map((node) => node.data).join(" ");
   let first = null;
@@ -89,6 +90,19 @@ export function markIn(root, passage, kind = "passage") {
     offset += length + 1;
   }
   return first;
+}
+
+/**
+ * Mark a passage, and in it the sentence that is cited; return what is to be seen first, null: it is not there.
+ * @param {HTMLElement} root
+ * @param {string} passage
+ * @param {string} cited empty: none is.
+ */
+export function markCited(root, passage, cited) {
+  const mark = markIn(root, passage);
+  const sentence = mark && cited ? markIn(root, cited, "cited", "mark.passage") : null;
+  root.classList.toggle("has-cited", sentence !== null);
+  return sentence ?? mark;
 }
 
 /** @param {HTMLElement} root */

@@ -1,6 +1,6 @@
 /** Shows pages of a PDF file: each as an image with its text above it, so that it can be marked, searched and copied. */
 import { html, useEffect, useRef, useSignal } from "../html.js";
-import { markIn, rangesOf, unmark } from "./passages.js";
+import { markCited, markIn, rangesOf, unmark } from "./passages.js";
 
 /** @typedef {import("../vendor/pdf.js").DocumentProxy} DocumentProxy */
 
@@ -26,9 +26,9 @@ function trusted(own) {
 }
 
 /**
- * @param {{ data: Uint8Array, page: number, passage: string }} props
+ * @param {{ data: Uint8Array, page: number, passage: string, cited: string }} props
  */
-export function PdfView({ data, page: first, passage }) {
+export function PdfView({ data, page: first, passage, cited }) {
   const file = useSignal(/** @type {DocumentProxy | null} */ (null));
   const problem = useSignal("");
   const page = useSignal(first);
@@ -79,13 +79,13 @@ export function PdfView({ data, page: first, passage }) {
       </form>
     </div>
     <p class="quiet small" role="status">${note.value}</p>
-    ${file.value && html`<${Page} file=${file.value} number=${page.value} passage=${page.value === first ? passage : ""} words=${words.value} />`}
+    ${file.value && html`<${Page} file=${file.value} number=${page.value} passage=${page.value === first ? passage : ""} cited=${cited} words=${words.value} />`}
     ${!file.value && html`<p class="quiet">Opening the document…</p>`}
   `;
 }
 
-/** @param {{ file: DocumentProxy, number: number, passage: string, words: string }} props */
-function Page({ file, number, passage, words }) {
+/** @param {{ file: DocumentProxy, number: number, passage: string, cited: string, words: string }} props */
+function Page({ file, number, passage, cited, words }) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const note = useSignal("");
   useEffect(() => {
@@ -97,7 +97,7 @@ function Page({ file, number, passage, words }) {
     draw(file, number, element, running, () => isGone)
       .then((layer) => {
         if (isGone || !layer) return;
-        const mark = passage ? markIn(layer, passage) : null;
+        const mark = passage ? markCited(layer, passage, cited) : null;
         note.value = passage && !mark ? "The passage could not be found in the text of this page: it may be an image." : "";
         if (words.trim()) markIn(layer, words, "found");
         (mark ?? layer.querySelector("mark"))?.scrollIntoView({ block: "center" });
@@ -109,7 +109,7 @@ function Page({ file, number, passage, words }) {
       isGone = true;
       for (const one of running) one.cancel();
     };
-  }, [file, number, passage]);
+  }, [file, number, passage, cited]);
   useEffect(() => {
     const layer = /** @type {HTMLElement | null} */ (place.current?.querySelector(".text-layer") ?? null);
     if (!layer) return;

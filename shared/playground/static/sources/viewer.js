@@ -2,7 +2,8 @@
 import { html, useEffect, useRef, useSignal } from "../html.js";
 import { openSource } from "../state.js";
 import { download, load, placeOf } from "./documents.js";
-import { markIn } from "./passages.js";
+import { excerptOf } from "./excerpt.js";
+import { markCited } from "./passages.js";
 import { PdfView } from "./pdf.js";
 
 /** @typedef {import("./why.js").Why} Why */
@@ -13,6 +14,7 @@ export function Viewer({ why }) {
   const shown = useSignal(/** @type {import("./documents.js").Shown | null} */ (null));
   const problem = useSignal("");
   const { name, page } = placeOf(source.id);
+  const cited = why.sentences.length ? excerptOf(source.text, why.sentences.join(" ")).closest : "";
   useEffect(() => {
     const stop = new AbortController();
     /** @type {string} */
@@ -44,7 +46,7 @@ export function Viewer({ why }) {
       <details class="why"><summary>Why this source</summary><${Reason} why=${why} /></details>
       ${problem.value && html`<p class="notice bad" role="alert">${problem.value}</p>`}
       ${!shown.value && !problem.value && html`<p class="quiet">Opening the document…</p>`}
-      ${shown.value && html`<${Document} shown=${shown.value} source=${source} />`}
+      ${shown.value && html`<${Document} shown=${shown.value} source=${source} cited=${cited} />`}
       ${problem.value && html`<${Passage} source=${source} />`}
     </section>
   `;
@@ -68,22 +70,22 @@ export function Reason({ why }) {
 /** @param {number} score */
 const round = (score) => (Math.abs(score) >= 100 ? score.toFixed(0) : score.toPrecision(3));
 
-/** @param {{ shown: import("./documents.js").Shown, source: import("../types.js").Source }} props */
-function Document({ shown, source }) {
+/** @param {{ shown: import("./documents.js").Shown, source: import("../types.js").Source, cited: string }} props */
+function Document({ shown, source, cited }) {
   switch (shown.kind) {
     case "pdf":
-      return html`<${PdfView} key=${source.id} data=${shown.data} page=${shown.page} passage=${source.text} />`;
+      return html`<${PdfView} key=${source.id} data=${shown.data} page=${shown.page} passage=${source.text} cited=${cited} />`;
     case "image":
       return html`<img class="document-image" src=${shown.url} alt=${source.id} /><${Passage} source=${source} />`;
     case "passage":
       return html`<p class="quiet">${shown.why}</p><${Passage} source=${source} />`;
     default:
-      return html`<${Elements} key=${source.id} shown=${shown} passage=${source.text} />`;
+      return html`<${Elements} key=${source.id} shown=${shown} passage=${source.text} cited=${cited} />`;
   }
 }
 
-/** @param {{ shown: import("./documents.js").ElementsDocument | import("./documents.js").TextDocument, passage: string }} props */
-function Elements({ shown, passage }) {
+/** @param {{ shown: import("./documents.js").ElementsDocument | import("./documents.js").TextDocument, passage: string, cited: string }} props */
+function Elements({ shown, passage, cited }) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const note = useSignal("");
   useEffect(() => {
@@ -91,11 +93,11 @@ function Elements({ shown, passage }) {
     if (!element) return;
     // Put there by hand: Preact must not take elements for its own that it has not made.
     element.replaceChildren(shown.kind === "text" ? shown.text : shown.content.cloneNode(true));
-    const mark = markIn(element, passage);
+    const mark = markCited(element, passage, cited);
     mark?.scrollIntoView({ block: "center" });
     const cut = shown.kind === "text" && shown.isCut ? "Only the beginning of the file is shown. " : "";
     note.value = cut + (mark ? "" : "The passage could not be found again in the document; it is in the list of sources.");
-  }, [shown, passage]);
+  }, [shown, passage, cited]);
   return html`
     <p class="quiet small" role="status">${note.value}</p>
     <div class=${shown.kind === "text" ? "document plain-text" : "document"} ref=${place}></div>

@@ -1,5 +1,6 @@
 /** Why an answer has its sources: which are cited and where, what they scored, and which words of the question they hold. */
-import { CITATION } from "./cited.js";
+import { citationsIn, keyOf } from "./cited.js";
+import { stemOf, stemsOf } from "./words.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").Source} Source */
@@ -25,10 +26,10 @@ export function textsOf(turn) {
   return turn.agents.value.length ? turn.agents.value.map((agent) => agent.text.value) : [turn.text.value];
 }
 
-/** The sources of an answer, each once, best first. @param {Turn} turn */
+/** The passages that an answer has for sources, each once, best first. @param {Turn} turn */
 export function sourcesOf(turn) {
   const found = [turn.sources.value, ...turn.agents.value.map((agent) => agent.sources.value)].flat();
-  return [...new Map(found.map((source) => [source.id, source])).values()];
+  return [...new Map(found.map((source) => [keyOf(source), source])).values()];
 }
 
 /** All steps of an answer, in order. @param {Turn} turn @returns {Thought[]} */
@@ -36,15 +37,14 @@ export function thoughtsOf(turn) {
   return [turn.thoughts.value, ...turn.agents.value.map((agent) => agent.thoughts.value)].flat();
 }
 
-/**
- * The sources that a text cites, in the order of their first citations: the place is the number.
- * @param {Turn} turn
- */
-export function citedIn(turn) {
-  const known = new Set(sourcesOf(turn).map((source) => source.id));
-  const cited = [...textsOf(turn).join("\n").matchAll(CITATION)].map((match) => match[1] ?? "");
-  return [...new Set(cited.filter((name) => known.has(name)))];
+/** The citations of an answer, in order. @param {Turn} turn */
+function citationsOf(turn) {
+  const sources = sourcesOf(turn);
+  return textsOf(turn).flatMap((text) => citationsIn(text, sources));
 }
+
+/** How many passages an answer cites. @param {Turn} turn */
+export const countCited = (turn) => new Set(citationsOf(turn).map(({ source }) => keyOf(source))).size;
 
 /** The citations that name nothing that was found. @param {Turn} turn */
 export function unverifiedIn(turn) {
@@ -56,20 +56,21 @@ export function unverifiedIn(turn) {
 
 /** Why each source is there, the cited ones first, by their numbers. @param {Turn} turn @returns {Why[]} */
 export function reasonsOf(turn) {
-  const cited = citedIn(turn);
+  const citations = citationsOf(turn);
+  const cited = [...new Set(citations.map((citation) => keyOf(citation.source)))]; // the place of a passage is its number
   const scores = scoresIn(thoughtsOf(turn));
   const words = wordsOf(turn.question);
-  const sentences = textsOf(turn).flatMap(sentencesOf);
   const reasons = sourcesOf(turn).map((source, index) => {
-    const has = new Set(wordsOf(source.text).map(stemOf));
+    const has = stemsOf(source.text);
+    const key = keyOf(source);
     return {
       source,
       rank: index + 1,
-      number: cited.indexOf(source.id) + 1,
+      number: cited.indexOf(key) + 1,
       score: scores.get(source.id)?.score ?? null,
       rerankerScore: scores.get(source.id)?.reranker ?? null,
       words: words.filter((word) => has.has(stemOf(word))),
-      sentences: sentences.filter((sentence) => sentence.includes(`[${source.id}]`)).map(withoutCitations),
+      sentences: [...new Set(citations.filter((one) => keyOf(one.source) === key).map((one) => one.sentence))].filter(Boolean),
     };
   });
   return reasons.sort((one, other) => (one.number || Infinity) - (other.number || Infinity) || one.rank - other.rank);
@@ -105,20 +106,4 @@ function better(one, other) {
 export function wordsOf(text) {
   const words = [...text.matchAll(WORD)].map(([word]) => word.toLowerCase());
   return [...new Set(words)].filter((word) => !EVERYWHERE.has(word));
-}
-
-/** What is the same in most forms of a word. @param {string} word */
-function stemOf(word) {
-  return word.length > 5 ? word.slice(0, Math.max(5, word.length - 2)) : word.replace(/s$/u, "");
-}
-
-/** @param {string} text */
-function sentencesOf(text) {
-  // A citation after the full stop belongs to the sentence before it.
-  return text.split(/(?<=[.!?。！？](?:\s*\[[^\[\]\n]{1,300}\])*)\s+(?!\[)|\n+/u).filter((sentence) => sentence.trim());
-}
-
-/** @param {string} sentence */
-function withoutCitations(sentence) {
-  return sentence.replace(CITATION, "").replace(/\*\*|^[#>\-*\s]+/gu, "").trim();
 }
