@@ -45,6 +45,7 @@ INSTALLED = {
     "azurite": install_azurite,
     "browser": install_browser,
     "npm_clients": install_clients,
+    "npm_mcp": partial(install_clients, CLIENTS / "mcp"),
     "npm_openai": partial(install_clients, CLIENTS / "openai"),
     "langchain": partial(install_package, CLIENTS / "langchain"),
     "openai_responses": partial(install_clients, CLIENTS / "openai_responses"),
@@ -136,6 +137,11 @@ async def azurite() -> AsyncGenerator[Azurite]:
 @pytest.fixture(scope="session")
 def npm_clients() -> None:
     """The clients that come from npm: they are installed."""
+
+
+@pytest.fixture(scope="session")
+def npm_mcp() -> None:
+    """The MCP clients and servers of npm: they are installed."""
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

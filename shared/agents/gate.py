@@ -16,6 +16,7 @@ import msgspec
 from shared.chat_types import Json, ToolCall
 from shared.events import OpenCall, ToolEnded, ToolStarted
 from shared.tools import Tool, ToolResult, WrongArguments
+from shared.tools.arguments import problem_in
 from shared.tools.calls import CallBook, CallState, KeptCall, Place, canonical
 
 _NOT_KNOWN = "It is not known whether this was done. Do not call it again, and tell the user so."
@@ -91,8 +92,8 @@ class Gate:
         if tool is None or not tool.needs_consent:
             return None
         arguments: dict[str, Json] = msgspec.json.decode(call.arguments)  # the chat client has made it an object
-        if not _fits(tool, arguments):
-            return None  # the framework tells the model what is wrong, and runs nothing
+        if problem_in(arguments, tool.definition.parameters):
+            return None  # the model is told what is wrong, and nothing runs
         written = canonical(arguments)
         kept = await book.find(place)
         if kept is None or not kept.is_same(tool, written):
@@ -128,7 +129,8 @@ class Gate:
             await self._tell_start(kept)
             return await self._told(kept, kept.result, "failed" if kept.result.is_error else "done")
         if tool.needs_consent and (kept is None or kept.state == "open"):
-            return ToolResult(_NOBODY, is_error=True)
+            problem = problem_in(arguments, tool.definition.parameters)
+            return ToolResult(f"Error: {problem}" if problem else _NOBODY, is_error=True)
         if kept and (ended := _without_running(tool, kept)):
             return await self._told(kept, ToolResult(ended[1], is_error=True), ended[0])
         return await self._ran(place, tool, kept or self._new(place, tool, written, "executing"), call)
@@ -192,13 +194,3 @@ async def _called(call: Call) -> tuple[ToolResult, Status]:
     except WrongArguments as wrong:
         result = ToolResult(f"Error: {wrong}", is_error=True)
     return result, "failed" if result.is_error else "done"
-
-
-def _fits(tool: Tool, arguments: Mapping[str, Json]) -> bool:
-    """Whether the framework accepts the names of arguments: a person is asked for no call that it would refuse."""
-    schema = tool.definition.parameters
-    required, known = schema.get("required"), schema.get("properties")
-    if isinstance(required, list) and not all(name in arguments for name in required):
-        return False
-    names = known.keys() if isinstance(known, dict) else ()
-    return schema.get("additionalProperties") is not False or all(name in names for name in arguments)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +21,8 @@ _LISTING_SECONDS = 10.0
 """Time limit for a server's list of tools: turns wait for it."""
 _DOWN_SECONDS = 15.0
 """How long a server that is down is not asked again."""
+_CHECKED_SECONDS = 30.0
+"""How long health uses a list again: probes are frequent."""
 _MOST_CALLERS = 200
 """Callers whose lists are kept, where each has one of their own."""
 _LONGEST_DESCRIPTION = 4_000
@@ -69,8 +72,10 @@ class _Listing:
     """What a server offered when it was last asked."""
 
     offered: Mapping[str, Offered] = field(default_factory=dict[str, Offered])
-    until: float = 0.0
-    """When it is to be asked again, on the event loop's clock."""
+    asked: float = -math.inf
+    """When it was asked, on the event loop's clock."""
+    until: float = -math.inf
+    """When it is to be asked again."""
     problem: str = ""
     """Why there is nothing; empty: there is."""
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -108,7 +113,7 @@ class Served:
         """Say what is wrong, or nothing, and what is offered."""
         if self._definition.auth.on_behalf_of and context.caller.id is None:
             return "", "It is asked for each caller."
-        listing = await self._listing(context)
+        listing = await self._listing(context, _CHECKED_SECONDS)
         allowed = self._definition.allowed
         problems = [listing.problem] if listing.problem else []
         for name, one in allowed.items() if not listing.problem else ():
@@ -120,15 +125,19 @@ class Served:
         """End what is open."""
         await self._source.aclose()
 
-    async def _listing(self, context: RequestContext) -> _Listing:
-        """Return what the server offers, and ask it if that is too old. A problem is part of the result."""
+    async def _listing(self, context: RequestContext, age: float = 0) -> _Listing:
+        """Return what the server offers, and ask it if that is no longer fresh and older than `age` seconds.
+
+        A problem is part of the result.
+        """
         key = context.caller.id or "" if self._definition.auth.on_behalf_of else ""
         listing = self._listings.setdefault(key, _Listing())
         if len(self._listings) > _MOST_CALLERS:
             del self._listings[next(iter(self._listings))]
         async with listing.asking:
             now = asyncio.get_running_loop().time()
-            if now >= listing.until:
+            if now >= listing.until and now - listing.asked >= age:
+                listing.asked = now
                 try:
                     async with asyncio.timeout_at(min(now + _LISTING_SECONDS, context.deadline)):
                         offered, seconds = await self._source.offered(context)

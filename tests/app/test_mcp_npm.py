@@ -9,20 +9,14 @@ import pytest
 from tests.app.conftest import hosted
 from tests.app.guarded import BAD, guarded
 from tests.app.test_answers import QUESTION
-from tests.clients.ai_chat_protocol import install_clients
-from tests.clients.mcp import FOLDER, KINDS, run
+from tests.clients.mcp import KINDS, run
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("npm_mcp")]
 """One loop with the stand-in that the tests script."""
 
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def installed() -> None:
-    install_clients(FOLDER)
 
 
 @EACH_KIND

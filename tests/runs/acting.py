@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
+from pydantic import Field
 
 from shared import parts
 from shared.chat_types import Caller, Decision, Json
@@ -49,7 +50,7 @@ async def crm() -> AsyncGenerator[Crm]:
         return f"order {number} is open"
 
     @server.tool()
-    def drop(name: str) -> str:
+    def drop(name: Annotated[str, Field(max_length=50)]) -> str:
         """Drop an order."""
         done.dropped.append(name)
         return f"{name} is dropped"

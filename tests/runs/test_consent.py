@@ -50,6 +50,15 @@ async def test_a_call_that_a_person_agrees_to_runs_once_and_the_turn_goes_on(
     assert not [event for event in await clerk.read(run_id) if isinstance(event, Finished)][:-1]
 
 
+async def test_nobody_is_asked_for_a_call_that_could_not_run(clerk: Desk, server: Crm, service: OpenAIStandIn) -> None:
+    service.call_tool("crm_drop", {"name": "x" * 51})
+    service.reply("I cannot.")
+    _, events = await clerk.ask("Drop x.")
+    assert text_of(events) == "I cannot."
+    assert server.dropped == []
+    assert "arguments.name should have characters, at most 50." in tool_texts(service)[-1]
+
+
 async def test_a_call_that_a_person_refuses_never_runs(clerk: Desk, server: Crm, service: OpenAIStandIn) -> None:
     service.call_tool("crm_drop", {"name": "x"})
     _, events = await clerk.ask("Drop x.")

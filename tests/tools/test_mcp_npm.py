@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from shared.tools import ToolResult
-from tests.clients.ai_chat_protocol import NODE, install_clients
+from tests.clients.ai_chat_protocol import NODE
 from tests.clients.mcp import FOLDER
 from tests.tools.serving import call, context, definition, tool_servers, tools_of
 
@@ -16,7 +16,6 @@ from tests.tools.serving import call, context, definition, tool_servers, tools_o
 @pytest.fixture
 async def urls() -> AsyncGenerator[dict[str, str]]:
     """The servers' URLs: `sdk` knows the revisions with sessions, `server` that of 2026-07-28."""
-    await asyncio.to_thread(install_clients, FOLDER)
     process = await asyncio.create_subprocess_exec(
         *(NODE, FOLDER / "server.mjs"),
         stdin=asyncio.subprocess.PIPE,
@@ -32,6 +31,7 @@ async def urls() -> AsyncGenerator[dict[str, str]]:
         await process.wait()
 
 
+@pytest.mark.usefixtures("npm_mcp")
 async def test_agents_get_the_tools_of_both_packages_and_call_them(urls: dict[str, str]) -> None:
     for url in urls.values():
         async with tool_servers(definition(url)) as servers:
