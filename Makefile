@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests read scans and make vectors: they take the packages that a user gets with OCR=local and EMBEDDINGS=local.
 test unit nightly coverage check live bench soak: export SETUP_EXTRAS := 1
 
-.PHONY: help run index sync api-key test unit nightly coverage live bench eval soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
+.PHONY: help run index sync api-key test unit nightly coverage live bench eval feedback soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
 
 help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ eval: setup-evaluation ## measure answers: make eval SAMPLES=1; QUESTIONS=file.j
 	@$(PYTHON) -m evaluation $(if $(QUESTIONS),--questions "$(QUESTIONS)") $(if $(SAMPLES),--samples) \
 	  $(if $(COMPARE),--compare $(COMPARE)) $(if $(filter file,$(origin DOCS)),,--docs "$(DOCS)") \
 	  $(if $(BASE),--base "$(BASE)") $(if $(OUT),--out "$(OUT)") $(ARGS)
+
+feedback: setup ## write what callers said of answers as questions: make feedback OUT=questions.jsonl
+	@$(PYTHON) -m local.feedback_command "$(or $(OUT),.data/feedback/questions.jsonl)"
 
 soak: setup-test ## run the app under load with kills and faults, and report what does not hold: make soak MINUTES=3
 	@$(PYTHON) -m tests.soak $(MINUTES)

@@ -15,6 +15,7 @@ from shared.triggers import (
     content_events,
     demo_page,
     documents,
+    feedback,
     other_paths,
     playground,
     runs,
@@ -230,6 +231,18 @@ async def update_chat(req: Request) -> Response:
 async def delete_chat(req: Request) -> Response:
     """Delete a chat."""
     return await chat_history.delete_chat(req)
+
+
+@app.route("feedback", methods=["POST"])
+async def give_feedback(req: Request) -> Response:
+    """Keep what the caller says of an answer."""
+    return await feedback.give_feedback(req)
+
+
+@app.route("feedback", methods=["GET"])
+async def list_feedback(req: Request) -> Response:
+    """What callers said of answers, for those who may read it."""
+    return await feedback.list_feedback(req)
 
 
 @app.route("rai/analyze", methods=["POST"])

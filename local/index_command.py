@@ -24,8 +24,7 @@ from types import TracebackType
 from tqdm import tqdm
 
 from local import HostError
-from local.rai_service.beside_host import is_wanted
-from local.settings_file import apply_local_settings
+from local.settings_of_commands import read_settings
 from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.folder import ClosedFolder, FoundFile, list_folder
@@ -53,7 +52,7 @@ def main() -> int:
     source.add_argument("--sync", action="store_true", help="what has changed in the container, or broken off")
     arguments = parser.parse_args()
     try:
-        settings = _read_settings()
+        settings = read_settings()
     except HostError as wrong:
         return _fail(str(wrong), 2)
     except NotConfigured as wrong:
@@ -143,19 +142,6 @@ class _Counted:
         vectors = await self._embedder.embed(texts, questions=questions)
         self._tell(len(vectors))
         return vectors
-
-
-def _read_settings() -> Settings:
-    """The settings of the app on this machine, for a command that needs no safety service.
-
-    Raises:
-        HostError: `local.settings.json` is wrong.
-        NotConfigured: a setting is wrong.
-    """
-    apply_local_settings(Path())
-    if is_wanted(os.environ):
-        os.environ["RAI_MODE"] = "off"  # the local safety service starts later, and documents do not need it
-    return Settings.read(os.environ)
 
 
 def _index_first(folder: Path, settings: Settings) -> int:

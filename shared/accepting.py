@@ -6,7 +6,6 @@ each error at once, and again at each run, with the settings of that time.
 
 import time
 from dataclasses import dataclass, replace
-from uuid import uuid4
 
 import msgspec
 
@@ -18,6 +17,7 @@ from shared.errors import BadRequest, NotAllowed, TooLarge
 from shared.history import new_session_id
 from shared.identity import access_of
 from shared.settings import Settings
+from shared.verdicts import new_answer_id
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import Body
 
@@ -37,7 +37,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     """The `traceparent` that came with the request, or empty."""
     base_url: str = ""
     """The URL below which the app's routes are."""
-    turn_id: str = msgspec.field(default_factory=lambda: uuid4().hex)
+    turn_id: str = msgspec.field(default_factory=new_answer_id)
     """The id of the answer, the same each time that a run of it begins."""
     created: int = msgspec.field(default_factory=lambda: int(time.time()))
     """When it was asked, in Unix seconds."""

@@ -381,6 +381,8 @@ class ChatRequest:
     """Whether the answer is a run where chats are kept, as its protocol has it."""
     is_kept: bool = False
     """Whether the answer is a run."""
+    may_be_kept: bool = True
+    """Whether a record of the answer may be kept, by which it can be judged; False: the caller has said no."""
     is_later: bool = False
     """Whether the caller asks for the answer later, and not in the response."""
     for_encoder: object = None

@@ -27,6 +27,7 @@ from shared.retrieval import Embedder, PassageIndex, Retriever
 from shared.service import Service
 from shared.settings import Settings
 from shared.tools import ToolSource
+from shared.verdicts import VerdictStore
 
 if TYPE_CHECKING:
     from shared.ingestion.document import Target
@@ -103,8 +104,23 @@ def build_service(settings: Settings) -> Service:
         ledger=_ledger(settings),
         tool_servers=_tool_servers(agents, settings, tokens),
         caller_tokens=tokens,
+        verdicts=open_verdicts(settings),
     )
     return _traced(service, tracing) if tracing else service
+
+
+def open_verdicts(settings: Settings) -> VerdictStore | None:
+    """What keeps verdicts, beside the history; None: no chats are kept."""
+    if settings.history_backend == "off":
+        return None
+    if settings.history_backend == "azure-table":
+        from shared.history.azure_table import HistoryTable
+        from shared.verdicts.azure_table_verdicts import TABLE, AzureTableVerdicts
+
+        return AzureTableVerdicts(HistoryTable.from_settings(settings, TABLE))
+    from shared.verdicts.sqlite_verdicts import SqliteVerdicts
+
+    return SqliteVerdicts(settings.data_dir / "verdicts.sqlite")
 
 
 _log = logging.getLogger("switchboard.start")

@@ -22,6 +22,7 @@ from shared.settings import Settings
 from shared.telemetry import Tracing
 from shared.tools import ToolSource
 from shared.tools.calls import CallBook
+from shared.verdicts import VerdictStore
 
 if TYPE_CHECKING:
     from shared.reading.sandbox import Sandbox
@@ -66,6 +67,8 @@ class Service:
     """Tokens of callers on whose behalf tools are called; None if none is."""
     book: CallBook | None = None
     """Keeps the calls of a run; None: this is no run's."""
+    verdicts: VerdictStore | None = None
+    """Keeps what callers say of answers; None if no chats are kept."""
 
     @property
     def no_images(self) -> str | None:

@@ -79,6 +79,7 @@ _PROBLEMS_OF = {
     "rai_endpoint": "should be https://…, host:port or http://host:port",
     "approvers": "should be nobody, or ids of groups and names of API keys with commas between",
     "documents_writers": "should be nobody, all, or ids of groups and names of API keys with commas between",
+    "feedback_readers": "should be nobody, all, or ids of groups and names of API keys with commas between",
     "auth_tenant_id": "should be a UUID",
     "auth_client_id": "should be a UUID",
     "content_container": "should be a container's name: 3 to 49 lower-case letters, digits and single hyphens",

@@ -41,6 +41,11 @@ class AllFields(SettingsFields, PlatformFields):
         return frozenset(name.strip() for name in (self.approvers or "nobody").split(",")) - {"nobody"}
 
     @property
+    def verdict_readers(self) -> frozenset[str]:
+        """Who may read verdicts, named as `writers` are."""
+        return frozenset(name.strip() for name in (self.feedback_readers or "nobody").split(",")) - {"nobody"}
+
+    @property
     def batches(self) -> Literal["folder", "queue", "off"]:
         """Where batches run that outlive their request."""
         return self.batch_backend or ("queue" if self.has_own_storage else "folder")

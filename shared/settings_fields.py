@@ -175,6 +175,9 @@ class SettingsFields(BaseModel):
     approvals_without_sign_in: bool = False
     """Whether tools that need a person's consent work in Azure where nobody signs in (`AUTH_MODE=none`): everybody who
     reaches the app can then agree to everybody's calls."""
+    feedback_readers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
+    """Who may read what callers say of answers (`GET /api/feedback`): `nobody`, `all` callers, or ids of groups and
+    names of API keys, with commas. Absent: nobody."""
     chat_vision: bool = True
     """Whether the model sees images. False: requests with images are refused with a sentence."""
     chat_deadline_seconds: float = Field(default=210, gt=0, le=1800)

@@ -244,23 +244,24 @@ def _identity(settings: AllFields) -> Iterator[str]:
         )
     if settings.enforces_rights and mode == "none":
         yield f"AUTH_MODE is none: ACCESS_CONTROL={settings.access_control} needs callers who sign in."
-    yield from _writers(settings)
+    yield from _named(settings, "DOCUMENTS_WRITERS", settings.writers, "write")
+    yield from _named(settings, "FEEDBACK_READERS", settings.verdict_readers, "read")
     yield from _unencrypted("AUTH_AUTHORITY", settings.auth_authority)
     yield from _keys(settings)
 
 
-def _writers(settings: AllFields) -> Iterator[str]:
-    writers = settings.writers
-    named = writers - {"all"}
+def _named(settings: AllFields, variable: str, callers: frozenset[str], verb: str) -> Iterator[str]:
+    """Problems of a setting that names callers who may do what a verb says."""
+    named = callers - {"all"}
     known = {name for key in settings.api_keys for name in (key.name, *key.groups)}
     if settings.auth_mode == "none" and named:
-        yield "DOCUMENTS_WRITERS names callers, and nobody signs in: set it to all or nobody, or set AUTH_MODE."
-    elif settings.auth_mode == "none" and writers and settings.in_azure:
-        yield "DOCUMENTS_WRITERS lets everybody write: set AUTH_MODE so that callers sign in, or set it to nobody."
+        yield f"{variable} names callers, and nobody signs in: set it to all or nobody, or set AUTH_MODE."
+    elif settings.auth_mode == "none" and callers and settings.in_azure:
+        yield f"{variable} lets everybody {verb}: set AUTH_MODE so that callers sign in, or set it to nobody."
     elif settings.auth_mode == "api-key" and not named <= known:
-        yield "DOCUMENTS_WRITERS has a name that is no key of API_KEYS and no group of one. For everybody it is all."
+        yield f"{variable} has a name that is no key of API_KEYS and no group of one. For everybody it is all."
     elif {name.lower() for name in named} & _EVERYBODY:
-        yield "DOCUMENTS_WRITERS should have ids of groups. For everybody who is signed in it is all, else nobody."
+        yield f"{variable} should have ids of groups. For everybody who is signed in it is all, else nobody."
 
 
 _EVERYBODY = frozenset({"any", "anybody", "anyone", "everybody", "everyone", "none", "true", "false"})

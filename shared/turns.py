@@ -115,7 +115,8 @@ def turn_events(
         refusals      begins turn and guard again without earlier questions that are refused (only if the
           │           conversation has some without an answer)
         recorder      sees what the guard let out, and nothing else gets into the history; writes it when `Finished`
-          │           comes, and adds a thought first if that fails (only if the request names a conversation)
+          │           comes, and adds a thought first if that fails (only if the request names a conversation);
+          │           keeps the answer so that it can be judged (only where chats are kept)
         tracing       sees what the caller gets; its span is open before the turn starts and until it has ended, so
           │           the spans of the model, the search and the guard are its children (only with traces)
         links         makes links of citations (only where the protocol and the settings want them)
@@ -151,7 +152,7 @@ def turn_events(
 
     request = without_errors(without_links(request, links) if links else request)
     events = begin_without_refused(begin, request)
-    events = record(events, request, context, service.history)
+    events = record(events, request, context, service.history, service.verdicts)
     if service.tracing:
         events = service.tracing.turn(events, request, context, "team" if team else "chat")
     return linked(events, links) if links else events

@@ -62,6 +62,8 @@ PLUG_INS = {
     "shared.telemetry.otel",
     "shared.tools.tool_servers",
     "shared.retrieval.embedders.azure_vision",
+    "shared.verdicts.azure_table_verdicts",
+    "shared.verdicts.sqlite_verdicts",
 }
 LATE = {
     *SDKS - {"azure"},
@@ -157,6 +159,7 @@ chat_models
 retrieval
 words
 documents
+verdicts
 history
 identity
 outbound

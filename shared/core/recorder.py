@@ -7,6 +7,8 @@ they are incomplete. Of a turn that waits for a person it writes the question an
 again when it has gone on. Calls of the caller's tools are written with the answer, and their results, in place of the
 question, by the turn that goes on with them. If the store fails, the answer still goes out, with a thought that says
 so, and the fault is logged.
+
+Where chats are kept, a complete answer also leaves a record by which it can be judged (`kept_answers.py`).
 """
 
 import asyncio
@@ -23,10 +25,22 @@ from uuid import NAMESPACE_OID, uuid4, uuid5
 import msgspec
 
 from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
+from shared.core.kept_answers import kept_answer
 from shared.core.running_turn import STOPPED
 from shared.errors import ContentFiltered, InternalError, NotFound, SwitchboardError, TooSlow, error_text, log_fault
-from shared.events import AgentMessage, ChatEvent, Finished, TextDelta, Thought, ThoughtsAdded, ToolsCalled
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    DataPoint,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+    ToolsCalled,
+)
 from shared.history import HistoryStore, StoredMessage, owner_of
+from shared.verdicts import KeptAnswer, VerdictStore
 
 _log = logging.getLogger("switchboard.history")
 
@@ -39,39 +53,51 @@ _FINISH_SECONDS = 0.5
 
 
 def record(
-    events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, history: HistoryStore
-) -> AsyncGenerator[ChatEvent]:
-    """Pass on a turn's events as they come, and write the turn to the history before its `Finished`.
-
-    Returns:
-        The events, with a thought 'History' before `Finished` if the turn could not be written. Without a conversation
-        in the request, the events themselves.
-    """
-    if request.chat.conversation_id is None:
-        return events
-    return _recording(request.chat.conversation_id, events, request, context, history)
-
-
-async def _recording(
-    conversation_id: str,
     events: AsyncGenerator[ChatEvent],
     request: ChatRequest,
     context: RequestContext,
     history: HistoryStore,
+    verdicts: VerdictStore | None = None,
 ) -> AsyncGenerator[ChatEvent]:
-    turn = _Turn(request, context)
+    """Pass on a turn's events as they come, and write the turn before its `Finished`.
+
+    It goes to the history if the request names a conversation, and so that the answer can be judged, to `verdicts`,
+    unless it is a task of the front end or the caller wants nothing kept.
+
+    Returns:
+        The events, with a thought 'History' before `Finished` if the turn could not be written to the history. If
+        nothing is to be written, the events themselves.
+    """
+    if request.is_task or not request.may_be_kept:
+        verdicts = None
+    if request.chat.conversation_id is None and verdicts is None:
+        return events
+    return _recording(events, request, context, history, verdicts)
+
+
+async def _recording(
+    events: AsyncGenerator[ChatEvent],
+    request: ChatRequest,
+    context: RequestContext,
+    history: HistoryStore,
+    verdicts: VerdictStore | None,
+) -> AsyncGenerator[ChatEvent]:
+    turn, conversation_id = _Turn(request, context), request.chat.conversation_id
     try:
         async with aclosing(events):
             async for event in events:
                 turn.take(event)
                 if isinstance(event, Finished):
                     turn.is_recorded = True
-                    messages = turn.messages(event.reason)
-                    if problem := await _recorded(history, context, conversation_id, messages):
+                    if conversation_id and (
+                        problem := await _recorded(history, context, conversation_id, turn.messages(event.reason))
+                    ):
                         yield ThoughtsAdded((Thought("History", problem, degraded="history"),))
+                    if verdicts and event.reason != "consent":  # else the answer comes when the turn has gone on
+                        await _kept(verdicts, context, turn.answer())
                 yield event
     except BaseException as end:
-        if not turn.is_recorded and (messages := turn.broken_off(end)):
+        if conversation_id and not turn.is_recorded and (messages := turn.broken_off(end)):
             _in_background(_recorded(history, context, conversation_id, messages, in_time=False))
         raise
 
@@ -85,6 +111,7 @@ class _Turn:
         self._asked = _asked(request, context)
         self._calls: tuple[ToolCall, ...] = ()
         self._texts: list[str] = []
+        self._sources: tuple[DataPoint, ...] = ()
         self._agents: list[tuple[int, StoredMessage]] = []
         self.is_recorded = False
         """Whether it has been written, or is being written, to its end."""
@@ -93,11 +120,14 @@ class _Turn:
         """Take an event."""
         if isinstance(event, TextDelta):
             self._texts.append(event.text)
+        if isinstance(event, Retrieved):
+            self._sources = event.data_points
         if isinstance(event, ToolsCalled):
             self._calls = event.calls
         if isinstance(event, AgentMessage):
             message = _of_agent(event, message_id(self._context, str(event.position)))
             self._agents.append((event.position, message))
+            self._sources += event.data_points
 
     def messages(self, reason: str) -> tuple[StoredMessage, ...]:
         """Return the question and the answer, which ended for a reason."""
@@ -105,6 +135,11 @@ class _Turn:
         if reason == "consent" and not (said or self._texts):
             return self._asked  # the answer comes when the turn has gone on
         return *self._asked, *(said or [self._answer("".join(self._texts), reason)])
+
+    def answer(self) -> KeptAnswer:
+        """Return what is kept of the complete answer so that it can be judged."""
+        said = [message.content for _, message in sorted(self._agents, key=itemgetter(0))]
+        return kept_answer(self._request, "\n\n".join(said or ["".join(self._texts)]), self._sources)
 
     def broken_off(self, end: BaseException) -> tuple[StoredMessage, ...]:
         """Return the same of a turn that an exception has ended; nothing if it goes on as a run elsewhere."""
@@ -179,6 +214,20 @@ async def _recorded(
         log_fault(error, context.invocation_id)
         return "This turn was not recorded: the chat history failed on our side."
     return None
+
+
+async def _kept(verdicts: VerdictStore, context: RequestContext, answer: KeptAnswer) -> None:
+    """Keep an answer so that it can be judged; without that it is as good as it was."""
+    limit = asyncio.get_running_loop().time() + WRITE_TIMEOUT_SECONDS
+    try:
+        async with asyncio.timeout_at(min(limit, context.deadline - _FINISH_SECONDS)):
+            await verdicts.keep(owner_of(context.caller), answer)
+    except SwitchboardError as error:
+        _log.warning("invocation %s: answer not kept for a verdict: %s", context.invocation_id, error.message)
+    except TimeoutError:
+        _log.warning("invocation %s: answer not kept for a verdict: the store took too long", context.invocation_id)
+    except Exception as error:  # noqa: BLE001 (a fault of the store must not stop a complete answer)
+        log_fault(error, context.invocation_id)
 
 
 def message_id(context: RequestContext, part: str) -> str:

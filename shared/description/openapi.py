@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from shared.description.content_routes import CONTENT_ROUTES
 from shared.description.demo_routes import DEMO_ROUTES
+from shared.description.feedback_routes import FEEDBACK_ROUTES
 from shared.description.history_routes import HISTORY_ROUTES
 from shared.description.mcp_routes import MCP_ROUTES
 from shared.description.openai_routes import OPENAI_ROUTES
@@ -36,7 +37,7 @@ TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
 ALL_ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
     *(*ROUTES, *RUN_ROUTES, *CONTENT_ROUTES, *OPENAI_ROUTES),
-    *(*MCP_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *RAI_ROUTES),
+    *(*MCP_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *FEEDBACK_ROUTES, *RAI_ROUTES),
 )
 """Every route of the app, in the document's order."""
 
@@ -109,6 +110,7 @@ def _tags() -> Iterator[Schema]:
         yield {"name": protocol.name, "description": f"{protocol.title}.{names}"}
     yield {"name": "mcp", "description": "Tools for agents, in the Model Context Protocol."}
     yield {"name": "history", "description": "The caller's chats."}
+    yield {"name": "feedback", "description": "What callers say of answers."}
     yield {"name": "safety", "description": "Safety analysis of texts and payloads of other apps."}
     yield {"name": "documents", "description": "The documents that answers cite."}
     yield {"name": ABOUT_THE_APP, "description": "The app itself."}

@@ -1,4 +1,4 @@
-"""The connection to the history's table. Imports `azure.data.tables`: import it late."""
+"""The connection to a table: the history's, or that of verdicts. Imports `azure.data.tables`: import it late."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -16,14 +16,14 @@ from shared.outbound.azure_service.transport import client_options
 from shared.settings import Settings
 
 TABLE = "SwitchboardHistory"
-"""The table's name; it is made at the first use."""
+"""The name of the history's; it is made at the first use."""
 
 _OPTIONS: dict[str, Any] = {"retry_total": 3, "retry_backoff_factor": 0.2, "read_timeout": 10}
 """Options of the client; times in seconds."""
 
 
 class HistoryTable:
-    """The table, which is made at the first use.
+    """A table, which is made at the first use.
 
     Args:
         client: The client of the account.
@@ -36,32 +36,32 @@ class HistoryTable:
         self._made = False
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "HistoryTable":
-        """The table of the account that the settings name, which have been checked to be complete.
+    def from_settings(cls, settings: Settings, name: str = TABLE) -> "HistoryTable":
+        """A table of the account that the settings name, which have been checked to be complete.
 
         Raises:
             NotConfigured: the connection string is none.
         """
         if settings.azure_web_jobs_storage_tables:
-            return cls.at(settings.azure_web_jobs_storage_tables)
+            return cls.at(settings.azure_web_jobs_storage_tables, name)
         connection = settings.azure_web_jobs_storage
-        return cls.of(connection.get_secret_value() if connection else "")
+        return cls.of(connection.get_secret_value() if connection else "", name)
 
     @classmethod
-    def at(cls, endpoint: str) -> "HistoryTable":
-        """Open the table of an account by its address, with the app's identity."""
+    def at(cls, endpoint: str, name: str = TABLE) -> "HistoryTable":
+        """Open a table of an account by its address, with the app's identity."""
         credential = app_identity()
-        return cls(TableClient(endpoint, TABLE, credential=credential, **client_options(**_OPTIONS)), credential)
+        return cls(TableClient(endpoint, name, credential=credential, **client_options(**_OPTIONS)), credential)
 
     @classmethod
-    def of(cls, connection_string: str) -> "HistoryTable":
-        """Open the table of an account by its connection string.
+    def of(cls, connection_string: str, name: str = TABLE) -> "HistoryTable":
+        """Open a table of an account by its connection string.
 
         Raises:
             NotConfigured: it is no connection string.
         """
         try:
-            return cls(TableClient.from_connection_string(connection_string, TABLE, **client_options(**_OPTIONS)))
+            return cls(TableClient.from_connection_string(connection_string, name, **client_options(**_OPTIONS)))
         except ValueError as exc:
             raise NotConfigured(
                 "AzureWebJobsStorage: should be the connection string of a storage account, or "

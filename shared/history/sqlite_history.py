@@ -1,12 +1,6 @@
-"""The built-in history: conversations and messages in one SQLite file.
+"""The built-in history: conversations and messages in one SQLite file."""
 
-Each call opens the file again and uses SQLite's rollback journal. That costs little, works on a network share, and the
-app goes on with a file that is deleted or restored while it runs.
-"""
-
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -17,12 +11,9 @@ import msgspec
 from shared.chat_types import PartHealth
 from shared.errors import Unavailable
 from shared.history import MAX_LISTED, MOST_MESSAGES, Conversation, ListPosition, Mode, StoredMessage, contents
-from shared.outbound.sqlite_file import BUSY_MILLISECONDS, SqliteFile
+from shared.outbound.sqlite_file import SqliteFile, SqliteStore
 
-_SCHEMA_VERSION = 1
-"""The file's `user_version`; 0 means that it has no schema yet."""
-
-_SCHEMA = f"""
+_SCHEMA = """
 CREATE TABLE conversations (
     id TEXT PRIMARY KEY,
     owner TEXT NOT NULL,
@@ -40,7 +31,6 @@ CREATE TABLE messages (
     message BLOB NOT NULL,
     UNIQUE (conversation, id)
 ) STRICT;
-PRAGMA user_version = {_SCHEMA_VERSION};
 """
 
 _LIST = """
@@ -64,9 +54,8 @@ class SqliteHistory:
     """
 
     def __init__(self, path: Path, max_chats: int = contents.MAX_CHATS) -> None:
-        self._path = path
+        self._store = SqliteStore(path, _FILE, _SCHEMA)
         self._max_chats = max_chats
-        self._lock = asyncio.Lock()
 
     async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
         """Start an empty conversation, or return that of the session."""
@@ -82,7 +71,7 @@ class SqliteHistory:
             contents.require_room_for_chat(msgspec.convert(count, int) - 1, self._max_chats)
             return _find(db, owner, made)
 
-        return await self._run(work)
+        return await self._store.run(work)
 
     async def conversations(
         self, owner: str, mode: Mode | None = None, limit: int = MAX_LISTED, after: ListPosition | None = None
@@ -94,7 +83,7 @@ class SqliteHistory:
             values = {"owner": owner, "mode": mode, "limit": limit, "time": time, "id": last_id}
             return [_conversation(row) for row in db.execute(_LIST, values)]
 
-        return await self._run(work)
+        return await self._store.run(work)
 
     async def messages(self, owner: str, conversation_id: str, newest: int = MOST_MESSAGES) -> Sequence[StoredMessage]:
         """Return the newest messages, oldest first."""
@@ -107,7 +96,7 @@ class SqliteHistory:
             )
             return [contents.decode_message(msgspec.convert(row[0], bytes)) for row in rows][::-1]
 
-        return await self._run(work)
+        return await self._store.run(work)
 
     async def write(
         self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], title: str = ""
@@ -130,7 +119,7 @@ class SqliteHistory:
             )
             return _find(db, owner, conversation_id)
 
-        return await self._run(work)
+        return await self._store.run(work)
 
     async def delete(self, owner: str, conversation_id: str) -> None:
         """Delete a conversation with everything in it."""
@@ -139,7 +128,7 @@ class SqliteHistory:
             _find(db, owner, conversation_id)
             db.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
 
-        await self._run(work)
+        await self._store.run(work)
 
     async def check(self) -> PartHealth:
         """Check that the file can be used, and count its conversations."""
@@ -148,42 +137,11 @@ class SqliteHistory:
             return msgspec.convert(db.execute("SELECT count(*) FROM conversations").get, int)
 
         try:
-            count = await self._run(work)
+            count = await self._store.run(work)
         except Unavailable as error:
             return PartHealth("embedded", ok=False, detail=f"Chats are not kept. {error.message}", needed=False)
         detail = "A SQLite file in DATA_DIR. For Azure Table Storage set HISTORY_BACKEND=azure-table."
         return PartHealth("embedded", ok=True, detail=detail, facts={"conversations": count}, needed=False)
-
-    async def _run[T](self, work: Callable[[apsw.Connection], T]) -> T:
-        async with self._lock:  # calls wait for the file here, not each in a thread
-            return await asyncio.to_thread(self._transact, work)
-
-    def _transact[T](self, work: Callable[[apsw.Connection], T]) -> T:
-        with _FILE.translated():
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(apsw.Connection(str(self._path))) as db:
-                db.set_busy_timeout(BUSY_MILLISECONDS)
-                db.pragma("foreign_keys", True)
-                db.pragma("secure_delete", True)
-                with _FILE.transaction(db, "IMMEDIATE"):
-                    _prepare(db)
-                    return work(db)
-
-
-def _prepare(db: apsw.Connection) -> None:
-    """Make the schema if the file has none.
-
-    Raises:
-        Unavailable: the file was written by another version of this app.
-    """
-    version = db.pragma("user_version")
-    if version == 0:
-        db.execute(_SCHEMA)
-    elif version != _SCHEMA_VERSION:
-        raise Unavailable(
-            "The chat history was written by another version of this app. Use that version, or move "
-            "`history.sqlite` out of DATA_DIR to start anew."
-        )
 
 
 def _find(db: apsw.Connection, owner: str, conversation_id: str) -> Conversation:

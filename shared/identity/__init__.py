@@ -110,6 +110,11 @@ def may_approve(caller: Caller, settings: Settings) -> bool:
     return _is_among(caller, settings.approvers_named)
 
 
+def may_read_verdicts(caller: Caller, settings: Settings) -> bool:
+    """Whether a caller may read what others say of answers (`FEEDBACK_READERS`)."""
+    return _is_among(caller, settings.verdict_readers)
+
+
 def _is_among(caller: Caller, named: frozenset[str]) -> bool:
     names = {*(caller.groups or ()), *([caller.key] if caller.key else [])}
     return "all" in named or not named.isdisjoint(names)

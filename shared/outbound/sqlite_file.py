@@ -1,9 +1,11 @@
 """Transactions and error messages that all built-in stores in SQLite files share."""
 
+import asyncio
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import apsw
@@ -24,6 +26,8 @@ _MESSAGES: dict[type[apsw.Error], str] = {
 _OTHER_ERROR = "The {name} failed. {remedy} Report it if it stays."
 BUSY_MILLISECONDS = 10_000
 """How long to wait for another process that writes; a transaction takes far less."""
+_SCHEMA_VERSION = 1
+"""The `user_version` of a `SqliteStore`'s file; 0 means that it has no schema yet."""
 _WAL_RETRY_SECONDS = 0.01
 """Time between two tries to turn on the write-ahead log."""
 
@@ -77,6 +81,56 @@ class SqliteFile:
 
     def _sentence(self, template: str) -> str:
         return template.format(name=self.name, remedy=self.remedy)
+
+
+class SqliteStore:
+    """A file that each call opens again, with SQLite's rollback journal.
+
+    That costs little, works on a network share, and the app goes on with a file that is deleted or restored meanwhile.
+
+    Args:
+        path: The file; it is made, with its folder, at the first use.
+        file: Its transactions.
+        schema: SQL that makes its tables.
+    """
+
+    def __init__(self, path: Path, file: SqliteFile, schema: str) -> None:
+        self._path = path
+        self._file = file
+        self._schema = schema
+        self._lock = asyncio.Lock()
+
+    async def run[T](self, work: Callable[[apsw.Connection], T]) -> T:
+        """Do some work on the file, in a transaction and a thread."""
+        async with self._lock:  # calls wait for the file here, not each in a thread
+            return await asyncio.to_thread(self._transact, work)
+
+    def _transact[T](self, work: Callable[[apsw.Connection], T]) -> T:
+        with self._file.translated():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(apsw.Connection(str(self._path))) as db:
+                db.set_busy_timeout(BUSY_MILLISECONDS)
+                db.pragma("foreign_keys", True)
+                db.pragma("secure_delete", True)
+                with self._file.transaction(db, "IMMEDIATE"):
+                    self._prepare(db)
+                    return work(db)
+
+    def _prepare(self, db: apsw.Connection) -> None:
+        """Make the schema if the file has none.
+
+        Raises:
+            Unavailable: the file was written by another version of this app.
+        """
+        version = db.pragma("user_version")
+        if version == 0:
+            db.execute(self._schema)
+            db.pragma("user_version", _SCHEMA_VERSION)
+        elif version != _SCHEMA_VERSION:
+            raise Unavailable(
+                f"The {self._file.name} was written by another version of this app. Use that version, or move "
+                f"`{self._path.name}` out of DATA_DIR to start anew."
+            )
 
 
 def enable_wal(db: apsw.Connection) -> None:

@@ -7,7 +7,6 @@ status 200 is sent, so that an early failure gets its own status.
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
-from uuid import uuid4
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -32,6 +31,7 @@ from shared.triggers.streaming import (
     until_disconnected,
 )
 from shared.turns import begin_turn
+from shared.verdicts import new_answer_id
 from shared.wire.protocol import Protocol, stream_bytes
 
 
@@ -132,7 +132,7 @@ async def _answered(request: Request, route: Route = Route(), *, unless_pinned: 
 
 def _unread(protocol: Protocol, route: Route) -> ChatRequest:
     """Make what stands for a request until its body is understood, for errors that are told in an answer."""
-    return ChatRequest((), stream=route.streams or protocol.answer is None, turn_id=uuid4().hex)
+    return ChatRequest((), stream=route.streams or protocol.answer is None, turn_id=new_answer_id())
 
 
 async def _respond(

@@ -82,7 +82,7 @@ async def delete_chat(request: Request) -> Response:
     history, owner = await _history(request)
     bodies.read_mode(request.query_params.get("mode"))  # validated only: the id identifies the chat
     await history.delete(owner, request.path_params["id"])
-    await delete_runs(owner, request.path_params["id"])
+    await delete_answers(owner, request.path_params["id"])
     return Response(status_code=204)
 
 
@@ -107,11 +107,14 @@ async def chats_that(
     return found[:count]
 
 
-async def delete_runs(owner: str, chat: str) -> None:
-    """Delete the answers that are kept of a chat beside its messages."""
-    if runs := await app.get_runs():
-        for name in (chat, session_id_of(chat)):
+async def delete_answers(owner: str, chat: str) -> None:
+    """Delete the answers that are kept of a chat beside its messages, and what was said of them."""
+    runs, verdicts = await app.get_runs(), (await app.get_service()).verdicts
+    for name in (chat, session_id_of(chat)):
+        if runs:
             await runs.delete_of(owner, name)
+        if verdicts:
+            await verdicts.forget(owner, name)
 
 
 async def _history(request: Request) -> tuple[HistoryStore, str]:

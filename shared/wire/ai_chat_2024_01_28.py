@@ -135,7 +135,7 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer, with the keys of the document's table."""
-    context = answer_context(answer, plain_images=takes_plain_images(request))
+    context = answer_context(request, answer, plain_images=takes_plain_images(request))
     finished, completion = answer.finished, answer.completion
     prompt_filter = completion.prompt_filter_results or finished.prompt_filter_results
     total = answer.message.total_usage if answer.message else None
@@ -168,6 +168,7 @@ class _Encoder:
 
     def __init__(self, request: ChatRequest) -> None:
         self._state: Record = {"session_state": request.chat.session_state}
+        self._request = request
         self._plain_images = takes_plain_images(request)
         self._data_points: tuple[events.DataPoint, ...] = ()
         self._thoughts: tuple[events.Thought, ...] = ()
@@ -182,7 +183,7 @@ class _Encoder:
             case events.Retrieved():
                 self._thoughts = event.thoughts
                 context = retrieved_context(
-                    event.data_points, event.thoughts, event.images, plain_images=self._plain_images
+                    self._request, event.data_points, event.thoughts, event.images, plain_images=self._plain_images
                 )
                 return (self._with_context(context, self._state),)
             case events.CompletionStarted():
@@ -221,7 +222,7 @@ class _Encoder:
         self._data_points = tuple(dict.fromkeys((*self._data_points, *event.data_points)))
         self._thoughts += event.thoughts
         agent, part = agent_context(event), agent_answer(event, self._turn)
-        sources = agent | retrieved_context(self._data_points, self._thoughts)
+        sources = agent | retrieved_context(self._request, self._data_points, self._thoughts)
         yield self._with_context(sources, None if self._has_message else self._state)
         context = agent | finished_context(part.completion.model, part.finished)
         filtered = _filter_results("content_filter_results", part.finished.content_filter_results)

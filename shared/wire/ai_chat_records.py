@@ -44,7 +44,7 @@ type ErrorRecord = Callable[[SwitchboardError, str], Record]
 
 def answer_document(request: ChatRequest, answer: Answer, state: Record) -> Record:
     """A whole answer as `{message, context}` and the session state."""
-    context = answer_context(answer, plain_images=takes_plain_images(request))
+    context = answer_context(request, answer, plain_images=takes_plain_images(request))
     context |= _end(answer.completion, answer.finished)
     if answer.message and answer.message.total_usage:
         context["total_usage"] = usage_json(answer.message.total_usage)
@@ -60,6 +60,7 @@ class DeltaEncoder:
     """
 
     def __init__(self, request: ChatRequest, state: Record, error: ErrorRecord) -> None:
+        self._request = request
         self._plain_images = takes_plain_images(request)
         self._state = state
         self._error = error
@@ -76,7 +77,7 @@ class DeltaEncoder:
             case events.Retrieved():
                 self._thoughts = event.thoughts
                 context = retrieved_context(
-                    event.data_points, event.thoughts, event.images, plain_images=self._plain_images
+                    self._request, event.data_points, event.thoughts, event.images, plain_images=self._plain_images
                 )
                 return ({"delta": {"role": "assistant"}, "context": context, **self._state},)
             case events.CompletionStarted():
@@ -112,7 +113,7 @@ class DeltaEncoder:
         self._data_points = tuple(dict.fromkeys((*self._data_points, *event.data_points)))
         self._thoughts += event.thoughts
         agent, part = agent_context(event), agent_answer(event, self._turn)
-        sources = agent | retrieved_context(self._data_points, self._thoughts)
+        sources = agent | retrieved_context(self._request, self._data_points, self._thoughts)
         yield {"delta": {"role": "assistant"}, "context": sources, **({} if self._has_message else self._state)}
         yield {
             "delta": {"content": event.text},

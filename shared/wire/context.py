@@ -59,6 +59,7 @@ class _Sources(TypedDict, total=False):
     data_points: DataPoints
     followup_questions: Annotated[list[str], Field(description="What to ask next, if the request asks for it.")]
     agent: Annotated[str, Field(description="In a team's answer: the agent whose message this is.")]
+    answer_id: Annotated[str, Field(description="The id of the answer, for `POST /feedback`.")]
     error: ErrorCode
 
 
@@ -100,6 +101,7 @@ def takes_plain_images(request: ChatRequest) -> bool:
 
 
 def retrieved_context(
+    request: ChatRequest,
     data_points: Sequence[DataPoint],
     thoughts: Iterable[events.Thought],
     images: Sequence[events.SourceImage] = (),
@@ -108,6 +110,8 @@ def retrieved_context(
 ) -> dict[str, Json]:
     """Make the part of the context about sources: `data_points`, with `images` if the model got some, and `thoughts`.
 
+    The answer's id comes with it.
+
     `citations` are the sources' names without duplicates: newer front ends of azure-search-openai-demo link only these.
     """
     citations = dict.fromkeys(point.sourcepage for point in data_points)
@@ -115,12 +119,12 @@ def retrieved_context(
     if images:
         urls = [shown.image.data_url for shown in images]
         points["images"] = list[Json](urls) if plain_images else [{"detail": "auto", "url": url} for url in urls]
-    return {"data_points": points, "thoughts": thoughts_json(thoughts)}
+    return {"answer_id": request.turn_id, "data_points": points, "thoughts": thoughts_json(thoughts)}
 
 
-def answer_context(answer: Answer, *, plain_images: bool = False) -> dict[str, Json]:
+def answer_context(request: ChatRequest, answer: Answer, *, plain_images: bool = False) -> dict[str, Json]:
     """Make the context of a whole answer, with `followup_questions` if requested, and the agent in a team's answer."""
-    context = retrieved_context(answer.data_points, answer.thoughts, answer.images, plain_images=plain_images)
+    context = retrieved_context(request, answer.data_points, answer.thoughts, answer.images, plain_images=plain_images)
     if answer.message:
         context |= agent_context(answer.message)
     if answer.finished.followup_questions is not None:

@@ -67,7 +67,9 @@ class KernelEncoder(ABC):
                 return (self._piece(event.text),)
             case events.Retrieved():
                 self._thoughts = event.thoughts
-                return (self._context(retrieved_context(event.data_points, event.thoughts, event.images)),)
+                return (
+                    self._context(retrieved_context(self._request, event.data_points, event.thoughts, event.images)),
+                )
             case events.CompletionStarted():
                 self._turn, self._has_begun = event, True
                 return ()

@@ -48,6 +48,7 @@ class OpenaiKeys(asked.ModelKeys):
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
     response_format: ResponseFormat | None = None
     reasoning_effort: asked.Effort | None = None
+    store: bool | None = Field(default=None, description="False: no record of the answer is kept, to judge it by.")
 
 
 class OpenaiText(TypedDict):
@@ -110,6 +111,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         asked.with_tools(request, keys, functions, choice, _named(choice)),
         overrides=overrides,
         reasoning_effort=keys.reasoning_effort,
+        may_be_kept=keys.store is not False,
         max_tokens=keys.max_completion_tokens or keys.max_tokens,
         for_encoder=replace(asked.Asked.of(request), include_usage=include_usage),
     )

@@ -187,6 +187,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         for_encoder=for_encoder,
         reasoning_effort=keys.reasoning.effort if keys.reasoning else None,
         wants_kept=keys.store is not False and not request.is_task,
+        may_be_kept=keys.store is not False,
         is_later=bool(keys.background),
     )
 

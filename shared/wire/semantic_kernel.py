@@ -146,7 +146,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Json:
 def _whole(request: ChatRequest, answer: Answer) -> Record:
     """A whole message. An agent's has its author's name, which the document forbids in single chat."""
     metadata: Record = _completion(answer.completion) | _end(answer.finished)
-    metadata["Context"] = answer_context(answer)
+    metadata["Context"] = answer_context(request, answer)
     author: Record = {}
     if said := answer.message:
         author = {"AuthorName": said.agent, "authorName": said.agent}

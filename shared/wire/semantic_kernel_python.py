@@ -142,7 +142,7 @@ def _whole(request: ChatRequest, answer: Answer) -> Record:
     metadata: Record = {
         **_completion(request, answer.completion),
         **_end(answer.finished),
-        **answer_context(answer),
+        **answer_context(request, answer),
     }
     message = _message(answer.text, answer.completion.model, metadata, answer.finished.reason)
     if answer.message is None:

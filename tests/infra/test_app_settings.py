@@ -17,6 +17,7 @@ DEFAULT_IS_RIGHT = {
     "DOCUMENTS_WRITERS": "documents come through the container: nobody uploads",
     "APPROVERS": "who asked decides; others by moreSettings",
     "APPROVALS_WITHOUT_SIGN_IN": "moreSettings, for those who read what it means",
+    "FEEDBACK_READERS": "nobody reads over HTTP; `make feedback` reads the table",
     "OPENAI_BASE_URL": "the model is Azure OpenAI's",
     "OPENAI_API_KEY": "the model is Azure OpenAI's",
     "OPENAI_CHAT_MODEL": "the model is Azure OpenAI's",

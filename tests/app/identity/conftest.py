@@ -117,6 +117,7 @@ REPORT, FLOWS = Key("report"), Key("flows", (STAFF,))
 async def with_keys(rights_dir: Path) -> AsyncGenerator[RunningHost]:
     """The app that takes keys, enforces rights, and gets the platform's headers too."""
     environment = taking(REPORT, FLOWS) | {"ACCESS_CONTROL": "enforced", "WEBSITE_AUTH_ENABLED": "True"}
+    environment |= {"FEEDBACK_READERS": STAFF}
     async with hosted(rights_dir, environment) as host:
         yield host
 

@@ -46,6 +46,8 @@ PROTECTED = [
     ("GET", "/chat-history/1/messages"),
     ("PUT", "/chat-history/1"),
     ("DELETE", "/chat-history/1"),
+    ("POST", "/feedback"),
+    ("GET", "/feedback"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/switchboard"),
     ("GET", "/content/ADA.md"),

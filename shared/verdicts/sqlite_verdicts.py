@@ -1,0 +1,91 @@
+"""The built-in store of verdicts: one SQLite file beside the history's."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+import msgspec
+
+from shared.outbound.sqlite_file import SqliteFile, SqliteStore
+from shared.verdicts import Judged, KeptAnswer, Verdict, no_such_answer, oldest_id
+
+_SCHEMA = """
+CREATE TABLE answers (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    chat TEXT NOT NULL,
+    answer BLOB NOT NULL,
+    verdict BLOB
+) STRICT, WITHOUT ROWID;
+CREATE INDEX answers_by_chat ON answers (owner, chat) WHERE chat != '';
+CREATE INDEX judged ON answers (id) WHERE verdict IS NOT NULL;
+CREATE INDEX not_judged ON answers (id) WHERE verdict IS NULL;
+"""
+_FILE = SqliteFile("file of verdicts", "Restore `verdicts.sqlite` in DATA_DIR, or delete it to start anew.")
+_encode = msgspec.json.encode
+
+
+class SqliteVerdicts:
+    """A `VerdictStore` in one file.
+
+    Args:
+        path: The file; it is made, with its folder, at the first use.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._store = SqliteStore(path, _FILE, _SCHEMA)
+
+    async def keep(self, owner: str, answer: KeptAnswer) -> None:
+        """Keep what an answer was, and delete those that are too old."""
+
+        def work(db: apsw.Connection) -> None:
+            db.execute("DELETE FROM answers WHERE verdict IS NULL AND id < ?", (oldest_id(),))
+            db.execute(
+                "INSERT INTO answers (id, owner, chat, answer) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (id) DO UPDATE SET answer = excluded.answer, chat = excluded.chat "
+                "WHERE owner = excluded.owner",
+                (answer.id, owner, answer.chat, _encode(answer)),
+            )
+
+        await self._store.run(work)
+
+    async def judge(self, owner: str, answer_id: str, verdict: Verdict) -> bool:
+        """Keep a verdict, in place of an earlier one."""
+
+        def work(db: apsw.Connection) -> bool:
+            own = (answer_id, owner)
+            found = db.execute("SELECT verdict IS NULL FROM answers WHERE id = ? AND owner = ?", own).fetchone()
+            if found is None:
+                raise no_such_answer()
+            db.execute("UPDATE answers SET verdict = ? WHERE id = ? AND owner = ?", (_encode(verdict), *own))
+            return found == (1,)
+
+        return await self._store.run(work)
+
+    async def page(self, limit: int, after: str | None = None) -> Sequence[Judged]:
+        """List what was judged, the newest answers first."""
+
+        def work(db: apsw.Connection) -> list[Judged]:
+            rows = db.execute(
+                "SELECT answer, verdict FROM answers WHERE verdict IS NOT NULL AND id < ? ORDER BY id DESC LIMIT ?",
+                (after or "g", limit),  # after every hexadecimal digit
+            )
+            return [judged_of(*msgspec.convert(row, tuple[bytes, bytes])) for row in rows]
+
+        return await self._store.run(work)
+
+    async def forget(self, owner: str, chat: str) -> None:
+        """Delete the answers of a chat, and their verdicts."""
+
+        def work(db: apsw.Connection) -> None:
+            db.execute("DELETE FROM answers WHERE owner = ? AND chat = ? AND chat != ''", (owner, chat))
+
+        await self._store.run(work)
+
+    async def aclose(self) -> None:
+        """Do nothing: each call closes the file."""
+
+
+def judged_of(answer: bytes, verdict: bytes) -> Judged:
+    """Decode what a store has kept."""
+    return Judged(msgspec.json.decode(answer, type=KeptAnswer), msgspec.json.decode(verdict, type=Verdict))

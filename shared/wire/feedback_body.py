@@ -1,0 +1,76 @@
+"""Request bodies and JSON answers of the feedback routes."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from pydantic import Field
+
+from shared.chat_types import Json
+from shared.errors import BadRequest
+from shared.verdicts import LONGEST_TEXT, MOST_LISTED, Judged, Rating, Verdict, no_such_answer
+from shared.wire.request_body import BodyModel
+
+FEEDBACK_EXAMPLE = '{"answer_id": "…", "rating": "down", "comment": "…", "expected": "…"}'
+_ID = "(?:chatcmpl-|resp_|msg_|msg-)?([0-9a-f]{32})(?:[_-][0-9]{1,4})?"
+"""The id of an answer as the protocols write it."""
+
+
+class FeedbackBody(BodyModel):
+    """`POST /feedback`."""
+
+    answer_id: str = Field(min_length=1, max_length=200, description="Id of the answer, as its protocol has it.")
+    rating: Rating = Field(description="Whether the answer is good.")
+    comment: str | None = Field(default=None, max_length=LONGEST_TEXT, description="Why.")
+    expected: str | None = Field(default=None, max_length=LONGEST_TEXT, description="What a good answer would say.")
+
+
+def parse_feedback(body: Mapping[str, Json], now: datetime) -> tuple[str, Verdict]:
+    """Read a verdict; return the id of the answer, and the verdict.
+
+    Raises:
+        BadRequest: a key is wrong; names each wrong key and its accepted values.
+        NotFound: no answer has such an id.
+    """
+    read = FeedbackBody.read(body)
+    found = re.fullmatch(_ID, read.answer_id)
+    if found is None:
+        raise no_such_answer()
+    time = now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return found[1], Verdict(read.rating, time, (read.comment or "").strip(), (read.expected or "").strip())
+
+
+def read_verdicts_page(query: Mapping[str, str]) -> tuple[int, str | None]:
+    """Read which page of the verdicts is asked for: its size, and the answer after which it begins.
+
+    Raises:
+        BadRequest: a parameter is wrong; says what it accepts.
+    """
+    limit, after = query.get("limit") or str(MOST_LISTED), query.get("after")
+    if not re.fullmatch("[0-9]{1,3}", limit) or not 1 <= int(limit) <= MOST_LISTED:
+        raise BadRequest(f"limit: should be a whole number from 1 to {MOST_LISTED}.")
+    if after and not re.fullmatch("[0-9a-f]{32}", after):
+        raise BadRequest("after: should be as in the Link header of the page before.")
+    return int(limit), after or None
+
+
+def verdict_json(answer_id: str, verdict: Verdict) -> dict[str, Json]:
+    """Make the JSON of a verdict, as its caller gets it back."""
+    return {
+        "answer_id": answer_id,
+        "rating": verdict.rating,
+        "comment": verdict.comment,
+        "expected": verdict.expected,
+        "time": verdict.time,
+    }
+
+
+def judged_json(judged: Judged) -> dict[str, Json]:
+    """Make the JSON of a verdict with its answer. Who asked is not in it."""
+    answer = judged.answer
+    asked: dict[str, Json] = {
+        "question": answer.question,
+        "answer": answer.text,
+        "sources": list[Json](answer.sources),
+    }
+    return verdict_json(answer.id, judged.verdict) | asked
