@@ -15,7 +15,7 @@ from shared.turns import turn_events
 
 
 async def test_off_the_parts_and_the_turns_are_bare(tmp_path: Path) -> None:
-    service = build_service(Settings.read({"DATA_DIR": str(tmp_path)}))
+    service = build_service(Settings.read({"DATA_DIR": str(tmp_path), "HISTORY_BACKEND": "off"}))
     request = ChatRequest((Message(Role.USER, "Hello?"),))
     turn = turn_events(service, request, RequestContext("id-1", asyncio.get_running_loop().time() + 30))
     assert type(service.model) is ExtractiveModel
