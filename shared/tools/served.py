@@ -182,20 +182,26 @@ class Served:
 
     def _tool(self, allowed: AllowedTool, found: Offered) -> Tool:
         never = found.reads if allowed.approval is None else allowed.approval == "never"
+        is_repeatable = found.reads or never if allowed.read_only is None else allowed.read_only
         title = f"{self.name}.{found.name}"
         return Tool(
             ToolDefinition(function_name(title), found.description[:_LONGEST_DESCRIPTION], found.schema),
-            partial(self._call, found, allowed.seconds),
+            partial(self._call, found, allowed.seconds, is_repeatable),
             server=self.name,
             name=found.name,
             needs_consent=not never,
-            is_repeatable=found.reads or never if allowed.read_only is None else allowed.read_only,
+            is_repeatable=is_repeatable,
             digest=found.digest,
             seconds=allowed.seconds,
         )
 
     async def _call(
-        self, found: Offered, seconds: float, arguments: Mapping[str, Json], context: ToolContext
+        self,
+        found: Offered,
+        seconds: float,
+        is_repeatable: bool,
+        arguments: Mapping[str, Json],
+        context: ToolContext,
     ) -> ToolResult:
         """Run one call. What goes wrong at the server is told to the model.
 
@@ -211,7 +217,7 @@ class Served:
         except (ServiceFault, TimeoutError) as exc:
             fault = exc.fault if isinstance(exc, ServiceFault) else Fault(Reason.TOO_SLOW)
             _log.warning("%s.%s: %s, status %s", self.name, found.name, fault.reason.name, fault.status)
-            may_have_run = fault.reason in _MAY_HAVE_RUN and not found.reads
+            may_have_run = fault.reason in _MAY_HAVE_RUN and not is_repeatable
             known = " It is not known whether it was done." if may_have_run else ""
             return ToolResult(f"Error: {self._sentence(fault)}{known}", is_error=True)
 
@@ -220,9 +226,12 @@ class Served:
 
 
 _SENTENCES = {
-    Reason.NO_IDENTITY: "There is no token for {name}: it is called with the app's identity, or for a caller who is "
-    "signed in and may use it.",
+    Reason.NO_IDENTITY: "{name} needs a token, and there is none: it is called with the app's identity, or for a "
+    "caller who is signed in and may use it.",
+    Reason.NOT_THERE: "{name} is not there. Check {address}.",
     Reason.NOT_AN_ANSWER: "{name} sent something that is no answer, or too long.",
+    Reason.WRONG_SERVICE: "{name} speaks no revision of MCP that this app knows.",
 }
+"""What is said otherwise of these servers than of other services."""
 _MAY_HAVE_RUN = frozenset({Reason.CUT_OFF, Reason.TOO_SLOW, Reason.NOT_AN_ANSWER, Reason.BROKEN})
 """Faults after which a call may have had its effect."""

@@ -1,11 +1,11 @@
 """How the app signs in to tool servers and APIs. Imports aiohttp: import it late.
 
-The caller's own token goes to the directory alone, which gives another one for it (on behalf of). It is kept in memory
-for the time of a turn, and in no record.
+The caller's own token goes to the directory alone, which gives another one for it (on behalf of).
 
 Source: Microsoft identity platform, 'OAuth 2.0 On-Behalf-Of flow'; 'Workload identity federation', managed identities.
 """
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -35,6 +35,9 @@ _EXCHANGE_SCOPE = "api://AzureADTokenExchange/.default"
 """Scope of the token by which the app's identity stands for its registration."""
 
 
+_log = logging.getLogger("switchboard.tools")
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """What signs one request in."""
@@ -50,6 +53,10 @@ type SignIn = Callable[[RequestContext], Awaitable[Credentials]]
 class _Token(msgspec.Struct, frozen=True):
     access_token: str
     expires_in: int = 0
+
+
+class _Refusal(msgspec.Struct, frozen=True):
+    error_codes: list[int] = []
 
 
 class SigningIn:
@@ -121,7 +128,7 @@ class SigningIn:
             raise ServiceFault(Fault(Reason.NO_IDENTITY)) from None
 
     async def _on_behalf_of(self, context: RequestContext, scope: str, secret: SecretStr | None) -> Credentials:
-        own = self._tokens.of(context.invocation_id) if self._tokens else None
+        own = self._tokens.of(context.caller) if self._tokens else None
         if own is None or context.caller.id is None:
             raise ServiceFault(Fault(Reason.NO_IDENTITY))
         place = context.caller.id, scope
@@ -152,12 +159,15 @@ class SigningIn:
         kind = {"content-type": "application/x-www-form-urlencoded"}
         async with self._connections.send("POST", url, kind, (), urlencode(form).encode()) as response:
             body = await body_of(response, _LARGEST_ANSWER)
-            if response.status != 200:
-                raise ServiceFault(Fault(Reason.NO_IDENTITY, response.status))
         try:
-            return msgspec.json.decode(body, type=_Token)
-        except (msgspec.DecodeError, UnicodeError):
-            raise ServiceFault(Fault(Reason.NO_IDENTITY, response.status)) from None
+            if response.status == 200:
+                return msgspec.json.decode(body, type=_Token)
+            codes = msgspec.json.decode(body, type=_Refusal).error_codes
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            codes = []
+        # Such as 65001: nobody has consented to the permission. The text beside it would name the caller.
+        _log.warning("no token on behalf of a caller: HTTP %d, AADSTS %s", response.status, codes)
+        raise ServiceFault(Fault(Reason.NO_IDENTITY, response.status))
 
 
 def _with_key(auth: Auth, key: SecretStr) -> Credentials:

@@ -24,13 +24,12 @@ async def asker_of(request: Request, service: Service) -> Asker:
         NotSignedIn, NotAllowed: the caller has to sign in, or may not call.
     """
     caller = await service.identity.caller(request.headers)
-    invocation = invocation_id(request)
     if service.caller_tokens:
-        service.caller_tokens.keep(invocation, request.headers)
+        service.caller_tokens.keep(caller, request.headers)
     return Asker(
         caller=caller,
         budget_key=key_of(request, service, caller),
-        invocation_id=invocation,
+        invocation_id=invocation_id(request),
         accept_language=request.headers.get("accept-language", "")[:_LONGEST_ACCEPT_LANGUAGE],
         trace_parent=request.headers.get("traceparent", ""),
         base_url=own_url(request, service.settings),

@@ -220,7 +220,7 @@ class EntraStandIn(LocalServer):
         is_app = sent.get("client_secret") == REGISTRATION or sent.get("client_assertion")
         asked = sent.get("grant_type"), sent.get("requested_token_use"), sent.get("client_id")
         if not is_app or asked != ("urn:ietf:params:oauth:grant-type:jwt-bearer", "on_behalf_of", CLIENT):
-            return web.json_response({"error": "invalid_client"}, status=401)
+            return web.json_response({"error": "invalid_client", "error_codes": [7000215]}, status=401)
         if not sent.get("assertion"):
             return web.json_response({"error": "invalid_grant"}, status=400)
         token = f"{sent['scope']} for {sent['assertion']}".replace(" ", "-")

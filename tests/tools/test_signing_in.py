@@ -30,10 +30,10 @@ async def entra() -> AsyncGenerator[EntraStandIn]:
         yield directory
 
 
-def tokens_of(**tokens: str) -> CallerTokens:
+def signed_in(*oids: str) -> CallerTokens:
     kept = CallerTokens()
-    for turn, token in tokens.items():
-        kept.keep(turn, {"authorization": f"Bearer {token}"})
+    for oid in oids:
+        kept.keep(Caller(oid, tenant=TENANT), {"authorization": f"Bearer token-of-{oid}"})
     return kept
 
 
@@ -52,7 +52,7 @@ async def test_each_caller_is_served_with_a_token_of_their_own_and_never_the_one
     mcp: Mcp, entra: EntraStandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = Settings.read(entra.settings)
-    tokens = tokens_of(one="token-of-ada", two="token-of-ben", three="token-of-ada")
+    tokens = signed_in(ADA, BEN)
     named = definition(f"{mcp.endpoint}/mcp", auth=ON_BEHALF)
     async with tool_servers(named, settings=settings, tokens=tokens, keys=KEYS) as servers:
         for turn, oid in (("one", ADA), ("two", BEN), ("three", ADA)):
@@ -60,25 +60,35 @@ async def test_each_caller_is_served_with_a_token_of_their_own_and_never_the_one
             await call((await tools_of(servers, of=of))["crm.look"], of)
         health = await servers.check()
     calls = [sent.headers["Authorization"] for sent in mcp.asked("tools/call")]
-    assert calls == [f"Bearer {SCOPE}-for-token-of-{name}" for name in ("ada", "ben", "ada")]
-    assert [sent["assertion"] for sent in entra.exchanged] == ["token-of-ada", "token-of-ben"]
+    assert calls == [f"Bearer {SCOPE}-for-token-of-{oid}" for oid in (ADA, BEN, ADA)]
+    assert [sent["assertion"] for sent in entra.exchanged] == [f"token-of-{ADA}", f"token-of-{BEN}"]
     assert len(mcp.asked("tools/list")) == 2, "one for each caller"
     assert health.ok
-    assert "token-of" not in f"{caplog.text}{health}{tokens.of('one')!r}"
+    assert "token-of" not in f"{caplog.text}{health}{tokens.of(Caller(ADA, tenant=TENANT))!r}"
     assert REGISTRATION not in caplog.text
 
 
-async def test_without_a_callers_token_nothing_is_offered_even_if_one_was_given_before(
-    mcp: Mcp, entra: EntraStandIn
-) -> None:
-    settings, ada = Settings.read(entra.settings), Caller(ADA, tenant=TENANT)
-    named = definition(f"{mcp.endpoint}/mcp", auth=ON_BEHALF)
-    async with tool_servers(named, settings=settings, tokens=tokens_of(one="t"), keys=KEYS) as servers:
-        tools = await tools_of(servers, of=context("one", caller=ada))
-        later = await call(tools["crm.look"], context("another", caller=ada))
-    assert later.is_error
-    assert later.text.startswith("Error: There is no token for The server of crm")
+async def test_for_a_caller_without_a_token_nothing_is_offered_and_nothing_runs(mcp: Mcp, entra: EntraStandIn) -> None:
+    settings, named = Settings.read(entra.settings), definition(f"{mcp.endpoint}/mcp", auth=ON_BEHALF)
+    ada, ben = (context(caller=Caller(oid, tenant=TENANT)) for oid in (ADA, BEN))
+    async with tool_servers(named, settings=settings, tokens=signed_in(ADA), keys=KEYS) as servers:
+        tools = await tools_of(servers, of=ada)
+        assert await tools_of(servers, of=ben) == await tools_of(servers) == {}
+        told = await call(tools["crm.look"], ben)
+    assert told.is_error
+    assert told.text.startswith("Error: The server of crm needs a token, and there is none")
     assert not mcp.asked("tools/call")
+
+
+async def test_the_log_names_the_code_by_which_the_directory_refuses(
+    mcp: Mcp, entra: EntraStandIn, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings, named = Settings.read(entra.settings), definition(f"{mcp.endpoint}/mcp", auth=ON_BEHALF)
+    wrong = {"APP_SECRET": "another"}
+    async with tool_servers(named, settings=settings, tokens=signed_in(ADA), keys=wrong) as servers:
+        assert await tools_of(servers, of=context(caller=Caller(ADA, tenant=TENANT))) == {}
+    assert "no token on behalf of a caller: HTTP 401, AADSTS [7000215]" in caplog.text
+    assert "another" not in caplog.text
 
 
 async def test_the_apps_identity_takes_the_place_of_a_secret(
@@ -89,8 +99,8 @@ async def test_the_apps_identity_takes_the_place_of_a_secret(
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         settings = Settings.read(entra.settings)
-        async with tool_servers(named, settings=settings, tokens=tokens_of(one="t")) as servers:
-            assert await tools_of(servers, of=context("one", caller=Caller(ADA, tenant=TENANT)))
+        async with tool_servers(named, settings=settings, tokens=signed_in(ADA)) as servers:
+            assert await tools_of(servers, of=context(caller=Caller(ADA, tenant=TENANT)))
     assert [sent["client_assertion"] for sent in entra.exchanged] == ["identity-token"]
     assert asked == ["api://AzureADTokenExchange"]
 
