@@ -9,6 +9,8 @@ by the arguments of `accept` and `begin_turn`.
 from asyncio import get_running_loop
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from shared.accepting import AcceptedRequest, Asker
 from shared.agents import AgentParts
@@ -30,6 +32,9 @@ from shared.history import HistoryStore, Mode
 from shared.service import Service
 from shared.telemetry import unwatched
 from shared.tools.table import TOOLS
+
+if TYPE_CHECKING:
+    from shared.guard.rules import Rules
 
 type FindChat = Callable[[ChatRequest, RequestContext, HistoryStore, Mode], Awaitable[ChatRequest]]
 """Gives a request the chat that is kept for it; see `kept_chats.resume`."""
@@ -147,8 +152,11 @@ def turn_events(
     takes_tools, own = service.model.takes_tools, agent.tools if agent else ()
     check_tools(request, team=team, takes_tools=takes_tools, own=own)
 
+    rules = _rules(service)
+
     def begin(asked: ChatRequest) -> AsyncGenerator[ChatEvent]:
-        return _guarded(service, _of_turn(service, asked, context, agent, team=team), asked, context, team=team)
+        events = _of_turn(service, asked, context, agent, rules, team=team)
+        return _guarded(events, asked, context, rules, team=team)
 
     request = without_errors(without_links(request, links) if links else request)
     events = begin_without_refused(begin, request)
@@ -182,7 +190,13 @@ def _agent_for(service: Service, request: ChatRequest) -> AgentDefinition | None
 
 
 def _of_turn(
-    service: Service, request: ChatRequest, context: RequestContext, agent: AgentDefinition | None, *, team: bool
+    service: Service,
+    request: ChatRequest,
+    context: RequestContext,
+    agent: AgentDefinition | None,
+    rules: "Rules | None",
+    *,
+    team: bool,
 ) -> AsyncGenerator[ChatEvent]:
     watch = service.tracing.agent if service.tracing else unwatched
     parts = AgentParts(
@@ -192,6 +206,7 @@ def _of_turn(
         watch,
         tool_servers=service.tool_servers,
         book=service.book,
+        clear=_clearing(rules, request, context) if service.tool_servers and rules else None,
     )
     if team:
         return team_turn(request, context, parts)
@@ -203,16 +218,23 @@ def _of_turn(
     return run_turn(request, context, service.model, service.retriever, images)
 
 
-def _guarded(
-    service: Service, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, *, team: bool
-) -> AsyncGenerator[ChatEvent]:
+def _clearing(rules: "Rules", request: ChatRequest, context: RequestContext) -> Callable[[str], Awaitable[None]] | None:
+    """What checks a call before it runs; None: nothing is held back."""
+    if not rules.enforced:
+        return None
+    from shared.guard.before_calls import clear_call
+
+    return partial(clear_call, rules, request, context)
+
+
+def _rules(service: Service) -> "Rules | None":
+    """The rules of the guard; None: it is off."""
     settings = service.settings
     if settings.rai_mode == "off" or service.safety is None:
-        return events
+        return None
     from shared.guard.rules import Rules
-    from shared.guard.stream_guard import guard
 
-    rules = Rules(
+    return Rules(
         service=service.safety,
         kind=settings.rai_backend,
         model=settings.openai_chat_model or settings.azure_openai_chat_deployment or "extractive",
@@ -220,4 +242,18 @@ def _guarded(
         on_error=settings.rai_on_error or "block",
         timeout=settings.rai_timeout_seconds,
     )
+
+
+def _guarded(
+    events: AsyncGenerator[ChatEvent],
+    request: ChatRequest,
+    context: RequestContext,
+    rules: "Rules | None",
+    *,
+    team: bool,
+) -> AsyncGenerator[ChatEvent]:
+    if rules is None:
+        return events
+    from shared.guard.stream_guard import guard
+
     return guard(events, request, context, rules, team=team)

@@ -65,6 +65,8 @@ from shared.guard.team_guard import GuardedMessages
 
 _log = logging.getLogger("switchboard.safety")
 
+_WITHHELD = "(What the tool returned is withheld.)"
+
 LONGEST_HELD = 256 * 1024
 """UTF-8 bytes of an answer that may wait to be cleared. With more, the model has to wait too."""
 
@@ -123,6 +125,8 @@ class _GuardedTurn:
         """Number of messages before the question."""
         self._main = rules.check(context, self._changed)
         self._checks = [self._main]
+        self._results = list[Check]()
+        """Those of what tools returned: like a source, a result is withheld alone."""
         new_check = partial(rules.check, context, self._changed)
         self._sources = GuardedSources(rules, new_check)
         self._messages = GuardedMessages(rules, self._main, new_check, context.invocation_id)
@@ -158,7 +162,7 @@ class _GuardedTurn:
                 await self._change()
         finally:
             pulling.cancel()
-            checks = [*self._checks, *self._sources.checks, *self._messages.checks]
+            checks = [*self._checks, *self._results, *self._sources.checks, *self._messages.checks]
             await asyncio.gather(pulling, *(check.aclose() for check in checks), return_exceptions=True)
 
     async def _change(self) -> None:
@@ -217,8 +221,11 @@ class _GuardedTurn:
             case ToolsCalled():
                 written = "\n".join(f"{call.name} {call.arguments}" for call in event.calls)
                 self._queue.hold(_Held(event, self._check_alone(written)))
-            case ToolStarted() | ToolEnded() | ConsentAsked():
-                self._queue.hold(_Held(event))
+            case ToolStarted() | ConsentAsked():
+                self._queue.hold(_Held(event, self._check_alone(_written_in(event))))
+            case ToolEnded():
+                self._results.append(self._begun(event.text))
+                self._queue.hold(_Held(event, self._results[-1]))
             case Finished():
                 self._main.add(MORE, "\n".join(event.followup_questions or ()))
                 # In a team's turn `main` only has the question, and was finished when the turn began.
@@ -249,8 +256,11 @@ class _GuardedTurn:
 
         In the answer's session it would be cleared to its end only when the answer is complete, which is too late.
         """
+        self._checks.append(self._begun(text))
+        return self._checks[-1]
+
+    def _begun(self, text: str) -> Check:
         check = self._rules.check(self._context, self._changed)
-        self._checks.append(check)
         check.add(ANSWER, text)
         check.finish()
         return check
@@ -262,7 +272,7 @@ class _GuardedTurn:
                 yield self._shown_kind(text)
             elif (held := self._queue.item) and self._may_go(held):
                 self._queue.take_item()
-                yield from self._with_results(held.event)
+                yield from self._with_results(held)
             elif message := self._messages.take():
                 yield message
             else:
@@ -282,6 +292,8 @@ class _GuardedTurn:
             return not self._messages.waiting and all(map(self._rules.passes, self._checks))
         if self._waits_for_sources(held):
             return False
+        if isinstance(held.event, ToolEnded):
+            return not self._rules.enforced or held.check is None or held.check.settled
         return held.check is None or not self._rules.enforced or self._rules.passes(held.check)
 
     def _waits_for_sources(self, held: _Held | None) -> bool:
@@ -313,9 +325,11 @@ class _GuardedTurn:
         refused = [place for place, said in enumerate(self._prompt) if said.place in blocked]
         return tuple(refused) if all(place < self._earlier for place in refused) else ()
 
-    def _with_results(self, event: ChatEvent) -> Iterator[ChatEvent]:
+    def _with_results(self, held: _Held) -> Iterator[ChatEvent]:
         """Yield the event with the results of its checks."""
-        match event:
+        match event := held.event:
+            case ToolEnded() if self._rules.enforced and held.check and not self._rules.passes(held.check):
+                yield replace(event, text=_WITHHELD)
             case CompletionStarted() if self._rules.enforced:
                 self._prompt_results_shown = self._rules.results(Side.PROMPT, self._main)
                 results = merged_prompt(self._prompt_results_shown, event.prompt_filter_results)
@@ -334,7 +348,7 @@ class _GuardedTurn:
         if self._news:
             yield from self._news.take(now=True)
         self._is_over = True
-        if failure := self._messages.failure:
+        if event.reason != "consent" and (failure := self._messages.failure):
             raise failure
         prompt = self._rules.results(Side.PROMPT, self._main)
         answer = self._rules.results(Side.COMPLETION, *self._checks)
@@ -346,3 +360,12 @@ class _GuardedTurn:
         if prompt != self._prompt_results_shown:
             event = replace(event, prompt_filter_results=merged_prompt(prompt, event.prompt_filter_results))
         yield replace(event, content_filter_results=merged(answer, event.content_filter_results) or None)
+
+
+def _written_in(event: ToolStarted | ConsentAsked) -> str:
+    """What a model wrote, and what a server says of a tool that a person is asked for."""
+    match event:
+        case ToolStarted():
+            return f"{event.tool} {event.arguments}"
+        case ConsentAsked():
+            return "\n".join(f"{call.tool} {call.arguments}\n{call.description}" for call in event.calls)

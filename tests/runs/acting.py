@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -36,22 +36,27 @@ class Crm:
     url: str = ""
     looked: list[int] = field(default_factory=list[int])
     dropped: list[str] = field(default_factory=list[str])
+    says: str = ""
+    """What it says of each order; empty: what is so."""
+    before: Callable[[], None] | None = None
+    """Done before an order is dropped."""
 
 
 @asynccontextmanager
-async def crm() -> AsyncGenerator[Crm]:
-    """Serve one tool that reads, and one that needs consent."""
+async def crm(told: str = "Drop an order.") -> AsyncGenerator[Crm]:
+    """Serve one tool that reads, and one that needs consent and is told of in these words."""
     done, server = Crm(), MCPServer("crm")
 
     @server.tool()
     def look(number: int) -> str:
         """Look up an order."""
         done.looked.append(number)
-        return f"order {number} is open"
+        return done.says or f"order {number} is open"
 
-    @server.tool()
+    @server.tool(description=told)
     def drop(name: Annotated[str, Field(max_length=50)]) -> str:
-        """Drop an order."""
+        if done.before:
+            done.before()
         done.dropped.append(name)
         return f"{name} is dropped"
 
@@ -109,12 +114,18 @@ class Desk:
 
 @asynccontextmanager
 async def desk(
-    folder: Path, crm: Crm, service: OpenAIStandIn, *, agent: str | None = "Clerk", **file: Any
+    folder: Path,
+    crm: Crm,
+    service: OpenAIStandIn,
+    *,
+    agent: str | None = "Clerk",
+    env: Mapping[str, str] = {},
+    **file: Any,
 ) -> AsyncGenerator[Desk]:
     """Make the app of a process anew: nothing is known but what is kept in the folder."""
     path = await asyncio.to_thread(partial(agents_file, folder, crm.url, **file))
     settings = Settings.read(
-        {"DATA_DIR": str(folder), "AGENTS_FILE": str(path)} | ({"CHAT_AGENT": agent} if agent else {})
+        {"DATA_DIR": str(folder), "AGENTS_FILE": str(path), **env} | ({"CHAT_AGENT": agent} if agent else {})
     )
     built = await asyncio.to_thread(parts.build_service, settings)
     async with model_of(connection_to(service), retries=0) as model:

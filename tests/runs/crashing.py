@@ -12,19 +12,21 @@ import json
 import os
 import sys
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from shared import parts
 from shared.accepting import AcceptedRequest
-from shared.chat_types import Caller, Json
-from shared.events import AgentMessage
+from shared.chat_types import Caller, Decision, Json
+from shared.events import AgentMessage, TextDelta, ToolEnded
 from shared.runs import New, ObjectStore, Stored, claim, journal
+from shared.runs.approvals import Decider, list_approvals
 from shared.runs.blob_objects import BlobObjects
 from shared.runs.desk import NewRun, Runs
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.in_process import InProcess
-from shared.runs.records import Asked
+from shared.runs.records import Asked, digest
 from shared.runs.running import Runner
 from shared.runs.tidying import tidy
 from shared.settings import Settings
@@ -72,8 +74,10 @@ class CrashingStore:
 def _part(name: str) -> str:
     """The name without what differs from batch to batch."""
     first, _, rest = name.partition("/")
-    if first in ("keys", "chats"):
+    if first in ("keys", "chats", "approvals", "open"):
         return first.removesuffix("s")
+    if rest.startswith("tools/"):
+        return "tool"
     return "call" if rest.startswith("calls/") else rest
 
 
@@ -142,18 +146,50 @@ async def run_chat(order: dict[str, Any]) -> dict[str, Any]:
     return {"status": standing.result.status if standing.result else None, "written": store.written}
 
 
+async def act(order: dict[str, Any]) -> dict[str, Any]:
+    """Ask an agent that acts, or agree to all that is open; or see to it that the run goes on."""
+    claim.HEARTBEAT_SECONDS = 600
+    journal.ALONE_SECONDS = 600
+    settings = Settings.read(order["settings"])
+    store = CrashingStore(store_of(settings), order.get("crash_at"))
+    runner = Runner(store, parts.build_service(settings), {})
+    engine = InProcess(runner.run_when_free)
+    runs, run_id = Runs(runner, engine), order["run"]
+    if order["step"] == "ask":
+        new, accepted = chat_run(run_id, order["question"])
+        await runs.begin(new, replace(accepted, request=replace(accepted.request, is_kept=True)), None)
+    elif order["step"] == "approve":
+        sys.stdout.write(f"{os.getpid()}\n")
+        sys.stdout.flush()
+        yes = [Decision(approved=True, approval_id=approval_id) for approval_id in order["approvals"]]
+        await runs.consents.decide_in_chat(yes, OWNER)
+    else:
+        await tidy(store, engine, resume=True)
+    while not (standing := await runs.find(run_id, OWNER)).has_stopped:  # noqa: ASYNC110 (maybe another process ends it)
+        await asyncio.sleep(0.02)
+    events = await runs.followers.so_far(run_id, OWNER)
+    return {
+        "status": standing.result.status if standing.result else None,
+        "written": store.written,
+        "waits": [one.call.approval_id for one in await list_approvals(store, Decider(digest(OWNER), OWNER))],
+        "ended": [event.status for event in events if isinstance(event, ToolEnded)],
+        "text": "".join(event.text for event in events if isinstance(event, TextDelta)),
+    }
+
+
 def _tell(fact: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(fact) + "\n")
     sys.stdout.flush()
 
 
 def main() -> None:
-    import_module("shared.agents.team")
+    for module in ("shared.agents.team", "shared.agents.single", "shared.tools.tool_servers"):
+        import_module(module)
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             order = json.loads(line)
-            _tell(asyncio.run(run_chat(order) if order.get("kind") == "chat" else run(order)))
+            _tell(asyncio.run({"chat": run_chat, "act": act}.get(order.get("kind"), run)(order)))
             os._exit(0)
         os.waitpid(child, 0)
 
