@@ -453,7 +453,7 @@ class Access:
 
 
 class TokenMeter(Protocol):
-    """Counts the tokens of model calls in the budgets of a request."""
+    """Counts the tokens of model calls, and calls of servers' tools, in the budgets of a request."""
 
     def reserve(self, tokens: int) -> None:
         """Count what a call may take, before it begins.
@@ -465,6 +465,14 @@ class TokenMeter(Protocol):
 
     def correct(self, difference: int) -> None:
         """Count the difference to what a call took; negative if it took less than was reserved."""
+        ...
+
+    def count_call(self) -> None:
+        """Count the call of a server's tool, before it begins: it is a request like the caller's own.
+
+        Raises:
+            RateLimited: the caller may make none now; nothing is counted.
+        """
         ...
 
 

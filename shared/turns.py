@@ -30,7 +30,7 @@ from shared.errors import BadRequest, NotFound
 from shared.events import ChatEvent
 from shared.history import HistoryStore, Mode
 from shared.service import Service
-from shared.telemetry import unwatched
+from shared.telemetry import unwatched, unwatched_call
 from shared.tools.table import TOOLS
 
 if TYPE_CHECKING:
@@ -204,6 +204,7 @@ def _of_turn(
         service.model,
         service.retriever,
         watch,
+        service.tracing.call if service.tracing else unwatched_call,
         tool_servers=service.tool_servers,
         book=service.book,
         clear=_clearing(rules, request, context) if service.tool_servers and rules else None,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from shared.agents.definitions import Agents
 from shared.chat_models import ChatModel
 from shared.retrieval import Retriever
-from shared.telemetry import Watch, unwatched
+from shared.telemetry import Watch, WatchCall, unwatched, unwatched_call
 from shared.tools import ToolSource
 from shared.tools.calls import CallBook
 
@@ -34,6 +34,8 @@ class AgentParts:
     """Where the agents' searches search."""
     watch: Watch = unwatched
     """Traces an agent while it makes a message."""
+    watch_call: WatchCall = unwatched_call
+    """Traces the calls of servers' tools."""
     concurrent_calls: int = CONCURRENT_CALLS
     """Model calls of one request that may run at the same time."""
     tool_servers: ToolSource | None = None

@@ -13,8 +13,10 @@ from uuid import uuid4
 
 import msgspec
 
-from shared.chat_types import Json, ToolCall
+from shared.chat_types import Json, TokenMeter, ToolCall
+from shared.errors import RateLimited
 from shared.events import OpenCall, ToolEnded, ToolStarted
+from shared.telemetry import WatchCall, unwatched_call
 from shared.tools import Tool, ToolResult, WrongArguments
 from shared.tools.arguments import problem_in
 from shared.tools.calls import CallBook, CallState, KeptCall, Place, canonical
@@ -50,6 +52,10 @@ class Hands:
     """Keeps the calls; None: the turn cannot pause, and never runs again."""
     clear: Callable[[str], Awaitable[None]] | None = None
     """Checks what a model wrote before anything runs, and raises what refuses it; None: nothing is checked."""
+    meter: TokenMeter | None = None
+    """Counts the calls in the caller's budget; None: nobody counts them."""
+    watch: WatchCall = unwatched_call
+    """Traces the calls of servers' tools."""
 
 
 class Gate:
@@ -140,12 +146,16 @@ class Gate:
         book, began, status = self._hands.book, time.monotonic(), "done"
         if tool.server and self._hands.clear:
             await self._hands.clear(f"{tool.title} {kept.arguments}")
+        if tool.server and self._hands.meter and (refusal := _refused(self._hands.meter)):
+            return await self._told(kept, refusal, "failed")
         if book and (tool.needs_consent or not tool.is_repeatable):
             kept = replace(kept, state="executing")
             await book.put(place, kept)
         if tool.server:
             await self._tell_start(kept)
-            result, status = await _called(call)
+            with self._hands.watch(tool.title, kept.call_id, kept.arguments) as tell:
+                result, status = await _called(call)
+                tell(status, result.text)
         else:
             result = await call()
         if book:
@@ -194,3 +204,12 @@ async def _called(call: Call) -> tuple[ToolResult, Status]:
     except WrongArguments as wrong:
         result = ToolResult(f"Error: {wrong}", is_error=True)
     return result, "failed" if result.is_error else "done"
+
+
+def _refused(meter: TokenMeter) -> ToolResult | None:
+    """Count a call; return what the model is told if the caller's budget has no room for it."""
+    try:
+        meter.count_call()
+    except RateLimited as error:
+        return ToolResult(f"Error: {error.message} The call did not run.", is_error=True)
+    return None

@@ -89,7 +89,7 @@ class _Turn:
         self._lane = Lane(agent.name, None)
         self._callers_tools = {tool.name for tool in request.tools}
         used = ToolContext(request, context, parts.retriever, parts.model.source_tokens)
-        self._toolbox = Toolbox(agent.name, tools, used, self._lane, hands_of(parts, tools, self._tell))
+        self._toolbox = Toolbox(agent.name, tools, used, self._lane, hands_of(parts, tools, context, self._tell))
         self.opened: tuple[OpenCall, ...] = ()
         """The calls that a person is asked for, if the turn pauses."""
         self._put: _Put | None = None

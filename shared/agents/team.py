@@ -116,7 +116,7 @@ class _Turn:
         lanes = [Lane(agent.name, told) for agent in self._agents.agents]
         for lane in lanes:
             await lane.tell("waiting")
-        hands = hands_of(self._parts, [*chain(*self._tools.values())], put)
+        hands = hands_of(self._parts, [*chain(*self._tools.values())], self._context, put)
         members = [
             self._member(agent, lane, put, hands) for agent, lane in zip(self._agents.agents, lanes, strict=True)
         ]

@@ -35,10 +35,14 @@ async def tools_of(
 
 
 def hands_of(
-    parts: AgentParts, tools: Sequence[Tool], tell: Callable[[ToolStarted | ToolEnded], Awaitable[None]]
+    parts: AgentParts,
+    tools: Sequence[Tool],
+    context: RequestContext,
+    tell: Callable[[ToolStarted | ToolEnded], Awaitable[None]],
 ) -> Hands:
     """Make what the calls of a turn have in common. With tools that are all built in, no call is kept."""
-    return Hands(tell, parts.book if any(tool.server for tool in tools) else None, parts.clear)
+    book = parts.book if any(tool.server for tool in tools) else None
+    return Hands(tell, book, parts.clear, context.meter, parts.watch_call)
 
 
 @dataclass(slots=True, eq=False)

@@ -263,6 +263,11 @@ class Admission:
         """Count the difference between the tokens used and those reserved; see `TokenMeter`."""
         self.ledger.spend(self.key, difference)
 
+    def count_call(self) -> None:
+        """Count the call of a server's tool as a request; see `TokenMeter`."""
+        if refusal := self.ledger.admit(self.key, spends=False).refusal:
+            raise refusal
+
     def headers(self) -> dict[str, str]:
         """Return the rate limit headers of the response, with the remaining amounts of now."""
         return limit_headers(self.ledger.standings(self.account))

@@ -19,6 +19,10 @@ type RecordMessage = Callable[[Usage | None, SwitchboardError | None], None]
 type Watch = Callable[[str], AbstractContextManager[RecordMessage]]
 """Makes a block in which the agent of this name makes a message."""
 
+type WatchCall = Callable[[str, str, str], AbstractContextManager[Callable[[str, str], None]]]
+"""Makes a block in which a tool of a server is called, by its name, the call's id and the arguments. What it gives
+records the status and the result."""
+
 
 class Tracing(Protocol):
     """Records turns and agents."""
@@ -40,6 +44,10 @@ class Tracing(Protocol):
         """Make a block in which an agent makes a message; the block has a span of its own."""
         ...
 
+    def call(self, tool: str, call_id: str, arguments: str) -> AbstractContextManager[Callable[[str, str], None]]:
+        """Make a block in which a tool of a server is called; the block has a span of its own."""
+        ...
+
     def waited(self, queue: str, since: datetime | None) -> None:
         """Record that a message has been in a queue since then; None, which is not known, records nothing."""
         ...
@@ -49,3 +57,9 @@ class Tracing(Protocol):
 def unwatched(_agent: str) -> Generator[RecordMessage]:
     """A `Watch` that records nothing."""
     yield lambda _usage, _error: None
+
+
+@contextmanager
+def unwatched_call(_tool: str, _call_id: str, _arguments: str) -> Generator[Callable[[str, str], None]]:
+    """A `WatchCall` that records nothing."""
+    yield lambda _status, _result: None

@@ -1,10 +1,10 @@
 """Tracing with OpenTelemetry: makes the spans of turns and agents, and wraps the parts of the app."""
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from opentelemetry.trace import SpanKind, Tracer
+from opentelemetry.trace import SpanKind, StatusCode, Tracer
 
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, RequestContext
@@ -71,6 +71,24 @@ class OtelTracing:
                 span.set_attribute(names.OUTCOME, error.code if error else "ok")
                 if error:
                     failed(span, error)
+
+            yield record
+
+    @contextmanager
+    def call(self, tool: str, call_id: str, arguments: str) -> Generator[Callable[[str, str], None]]:
+        """Make the span of a call of a server's tool."""
+        attributes = {names.OPERATION: "execute_tool", names.TOOL: tool, names.TOOL_CALL: call_id}
+        if self._content:
+            attributes[names.ARGUMENTS] = arguments
+        with operation(self._tracer, f"execute_tool {tool}", SpanKind.INTERNAL, attributes) as span:
+
+            def record(status: str, result: str) -> None:
+                span.set_attribute(names.OUTCOME, "ok" if status == "done" else status)
+                if status != "done":
+                    span.set_attribute(names.ERROR, status)
+                    span.set_status(StatusCode.ERROR)
+                if self._content:
+                    span.set_attribute(names.RESULT, result)
 
             yield record
 

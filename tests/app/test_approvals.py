@@ -69,7 +69,12 @@ async def test_a_paused_answer_survives_its_host_and_goes_on_when_a_person_has_d
         batch, url = location.replace(first.url, host.url), f"{host.url}/approvals/{waits['id']}"
         assert await waiting(http, batch) == waits
         yes = {"approved": True, "reason": "go"}
-        refused = [(BOB, yes, 404), (BOSS, {"approved": "yes"}, 400), (BOSS, [], 400), (BOSS, {}, 400)]
+        refused: list[tuple[Any, Any, int]] = [
+            (BOB, yes, 404),
+            (BOSS, {"approved": "yes"}, 400),
+            (BOSS, [], 400),
+            (BOSS, {}, 400),
+        ]
         for who, sent, expected in refused:
             assert (await answer(http, "POST", url, who, sent))[0] == expected
         seen = (await answer(http, "GET", f"{host.url}/approvals", BOSS))[1]["approvals"]

@@ -187,3 +187,24 @@ async def test_the_companions_sessions_go_on_with_their_callers_trace(spans: Spa
     (span,) = spans.ended
     assert span.parent
     assert span.parent.trace_id == int("ab" * 16, 16)
+
+
+@pytest.mark.parametrize("content", [False, True])
+async def test_a_call_of_a_tool_is_a_span_and_what_was_said_is_in_it_only_if_wanted(
+    content: bool, spans: Spans
+) -> None:
+    with spans.tracing(content=content).call("crm.drop", "call_1", '{"name":"x"}') as tell:
+        tell("failed", "no such order")
+    assert spans.ended[-1].name == "execute_tool crm.drop"
+    assert dict(spans.last) == {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "crm.drop",
+        "gen_ai.tool.call.id": "call_1",
+        "switchboard.outcome": "failed",
+        "error.type": "failed",
+        **(
+            {"gen_ai.tool.call.arguments": '{"name":"x"}', "gen_ai.tool.call.result": "no such order"}
+            if content
+            else {}
+        ),
+    }
