@@ -173,39 +173,17 @@ def build_runs(service: Service) -> "tuple[Runs, Coroutine[Any, Any, None] | Non
 
 
 def _tool_servers(agents: Agents, settings: Settings, tokens: CallerTokens | None) -> ToolSource | None:
-    """The servers whose tools agents can have. The agents file names the settings with their keys.
-
-    Raises:
-        NotConfigured: a key is missing, or nobody can be asked for the consent that a tool needs.
-    """
-    servers = (*agents.tool_servers, *agents.apis)
-    if not servers:
+    """The servers whose tools agents can have. The agents file names the settings with their keys."""
+    if not agents.servers:
         return None
-    if any(tool.approval != "never" for server in servers for tool in server.allowed.values()):
-        _check_consent(settings)
     from shared.tools.tool_servers import ToolServers
 
     folder = (settings.agents_file or _SAMPLE_TEAM).parent
-    return ToolServers(servers, folder, settings, os.environ, tokens)
+    return ToolServers(agents.servers, folder, settings, os.environ, tokens)
 
 
 def _caller_tokens(agents: Agents) -> CallerTokens | None:
-    servers = (*agents.tool_servers, *agents.apis)
-    return CallerTokens() if any(server.auth.on_behalf_of for server in servers) else None
-
-
-def _check_consent(settings: Settings) -> None:
-    if settings.batches == "off":
-        raise NotConfigured(
-            "BATCH_BACKEND is off: tools that need a person's consent need a place where their calls wait. Set it to "
-            "folder or queue, or say `approval: never` of each tool in AGENTS_FILE."
-        )
-    if settings.in_azure and settings.auth_mode == "none" and not settings.approvals_without_sign_in:
-        raise NotConfigured(
-            "APPROVALS_WITHOUT_SIGN_IN is missing: tools of AGENTS_FILE need a person's consent, and nobody signs in "
-            "here. Set AUTH_MODE; or, where everybody who reaches the app may agree to everybody's calls, set this to "
-            "true."
-        )
+    return CallerTokens() if any(server.auth.on_behalf_of for server in agents.servers) else None
 
 
 def _azure_search_index(settings: Settings) -> PassageIndex:

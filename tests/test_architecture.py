@@ -101,6 +101,7 @@ LATE = {
     "shared.ingestion",
     "shared.reading",
     "shared.tools.mcp_client",
+    "shared.tools.servers",
     "shared.tools.tool_servers",
     "shared.wire.ag_ui",
     "shared.wire.ag_ui_body",

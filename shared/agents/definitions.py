@@ -6,8 +6,9 @@ All faults of the file are reported at once: each is one sentence with the line 
 import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from unicodedata import normalize
 
 from pydantic import Field, StringConstraints, ValidationError, field_validator
@@ -15,11 +16,13 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator
 from shared.agents.definition_file import DefinitionFile, Place, message
 from shared.chat_types import Json
 from shared.errors import NotConfigured
-from shared.tools.servers import AllowedTool, Api, Auth, Definition, ToolServer, fits, function_name
+from shared.tools.definitions import Definition, fits, function_name
 from shared.tools.table import TOOLS
 
 if TYPE_CHECKING:
     import yaml
+
+    from shared.tools.servers import Api, ToolServer
 
 
 class Pattern(StrEnum):
@@ -66,10 +69,11 @@ class Agents(Definition):
     """How they work together."""
     agents: tuple[AgentDefinition, ...]
     """1 to 50, in the file's order; their names differ."""
-    tool_servers: tuple[ToolServer, ...] = ()
-    """MCP servers whose tools the agents can have."""
-    apis: tuple[Api, ...] = ()
-    """APIs whose operations the agents can have."""
+
+    @property
+    def servers(self) -> "tuple[ToolServer | Api, ...]":
+        """What has tools outside the app that the agents can have: MCP servers, then APIs."""
+        return ()
 
     @field_validator("agents")
     @classmethod
@@ -92,6 +96,22 @@ class Agents(Definition):
                 return agent
         names = ", ".join(agent.name for agent in self.agents)
         raise NotConfigured(f"CHAT_AGENT names no agent of the team: set it to one of {names}, or unset it.")
+
+
+@cache
+def _with_servers() -> type[Agents]:
+    """Make the model of a file that names tool servers. Most name none, and need not wait for it."""
+    from shared.tools.servers import Api, ToolServer
+
+    class AgentsWithServers(Agents):
+        tool_servers: tuple[ToolServer, ...] = ()
+        apis: tuple[Api, ...] = ()
+
+        @property
+        def servers(self) -> tuple[ToolServer | Api, ...]:
+            return (*self.tool_servers, *self.apis)
+
+    return AgentsWithServers
 
 
 _ACCEPTED = {
@@ -142,7 +162,8 @@ def load_agents(path: Path) -> Agents:
     content = file.read()
     faults = [*file.faults, *_similar_names(content, file.lines), *_tool_faults(content, file.lines)]
     try:
-        agents = Agents.model_validate(content)
+        kind = _with_servers() if {"tool_servers", "apis"} & content.keys() else Agents
+        agents = kind.model_validate(content)
     except ValidationError as invalid:
         faults += [_fault(error["type"], error["loc"], file.lines) for error in invalid.errors()]
         agents = None
@@ -162,7 +183,8 @@ def as_yaml(agents: Agents) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)  # pyright: ignore[reportUnknownMemberType] (no types)
 
     Dumper.add_representer(str, text)
-    values = agents.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    values: dict[str, Any] = {"team": {}} | agents.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    values["team"] = agents.team.model_dump(mode="json", exclude_defaults=True)
     return yaml.dump(values, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
@@ -197,6 +219,8 @@ def _accepted(place: Place) -> str:
 
 def _keys(place: Place) -> Iterable[str]:
     """The keys that are accepted where a key stands that is not."""
+    from shared.tools.servers import AllowedTool, Api, Auth, ToolServer
+
     match place[:-1]:
         case ("team",):
             return Team.model_fields
@@ -211,7 +235,7 @@ def _keys(place: Place) -> Iterable[str]:
         case (_, _, "tools" | "operations", _):
             return AllowedTool.model_fields
         case _:
-            return Agents.model_fields
+            return _with_servers().model_fields
 
 
 def _similar_names(content: dict[str, Json], lines: dict[Place, int]) -> Iterator[tuple[int, str]]:

@@ -15,7 +15,8 @@ from shared.chat_types import Json, RequestContext
 from shared.outbound.faults import ErrorTable, Fault, Reason, ServiceFault
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
 from shared.tools.arguments import problem_in
-from shared.tools.servers import AllowedTool, Api, ToolServer, function_name
+from shared.tools.definitions import function_name
+from shared.tools.servers import AllowedTool, Api, ToolServer
 
 _LISTING_SECONDS = 10.0
 """Time limit for a server's list of tools: turns wait for it."""

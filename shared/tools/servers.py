@@ -1,26 +1,19 @@
 """What the agents file says of tools outside the app: `tool_servers` (MCP) and `apis` (OpenAPI).
 
-Nothing else is offered to models: each tool is named here, and hints of a server decide nothing.
+Nothing else is offered to models: each tool is named here, and hints of a server decide nothing. Import it late: making
+these models takes as long as all others of the app.
 """
 
-import re
-from hashlib import sha256
 from ipaddress import ip_address
 from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+
+from shared.tools.definitions import Definition
 
 _MOST_TOOLS = 100
 """Tools of one server, at most; models take 128 in all."""
-_LONGEST_NAME = 64
-"""Characters of a function's name that models accept."""
-
-
-class Definition(BaseModel):
-    """A part of the agents file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Auth(Definition):
@@ -149,16 +142,3 @@ class Api(Server):
     def allowed(self) -> dict[str, AllowedTool]:
         """The operations that agents may have."""
         return self.operations
-
-
-def fits(pattern: str, title: str) -> bool:
-    """Whether a pattern in an agent's `tools` names a tool: `crm.look` itself, or `crm.*` all of a server."""
-    return title == pattern or (pattern.endswith(".*") and title.startswith(pattern[:-1]))
-
-
-def function_name(title: str) -> str:
-    """Make the name of a function of a tool's name: `crm_look` for `crm.look`, the same at each start."""
-    name = re.sub(r"[^A-Za-z0-9_-]", "_", title)
-    if len(name) <= _LONGEST_NAME and name == title.replace(".", "_", 1):
-        return name
-    return f"{name[: _LONGEST_NAME - 9]}_{sha256(title.encode()).hexdigest()[:8]}"

@@ -10,7 +10,7 @@ from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
 from shared import app
-from shared.agents.definitions import Pattern, as_yaml
+from shared.agents.definitions import Agents, Pattern, as_yaml
 from shared.errors import NotConfigured, NotFound
 from shared.playground import static_files
 from shared.playground.static_files import StaticFile
@@ -90,7 +90,7 @@ async def playground_agents(request: Request) -> Response:
     service = await app.get_service()
     await service.identity.caller(request.headers)
     # What is behind the agents is for whoever runs the app: addresses, and the names of settings.
-    team = service.agents.model_copy(update={"tool_servers": (), "apis": ()})
+    team = Agents(team=service.agents.team, agents=service.agents.agents)
     response = json_response(
         {
             **team.model_dump(mode="json"),

@@ -87,9 +87,9 @@ def test_an_agent_has_no_tools_and_the_models_defaults_unless_it_says_otherwise(
 
 def test_tool_servers_are_read_with_approval_as_the_default(written: Callable[[str], Path]) -> None:
     read = load_agents(written(SERVER + AGENTS.replace("Answer.", "Answer., tools: [search, crm.*, crm.look]")))
-    [crm] = read.tool_servers
+    [crm] = read.servers
     assert (crm.name, crm.url, crm.auth) == ("crm", "https://crm.example/mcp", Auth())
-    assert crm.tools == {"look": AllowedTool(approval="never"), "drop": AllowedTool()}
+    assert crm.allowed == {"look": AllowedTool(approval="never"), "drop": AllowedTool()}
     assert read.agents[0].tools == ("search", "crm.*", "crm.look")
     assert read.team.pattern == "sequential"
 
@@ -107,12 +107,12 @@ def test_tool_servers_are_read_with_approval_as_the_default(written: Callable[[s
 def test_the_way_to_sign_in_is_read_below_auth_or_in_its_place(
     written: Callable[[str], Path], auth: str, read: Auth
 ) -> None:
-    assert load_agents(written(SERVER.replace("auth: none", auth) + AGENTS)).tool_servers[0].auth == read
+    assert load_agents(written(SERVER.replace("auth: none", auth) + AGENTS)).servers[0].auth == read
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:7450", "[::1]:80"])
 def test_http_is_for_this_machine(written: Callable[[str], Path], host: str) -> None:
-    assert load_agents(written(SERVER.replace("https://crm.example", f"http://{host}") + AGENTS)).tool_servers
+    assert load_agents(written(SERVER.replace("https://crm.example", f"http://{host}") + AGENTS)).servers
 
 
 @pytest.mark.parametrize("pattern", ["concurrent", "sequential", "group_chat", "handoff"])
@@ -382,4 +382,5 @@ def test_a_team_is_written_as_a_file_that_says_the_same(tmp_path: Path) -> None:
     copy = tmp_path / "agents.yaml"
     copy.write_text(as_yaml(team), encoding="utf-8")
     assert load_agents(copy) == team
+    assert as_yaml(team).startswith("team:\n  pattern: ")
     assert "instructions: |" in as_yaml(team) or "\n" not in team.agents[0].instructions
