@@ -15,7 +15,7 @@ import tarfile
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from setup import ROOT
 
@@ -36,6 +36,8 @@ class Entry(TypedDict):
     licence: str
     package: str
     """Digest of the registry's package."""
+    icons: NotRequired[list[str]]
+    """Its icons that are used."""
     files: dict[str, str]
     """Digest of each file as it is served."""
 
@@ -53,6 +55,8 @@ class Library:
     """Names of its files here, by their paths in the package. Licences are among them."""
     wrapped: bool = False
     """Whether its scripts are CommonJS, which a page cannot import before this turns them into modules."""
+    icons: tuple[str, ...] = ()
+    """The icons that are used, of a package that has them all in one JSON file."""
 
 
 _KATEX_FONTS = (
@@ -87,6 +91,15 @@ LIBRARIES = (
         wrapped=True,
     ),
     Library(
+        "lucide-static",
+        "1.62.0",
+        {"icon-nodes.json": "lucide.js", "LICENSE": "lucide.LICENSE"},
+        icons=(
+            *("arrow-down", "arrow-left", "chevron-left", "chevron-right", "download", "menu", "moon", "panel-right"),
+            *("paperclip", "pencil", "square-pen", "sun", "sun-moon", "trash", "upload", "x"),
+        ),
+    ),
+    Library(
         "pdfjs-dist",
         "6.5.438",
         {"build/pdf.min.mjs": "pdf.js", "build/pdf.worker.min.mjs": "pdf.worker.js", "LICENSE": "pdf.LICENSE"},
@@ -117,7 +130,7 @@ def main() -> None:
 
 def _is_listed(library: Library, listed: Entries) -> bool:
     entry = listed.get(library.name)
-    return entry is not None and entry["version"] == library.version
+    return entry is not None and (entry["version"], entry.get("icons", [])) == (library.version, [*library.icons])
 
 
 def _fetch(library: Library) -> Entry:
@@ -135,12 +148,15 @@ def _fetch(library: Library) -> Entry:
             if not member:
                 sys.exit(f"{library.name}: {inside} is not a file.")
             (FOLDER / outside).write_bytes(_adapted(member.read(), outside, library))
-    return {
+    entry: Entry = {
         "version": library.version,
         "licence": described["license"],
         "package": integrity,
         "files": {name: _digest((FOLDER / name).read_bytes()) for name in sorted(library.files.values())},
     }
+    if library.icons:
+        entry["icons"] = [*library.icons]
+    return entry
 
 
 def _download(url: str) -> bytes:
@@ -152,6 +168,10 @@ def _adapted(data: bytes, name: str, library: Library) -> bytes:
     """Make a script one that a page imports: relative imports, no source map, and a module where it is none."""
     if not name.endswith((".js", ".css")):
         return data
+    if library.icons:
+        every = json.loads(data)
+        used = {icon: every[icon] for icon in library.icons}
+        return f"export default {json.dumps(used, separators=(',', ':'))};\n".encode()
     text = re.sub(r"\n(//|/\*)# sourceMappingURL=.*", "", data.decode()).rstrip() + "\n"
     for bare, relative in _IMPORTS.items():
         text = text.replace(f"from{bare}", f"from{relative}")

@@ -1,5 +1,6 @@
 /** The page's frame: conversations to the left, what is open in the middle, what is behind an answer to the right. */
 import { Fragment, html, signal, useEffect } from "./html.js";
+import { Icon } from "./icon.js";
 import { ThemeButton } from "./theme.js";
 
 /**
@@ -55,7 +56,7 @@ export function Shell() {
   return html`
     <a class="skip" href="#main" onClick=${focusMain}>Skip to the conversation</a>
     <header class="top">
-      <button class="icon narrow-only" aria-label="Conversations" aria-expanded=${open === "side"} onClick=${() => toggle("side")}>☰</button>
+      <button class="icon narrow-only" aria-label="Conversations" aria-expanded=${open === "side"} onClick=${() => toggle("side")}><${Icon} name="menu" /></button>
       <a class="name" href="#/"><span class="mark" aria-hidden="true"></span>Switchboard</a>
       ${rooms.top.map((View) => html`<${View} />`)}
       <nav aria-label="Pages">
@@ -65,7 +66,7 @@ export function Shell() {
         <a href="docs">API</a>
       </nav>
       <${ThemeButton} />
-      ${isChat && html`<button class="icon panel-button" aria-label="Behind the answer" aria-expanded=${open === "panel"} onClick=${() => toggle("panel")}>▤</button>`}
+      ${isChat && html`<button class="icon panel-button" aria-label="Behind the answer" aria-expanded=${open === "panel"} onClick=${() => toggle("panel")}><${Icon} name="panel-right" /></button>`}
     </header>
     <div class=${`columns${isChat ? "" : " one"}`}>
       <aside class=${`side${open === "side" ? " open" : ""}`} aria-label="Conversations">${rooms.side.map((View) => html`<${View} />`)}</aside>
@@ -87,6 +88,9 @@ function focusMain(event) {
   document.getElementById("main")?.focus();
 }
 
+/** Short, since all tabs stand in one line. */
+const COUNT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 2 });
+
 /** @param {{ isOpen: boolean }} props */
 function Panel({ isOpen }) {
   const current = rooms.tabs.find((tab) => tab.id === panelTab.value) ?? rooms.tabs[0];
@@ -104,7 +108,7 @@ function Panel({ isOpen }) {
             tabindex=${tab === current ? 0 : -1}
             onClick=${() => (panelTab.value = tab.id)}
           >
-            ${tab.title}${count ? html`<${Fragment}> <span class="count">${count}</span><//>` : null}
+            ${tab.title}${count ? html`<${Fragment}> <span class="count">${COUNT.format(count)}</span><//>` : null}
           </button>`;
         })}
       </div>

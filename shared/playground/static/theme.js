@@ -1,5 +1,6 @@
 /** The colours: those of the system, unless the reader has chosen. */
 import { computed, effect, html, signal } from "./html.js";
+import { Icon } from "./icon.js";
 import { kept, keep } from "./storage.js";
 
 /** @typedef {"system" | "light" | "dark"} Theme */
@@ -29,12 +30,12 @@ export const isDark = computed(() => (theme.value === "system" ? system.value : 
 
 /** @type {Record<Theme, { label: string, sign: string, next: Theme }>} */
 const THEMES = {
-  system: { label: "Colours: the system's", sign: "◐", next: "light" },
-  light: { label: "Colours: light", sign: "☀", next: "dark" },
-  dark: { label: "Colours: dark", sign: "☾", next: "system" },
+  system: { label: "Colours: the system's", sign: "sun-moon", next: "light" },
+  light: { label: "Colours: light", sign: "sun", next: "dark" },
+  dark: { label: "Colours: dark", sign: "moon", next: "system" },
 };
 
 export function ThemeButton() {
   const { label, sign, next } = THEMES[theme.value];
-  return html`<button class="icon" aria-label=${label} title=${label} onClick=${() => (theme.value = next)}>${sign}</button>`;
+  return html`<button class="icon" aria-label=${label} title=${label} onClick=${() => (theme.value = next)}><${Icon} name=${sign} /></button>`;
 }

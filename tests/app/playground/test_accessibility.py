@@ -17,7 +17,8 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300
 """One loop with the browser and the stand-in; the first test may have to install the browser."""
 
 MARKDOWN = (
-    "## Dental\n\n80 % [plan.pdf#page=3], [no.pdf].\n\n|a|b|\n|-|-|\n|1|2|\n\n```python\nx = 1\n```\n<<And glasses?>>"
+    "## Dental\n\n80 % [plan.pdf#page=3], [no.pdf].\n\n|a|b|\n|-|-|\n|1|2|\n\n```python\nx = 1\n```\n\n"
+    "\\[\nx^2\n\\]\n\nمرحبا\n<<And glasses?>>"
 )
 RUN = """async () => {
   const { violations } = await axe.run(document, { resultTypes: ["violations"] });
@@ -59,6 +60,7 @@ async def test_axe_finds_nothing_serious(
         openai.reply(MARKDOWN)
         await ask(page, app)
         await ended(page)
+        await expect(answer(page).locator(".typeset")).to_be_visible()
         assert await findings(page, script) == []
         openai.fail(401)
         await box(page).fill("And now?")

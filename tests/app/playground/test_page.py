@@ -11,8 +11,9 @@ from playwright.async_api import Page, Request, expect
 from yarl import URL
 
 from tests.app.conftest import hosted
-from tests.app.playground.asking import ask
+from tests.app.playground.asking import ask, ended
 from tests.local.running_host import REPOSITORY, RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
 """One loop with the browser; the first test may have to install it."""
@@ -260,6 +261,21 @@ async def test_the_page_has_the_systems_colours_until_others_are_chosen(
     await page.reload()
     await expect(page.get_by_role("button", name="Colours: dark")).to_be_visible()
     assert await looks_dark()
+
+
+async def test_all_tabs_stand_in_one_line_also_with_many_records_and_every_sign_is_drawn(
+    page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply(*(f"{number} " for number in range(1500)))
+    await ask(page, app)
+    await ended(page)
+    await expect(page.get_by_role("tab", name="Wire")).to_have_text(re.compile(r"Wire \d(\.\d)?K"))
+    assert await page.get_by_role("tablist").evaluate("strip => strip.scrollWidth <= strip.clientWidth")
+    signs = await page.locator("svg.sign").evaluate_all(
+        "all => all.map((one) => one.querySelectorAll('path, circle').length)"
+    )
+    assert len(signs) > 5
+    assert all(signs)
 
 
 async def test_on_a_phone_the_sides_are_drawers(narrow_page: Page, built_in: RunningHost) -> None:

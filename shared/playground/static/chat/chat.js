@@ -2,6 +2,8 @@
 import { about } from "../about.js";
 import { request } from "../api/http.js";
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js";
+import { ErrorText } from "../error_text.js";
+import { Icon } from "../icon.js";
 import { place, rooms } from "../shell.js";
 import { health, turns } from "../state.js";
 import { isOpening, isRunning, newChat, openProblem, reopen, retry, send, stop } from "./asking.js";
@@ -134,7 +136,7 @@ function Conversation() {
     <div class="conversation" ref=${element} onScroll=${onScroll} tabindex="0" role="region" aria-label="Conversation">
       <div class="turns">
         ${openProblem.value
-          ? html`<div class="problem" role="alert"><p>${openProblem.value}</p><button onClick=${reopen}>Try again</button> <button onClick=${newChat}>New chat</button></div>`
+          ? html`<div class="problem" role="alert"><${ErrorText} text=${openProblem.value} /><button onClick=${reopen}>Try again</button> <button onClick=${newChat}>New chat</button></div>`
           : isOpening.value
             ? html`<p class="empty">Opening the chat …</p>`
             : !last
@@ -142,7 +144,7 @@ function Conversation() {
               : turns.value.map((turn) => html`<${TurnView} key=${turn.id} turn=${turn} />`)}
       </div>
     </div>
-    ${hasNews.value && html`<button class="news" onClick=${toEnd}>New text below ↓</button>`}
+    ${hasNews.value && html`<button class="news" onClick=${toEnd}>New text below<${Icon} name="arrow-down" /></button>`}
   `;
 }
 

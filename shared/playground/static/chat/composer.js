@@ -1,5 +1,6 @@
 /** Where the question is written: it grows, keeps what was typed, and takes files. */
 import { effect, html, signal, useEffect, useLayoutEffect, useRef } from "../html.js";
+import { Icon } from "../icon.js";
 import { MOST_BODY } from "../api/ask.js";
 import { keep, kept } from "../storage.js";
 import { allTurns, mode, turns } from "../state.js";
@@ -122,7 +123,7 @@ export function Composer() {
           onPaste=${onPaste}
         ></textarea>
         <div class="tools">
-          <button type="button" class="icon" aria-label="Attach files" title="Attach files" onClick=${() => picker.current?.click()}>+</button>
+          <button type="button" class="icon" aria-label="Attach files" title="Attach files" onClick=${() => picker.current?.click()}><${Icon} name="paperclip" /></button>
           <input
             ref=${picker}
             type="file"
@@ -162,7 +163,7 @@ function FileChip({ file }) {
   return html`<li>
     ${file.type.startsWith("image/") && html`<img src=${`data:${file.type};base64,${file.data}`} alt="" />`}
     <span>${file.name}</span> <span class="quiet">${inKilobytes(file.size)}</span>
-    <button type="button" class="plain" aria-label=${`Remove ${file.name}`} onClick=${remove}>×</button>
+    <button type="button" class="plain" aria-label=${`Remove ${file.name}`} onClick=${remove}><${Icon} name="x" /></button>
   </li>`;
 }
 

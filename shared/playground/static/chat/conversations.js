@@ -1,6 +1,8 @@
 /** The list of chats to the left. */
 import { mustSignIn } from "../api/http.js";
 import { html, useEffect, useRef, useSignal } from "../html.js";
+import { ErrorText } from "../error_text.js";
+import { Icon } from "../icon.js";
 import { place } from "../shell.js";
 import { chatId, newChat } from "./asking.js";
 import { chats, deleteChat, keepProblem, listChats, more, renameChat } from "./kept.js";
@@ -15,7 +17,7 @@ export function Conversations() {
   const wanted = search.value.trim().toLowerCase();
   const found = (chats.value ?? []).filter((chat) => chat.title.toLowerCase().includes(wanted));
   return html`<div class="conversations">
-    <button class="primary new" onClick=${newChat}>New chat</button>
+    <button class="primary new" onClick=${newChat}><${Icon} name="square-pen" />New chat</button>
     ${(chats.value?.length ?? 0) > 0 &&
     html`<input
       type="search"
@@ -26,7 +28,7 @@ export function Conversations() {
     />`}
     ${keepProblem.value &&
     html`<div class="problem" role="status">
-      <p>Chats are not kept at the moment. ${keepProblem.value}</p>
+      <${ErrorText} text=${`Chats are not kept at the moment. ${keepProblem.value}`} />
       <button onClick=${() => listChats()}>Try again</button>
     </div>`}
     <ul>
@@ -55,9 +57,9 @@ function Entry({ chat }) {
     </li>`;
   }
   return html`<li class=${isOpen ? "open" : ""}>
-    <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "page" : undefined} title=${title}>${title}</a>
-    <button class="icon" aria-label=${`Rename ${title}`} title="Rename" onClick=${() => (doing.value = "renaming")}>✎</button>
-    <button class="icon" aria-label=${`Delete ${title}`} title="Delete" onClick=${() => (doing.value = "deleting")}>🗑</button>
+    <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "page" : undefined} title=${title} dir="auto">${title}</a>
+    <button class="icon" aria-label=${`Rename ${title}`} title="Rename" onClick=${() => (doing.value = "renaming")}><${Icon} name="pencil" /></button>
+    <button class="icon" aria-label=${`Delete ${title}`} title="Delete" onClick=${() => (doing.value = "deleting")}><${Icon} name="trash" /></button>
   </li>`;
 }
 

@@ -1,12 +1,10 @@
 /** What went wrong, beside a way to go on. */
 import { html, useEffect, useSignal } from "../html.js";
 import { mustSignIn } from "../api/http.js";
+import { ErrorText } from "../error_text.js";
 import { retry } from "./asking.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
-
-/** Finds the log entry; the end of the app's sentences. */
-const INVOCATION = / \((invocation [^)]*)\)$/;
 
 /** @param {{ turn: Turn }} props */
 export function ProblemCard({ turn }) {
@@ -22,18 +20,15 @@ export function ProblemCard({ turn }) {
     return () => clearInterval(clock);
   }, [problem]);
   if (!problem) return null;
-  const invocation = INVOCATION.exec(problem.message)?.[1];
   return html`<div class="problem" role="alert">
-    <p>${sentence(problem)} ${invocation && html`<small>(${invocation})</small>`}</p>
+    <${ErrorText} text=${problem.message} more=${advice(problem)} />
     ${wait.value > 0 && html`<p class="quiet" aria-hidden="true">Wait ${wait.value} ${wait.value === 1 ? "second" : "seconds"}.</p>`}
     <button disabled=${wait.value > 0} onClick=${() => retry(turn)}>Try again</button>
   </div>`;
 }
 
 /** @param {import("../types.js").Problem} problem */
-function sentence({ message: whole, code, status }) {
-  const message = whole.replace(INVOCATION, "");
-  if (code === "content_filter") return `${message} You can edit the question.`;
-  if (status === 401 && mustSignIn.value) return `${message} Your question is kept here.`;
-  return message;
+function advice({ code, status }) {
+  if (code === "content_filter") return "You can edit the question.";
+  return status === 401 && mustSignIn.value ? "Your question is kept here." : "";
 }

@@ -1,5 +1,6 @@
 /** A question and its answer, with what can be done with them. */
 import { copyFrom } from "../copy.js";
+import { Icon } from "../icon.js";
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js";
 import { lazy } from "../lazy.js";
 import { showTab } from "../shell.js";
@@ -72,9 +73,9 @@ function Question({ turn }) {
       <div class="actions">
         ${branches.length > 1 &&
         html`<span class="branches" role="group" aria-label="Branches">
-          <button class="plain" aria-label="Previous branch" disabled=${at === 0} onClick=${() => show(/** @type {Turn} */ (branches[at - 1]))}>‹</button>
+          <button class="plain" aria-label="Previous branch" disabled=${at === 0} onClick=${() => show(/** @type {Turn} */ (branches[at - 1]))}><${Icon} name="chevron-left" /></button>
           <span>${at + 1}/${branches.length}</span>
-          <button class="plain" aria-label="Next branch" disabled=${at === branches.length - 1} onClick=${() => show(/** @type {Turn} */ (branches[at + 1]))}>›</button>
+          <button class="plain" aria-label="Next branch" disabled=${at === branches.length - 1} onClick=${() => show(/** @type {Turn} */ (branches[at + 1]))}><${Icon} name="chevron-right" /></button>
         </span>`}
         <button class="plain" disabled=${isRunning(turn)} onClick=${() => (isEdited.value = true)}>Edit</button>
       </div>

@@ -1,8 +1,10 @@
 /** The documents page: what is indexed, and how more gets there. */
 import { ApiError, apiUrl, request } from "../api/http.js";
+import { ErrorText } from "../error_text.js";
 import { html, signal, useEffect, useSignal } from "../html.js";
 import { pathOf } from "./uploads.js";
 import { UploadArea } from "./upload_area.js";
+import { dateOf, kindOf, sizeOf } from "./words.js";
 
 /** @typedef {{ name: string, type: string, size: number, last_modified: string, passages: number, pages: number | null, left_out: string }} Listed */
 
@@ -46,7 +48,7 @@ export function View() {
     ${mayWrite.value && html`<${UploadArea} onDone=${() => load()} />`}
     <label class="visually-hidden" for="document-search">Search the documents by name</label>
     <input id="document-search" type="search" placeholder="Search by name" value=${search.value} onInput=${type} />
-    ${problem.value && html`<p class="bad" role="alert">${problem.value}</p>`}
+    ${problem.value && html`<div class="bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
     <${List} />
     ${following.value && html`<button type="button" onClick=${() => load(true)}>Show more</button>`}
   </div>`;
@@ -66,13 +68,13 @@ function List() {
 /** @param {{ one: Listed }} props */
 function Row({ one }) {
   const isAsking = useSignal(false);
-  const { name, type, size, last_modified, passages, pages, left_out } = one;
+  const { name, size, last_modified, passages, pages, left_out } = one;
   const facts = [
     passages ? counted(passages, "passage") : "not indexed",
     pages && pages > 1 ? counted(pages, "page") : "",
     sizeOf(size),
-    type,
-    new Date(last_modified).toLocaleString(),
+    kindOf(name),
+    dateOf(last_modified),
   ];
   const content = apiUrl(pathOf(name).replace("/documents/", "/content/"));
   return html`<li aria-label=${name}>
@@ -105,9 +107,3 @@ async function remove(name) {
 
 /** @param {number} number @param {string} word */
 const counted = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
-
-/** @param {number} bytes */
-function sizeOf(bytes) {
-  if (bytes < 1_000) return `${bytes} bytes`;
-  return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
-}

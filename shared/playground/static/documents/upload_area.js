@@ -1,4 +1,5 @@
 /** Where documents are dropped or chosen, and how far each has come. */
+import { Icon } from "../icon.js";
 import { html, useSignal } from "../html.js";
 import { ENDS, replace, upload, uploads } from "./uploads.js";
 
@@ -36,7 +37,7 @@ export function UploadArea({ onDone }) {
   >
     <p>Drop documents here, or choose them. They are indexed at once, up to 20 MiB each.</p>
     <div class="drop-options">
-      <label>Files <input type="file" multiple onChange=${onChange} /></label>
+      <label class="button primary"><${Icon} name="upload" />Choose files<input type="file" class="visually-hidden" multiple onChange=${onChange} /></label>
       <label>Folder <input type="text" placeholder="none" value=${folder.value} onInput=${onInput} /></label>
     </div>
     ${uploads.value.length > 0 &&

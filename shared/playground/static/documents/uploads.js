@@ -1,5 +1,6 @@
 /** Uploads into the index: one at a time, each with its step. */
 import { ApiError, request } from "../api/http.js";
+import { withoutInvocation } from "../error_text.js";
 import { signal } from "../html.js";
 
 /** @template T @typedef {import("../types.js").Signal<T>} Signal */
@@ -61,7 +62,7 @@ async function send(one, overwrite) {
   } catch (error) {
     const { message, status } = error instanceof ApiError ? error : new ApiError("The file cannot be sent.");
     one.state.value = status === 409 ? "taken" : "failed";
-    one.detail.value = message.replace(/ \(invocation [^)]*\)$/, "");
+    one.detail.value = withoutInvocation(message);
   }
 }
 

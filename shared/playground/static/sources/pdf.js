@@ -1,4 +1,5 @@
 /** Shows pages of a PDF file: each as an image with its text above it, so that it can be marked, searched and copied. */
+import { Icon } from "../icon.js";
 import { html, useEffect, useRef, useSignal } from "../html.js";
 import { markCited, markIn, rangesOf, unmark } from "./passages.js";
 
@@ -68,11 +69,11 @@ export function PdfView({ data, page: first, passage, cited }) {
   };
   return html`
     <div class="pdf-bar">
-      <button class="icon" aria-label="Page before" disabled=${page.value <= 1} onClick=${() => turn(page.value - 1)}>‹</button>
+      <button class="icon" aria-label="Page before" disabled=${page.value <= 1} onClick=${() => turn(page.value - 1)}><${Icon} name="chevron-left" /></button>
       <label>Page <input class="page-number" inputmode="numeric" aria-label="Page" value=${page.value}
         onChange=${(/** @type {any} */ event) => turn(Number(event.currentTarget.value) || page.value)} /></label>
       <span class="quiet">of ${pages || "…"}</span>
-      <button class="icon" aria-label="Next page" disabled=${page.value >= pages} onClick=${() => turn(page.value + 1)}>›</button>
+      <button class="icon" aria-label="Next page" disabled=${page.value >= pages} onClick=${() => turn(page.value + 1)}><${Icon} name="chevron-right" /></button>
       <form class="search" role="search" onSubmit=${search}>
         <input type="search" placeholder="Find in the document" aria-label="Find in the document"
           onInput=${(/** @type {any} */ event) => (words.value = event.currentTarget.value)} />

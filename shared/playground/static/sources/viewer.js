@@ -1,4 +1,6 @@
 /** The document of a source, beside the answer, with the passage marked. */
+import { ErrorText } from "../error_text.js";
+import { Icon } from "../icon.js";
 import { html, useEffect, useRef, useSignal } from "../html.js";
 import { openSource } from "../state.js";
 import { download, load, placeOf } from "./documents.js";
@@ -39,12 +41,12 @@ export function Viewer({ why }) {
   return html`
     <section class="viewer" aria-label="Document">
       <div class="viewer-bar">
-        <button class="plain" onClick=${() => (openSource.value = null)}>‹ All sources</button>
-        <button onClick=${save}>Download</button>
+        <button class="plain" onClick=${() => (openSource.value = null)}><${Icon} name="arrow-left" />All sources</button>
+        <button onClick=${save}><${Icon} name="download" />Download</button>
       </div>
       <h2>${why.number ? html`<span class="number">${why.number}</span> ` : null}${name}${page ? html` <span class="quiet">page ${page}</span>` : null}</h2>
       <details class="why"><summary>Why this source</summary><${Reason} why=${why} /></details>
-      ${problem.value && html`<p class="notice bad" role="alert">${problem.value}</p>`}
+      ${problem.value && html`<div class="notice bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
       ${!shown.value && !problem.value && html`<p class="quiet">Opening the document…</p>`}
       ${shown.value && html`<${Document} shown=${shown.value} source=${source} cited=${cited} />`}
       ${problem.value && html`<${Passage} source=${source} />`}
