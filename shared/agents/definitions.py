@@ -183,7 +183,8 @@ def as_yaml(agents: Agents) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)  # pyright: ignore[reportUnknownMemberType] (no types)
 
     Dumper.add_representer(str, text)
-    values: dict[str, Any] = {"team": {}} | agents.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    values: dict[str, Any] = {"team": None}
+    values |= agents.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     values["team"] = agents.team.model_dump(mode="json", exclude_defaults=True)
     return yaml.dump(values, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
 
