@@ -162,12 +162,15 @@ class McpClient:
 
     async def _in_session[T](self, context: RequestContext, work: Callable[[Session], Awaitable[T]]) -> T:
         """Do work in the session of the turn, and again in a new one if the server has forgotten it."""
-        session = await self._session(context)
-        try:
-            return await work(session)
-        except SessionGone:
-            self._forget(session)
-            return await work(await self._session(context))
+        for _ in range(2):
+            session = None
+            try:
+                session = await self._session(context)
+                return await work(session)
+            except SessionGone:
+                if session:
+                    self._forget(session)
+        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
 
     async def _session(self, context: RequestContext) -> Session:
         if shared := self._sessions.get(""):

@@ -64,7 +64,7 @@ class Connections:
                         yield response
                         return
                 url, query = onward, ()
-        except aiohttp.ClientConnectorError:
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
             raise ServiceFault(Fault(Reason.UNREACHABLE)) from None
         except aiohttp.ClientError:
             raise ServiceFault(Fault(Reason.CUT_OFF)) from None

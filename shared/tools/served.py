@@ -30,6 +30,8 @@ _LONGEST_DESCRIPTION = 4_000
 """Characters of a description that models get."""
 _LARGEST_SCHEMA = 50_000
 """Bytes of a schema of arguments."""
+_DEEPEST_SCHEMA = 64
+"""Levels of one: libraries that read it recurse."""
 
 _log = logging.getLogger("switchboard.tools")
 
@@ -142,8 +144,8 @@ class Served:
                 try:
                     async with asyncio.timeout_at(min(now + _LISTING_SECONDS, context.deadline)):
                         offered, seconds = await self._source.offered(context)
-                except (ServiceFault, TimeoutError) as exc:
-                    fault = exc.fault if isinstance(exc, ServiceFault) else Fault(Reason.TOO_SLOW)
+                except _FAULTS as exc:
+                    fault = _fault_of(exc)
                     listing.offered, listing.problem = {}, self._sentence(fault)
                     seconds = _DOWN_SECONDS
                     _log.warning("tools of %s: %s", self.name, listing.problem)
@@ -177,8 +179,10 @@ class Served:
             return f"its definition is not the pinned one; its SHA-256 is {found.digest}"
         if not allowed.pin and self._seen.get(found.name, found.digest) != found.digest:
             return f"its definition has changed; review it and set pin: {found.digest}, or restart the app"
-        if found.schema.get("type") != "object" or len(msgspec.json.encode(found.schema)) > _LARGEST_SCHEMA:
-            return "the schema of its arguments is no object, or too large"
+        if found.schema.get("type") != "object" or not _is_shallow(found.schema, _DEEPEST_SCHEMA):
+            return "the schema of its arguments is no object, or nested too deeply"
+        if len(msgspec.json.encode(found.schema)) > _LARGEST_SCHEMA:
+            return "the schema of its arguments is too large"
         return ""
 
     def _tool(self, allowed: AllowedTool, found: Offered) -> Tool:
@@ -215,8 +219,8 @@ class Served:
         try:
             async with asyncio.timeout_at(until):
                 return await found.call(arguments, context.context)
-        except (ServiceFault, TimeoutError) as exc:
-            fault = exc.fault if isinstance(exc, ServiceFault) else Fault(Reason.TOO_SLOW)
+        except _FAULTS as exc:
+            fault = _fault_of(exc)
             _log.warning("%s.%s: %s, status %s", self.name, found.name, fault.reason.name, fault.status)
             may_have_run = fault.reason in _MAY_HAVE_RUN and not is_repeatable
             known = " It is not known whether it was done." if may_have_run else ""
@@ -224,6 +228,21 @@ class Served:
 
     def _sentence(self, fault: Fault) -> str:
         return ErrorTable(f"The server of {self.name}", "its entry in AGENTS_FILE", _SENTENCES).error(fault).message
+
+
+def _is_shallow(value: Json, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_is_shallow(one, levels - 1) for one in inner)
+
+
+_FAULTS = (ServiceFault, TimeoutError, RecursionError)
+"""What sources raise; the last of an answer that could be decoded and is nested too deeply for more."""
+
+
+def _fault_of(exc: Exception) -> Fault:
+    if isinstance(exc, ServiceFault):
+        return exc.fault
+    return Fault(Reason.TOO_SLOW if isinstance(exc, TimeoutError) else Reason.NOT_AN_ANSWER)
 
 
 _SENTENCES = {

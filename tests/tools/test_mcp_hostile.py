@@ -1,6 +1,7 @@
 """MCP servers that do what they should not: what agents get of them, and what the log and health say."""
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from shared.tools import ToolResult
-from tests.tools.listening import LOOK, Listening, Mcp, result
+from tests.tools.listening import DROP, LOOK, Listening, Mcp, result
 from tests.tools.serving import call, context, definition, tool_servers, tools_of
 
 UNKNOWN = "It is not known whether it was done."
@@ -143,6 +144,28 @@ async def test_what_is_no_answer_is_told_as_such(mcp: Mcp, body: bytes, kind: st
     assert told.text.endswith(UNKNOWN)
 
 
+@pytest.mark.parametrize("levels", [100, 400, 900, 3_000, 20_000])
+async def test_what_is_nested_deeply_fails_no_turn(mcp: Mcp, levels: int) -> None:
+    nested = '{"properties":{"a":' * levels + "{}" + "}}" * levels
+
+    def of(message: dict[str, Any], result: str) -> web.Response:
+        text = f'{{"jsonrpc":"2.0","id":{message["id"]},"result":{result}}}'
+        return web.Response(text=text, content_type="application/json")
+
+    async def tools(_: web.Request, message: dict[str, Any]) -> web.Response:
+        drop, schema = json.dumps(DROP), f'{{"type":"object","x":{nested},{nested[1:]}'
+        return of(message, f'{{"tools":[{drop},{{"name":"look","inputSchema":{schema}}}]}}')
+
+    async def answer(_: web.Request, message: dict[str, Any]) -> web.Response:
+        return of(message, f'{{"content":[],"structuredContent":{nested}}}')
+
+    told = await called(mcp, answer)
+    assert told.text.startswith(nested[:1_000]) or UNKNOWN in told.text
+    mcp.on_list = tools
+    async with tool_servers(definition(url(mcp))) as servers:
+        assert "crm.look" not in await tools_of(servers)
+
+
 async def test_a_redirect_to_another_host_is_not_followed_and_one_to_a_slash_is(mcp: Mcp) -> None:
     async with Listening() as other:
 
@@ -265,6 +288,14 @@ async def test_a_session_that_is_gone_is_begun_again_and_each_turn_has_its_own()
     assert {*server.ended} == {"1", "3"}
 
 
+async def test_a_session_that_is_never_there_is_begun_twice_and_no_more() -> None:
+    async with OlderMcp() as server, tool_servers(definition(f"{server.endpoint}/mcp")) as servers:
+        drop = (await tools_of(servers))["crm.drop"]
+        server.forgets = True
+        assert (await call(drop, context("turn-2"))).text == f"{NO_ANSWER} {UNKNOWN}"
+    assert server.begun == 3
+
+
 async def test_a_question_in_an_open_answer_is_refused_and_the_answer_goes_on() -> None:
     async with OlderMcp() as server, tool_servers(definition(f"{server.endpoint}/mcp")) as servers:
         server.asks = True
@@ -281,6 +312,8 @@ class OlderMcp(Listening):
         self.sessions: dict[str, int] = {}
         self.begun = 0
         self.ended: list[str] = []
+        self.forgets = False
+        """Whether each session is gone at once."""
         self.asks = False
         """Whether it asks back in the answer to a call."""
         self.refused: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -297,7 +330,7 @@ class OlderMcp(Listening):
             named = {"Mcp-Session-Id": str(self.begun)}
             welcome = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}}
             return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": welcome}, headers=named)
-        if session not in self.sessions:
+        if session not in self.sessions or self.forgets:
             return web.Response(status=404 if session else 400)
         if "id" not in message:
             return web.Response(status=202)
