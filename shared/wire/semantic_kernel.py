@@ -125,7 +125,9 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
 
 def _flat(message: dict[str, Json]) -> Json:
     """A message as the other protocols have it, of one that a client echoes in Semantic Kernel's own shape."""
-    role, items = message.get("Role"), message.get("Items")
+    if "Role" not in message:
+        return message
+    role, items = message["Role"], message.get("Items")
     flat = dict(message)
     if isinstance(role, dict) and isinstance(label := role.get("Label"), str):
         flat["role"] = label.lower()

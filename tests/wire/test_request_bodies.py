@@ -178,6 +178,12 @@ def test_a_text_that_is_too_long_for_a_conversations_id_is_only_given_back(state
     assert (asked.chat.session_state, asked.chat.conversation_id) == (state, None)
 
 
+def test_a_message_of_semantic_kernel_is_in_one_of_its_two_shapes_whole() -> None:
+    mixed: dict[str, Json] = {"role": "user", "Content": "Hi"}
+    with pytest.raises(BadRequest, match=r"messages\[0\]\.content: is missing"):
+        PROTOCOLS["semantic-kernel"].parse({"messages": [mixed]})
+
+
 @pytest.mark.parametrize(
     ("protocol", "key"), [("semantic-kernel", "ConversationId"), ("semantic-kernel-python", "conversation_id")]
 )
