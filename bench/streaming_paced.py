@@ -39,6 +39,6 @@ async def compare(
     await running.plan(tokens, gap)
     measures = {name: partial(cpu_per_token, target, streams, 1, tokens) for name, target in targets.items()}
     values = await by_turns(measures, rounds)
-    pace = f"a token every {gap * 1000:.0f} ms" if gap else f"all {tokens} tokens at once"
-    what = f"CPU time per streamed token, {streams} streams, {pace}"
+    pace = f"a token every {gap * 1000:.0f} ms" if gap else "all at once"
+    what = f"CPU time per streamed token, {streams} streams, {tokens} tokens an answer, {pace}"
     return Comparison(what, "microseconds", values, bases=(next(iter(targets)),))

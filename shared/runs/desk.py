@@ -228,9 +228,14 @@ class Runs:
         Raises:
             Unavailable, TooSlow: the store cannot be used.
         """
+        now = time.time()
+        deleted = msgspec.json.encode(records.State(records.digest(owner), now, now, deleted=True))
         for name in [name async for name in self._store.names(chat_name(owner, chat))]:
+            run_id = name[-32:]
+            with suppress(Conflict):  # one that is being accepted at this moment has no state yet: it gets this one
+                await self._store.write(f"{run_id}/state", deleted, NEW)
             with suppress(NotFound):
-                await self.delete(name[-32:], owner)
+                await self.delete(run_id, owner)
             await self._store.delete(name)
 
     async def run(self, run_id: str) -> None:

@@ -9,9 +9,11 @@ import msgspec
 import pytest
 
 from shared.chat_types import Caller
+from shared.errors import NotFound
 from shared.parts import build_service
-from shared.runs import NEW
+from shared.runs import NEW, New
 from shared.runs.claim import Claim, Outcome, claim_run
+from shared.runs.desk import NewRun, Runs
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.in_process import InProcess
 from shared.runs.records import MOST_RUNS, Asked, Result, State
@@ -52,6 +54,34 @@ async def test_what_belongs_to_no_batch_is_deleted_after_a_day(tmp_path: Path) -
     await age(store, 2 * 24 * 60 * 60, created=True)
     await tidy(store, InProcess(nobody), resume=False)
     assert {name async for name in store.names()} == {names[2]}
+
+
+class DeletedMeanwhile(FolderObjects):
+    """A store whose owner deletes a chat just before the state of a new run in it is written."""
+
+    runs: Runs
+
+    async def write(self, name: str, data: bytes, etag: str | New) -> str:
+        if name.endswith("/state") and not msgspec.json.decode(data, type=State).deleted:
+            await self.runs.delete_of("owner", "chat-1")
+        return await super().write(name, data, etag)
+
+
+async def test_a_run_that_is_accepted_while_its_chat_is_deleted_is_deleted_too(
+    tmp_path: Path, service: Service
+) -> None:
+    store, started = DeletedMeanwhile(tmp_path / "runs"), list[str]()
+
+    async def start(run_id: str) -> None:
+        started.append(run_id)
+
+    runs = store.runs = Runs(Runner(store, service, {}), InProcess(start))
+    asked = Asked(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1")
+    run_id = await runs.accept(NewRun(asked, Body({"messages": []}), "owner", chat="chat-1"))
+    with pytest.raises(NotFound):
+        await runs.find(run_id, "owner")
+    assert started == []
+    assert [name async for name in store.names()] == [f"{run_id}/state"]
 
 
 async def test_short_faults_of_the_store_do_not_end_a_batch_however_many_there_are(tmp_path: Path) -> None:
