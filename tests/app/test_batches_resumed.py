@@ -11,7 +11,7 @@ import pytest
 
 from tests.app.batches import BATCH, accepted, place_of, polled, until
 from tests.app.conftest import NO_VECTORS
-from tests.app.test_answers import body
+from tests.app.test_answers import body, without_ids
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
 from tests.runs.aging import age
 from tests.stand_ins.azurite import Azurite
@@ -89,9 +89,3 @@ async def test_a_killed_hosts_batch_is_finished_and_no_finished_call_repeated(
         assert status == 200
         assert without_ids(result) == without_ids(at_once)
         assert [asked(openai, name) for name in NAMES] == [1, 2, 1]
-
-
-def without_ids(messages: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Messages without the id of their answer, which differs each time."""
-    assert len({str(message["ConversationId"]) for message in messages}) == 1
-    return [{key: value for key, value in message.items() if key != "ConversationId"} for message in messages]

@@ -19,7 +19,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SAMPLES = sorted((REPOSITORY / "samples" / "workflows").glob("*.json"))
 QUESTION = "What does the Standard plan pay for dental care?"
-TYPES = {"Request", "Http", "ApiConnection", "Compose", "ParseJson", "If", "Select"}
+TYPES = {
+    *("Request", "Response", "Http", "ApiConnection", "Compose", "ParseJson", "If", "Select"),
+    *("Recurrence", "Foreach", "ApiConnectionWebhook"),
+}
 
 
 def definition_in(path: Path) -> dict[str, Any]:

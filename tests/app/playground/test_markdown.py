@@ -174,8 +174,8 @@ async def test_a_wide_table_scrolls_within_the_answer_and_a_number_stays_with_it
 async def test_code_that_grows_keeps_its_element_and_what_is_selected(
     page: Page, app: RunningHost, openai: OpenAIStandIn
 ) -> None:
-    more, end = asyncio.Event(), asyncio.Event()
-    openai.reply("So:\n\n```python\nfirst = 1\n", more, "second = 2\n`", "``\n\nAnd", end, " more.")
+    more, closed, end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    openai.reply("So:\n\n```python\nfirst = 1\n", more, "second = 2\n`", closed, "``\n\nAnd", end, " more.")
     said = await ask(page, app)
     code = said.locator("pre > code")
     await expect(code).to_contain_text("first")
@@ -183,6 +183,7 @@ async def test_code_that_grows_keeps_its_element_and_what_is_selected(
     more.set()
     await expect(code).to_have_text("first = 1\nsecond = 2\n")
     assert await code.evaluate("one => one.isTheSame && getSelection().toString().includes('first')")
+    closed.set()  # then its colours come, which are other nodes
     await expect(code.locator(".hljs-number")).to_have_text(["1", "2"])
     await code.locator(".hljs-number").first.evaluate("one => { one.isTheSame = true }")
     end.set()
