@@ -27,7 +27,8 @@ export const selected = computed(
   () => turns.value.find((turn) => turn.id === selectedId.value) ?? turns.value.at(-1) ?? null,
 );
 
-/** The source that is open in the panel. @type {Signal<{ source: import("./types.js").Source, turn: Turn } | null>} */
+/** The source that is open in the panel, and the sentence whose citation opened it.
+ * @type {Signal<{ source: import("./types.js").Source, turn: Turn, sentence?: string } | null>} */
 export const openSource = signal(null);
 
 /** Who answers the next question. @type {Signal<Mode>} */

@@ -2,6 +2,7 @@
 import { copyFrom } from "../copy.js";
 import { html, useEffect, useLayoutEffect, useMemo, useRef } from "../html.js";
 import { showTab } from "../shell.js";
+import { citationsIn } from "../sources/cited.js";
 import { openSource, selectedId } from "../state.js";
 import { AnswerRenderer, purified } from "./markdown.js";
 import { typeset } from "./maths.js";
@@ -21,10 +22,10 @@ export function View({ turn, text, sources, isWhole }) {
   const act = (event) => {
     const button = event.target instanceof Element ? event.target.closest("button") : null;
     if (button?.dataset.cite) {
-      const source = sources.filter((one) => one.id === button.dataset.cite)[Number(button.dataset.passage)];
-      if (!source) return;
+      const citation = citationsIn(text.value, sources)[Number(button.dataset.citation)];
+      if (!citation) return;
       selectedId.value = turn.id;
-      openSource.value = { source, turn };
+      openSource.value = { turn, source: citation.source, sentence: citation.sentence };
       showTab("sources");
     } else if (button?.classList.contains("copy-code")) {
       copyFrom(button.closest(".code")?.querySelector("code")?.textContent ?? "", button);

@@ -19,13 +19,13 @@ const SAFE_LINK = /^(https?:|mailto:)/i;
 const TAGS = (
   "p br h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del hr a table thead tbody tr th td span button div"
 ).split(" ");
-/** Stands in a citation before the number of a passage, where several have the cited name. */
-const PASSAGE = "\u2063";
-const ATTRIBUTES = ["href", "title", "class", "type", "data-cite", "data-passage", "aria-label", "start", "align", "tabindex", "dir", "role"];
+/** Stands in a citation before the number of its passage, and before its own among the citations of the text. */
+const MARK = "\u2063";
+const ATTRIBUTES = ["href", "title", "class", "type", "data-cite", "data-citation", "aria-label", "start", "align", "tabindex", "dir", "role"];
 
 /** @param {string} text */
 const escaped = (text) =>
-  text.replace(/\u2063\d+/g, "").replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  text.replace(/(?:\u2063\d+)+/g, "").replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /** The safe part of HTML, as elements. The only way for text of others into the page.
  * @param {string} html @returns {DocumentFragment} */
@@ -44,8 +44,8 @@ export class AnswerRenderer {
   #isWhole = false;
   /** @type {Block[]} */
   #blocks = [];
-  /** How many passages have a name. @type {Map<string, number>} */
-  #passages = new Map();
+  /** The names of the sources. @type {Set<string>} */
+  #names = new Set();
   /** @type {Source[] | null} */
   #given = null;
   /** What the text cites, in the order of its numbers. @type {string[]} */
@@ -62,10 +62,10 @@ export class AnswerRenderer {
     text = text.replace(/\r\n?/g, "\n"); // as the lexer does: the lengths of its blocks are places in the text
     if (sources !== this.#given) {
       this.#given = sources;
-      this.#passages = new Map([...Map.groupBy(sources, (source) => source.id)].map(([id, all]) => [id, all.length]));
+      this.#names = new Set(sources.map((source) => source.id));
       this.#forget();
     }
-    text = this.#withPassages(text, sources);
+    text = withMarks(text, sources);
     if (!text.startsWith(this.#text)) this.#forget();
     if (text === this.#text && isWhole === this.#isWhole) return this.#blocks;
     // What comes later may change the meaning of what came before (a link's definition): once, at the end, read it all.
@@ -94,19 +94,6 @@ export class AnswerRenderer {
     return this.#blocks;
   }
 
-  /** Let the citations say which passage they mean, where several have one name.
-   * @param {string} text @param {Source[]} sources */
-  #withPassages(text, sources) {
-    let told = "";
-    let at = 0;
-    for (const { end, source, passage } of citationsIn(text, sources)) {
-      if ((this.#passages.get(source.id) ?? 0) < 2) continue;
-      told += `${text.slice(at, end - 1)}${PASSAGE}${passage}`;
-      at = end - 1;
-    }
-    return told + text.slice(at);
-  }
-
   #forget() {
     this.#blocks = [];
     this.#text = "";
@@ -115,10 +102,12 @@ export class AnswerRenderer {
 
   /** @param {string} cited */
   #chip(cited) {
-    if (!this.cited.includes(cited)) this.cited.push(cited);
-    const number = this.cited.indexOf(cited) + 1;
-    const name = escaped(nameOf(cited));
-    return `<button type="button" class="cite" data-cite="${name}" data-passage="${cited.split(PASSAGE)[1] ?? 0}" title="${name}" aria-label="Source ${number}: ${name}">${number}</button>`;
+    const [id = "", passage = "", at = ""] = cited.split(MARK);
+    const key = `${id}${MARK}${passage}`;
+    if (!this.cited.includes(key)) this.cited.push(key);
+    const number = this.cited.indexOf(key) + 1;
+    const name = escaped(id);
+    return `<button type="button" class="cite" data-cite="${name}" data-citation="${escaped(at)}" title="${name}" aria-label="Source ${number}: ${name}">${number}</button>`;
   }
 
   #newMarked() {
@@ -136,7 +125,7 @@ export class AnswerRenderer {
           tokenizer(text) {
             const names = [];
             let raw = "";
-            for (let found; (found = AT_START.exec(text.slice(raw.length))) && renderer.#passages.has(nameOf(found[1])); ) {
+            for (let found; (found = AT_START.exec(text.slice(raw.length))) && renderer.#names.has(nameOf(found[1])); ) {
               names.push(found[1] ?? "");
               raw += found[0];
             }
@@ -186,8 +175,20 @@ export class AnswerRenderer {
   }
 }
 
+/** Let the citations of a text say which passage they mean, and which of them they are.
+ * @param {string} text @param {Source[]} sources */
+function withMarks(text, sources) {
+  let marked = "";
+  let at = 0;
+  citationsIn(text, sources).forEach(({ end, passage }, index) => {
+    marked += `${text.slice(at, end - 1)}${MARK}${passage}${MARK}${index}`;
+    at = end - 1;
+  });
+  return marked + text.slice(at);
+}
+
 /** @param {string} [cited] */
-const nameOf = (cited = "") => cited.split(PASSAGE)[0] ?? "";
+const nameOf = (cited = "") => cited.split(MARK)[0] ?? "";
 
 /** @param {string} name */
 const unverified = (name) =>

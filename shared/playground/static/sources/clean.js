@@ -6,7 +6,7 @@ const TAGS = (
   "figure footer h1 h2 h3 h4 h5 h6 header hr i ins kbd li main mark nav ol p pre q s samp section small span strong sub summary " +
   "sup table tbody td tfoot th thead time tr u ul var"
 ).split(" ");
-const ATTRIBUTES = ["href", "title", "lang", "dir", "colspan", "rowspan", "start", "open", "scope", "datetime"];
+const ATTRIBUTES = ["href", "title", "lang", "dir", "align", "colspan", "rowspan", "start", "open", "scope", "datetime"];
 
 /**
  * The safe part of HTML, as elements. Images become their descriptions: one that is loaded tells its server who reads.
@@ -30,6 +30,7 @@ export function cleanHtml(dirty) {
     link.setAttribute("target", "_blank");
     link.setAttribute("rel", "noopener noreferrer nofollow");
   }
+  for (const block of clean.children) if (!block.hasAttribute("dir")) block.setAttribute("dir", "auto");
   return clean;
 }
 

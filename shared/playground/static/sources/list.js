@@ -9,6 +9,9 @@ import { reasonsOf, unverifiedIn } from "./why.js";
 
 /** @typedef {import("./why.js").Why} Why */
 
+/** Excerpts in a card: a passage that is cited for more has all of it behind "Why this source". */
+const MOST_EXCERPTS = 3;
+
 /** The turn whose sources that are not cited are unfolded: they are still so after a look at one of them. */
 const unfolded = signal("");
 
@@ -53,16 +56,17 @@ function Card({ why }) {
   const { source, number } = why;
   const { name, page } = placeOf(source.id);
   const turn = selected.value;
-  const excerpt = excerptOf(source.text, why.sentences.join(" ") || (turn?.question ?? ""));
+  const about = why.sentences.length ? why.sentences : [turn?.question ?? ""];
+  const excerpts = new Map(about.map((sentence) => excerptOf(source.text, sentence)).map((one) => [one.closest, one]));
   return html`
     <li class="card source">
       <button class="plain open" onClick=${() => turn && (openSource.value = { source, turn })}>
         ${number ? html`<span class="number">${number}</span>` : null}
         <span class="file">${name}</span>${page ? html`<span class="quiet"> page ${page}</span>` : null}
       </button>
-      <p class="excerpt" dir="auto">
-        ${excerpt.before} ${excerpt.closest && (number ? html`<strong>${excerpt.closest}</strong>` : excerpt.closest)} ${excerpt.after}
-      </p>
+      ${[...excerpts.values()].slice(0, MOST_EXCERPTS).map(({ before, closest, after }) => html`<p class="excerpt" dir="auto">
+        ${before} ${closest && (number ? html`<strong>${closest}</strong>` : closest)} ${after}
+      </p>`)}
       <details class="why"><summary>Why this source</summary><${Reason} why=${why} /></details>
     </li>
   `;

@@ -16,7 +16,8 @@ export function Viewer({ why }) {
   const shown = useSignal(/** @type {import("./documents.js").Shown | null} */ (null));
   const problem = useSignal("");
   const { name, page } = placeOf(source.id);
-  const cited = why.sentences.length ? excerptOf(source.text, why.sentences.join(" ")).closest : "";
+  const said = openSource.value?.sentence || why.sentences.join(" ");
+  const cited = said && excerptOf(source.text, said).closest;
   useEffect(() => {
     const stop = new AbortController();
     /** @type {string} */
