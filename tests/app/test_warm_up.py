@@ -35,7 +35,7 @@ app = runpy.run_path({str(REPOSITORY / "function_app.py")!r})["app"]
 
 @app.route("probe/modules", methods=["GET"])
 async def probe_modules(req: Request) -> JSONResponse:
-    return JSONResponse({{name: getattr(module, "__file__", None) for name, module in sys.modules.items()}})
+    return JSONResponse({{name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}})
 
 
 @app.route("probe/settings", methods=["POST"])
