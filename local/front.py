@@ -161,22 +161,27 @@ class Front:
         )
         began = time.monotonic()
         outcome = "failed"
+        is_static = False
 
         def answered(status: int) -> None:
             nonlocal outcome
             outcome = str(status)
 
         try:
-            return await self._forward(request, call, extra, answered)
+            answer = await self._forward(request, call, extra, answered)
         except (asyncio.CancelledError, ConnectionResetError):
             # Either side is gone; aiohttp closes the caller's connection without ending the answer properly.
             if outcome == "failed":
                 caller = request.transport
                 outcome = "cancelled" if caller is None or caller.is_closing() else "broken off"
             raise
+        else:
+            is_static = "immutable" in answer.headers.get("Cache-Control", "")
+            return answer
         finally:
             milliseconds = round((time.monotonic() - began) * 1000)
-            _log.info("%s %s %s %s %d ms", call.invocation_id, function.name, request.method, outcome, milliseconds)
+            if not is_static:  # a page has dozens of such files, among whose lines its requests would be lost
+                _log.info("%s %s %s %s %d ms", call.invocation_id, function.name, request.method, outcome, milliseconds)
 
     async def _forward(
         self, request: web.BaseRequest, call: Call, extra: Mapping[str, str], answered: Callable[[int], None]

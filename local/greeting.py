@@ -15,18 +15,14 @@ from local.routing import Matched, Route, find
 HEALTH_SECONDS = 60
 
 
-def list_functions(functions: Sequence[Function], routes: Sequence[Route], origin: str) -> Iterator[str]:
-    """Yield a line for each function: its methods and address, or what else triggers it."""
-    by_name = {route.function: route for route in routes}
-    yield "Functions:"
-    width = max((len(function.name) for function in functions), default=0)
-    for function in functions:
-        route = by_name.get(function.name)
-        if route is None:
-            yield f"  {function.name:<{width}}  {function.trigger}, {function.source or 'not hosted locally'}"
-        else:
-            methods = ",".join(function.methods) if function.methods else "all methods"
-            yield f"  {function.name:<{width}}  [{methods}] {origin}/{route.template}"
+def list_functions(functions: Sequence[Function], routes: Sequence[Route]) -> Iterator[str]:
+    """Yield how many functions answer HTTP, and a line for each other: what triggers it."""
+    by_http = {route.function for route in routes}
+    yield f"Functions: {len(by_http)} by HTTP"
+    others = [function for function in functions if function.name not in by_http]
+    width = max((len(function.name) for function in others), default=0)
+    for function in others:
+        yield f"  {function.name:<{width}}  {function.trigger}, {function.source or 'not hosted locally'}"
 
 
 async def find_problems(base: str, routes: Sequence[Route], prefix: str) -> tuple[Sequence[str], str]:

@@ -167,7 +167,7 @@ def _routes(app: App, prefix: str) -> list[Route]:
 
 async def _greet(options: Options, app: App, routes: list[Route], origin: str, prefix: str) -> None:
     base = f"{origin}/{prefix}".rstrip("/")
-    for line in greeting.list_functions(app.functions, routes, origin):
+    for line in greeting.list_functions(app.functions, routes):
         print(line, flush=True)
     problems, start_with = await greeting.find_problems(base, routes, prefix)
     if problems:
@@ -176,11 +176,11 @@ async def _greet(options: Options, app: App, routes: list[Route], origin: str, p
     if start_with:
         print(f"No language model answers. One runs on this machine, start with it: {start_with}", flush=True)
     page = await greeting.find_page(base, routes, prefix)
-    if page:
-        print(f"In a browser: {page}", flush=True)
     command = greeting.try_line(base, routes, prefix, options.question)
     if command:
         print(f"Try: {command}", flush=True)
+    if page:
+        print(f"In a browser: {page}", flush=True)
     if options.opens:
         # A daemon, since some browsers run until their user leaves them.
         threading.Thread(target=greeting.open_page, args=(page,), daemon=True).start()

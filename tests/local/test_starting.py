@@ -123,9 +123,10 @@ def browser_at(folder: Path) -> dict[str, str]:
 
 
 def test_the_page_is_named_and_opened_if_asked(tmp_path: Path) -> None:
-    with running_host(write_app(tmp_path, PAGE), browser_at(tmp_path), "--open") as host:
+    app = write_app(tmp_path, CHAT.replace("\n", "\n    ") + PAGE)
+    with running_host(app, browser_at(tmp_path), "--open", "--try", "Why?") as host:
         host.wait_for(rf"(?m)^opened {host.url}/$")
-        assert f"\nIn a browser: {host.url}/\n" in host.log()
+        assert re.search(rf"(?ms)^Try: .*^In a browser: {host.url}/$", host.log())
 
 
 def test_a_browser_that_is_not_there_is_told_of_in_a_sentence(tmp_path: Path) -> None:
