@@ -105,6 +105,7 @@ def accept(
         chat=chat,
         stream=stream,
         single_turn=single_turn,
+        team=team or request.team,
         base_url=asker.base_url,
         turn_id=asker.turn_id,
         created=asker.created,
@@ -116,7 +117,7 @@ def accept(
         access_of(asker.caller, settings, overrides),
         protocol.name,
         files,
-        team=team or request.team,
+        team=request.team,
         keeps_chat=protocol.keeps_chats and (begins_chat or bool(request.chat.conversation_id)),
         links=links.rstrip("/") if links else None,
     )

@@ -360,7 +360,7 @@ class ChatRequest:
     single_turn: bool = False
     """`/ask`: ignore the earlier messages."""
     team: bool = False
-    """Whether the body asks for the team of agents, as it can in some protocols."""
+    """Whether the team of agents answers: the route or the body asks for it."""
     agent: str | None = None
     """The agent of the team that the body asks for alone, as it can in some protocols."""
     is_task: bool = False

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from shared.chat_types import Decision
 from shared.errors import NotFound
-from shared.events import ChatEvent, CompletionStarted, ConsentAsked, Finished
+from shared.events import ChatEvent, CompletionStarted, ConsentAsked, Finished, Retrieved
 from shared.runs import ObjectStore, records
 from shared.runs.approvals import Approval, Decider, decide, go_on, waiting_calls, with_code
 from shared.runs.claim import read_state
@@ -85,7 +85,11 @@ class Consents:
         if state is None:
             raise NotFound("There is no such approval, or it is not yours to see.")
         known = await read_piece(self.store, run_id, state.journal, 0) or []
-        begin = [event for event in known if isinstance(event, CompletionStarted)][-1:]
+        begin = [
+            event
+            for kind in (Retrieved, CompletionStarted)
+            for event in [event for event in known if isinstance(event, kind)][-1:]
+        ]
         if not state.waits:
             return Outcome(run_id, tuple(begin), len(known))
         opened = tuple(call.opened for call in (await waiting_calls(self.store, run_id)).values())

@@ -8,6 +8,7 @@ Source: AG-UI 1.0, `spec/1.0/schema.json`; `@ag-ui/client`, `verify.ts` and `tra
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import assert_never
 
 from shared import events
@@ -15,6 +16,7 @@ from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.errors import ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
 from shared.wire.ag_ui_body import AgUiKeys, Asked, attached, parse
 from shared.wire.ag_ui_shapes import AgUiEvent
+from shared.wire.consent import PAUSED, consent_text, question, shown, shown_arguments, title_of
 from shared.wire.context import input_output_tokens, link_to, passages_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record
@@ -49,6 +51,8 @@ class _Encoder:
         self._model = ""
         self._usages: dict[str, events.Usage] = {}
         self._calls: list[Json] = []
+        self._begun_calls: set[str] = set()
+        self._open: Sequence[events.OpenCall] = ()
 
     def encode(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
         """The events of one event."""
@@ -78,8 +82,12 @@ class _Encoder:
             case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
                 self._has_more_thoughts = True
-            case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
-                pass
+            case events.ToolStarted():
+                return self._begin_call(event)
+            case events.ToolEnded():
+                return self._end_call(event)
+            case events.ConsentAsked():
+                return self._ask(event.calls)
             case events.FilterAnnotation():
                 pass  # AG-UI has no place for it, and `Finished` tells what it led to
             case events.Progress():
@@ -114,19 +122,45 @@ class _Encoder:
         return [{"type": kind, **self._reasoning} for kind in _REASONING_ENDS]
 
     def _end_message(self) -> Iterable[Record]:
-        return ({"type": "TEXT_MESSAGE_END", **self._message},) if self._in_message else ()
+        if not self._in_message:
+            return ()
+        self._in_message = False
+        return ({"type": "TEXT_MESSAGE_END", **self._message},)
 
     def _called(self, calls: Iterable[ToolCall]) -> Iterator[Record]:
         """Calls of the page's tools, in the message with the text. The page answers them and runs again."""
         yield from self._end_message()
-        self._in_message = False
         for call in calls:
-            told: Record = {"toolCallId": call.id}
             self._calls.append(call.id)
-            named: Record = {"toolCallName": call.name, "parentMessageId": self._message_id}
-            yield {"type": "TOOL_CALL_START", **told, **named}
-            yield {"type": "TOOL_CALL_ARGS", **told, "delta": call.arguments}
-            yield {"type": "TOOL_CALL_END", **told}
+            yield from _call(call.id, call.name, call.arguments, self._message_id)
+
+    def _begin_call(self, call: events.ToolStarted | events.ToolEnded | events.OpenCall) -> Iterator[Record]:
+        """A call of a tool that the app runs itself, in a message of its own: its result comes after that."""
+        yield from self._end_message()
+        self._begun_calls.add(call.call_id)
+        yield from _call(call.call_id, title_of(call), shown_arguments(call), f"{self._message_id}-{call.call_id}")
+
+    def _end_call(self, call: events.ToolEnded) -> Iterator[Record]:
+        """The result of a call. One that was decided has begun in the run before."""
+        yield from self._end_message()
+        if call.call_id not in self._begun_calls and not (call.approval_id and self._asked.resumes):
+            yield from self._begin_call(call)
+        if self._asked.shows_progress:
+            yield _custom("tool_call", _call_json(call))
+        result: Record = {"messageId": f"{call.call_id}-result", "toolCallId": call.call_id}
+        yield {"type": "TOOL_CALL_RESULT", **result, "content": shown(call.text) or "(no output)", "role": "tool"}
+
+    def _ask(self, calls: Sequence[events.OpenCall]) -> Iterator[Record]:
+        """Show the calls, and keep them for the end of the run. Clients before 1.0 may not know it, and get a text."""
+        self._open = calls
+        for call in calls:
+            if call.call_id not in self._begun_calls:
+                yield from self._begin_call(call)
+        if not self._asked.knows_1_0:
+            message: Record = {"messageId": f"{self._message_id}-consent"}
+            yield {"type": "TEXT_MESSAGE_START", **message, "role": "assistant"}
+            yield _content(message, consent_text(calls, self._base_url))
+            yield {"type": "TEXT_MESSAGE_END", **message}
 
     def _retrieved(self, event: events.Retrieved) -> Iterator[Record]:
         if event.data_points or self._points:
@@ -162,7 +196,8 @@ class _Encoder:
     def _finished(self, event: events.Finished) -> Iterator[Record]:
         if self._has_more_thoughts:
             yield from self._told(self._message, self._thoughts)
-        result: Record = {"sources": _sources_json(self._points, self._base_url), "finish_reason": event.reason}
+        reason = "tool_calls" if event.reason == PAUSED else event.reason
+        result: Record = {"sources": _sources_json(self._points, self._base_url), "finish_reason": reason}
         if event.followup_questions is not None:
             questions = list[Json](event.followup_questions)
             result["followup_questions"] = questions
@@ -175,7 +210,9 @@ class _Encoder:
         ended: Record = {"type": "RUN_FINISHED", **self._run, "result": result}
         if self._usages and self._asked.knows_1_0:
             ended["usage"] = [{"model": model, **input_output_tokens(usage)} for model, usage in self._usages.items()]
-        if self._calls and self._asked.knows_1_0:
+        if self._open:
+            ended["outcome"] = {"type": "interrupt", "interrupts": [*map(_interrupt, self._open)]}
+        elif self._calls and self._asked.knows_1_0:
             ended["outcome"] = {"type": "success", "pendingToolCallIds": self._calls}
         yield ended
 
@@ -202,6 +239,40 @@ class _MessageEncoder(_Encoder):
             {"type": "TEXT_MESSAGE_END", **message},
             {"type": "RUN_FINISHED", **self._run, "result": {"sources": [], "finish_reason": code}},
         )
+
+
+def _call(call_id: str, name: str, arguments: str, message_id: str) -> Iterator[Record]:
+    """A whole call, as a part of a message."""
+    told: Record = {"toolCallId": call_id}
+    yield {"type": "TOOL_CALL_START", **told, "toolCallName": name, "parentMessageId": message_id}
+    yield {"type": "TOOL_CALL_ARGS", **told, "delta": arguments}
+    yield {"type": "TOOL_CALL_END", **told}
+
+
+def _interrupt(call: events.OpenCall) -> Record:
+    """A question for consent. assistant-ui shows its buttons for a schema of these keys alone."""
+    answer: Record = {"approved": {"type": "boolean"}, "reason": {"type": "string"}}
+    about: Record = {"agent": call.agent, "server": call.server, "tool": call.tool, "description": call.description}
+    return {
+        "id": call.approval_id,
+        "reason": "tool_call",
+        "message": question(call),
+        "toolCallId": call.call_id,
+        "responseSchema": {"type": "object", "properties": answer, "required": ["approved"]},
+        "expiresAt": datetime.fromtimestamp(call.expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "metadata": about,
+    }
+
+
+def _call_json(call: events.ToolEnded) -> Json:
+    return {
+        "toolCallId": call.call_id,
+        "agent": call.agent,
+        "server": call.server,
+        "tool": call.tool,
+        "status": call.status,
+        "milliseconds": round(call.milliseconds, 1),
+    }
 
 
 def _custom(name: str, value: Json) -> Record:

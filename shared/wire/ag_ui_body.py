@@ -5,13 +5,13 @@ Source: AG-UI 1.0, `RunAgentInput`; its versions 0.0.52 to 0.0.59, whose clients
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from pydantic import FailFast, Field, SkipValidation
 
-from shared.chat_types import ChatRequest, Json
+from shared.chat_types import ChatRequest, Decision, Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, TooLarge
 from shared.wire.chat_body import (
@@ -22,6 +22,7 @@ from shared.wire.chat_body import (
     ToolCallBody,
     parse_chat,
 )
+from shared.wire.consent import MOST_DECISIONS, is_title, reason_in
 from shared.wire.json_file import JsonFile
 from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
 from shared.wire.request_body import BodyModel
@@ -49,6 +50,10 @@ class Asked:
     """Whether the client knows the events and keys of AG-UI 1.0. Earlier ones end a run at an unknown event."""
     shows_thoughts: bool = False
     """Whether the request has our own `overrides`. Thoughts hold whole prompts, and other clients do not show them."""
+    shows_progress: bool = False
+    """Whether the request asks for news of the work."""
+    resumes: bool = False
+    """Whether it answers a question for consent, so that the client has the calls of the run before."""
 
     @classmethod
     def of(cls, request: ChatRequest) -> "Asked":
@@ -101,6 +106,21 @@ class AgUiMessage(BodyModel):
     tool_call_id: str | None = Field(default=None, alias="toolCallId")
 
 
+class AgUiResume(BodyModel):
+    """The answer to a question for consent. One that is neither `approved` nor `accepted` refuses."""
+
+    interrupt_id: Annotated[str, Field(alias="interruptId", max_length=MAX_CONVERSATION_ID)]
+    status: Literal["resolved", "cancelled"]
+    payload: Annotated[Any, Field(description="With `approved` or `accepted`, and a `reason`.")] = None
+
+    def decision(self) -> Decision:
+        """Return what was decided; nothing else of it counts."""
+        payload = cast("Json", self.payload)
+        said = payload if isinstance(payload, dict) else {}
+        agreed = said.get("approved", said.get("accepted")) is True
+        return Decision(agreed and self.status == "resolved", self.interrupt_id, reason=reason_in(said))
+
+
 class AgUiKeys(BodyModel):
     """The keys of a request."""
 
@@ -119,6 +139,9 @@ class AgUiKeys(BodyModel):
         alias="protocolVersion",
         description="With it, agents of a team are subagents, and the run ends with its tokens.",
     )
+    resume: Annotated[list[AgUiResume], FailFast()] | None = Field(
+        default=None, max_length=MOST_DECISIONS, description="Answers to the interrupts of the run before."
+    )
     forwarded_props: ContextBody | None = Field(
         default=None, alias="forwardedProps", description="Overrides, in `overrides` or here."
     )
@@ -135,18 +158,21 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     """
     _refuse_others(body)
     keys = AgUiKeys.read(body)
+    decisions = tuple(answer.decision() for answer in keys.resume or ())
     chat: dict[str, Json] = {
-        "messages": [_flat(place, message) for place, message in _kept(keys.messages)],
+        "messages": [_flat(place, message) for place, message in _kept(_without_servers_calls(keys.messages))],
         "context": body.get("forwardedProps"),
     }
     if keys.thread_id:
         chat["threadId"] = keys.thread_id
-    request = parse_chat(chat, state_key="threadId", takes_tools=True)
+    request = parse_chat(chat, state_key="threadId", takes_tools=True, decisions=decisions)
     asked = Asked(
         thread_id=keys.thread_id,
         run_id=keys.run_id,
         knows_1_0=bool(keys.protocol_version),
         shows_thoughts=bool(keys.forwarded_props and keys.forwarded_props.overrides),
+        shows_progress=request.overrides.show_progress,
+        resumes=bool(decisions),
     )
     named = (keys.run_id or "").replace("-", "").lower()
     return replace(
@@ -176,11 +202,26 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
 
 
 def _refuse_others(body: Mapping[str, Json]) -> None:
-    """Refuse what other protocols have in the same place, and what continues a run, in words that say what to do."""
+    """Refuse what other protocols have in the same place, in words that say what to do."""
     if isinstance(body.get("context"), dict):
         raise BadRequest("context: should be a list. Overrides go into forwardedProps.")
-    if body.get("resume"):
-        raise BadRequest("resume: should be left out: no run is interrupted here. Send a message of the user.")
+
+
+def _without_servers_calls(messages: list[AgUiMessage]) -> list[AgUiMessage]:
+    """Leave calls of servers' tools and their results out: they come back with each run, and could be forged.
+
+    What is left out stays as a message that is skipped, so that places in the body stay what they are.
+    """
+    ours = {call.id for message in messages for call in message.tool_calls or () if is_title(call.function.name)}
+    return [_without(message, ours) for message in messages] if ours else messages
+
+
+def _without(message: AgUiMessage, ours: Collection[str]) -> AgUiMessage:
+    made = message.tool_calls or ()
+    calls = [call for call in made if call.id not in ours]
+    if message.tool_call_id in ours or (len(calls) < len(made) and not (calls or message.content)):
+        return message.model_copy(update={"role": _SKIPPED[0]})
+    return message.model_copy(update={"tool_calls": calls or None}) if made else message
 
 
 def _kept(messages: list[AgUiMessage]) -> Iterator[tuple[int, AgUiMessage]]:

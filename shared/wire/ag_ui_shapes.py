@@ -3,7 +3,7 @@
 Source: AG-UI 1.0, `Event`. A key without a value is left out, since clients end a run at a null.
 """
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
@@ -152,7 +152,7 @@ class AgUiTextEnd(TypedDict):
 
 
 class AgUiCallStart(TypedDict):
-    """A call of one of the page's tools begins."""
+    """A call of one of the page's tools begins, or one of a server's, such as crm.look, which the app runs itself."""
 
     type: Literal["TOOL_CALL_START"]
     toolCallId: str
@@ -169,10 +169,39 @@ class AgUiCallArgs(TypedDict):
 
 
 class AgUiCallEnd(TypedDict):
-    """A call is complete: the page answers it with a message of the role `tool`, and runs again."""
+    """A call is complete. The page answers one of its own with a message of the role `tool`, and runs again."""
 
     type: Literal["TOOL_CALL_END"]
     toolCallId: str
+
+
+class AgUiCallResult(TypedDict):
+    """The result of a call that the app ran itself, or what has become of one that asked for consent."""
+
+    type: Literal["TOOL_CALL_RESULT"]
+    messageId: str
+    toolCallId: str
+    content: str
+    role: Literal["tool"]
+
+
+class AgUiCallNews(TypedDict):
+    """A call that the app ran itself."""
+
+    toolCallId: str
+    agent: Annotated[str, Field(description="Name of the agent that called.")]
+    server: Annotated[str, Field(description="Name of the tool's server or API.")]
+    tool: Annotated[str, Field(description="The tool's name there.")]
+    status: Literal["done", "failed", "denied", "expired", "unknown"]
+    milliseconds: float
+
+
+class AgUiCallEvent(TypedDict):
+    """How a call ended, before its result, if the override show_progress asks for news."""
+
+    type: Literal["CUSTOM"]
+    name: Literal["tool_call"]
+    value: AgUiCallNews
 
 
 class AgUiReasoning(TypedDict):
@@ -250,6 +279,34 @@ class AgUiOutcome(TypedDict):
     pendingToolCallIds: Annotated[list[str], Field(description="Calls that the page has to answer.")]
 
 
+class AgUiInterruptAbout(TypedDict):
+    """Who wants to call what."""
+
+    agent: str
+    server: str
+    tool: str
+    description: str
+
+
+class AgUiInterrupt(TypedDict):
+    """A question for consent to a call, which the next run answers in `resume`."""
+
+    id: str
+    reason: Literal["tool_call"]
+    message: Annotated[str, Field(description="What is to be done, with all arguments, for people.")]
+    toolCallId: str
+    responseSchema: Annotated[dict[str, Any], Field(description="JSON schema of the answer's payload.")]
+    expiresAt: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+    metadata: AgUiInterruptAbout
+
+
+class AgUiInterrupted(TypedDict):
+    """The run waits for a person's consent."""
+
+    type: Literal["interrupt"]
+    interrupts: list[AgUiInterrupt]
+
+
 class AgUiRunFinished(TypedDict):
     """The answer is complete."""
 
@@ -258,7 +315,7 @@ class AgUiRunFinished(TypedDict):
     runId: str
     result: AgUiResult
     usage: NotRequired[Annotated[list[AgUiUsage], Field(description="For clients since 1.0.")]]
-    outcome: NotRequired[Annotated[AgUiOutcome, Field(description="After calls, for clients since 1.0.")]]
+    outcome: NotRequired[AgUiOutcome | AgUiInterrupted]
 
 
 class AgUiRetryAfterEvent(TypedDict):
@@ -293,6 +350,8 @@ type AgUiEvent = (
     | AgUiCallStart
     | AgUiCallArgs
     | AgUiCallEnd
+    | AgUiCallResult
+    | AgUiCallEvent
     | AgUiStep
     | AgUiSubagentStarted
     | AgUiSubagentFinished

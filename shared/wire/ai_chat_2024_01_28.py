@@ -17,6 +17,7 @@ from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
 from shared.errors import BadRequest, ContentFiltered, SwitchboardError, error_text
 from shared.wire.chat_body import parse_chat
+from shared.wire.consent import asked_in_words, ended_in_words, in_words
 from shared.wire.context import (
     Context,
     FilterOffsets,
@@ -135,6 +136,7 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer, with the keys of the document's table."""
+    answer = in_words(request, answer)
     context = answer_context(request, answer, plain_images=takes_plain_images(request))
     finished, completion = answer.finished, answer.completion
     prompt_filter = completion.prompt_filter_results or finished.prompt_filter_results
@@ -167,18 +169,20 @@ class _Encoder:
     """
 
     def __init__(self, request: ChatRequest) -> None:
-        self._state: Record = {"session_state": request.chat.session_state}
         self._request = request
+        self._state: Record = {"session_state": request.chat.session_state}
         self._plain_images = takes_plain_images(request)
         self._data_points: tuple[events.DataPoint, ...] = ()
         self._thoughts: tuple[events.Thought, ...] = ()
         self._turn = events.CompletionStarted("", 0, "")
         self._completion: Record = {}
         self._has_message = False
+        self._open: tuple[events.OpenCall, ...] = ()
 
-    def encode(self, event: events.ChatEvent) -> Iterable[Record]:
+    def encode(self, event: events.ChatEvent) -> Iterable[Record]:  # noqa: C901 (one case an event)
         match event:
             case events.TextDelta():
+                self._has_message = True
                 return (self._chunk({"delta": {"content": event.text}}),)
             case events.Retrieved():
                 self._thoughts = event.thoughts
@@ -198,21 +202,22 @@ class _Encoder:
                 self._thoughts += event.thoughts
                 return (self._with_context({"thoughts": thoughts_json(self._thoughts)}),)
             case events.Finished():
-                return self._last(event)
+                return self._last(ended_in_words(event, self._open))
             case events.FilterAnnotation():
                 # The service's own chunk has no delta, and clients that read one break on it.
                 return (self._chunk({"delta": {}, **_annotation(event)}),)
             case events.Failed():
                 return self._failed(event)
+            case events.ConsentAsked():
+                return self._ask(event)
             case (
                 events.Progress()
                 | events.ReasoningDelta()
                 | events.ToolsCalled()
                 | events.ToolStarted()
                 | events.ToolEnded()
-                | events.ConsentAsked()
             ):
-                return ()  # they have no place here; a thought has the reasoning
+                return ()  # they have no place here; thoughts have the reasoning and the calls
             case _:
                 assert_never(event)
 
@@ -231,6 +236,11 @@ class _Encoder:
         prompt_filter = _filter_results("prompt_filter_results", own)
         yield self._chunk({"delta": delta, "context": context, **filtered}) | prompt_filter
         self._has_message = True
+
+    def _ask(self, asked: events.ConsentAsked) -> Iterable[Record]:
+        self._open = asked.calls
+        said = asked_in_words(self._request, asked, has_text=self._has_message)
+        return [record for event in said for record in self.encode(event)]
 
     def _last(self, event: events.Finished) -> Iterable[Record]:
         filtered = _filter_results("content_filter_results", event.content_filter_results)

@@ -17,6 +17,7 @@ from shared.core.fold import Answer
 from shared.events import ChatEvent
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.ai_chat_records import DeltaEncoder, answer_document
+from shared.wire.consent import in_words
 from shared.wire.context import Context, SessionState
 from shared.wire.framing import NDJSON
 from shared.wire.protocol import Record, Shape, error_record
@@ -55,6 +56,7 @@ class TextRecord(TypedDict):
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
+    answer = in_words(request, answer)
     document = answer_document(request, answer, {})
     return {"output_text": answer.text, "context": document["context"], "session_state": request.chat.session_state}
 

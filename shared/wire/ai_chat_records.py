@@ -12,6 +12,7 @@ from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
 from shared.errors import ContentFiltered, SwitchboardError
+from shared.wire.consent import asked_in_words, ended_in_words, in_words
 from shared.wire.context import (
     agent_context,
     answer_context,
@@ -44,6 +45,7 @@ type ErrorRecord = Callable[[SwitchboardError, str], Record]
 
 def answer_document(request: ChatRequest, answer: Answer, state: Record) -> Record:
     """A whole answer as `{message, context}` and the session state."""
+    answer = in_words(request, answer)
     context = answer_context(request, answer, plain_images=takes_plain_images(request))
     context |= _end(answer.completion, answer.finished)
     if answer.message and answer.message.total_usage:
@@ -68,11 +70,13 @@ class DeltaEncoder:
         self._thoughts: tuple[events.Thought, ...] = ()
         self._turn = events.CompletionStarted("", 0, "")
         self._has_message = False
+        self._open: tuple[events.OpenCall, ...] = ()
 
-    def encode(self, event: events.ChatEvent) -> Iterable[Record]:
+    def encode(self, event: events.ChatEvent) -> Iterable[Record]:  # noqa: C901 (one case an event)
         """The records of one event."""
         match event:
             case events.TextDelta():
+                self._has_message = True
                 return ({"delta": {"content": event.text}},)
             case events.Retrieved():
                 self._thoughts = event.thoughts
@@ -89,21 +93,22 @@ class DeltaEncoder:
                 self._thoughts += event.thoughts
                 return ({"delta": {}, "context": {"thoughts": thoughts_json(self._thoughts)}},)
             case events.Finished():
-                return self._last(event)
+                return self._last(ended_in_words(event, self._open))
             case events.FilterAnnotation():
                 found = filtered_context(answer=event.content_filter_results, offsets=event.content_filter_offsets)
                 return ({"delta": {}, "context": found},)
             case events.Failed():
                 return self._failed(event)
+            case events.ConsentAsked():
+                return self._ask(event)
             case (
                 events.Progress()
                 | events.ReasoningDelta()
                 | events.ToolsCalled()
                 | events.ToolStarted()
                 | events.ToolEnded()
-                | events.ConsentAsked()
             ):
-                return ()  # they have no place here; a thought has the reasoning
+                return ()  # they have no place here; thoughts have the reasoning and the calls
             case _:
                 assert_never(event)
 
@@ -120,6 +125,11 @@ class DeltaEncoder:
             "context": agent | _end(part.completion, part.finished),
         }
         self._has_message = True
+
+    def _ask(self, asked: events.ConsentAsked) -> Iterable[Record]:
+        self._open = asked.calls
+        said = asked_in_words(self._request, asked, has_text=self._has_message)
+        return [record for event in said for record in self.encode(event)]
 
     def _last(self, event: events.Finished) -> Iterable[Record]:
         yield {"delta": {}, "context": _end(self._turn, event)}

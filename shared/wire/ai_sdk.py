@@ -14,11 +14,19 @@ from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.errors import ContentFiltered, error_text
 from shared.wire.ai_sdk_body import Asked, attached, parse
 from shared.wire.ai_sdk_shapes import AiSdkKeys, AiSdkRecord, AiSdkRequestMessage
+from shared.wire.consent import PAUSED, arguments_of, consent_text, question, shown, title_of
 from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.protocol import Protocol, Record, Shape
 
-_REASONS = {"stop": "stop", "length": "length", "content_filter": "content-filter", "tool_calls": "tool-calls"}
+_REASONS = {
+    "stop": "stop",
+    "length": "length",
+    "content_filter": "content-filter",
+    "tool_calls": "tool-calls",
+    PAUSED: "tool-calls",
+}
+_HERE: Record = {"dynamic": True, "providerExecuted": True}
 _TEXT_ID = "0"
 _REASONING_ID = "reasoning"
 _BEFORE_TEXT, _AFTER_TEXT = SSE_DONE.cut_at_holes({"type": "text-delta", "id": _TEXT_ID, "delta": HOLE})
@@ -37,7 +45,8 @@ class _Encoder:
         self._in_step = False
         self._in_text = False
         self._in_reasoning = False
-        self._sources: set[str] = set()
+        self._begun_calls: set[str] = set()
+        self._sources = {*self._asked.sources}
         self._thoughts: list[events.Thought] = []
         self._turn = events.CompletionStarted("", 0, "")
 
@@ -79,8 +88,12 @@ class _Encoder:
                 yield from self._message(event)
             case events.ToolsCalled():
                 yield from self._called(event.calls)
-            case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
-                pass
+            case events.ToolStarted():
+                yield from self._begin_call(event)
+            case events.ToolEnded():
+                yield from self._end_call(event)
+            case events.ConsentAsked():
+                yield from self._ask(event)
             case events.FilterAnnotation() | events.Progress():
                 pass  # the results of the whole text are in the metadata at the end
             case events.Finished():
@@ -89,6 +102,12 @@ class _Encoder:
                 yield from self._failed(event)
             case _:
                 assert_never(event)
+
+    def _end_step(self) -> Iterator[Record]:
+        yield from self._end_text()
+        if self._in_step:
+            self._in_step = False
+            yield {"type": "finish-step"}
 
     def _begin_step(self) -> Iterator[Record]:
         if not self._in_step:
@@ -122,6 +141,7 @@ class _Encoder:
         if error := message.error:
             agent["error"] = error.code
             found = error.results if isinstance(error, ContentFiltered) else None
+        yield from self._end_step()
         yield {"type": "start-step"}
         yield {"type": "data-agent", "id": part, "data": agent | _filtered(prompt, found)}
         yield from self._new_sources(message.data_points)
@@ -131,12 +151,53 @@ class _Encoder:
         yield {"type": "text-end", "id": part}
         yield {"type": "finish-step"}
 
-    def _called(self, calls: Iterable[ToolCall]) -> Iterator[Record]:
-        """Calls of the page's tools, each with its input in one piece."""
+    def _begin_call(self, call: events.ToolStarted | events.ToolEnded | events.OpenCall) -> Iterator[Record]:
+        """A call of a tool that the app runs itself: no tool of the page, which need not know it."""
+        yield from self._end_text()
         yield from self._begin_step()
+        self._begun_calls.add(call.call_id)
+        # Version 5 answers a question for consent as if the page had run the call.
+        is_answered = isinstance(call, events.OpenCall) and not self._asked.takes_approvals
+        told: Record = {"toolCallId": call.call_id, "toolName": title_of(call), "input": arguments_of(call)}
+        yield {"type": "tool-input-available", **told, **({"dynamic": True} if is_answered else _HERE)}
+
+    def _end_call(self, call: events.ToolEnded) -> Iterator[Record]:
+        goes_on = self._asked.goes_on and call.approval_id  # the message has the call already
+        if call.call_id not in self._begun_calls and not goes_on:
+            yield from self._begin_call(call)
+        yield from self._begin_step()
+        told: Record = {"toolCallId": call.call_id}
+        if call.status == "denied" and self._asked.takes_approvals:
+            yield {"type": "tool-output-denied", **told}
+        elif call.status == "done":
+            yield {"type": "tool-output-available", **told, "output": shown(call.text), **_HERE}
+        else:
+            yield {"type": "tool-output-error", **told, "errorText": shown(call.text), **_HERE}
+        if goes_on and not self._asked.takes_approvals:
+            yield _approval(call.approval_id, call.call_id, call.status)
+
+    def _ask(self, asked: events.ConsentAsked) -> Iterator[Record]:
+        """Ask in parts with buttons, which version 5 does not know; else in data, and in a text for pages without."""
+        for call in asked.calls:
+            if call.call_id not in self._begun_calls:
+                yield from self._begin_call(call)
+            if self._asked.takes_approvals:
+                yield {"type": "tool-approval-request", "approvalId": call.approval_id, "toolCallId": call.call_id}
+            else:
+                yield _approval(call.approval_id, call.call_id, "open", question(call))
+        if not self._asked.takes_approvals:
+            text = consent_text(asked.calls, self._base_url)
+            yield from self._records(events.TextDelta(text))
+
+    def _end_text(self) -> Iterator[Record]:
         if self._in_text:
             self._in_text = False
             yield {"type": "text-end", "id": _TEXT_ID}
+
+    def _called(self, calls: Iterable[ToolCall]) -> Iterator[Record]:
+        """Calls of the page's tools, each with its input in one piece."""
+        yield from self._begin_step()
+        yield from self._end_text()
         for call in calls:
             told: Record = {"toolCallId": call.id, "toolName": call.name}
             yield {"type": "tool-input-start", **told}
@@ -144,12 +205,10 @@ class _Encoder:
             yield {"type": "tool-input-available", **told, "input": from_json(call.arguments)}
 
     def _end(self, finished: events.Finished) -> Iterator[Record]:
-        if self._in_text:
-            yield {"type": "text-end", "id": _TEXT_ID}
+        yield from self._end_text()
         if finished.followup_questions is not None:
             yield {"type": "data-followup-questions", "data": list[Json](finished.followup_questions)}
-        if self._in_step:
-            yield {"type": "finish-step"}
+        yield from self._end_step()
         metadata: Record = {"model": self._turn.model} if self._turn.model else {}
         if finished.usage:
             metadata["usage"] = input_output_tokens(finished.usage)
@@ -167,6 +226,12 @@ class _Encoder:
         if self._in_text:
             yield {"type": "text-end", "id": _TEXT_ID}
         yield {"type": "error", "errorText": error_text(error, event.invocation_id)}
+
+
+def _approval(approval_id: str, call_id: str, state: str, message: str = "") -> Record:
+    """The data part of a question for consent: pages that know no approvals answer the call with `approved`."""
+    data: Record = {"approvalId": approval_id, "toolCallId": call_id, "state": state}
+    return {"type": "data-approval", "id": approval_id, "data": data | ({"message": message} if message else {})}
 
 
 def _filtered(prompt: Json, answer: Json) -> Record:

@@ -6,14 +6,15 @@ such as sources, is skipped.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Literal, cast
 
-from shared.chat_types import ChatRequest, Json
+from shared.chat_types import ChatRequest, Decision, Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, TooLarge
 from shared.wire.chat_body import LONGEST_CONVERSATION, parse_chat
+from shared.wire.consent import reason_in
 from shared.wire.framing import encode_json
 from shared.wire.json_file import JsonFile
 from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
@@ -22,6 +23,8 @@ from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, chosen, definitions
 
 MOST_PARTS = 1_000
 """Parts of a message."""
+_RESPONDED = "approval-responded"
+"""State of a call whose question for consent the user has answered."""
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -32,7 +35,12 @@ class Asked:
     shows_thoughts: bool = False
     """Whether the request has our own `context`. Thoughts hold whole prompts, and other clients do not show them."""
     goes_on: str | None = None
-    """Id of the message that the answer goes on with, after results of the page's tools; None: it is a new one."""
+    """Id of the message that the answer goes on with, after results of the page's tools or answers to questions for
+    consent; None: it is a new one."""
+    sources: frozenset[str] = frozenset()
+    """Ids of the sources that this message has."""
+    takes_approvals: bool = False
+    """Whether the page knows the parts that ask for consent. Versions before 6 end an answer at one."""
 
     @classmethod
     def of(cls, request: ChatRequest) -> "Asked":
@@ -44,6 +52,7 @@ class AiSdkOptions(BodyModel):
     """What a page adds to each request, with the option `body` of `useChat`."""
 
     resumable: bool | None = None
+    approvals: Literal["parts"] | None = None
 
 
 def parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -52,18 +61,25 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
     """
-    said = body
+    said, parts = body, _last_parts(body)
+    decisions = _decisions(parts)
     if isinstance(messages := body.get("messages"), list):
-        last = len(messages) - 1
+        last = len(messages) - 1 if not decisions else None
         kept = enumerate(messages[: LONGEST_CONVERSATION + 1])
         flat = [one for place, message in kept for one in _flat(place, message, is_last=place == last)]
         body = dict(body) | {"messages": flat}
-    request = parse_chat(body, state_key="id", takes_tools=True)
-    if resumable := AiSdkOptions.read(body).resumable:
+    request = parse_chat(body, state_key="id", takes_tools=True, decisions=decisions)
+    options = AiSdkOptions.read(body)
+    if resumable := options.resumable:
         request = replace(request, overrides=replace(request.overrides, resumable=resumable))
     choice, named = _choice(body.get("toolChoice"))
     tools, how = chosen(definitions(_functions(body.get("tools"))), choice, named=named, parallel=None)
-    asked = Asked("context" in body, _last_id(said) if request.steps else None)
+    asked = Asked(
+        shows_thoughts="context" in body,
+        goes_on=_last_id(said) if request.steps or decisions else None,
+        sources=frozenset(str(part.get("sourceId")) for part in parts if part.get("type") == "source-url"),
+        takes_approvals=options.approvals == "parts" or any(part.get("state") == _RESPONDED for part in parts),
+    )
     return replace(request, tools=tools, tool_choice=how, for_encoder=asked)
 
 
@@ -106,6 +122,43 @@ def _choice(choice: Json) -> tuple[Json, str | None]:
             return choice, name
         case _:
             return choice, None
+
+
+def _last_parts(body: Mapping[str, Json]) -> list[dict[str, Json]]:
+    """The parts of the last message, if it is an answer."""
+    match body:
+        case {"messages": [*_, {"role": "assistant", "parts": list(parts)}]}:
+            return [part for part in parts[:MOST_PARTS] if isinstance(part, dict)]
+        case _:
+            return []
+
+
+def _decisions(parts: Sequence[Mapping[str, Json]]) -> tuple[Decision, ...]:
+    """What the user has decided in the last answer. Of a call nothing counts but the id of its question.
+
+    Version 5 has no parts for it: a page answers the call itself, whose question is in data beside it.
+    """
+    asked: dict[Json, str] = {}
+    for part in parts:
+        match part:
+            case {
+                "type": "data-approval",
+                "data": {"approvalId": str(approval), "toolCallId": str(call), "state": "open"},
+            }:
+                asked[call] = approval
+            case _:
+                pass
+    found: list[Decision] = []
+    for part in parts:
+        match part:
+            case {"state": "approval-responded", "approval": {"id": str(approval), **answer}}:
+                found.append(Decision(answer.get("approved") is True, approval, reason=reason_in(answer)))
+            case {"state": "output-available", "toolCallId": str(call), "output": "approved" | "declined" as output}:
+                if approval := asked.get(call):
+                    found.append(Decision(output == "approved", approval))
+            case _:
+                pass
+    return tuple(found)
 
 
 def _last_id(body: Mapping[str, Json]) -> str | None:

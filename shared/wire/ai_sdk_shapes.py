@@ -138,6 +138,69 @@ class AiSdkCall(TypedDict):
     input: dict[str, Any]
 
 
+class AiSdkServersCall(TypedDict):
+    """A call of a tool that the app runs itself, or asks consent for: nothing for the page to run."""
+
+    type: Literal["tool-input-available"]
+    toolCallId: str
+    toolName: Annotated[str, Field(description="The names of the tool's server and of the tool, such as crm.look.")]
+    input: dict[str, Any]
+    dynamic: Literal[True]
+    providerExecuted: NotRequired[Literal[True]]
+
+
+class AiSdkServersOutput(TypedDict):
+    """The result of such a call."""
+
+    type: Literal["tool-output-available"]
+    toolCallId: str
+    output: str
+    dynamic: Literal[True]
+    providerExecuted: Literal[True]
+
+
+class AiSdkServersError(TypedDict):
+    """What went wrong with such a call, or why it was not run."""
+
+    type: Literal["tool-output-error"]
+    toolCallId: str
+    errorText: str
+    dynamic: Literal[True]
+    providerExecuted: Literal[True]
+
+
+class AiSdkDenied(TypedDict):
+    """The user has refused a call, if the page knows approvals."""
+
+    type: Literal["tool-output-denied"]
+    toolCallId: str
+
+
+class AiSdkApprovalRequest(TypedDict):
+    """Asks for consent to a call, if the request has `approvals`."""
+
+    type: Literal["tool-approval-request"]
+    approvalId: str
+    toolCallId: str
+
+
+class AiSdkApproval(TypedDict):
+    """A question for consent to a call."""
+
+    approvalId: str
+    toolCallId: str
+    state: Annotated[str, Field(description="open, or what has become of the call.")]
+    message: NotRequired[Annotated[str, Field(description="What is to be done, for people.")]]
+
+
+class AiSdkApprovalPart(TypedDict):
+    """Asks for consent to a call, if the request has no `approvals`."""
+
+    type: Literal["data-approval"]
+    id: str
+    data: AiSdkApproval
+
+
 class AiSdkFinish(TypedDict):
     """The end of the answer."""
 
@@ -165,6 +228,12 @@ AiSdkRecord = (
     | AiSdkCallStart
     | AiSdkCallDelta
     | AiSdkCall
+    | AiSdkServersCall
+    | AiSdkServersOutput
+    | AiSdkServersError
+    | AiSdkDenied
+    | AiSdkApprovalRequest
+    | AiSdkApprovalPart
     | AiSdkFinish
     | AiSdkErrorRecord
 )
@@ -222,5 +291,8 @@ class AiSdkKeys(TypedDict, total=False):
     id: Annotated[str, Field(description="The chat's id. If the history has a chat of it, the turn is recorded there.")]
     resumable: Annotated[
         bool, Field(description="Keeps the answer: it goes on when the page leaves, and `resume` finds it again.")
+    ]
+    approvals: Annotated[
+        Literal["parts"], Field(description="Asks for consent in the parts that AI SDK has for it since version 6.")
     ]
     trigger: Annotated[str, Field(description="`submit-message` or `regenerate-message`. It changes nothing.")]

@@ -4,12 +4,12 @@ Source: rag-chat-http-protocol, 'HTTP requests'; ai-chat-protocol, 'HTTP request
 azure-search-openai-demo. Unknown keys are ignored; null and the empty string count as left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, FailFast, Field, model_validator
 
-from shared.chat_types import ChatRequest, ChatState, Json, Message, Overrides, RetrievalMode, Role, ToolCall
+from shared.chat_types import ChatRequest, ChatState, Decision, Json, Message, Overrides, RetrievalMode, Role, ToolCall
 from shared.errors import BadRequest
 from shared.history import is_session_id
 from shared.wire.request_body import BodyModel
@@ -177,7 +177,12 @@ class ChatBody(BodyModel):
 
 
 def parse_chat(
-    body: Mapping[str, Json], state_key: str, *, gives_session: bool = False, takes_tools: bool = False
+    body: Mapping[str, Json],
+    state_key: str,
+    *,
+    gives_session: bool = False,
+    takes_tools: bool = False,
+    decisions: tuple[Decision, ...] = (),
 ) -> ChatRequest:
     """Validate a body and turn it into a request.
 
@@ -186,27 +191,22 @@ def parse_chat(
         state_key: The protocol's name for the session state.
         gives_session: Whether a new session id is the state where the client sends none, or null.
         takes_tools: Whether the protocol has tools of the caller, whose results may come after the question.
+        decisions: Answers to questions for consent, if the body has some. Its messages then count for nothing: what
+            goes on was kept here, and what comes back with an answer could be forged.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
     """
     chat = ChatBody.read(body)
     _refuse_files(body)
-    messages = tuple(_message(index, message) for index, message in enumerate(chat.messages))
-    steps: tuple[Message, ...] = ()
-    if takes_tools and messages[-1].role is Role.TOOL:
-        begin = steps_of(messages)
-        messages, steps = messages[:begin], messages[begin:]
-    elif not takes_tools and body.get("tools"):
+    if not takes_tools and body.get("tools"):
         raise BadRequest("tools: this protocol has none. Leave them out, or ask in one that has, such as openai.")
-    if messages[-1].role is not Role.USER:
-        raise BadRequest(f"The last message must be the user's, and its role is '{messages[-1].role}'.")
-    if not messages[-1].content.strip():
-        raise BadRequest("The last message is empty: put the question into its content.")
+    messages, steps = ((), ()) if decisions else _conversation(chat.messages, takes_tools=takes_tools)
     state = body.get(state_key)
     return ChatRequest(
         messages=messages,
         steps=steps,
+        decisions=decisions,
         overrides=_overrides(chat.context or ContextBody()),
         chat=ChatState(
             session_state=state,
@@ -215,6 +215,20 @@ def parse_chat(
             conversation_id=_conversation_id(state),
         ),
     )
+
+
+def _conversation(said: Sequence[MessageBody], *, takes_tools: bool) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+    """Return the conversation up to the question, and what came after it."""
+    messages = tuple(_message(index, message) for index, message in enumerate(said))
+    steps: tuple[Message, ...] = ()
+    if takes_tools and messages[-1].role is Role.TOOL:
+        begin = steps_of(messages)
+        messages, steps = messages[:begin], messages[begin:]
+    if messages[-1].role is not Role.USER:
+        raise BadRequest(f"The last message must be the user's, and its role is '{messages[-1].role}'.")
+    if not messages[-1].content.strip():
+        raise BadRequest("The last message is empty: put the question into its content.")
+    return messages, steps
 
 
 def _refuse_files(body: Mapping[str, Json]) -> None:

@@ -12,6 +12,7 @@ from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, agent_answer
 from shared.errors import BadRequest, ContentFiltered
 from shared.wire.chat_body import LONGEST_CONVERSATION, MAX_CONVERSATION_ID, parse_chat
+from shared.wire.consent import asked_in_words, ended_in_words, with_calls
 from shared.wire.context import retrieved_context, thoughts_json
 from shared.wire.protocol import Record, error_record
 
@@ -58,12 +59,16 @@ class KernelEncoder(ABC):
         self._turn = events.CompletionStarted("", 0, "")
         self._has_begun = False
         self._is_team = False
+        self._has_text = False
+        self._calls: list[events.ToolEnded | events.OpenCall] = []
+        self._open: tuple[events.OpenCall, ...] = ()
         self._thoughts: tuple[events.Thought, ...] = ()
 
-    def encode(self, event: events.ChatEvent) -> Iterable[Record]:
+    def encode(self, event: events.ChatEvent) -> Iterable[Record]:  # noqa: C901 (one case an event)
         """Return the records of one event."""
         match event:
             case events.TextDelta():
+                self._has_text = True
                 return (self._piece(event.text),)
             case events.Retrieved():
                 self._thoughts = event.thoughts
@@ -76,27 +81,36 @@ class KernelEncoder(ABC):
             case events.AgentMessage():
                 self._is_team = True
                 asked = self._request.in_conversation(self._request.chat.conversation_id or self._turn.id)
-                return (self._whole(asked, agent_answer(event, self._turn)),)
+                return (self._whole(asked, with_calls(agent_answer(event, self._turn), self._calls)),)
             case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
                 return () if self._is_team else (self._context({"thoughts": thoughts_json(self._thoughts)}),)
             case events.Finished():
-                return () if self._is_team else self._last(event)
+                return () if self._is_team else self._last(ended_in_words(event, self._open))
             case events.FilterAnnotation():
                 return (self._annotation(event),)
             case events.Failed():
                 return self._failed(event)
-            case (
-                events.Progress()
-                | events.ReasoningDelta()
-                | events.ToolsCalled()
-                | events.ToolStarted()
-                | events.ToolEnded()
-                | events.ConsentAsked()
-            ):
+            case events.ToolEnded():
+                if self._request.team:
+                    self._calls.append(event)  # they are items of their agent's next message
+                    return ()
+                return (self._called((event,)),)
+            case events.ConsentAsked():
+                return self._ask(event)
+            case events.Progress() | events.ReasoningDelta() | events.ToolsCalled() | events.ToolStarted():
                 return ()  # they have no place here; a thought has the reasoning
             case _:
                 assert_never(event)
+
+    def _ask(self, asked: events.ConsentAsked) -> Iterable[Record]:
+        self._open = asked.calls
+        if self._request.team:
+            self._calls += asked.calls
+        else:
+            yield self._called(asked.calls)
+        for event in asked_in_words(self._request, asked, has_text=self._has_text):
+            yield from self.encode(event)
 
     def _last(self, event: events.Finished) -> Iterable[Record]:
         yield self._end(event)
@@ -111,6 +125,10 @@ class KernelEncoder(ABC):
     @abstractmethod
     def _piece(self, text: str) -> Record:
         """A record with a piece of the text."""
+
+    @abstractmethod
+    def _called(self, calls: Iterable[events.ToolEnded | events.OpenCall]) -> Record:
+        """A record with calls of tools, each with its result if it has one."""
 
     @abstractmethod
     def _context(self, context: Record) -> Record:

@@ -12,6 +12,7 @@ from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.core.fold import Answer, ended_by
 from shared.errors import ContentFiltered, NotFound
+from shared.wire.consent import asked_in_words, ended_in_words, in_words
 from shared.wire.context import texts_by_source, usage_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.openai_asked import Asked
@@ -26,7 +27,7 @@ _REASONS = ("stop", "length", "content_filter", "tool_calls")
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer. A team's is one text of all messages."""
-    asked = Asked.of(request)
+    answer, asked = in_words(request, answer), Asked.of(request)
     text = BETWEEN_MESSAGES.join(map(said, answer.messages)) if answer.messages else answer.text
     points, thoughts = gathered(answer)
     finished = answer.finished
@@ -72,6 +73,7 @@ class _Encoder:
         self._before_text, self._after_text = SSE_DONE.cut_at_holes(self._chunk({"content": HOLE}))
         self._has_begun = False
         self._texts: list[str] = []
+        self._open: tuple[events.OpenCall, ...] = ()
         self._points: tuple[events.DataPoint, ...] = ()
         self._thoughts: list[events.Thought] = []
         self._prompt_filter: Json = None
@@ -106,13 +108,15 @@ class _Encoder:
                 results, offsets = event.content_filter_results, event.content_filter_offsets
                 return (self._chunk({}, None, content_filter_results=results, content_filter_offsets=offsets),)
             case events.Finished():
-                return self._end(event)
+                return self._end(ended_in_words(event, self._open))
             case events.Failed():
                 return self._failed(event)
-            case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
-                pass
-            case events.Progress():
-                pass  # only AG-UI has a place for it
+            case events.ConsentAsked():
+                self._open = event.calls
+                asked = asked_in_words(self._request, event, has_text=bool(self._texts))
+                return [record for one in asked for record in self._records(one)]
+            case events.Progress() | events.ToolStarted() | events.ToolEnded():
+                pass  # clients run the calls that they see, and call the model again
             case _:
                 assert_never(event)
         return ()

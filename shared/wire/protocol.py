@@ -11,7 +11,8 @@ from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
 from shared.core.fold import Answer, agent_answer
 from shared.errors import BadRequest, KeyReused, NotAllowed, NotSignedIn, SwitchboardError, TooLarge, error_text
-from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed
+from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed, OpenCall, ToolEnded
+from shared.wire.consent import in_words, with_calls
 from shared.wire.framing import SSE, Framed, Framing, encode_json
 from shared.wire.request_body import BODY_LIMIT, Body
 
@@ -214,20 +215,28 @@ class Protocol:
             return self.answer(request, answer)
         turn, late = answer.completion, answer.finished.prompt_filter_results
         turn = replace(turn, prompt_filter_results=turn.prompt_filter_results or late)
-        return [item for message in answer.messages for item in self.agent_documents(request, message, turn)]
+        messages, calls = in_words(request, answer).messages, [*answer.tool_calls, *answer.open_calls]
+        return [item for message in messages for item in self.agent_documents(request, message, turn, calls)]
 
-    def agent_documents(self, request: ChatRequest, message: AgentMessage, turn: CompletionStarted) -> list[Json]:
+    def agent_documents(
+        self,
+        request: ChatRequest,
+        message: AgentMessage,
+        turn: CompletionStarted,
+        calls: list[ToolEnded | OpenCall] | None = None,
+    ) -> list[Json]:
         """One agent's part of a team's answer: its document, or the items of one that is an array.
 
         Args:
             request: What was asked.
             message: The agent's message.
             turn: Metadata of the team's turn.
+            calls: Calls of servers' tools, from which the agent's are taken.
         """
         if self.answer is None:
             raise TypeError(f"The protocol '{self.name}' has no whole answers.")
         asked = request.in_conversation(request.chat.conversation_id or turn.id)
-        part = self.answer(asked, agent_answer(message, turn))
+        part = self.answer(asked, with_calls(agent_answer(message, turn), calls or []))
         return part if isinstance(part, list) else [part]
 
 

@@ -6,15 +6,16 @@ the flat ones of the Java SDK (`authorRole`, `content`, `metadata`). Both are se
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.errors import ContentFiltered, error_text
-from shared.events import ChatEvent, CompletionStarted, Failed, FilterAnnotation, Finished, Usage
+from shared.events import ChatEvent, CompletionStarted, Failed, FilterAnnotation, Finished, OpenCall, ToolEnded, Usage
 from shared.wire.chat_body import MAX_CONVERSATION_ID
+from shared.wire.consent import arguments_of, in_words, shown
 from shared.wire.context import Context, ErrorCode, FilterOffsets, FilterResults, SessionState, answer_context
 from shared.wire.framing import SSE
 from shared.wire.kernel import KernelEncoder, parse_kernel_chat
@@ -22,6 +23,26 @@ from shared.wire.protocol import Protocol, Record, Shape
 
 _ConversationId = Annotated[str, Field(description="The conversation that this belongs to.")]
 TextContent = TypedDict("TextContent", {"$type": Literal["TextContent"], "Text": str})
+FunctionCallContent = TypedDict(
+    "FunctionCallContent",
+    {
+        "$type": Literal["FunctionCallContent"],
+        "Id": str,
+        "PluginName": Annotated[str, Field(description="The tool's server.")],
+        "FunctionName": Annotated[str, Field(description="The tool's name there.")],
+        "Arguments": dict[str, Any],
+    },
+)
+FunctionResultContent = TypedDict(
+    "FunctionResultContent",
+    {
+        "$type": Literal["FunctionResultContent"],
+        "CallId": str,
+        "PluginName": str,
+        "FunctionName": str,
+        "Result": Annotated[str, Field(description="What the model was told.")],
+    },
+)
 
 
 class AssistantLabel(TypedDict):
@@ -70,7 +91,7 @@ class SemanticKernelMessage(SemanticKernelContent):
 
     Metadata: SemanticKernelMetadata
     metadata: SemanticKernelMetadata
-    Items: list[TextContent]
+    Items: list[FunctionCallContent | FunctionResultContent | TextContent]
     ModelId: str
     ConversationId: _ConversationId
 
@@ -88,6 +109,7 @@ class SemanticKernelPiece(SemanticKernelContent):
     ChoiceIndex: int
     Metadata: NotRequired[SemanticKernelMetadata]
     metadata: NotRequired[SemanticKernelMetadata]
+    Items: NotRequired[list[FunctionCallContent | FunctionResultContent]]
     ModelId: NotRequired[str]
     ConversationId: NotRequired[_ConversationId]
 
@@ -147,6 +169,8 @@ def _answer(request: ChatRequest, answer: Answer) -> Json:
 
 def _whole(request: ChatRequest, answer: Answer) -> Record:
     """A whole message. An agent's has its author's name, which the document forbids in single chat."""
+    items = _call_items((*answer.tool_calls, *answer.open_calls))
+    answer = in_words(request, answer)
     metadata: Record = _completion(answer.completion) | _end(answer.finished)
     metadata["Context"] = answer_context(request, answer)
     author: Record = {}
@@ -160,7 +184,7 @@ def _whole(request: ChatRequest, answer: Answer) -> Record:
     return {
         **_message(answer.text, metadata),
         **author,
-        "Items": [{"$type": "TextContent", "Text": answer.text}],
+        "Items": [*items, {"$type": "TextContent", "Text": answer.text}],
         "ModelId": answer.completion.model,
         "ConversationId": request.chat.conversation_id or answer.completion.id,
     }
@@ -201,6 +225,10 @@ class _Encoder(KernelEncoder):
     def _piece(self, text: str) -> Record:
         return _message(text) | self._common
 
+    def _called(self, calls: Iterable[ToolEnded | OpenCall]) -> Record:
+        items: Record = {"Items": _call_items(calls)}
+        return _message("") | items | self._common
+
     def _context(self, context: Record) -> Record:
         return self._record({"Context": context})
 
@@ -227,6 +255,19 @@ class _MessageEncoder(_Encoder):
 
     def _failed(self, event: Failed) -> Iterable[Record]:
         return (_error_message(self._request, event),)
+
+
+def _call_items(calls: Iterable[ToolEnded | OpenCall]) -> list[Json]:
+    """Calls of tools, each with its result if it has one."""
+    items: list[Json] = []
+    for call in calls:
+        named: Record = {"PluginName": call.server, "FunctionName": call.tool}
+        arguments: Json = arguments_of(call)
+        items.append({"$type": "FunctionCallContent", "Id": call.call_id, **named, "Arguments": arguments})
+        if isinstance(call, ToolEnded):
+            result = shown(call.text)
+            items.append({"$type": "FunctionResultContent", "CallId": call.call_id, **named, "Result": result})
+    return items
 
 
 def _message(text: str, metadata: Record | None = None) -> Record:

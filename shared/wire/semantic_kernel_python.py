@@ -4,15 +4,16 @@ Source: the package's `ChatMessageContent.model_dump_json()` and `StreamingChatM
 `items` alone: the package would read a `content` beside it as a second item and double the text.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.events import CompletionStarted, FilterAnnotation, Finished, Usage
+from shared.events import CompletionStarted, FilterAnnotation, Finished, OpenCall, ToolEnded, Usage
 from shared.wire.chat_body import MAX_CONVERSATION_ID
+from shared.wire.consent import in_words, shown, shown_arguments
 from shared.wire.context import (
     FilterOffsets,
     FilterResults,
@@ -38,6 +39,36 @@ class PythonText(TypedDict):
     metadata: dict[str, Any]
     content_type: Literal["text"]
     text: str
+    encoding: None
+
+
+class PythonFunctionCall(TypedDict):
+    """A call of a tool."""
+
+    ai_model_id: None
+    metadata: dict[str, Any]
+    content_type: Literal["function_call"]
+    id: str
+    call_id: str
+    index: None
+    name: str
+    function_name: Annotated[str, Field(description="The tool's name at its server.")]
+    plugin_name: Annotated[str, Field(description="The tool's server.")]
+    arguments: Annotated[str, Field(description="The arguments, a JSON object.")]
+
+
+class PythonFunctionResult(TypedDict):
+    """The result of a call."""
+
+    ai_model_id: None
+    metadata: dict[str, Any]
+    content_type: Literal["function_result"]
+    id: str
+    call_id: str
+    result: Annotated[str, Field(description="What the model was told.")]
+    name: str
+    function_name: str
+    plugin_name: str
     encoding: None
 
 
@@ -71,7 +102,7 @@ class SemanticKernelPythonContent(TypedDict):
     metadata: SemanticKernelPythonMetadata
     content_type: Literal["message"]
     role: Literal["assistant"]
-    items: list[PythonText]
+    items: list[PythonFunctionCall | PythonFunctionResult | PythonText]
     encoding: None
     finish_reason: str | None
     status: None
@@ -139,12 +170,14 @@ def _answer(request: ChatRequest, answer: Answer) -> Json:
 
 def _whole(request: ChatRequest, answer: Answer) -> Record:
     """A whole message. An agent's has its name."""
+    items = _call_items((*answer.tool_calls, *answer.open_calls))
+    answer = in_words(request, answer)
     metadata: Record = {
         **_completion(request, answer.completion),
         **_end(answer.finished),
         **answer_context(request, answer),
     }
-    message = _message(answer.text, answer.completion.model, metadata, answer.finished.reason)
+    message = _message(answer.text, answer.completion.model, metadata, answer.finished.reason, items)
     if answer.message is None:
         return message
     if answer.message.total_usage:
@@ -162,6 +195,9 @@ class _Encoder(KernelEncoder):
     def _piece(self, text: str) -> Record:
         return _streamed(text, {})
 
+    def _called(self, calls: Iterable[ToolEnded | OpenCall]) -> Record:
+        return _streamed("", {}, items=_call_items(calls))
+
     def _context(self, context: Record) -> Record:
         return _streamed("", context)
 
@@ -178,11 +214,32 @@ class _Encoder(KernelEncoder):
         return _whole(request, answer)
 
 
-def _streamed(text: str, metadata: Record, reason: str | None = None) -> Record:
-    return {"choice_index": 0, **_message(text, None, metadata, reason), "function_invoke_attempt": 0}
+def _streamed(text: str, metadata: Record, reason: str | None = None, items: Sequence[Json] = ()) -> Record:
+    return {"choice_index": 0, **_message(text, None, metadata, reason, items), "function_invoke_attempt": 0}
 
 
-def _message(text: str, model: str | None, metadata: Record, reason: str | None) -> Record:
+def _call_items(calls: Iterable[ToolEnded | OpenCall]) -> list[Json]:
+    """Calls of tools, each with its result if it has one."""
+    items: list[Json] = []
+    for call in calls:
+        common: Record = {"ai_model_id": None, "metadata": {}}
+        ids: Record = {"id": call.call_id, "call_id": call.call_id}
+        named: Record = {
+            "name": f"{call.server}-{call.tool}",
+            "function_name": call.tool,
+            "plugin_name": call.server,
+        }
+        arguments = shown_arguments(call)
+        items.append(
+            common | {"content_type": "function_call"} | ids | {"index": None} | named | {"arguments": arguments}
+        )
+        if isinstance(call, ToolEnded):
+            result: Record = {"result": shown(call.text)}
+            items.append(common | {"content_type": "function_result"} | ids | result | named | {"encoding": None})
+    return items
+
+
+def _message(text: str, model: str | None, metadata: Record, reason: str | None, items: Sequence[Json] = ()) -> Record:
     """A message with the package's keys in its order; the package knows no reason but these."""
     item: Record = {"ai_model_id": None, "metadata": {}, "content_type": "text", "text": text, "encoding": None}
     return {
@@ -191,7 +248,7 @@ def _message(text: str, model: str | None, metadata: Record, reason: str | None)
         "content_type": "message",
         "role": "assistant",
         "name": None,
-        "items": [item] if text else [],
+        "items": [*items, *([item] if text else [])],
         "encoding": None,
         "finish_reason": reason if reason in _REASONS else None,
         "status": None,

@@ -9,11 +9,13 @@ from shared.events import (
     AgentWork,
     ChatEvent,
     CompletionStarted,
+    ConsentAsked,
     DataPoint,
     Failed,
     FilterAnnotation,
     Finished,
     GuardState,
+    OpenCall,
     Progress,
     ReasoningDelta,
     Retrieved,
@@ -22,7 +24,9 @@ from shared.events import (
     TextDelta,
     Thought,
     ThoughtsAdded,
+    ToolEnded,
     ToolsCalled,
+    ToolStarted,
     Usage,
 )
 
@@ -126,6 +130,27 @@ WORK = (
 )
 SCENARIOS["with_progress"] = (WORK[0], RETRIEVED, STARTED, TEXT[0], WORK[1], TEXT[1], Finished("stop"))
 
+LOOK = ToolStarted("call_1", "Clerk", "crm", "look", '{"number":1}')
+LOOKED = ToolEnded("call_1", "Clerk", "crm", "look", '{"number":1}', "order 1 is open\u2028", "done", 12.34)
+DROP = OpenCall(
+    "d" * 32,
+    "K7QX",
+    "call_2",
+    "Clerk",
+    "crm",
+    "drop",
+    "Drop an order.\nFor good.",
+    '{"name":"x\u2028``` \u202e","why":["<b>"]}',
+    1_700_086_400,
+)
+DROPPED = ToolEnded(DROP.call_id, "Clerk", "crm", "drop", DROP.arguments, "x is dropped", "done", 99, DROP.approval_id)
+KEPT = replace(DROPPED, text="The user has refused this.", status="denied", milliseconds=0)
+OPEN = (ConsentAsked((DROP,)), Finished("consent", Usage(100, 7)))
+SCENARIOS["servers_tool"] = (RETRIEVED, STARTED, TEXT[0], LOOK, LOOKED, TEXT[1], Finished("stop", Usage(100, 7)))
+SCENARIOS["consent_asked"] = (RETRIEVED, STARTED, TextDelta("Wait."), LOOK, LOOKED, *OPEN)
+SCENARIOS["consent_given"] = (RETRIEVED, STARTED, DROPPED, TextDelta("It is done."), Finished("stop", Usage(200, 9)))
+SCENARIOS["consent_refused"] = (RETRIEVED, STARTED, KEPT, TextDelta("It stays."), Finished("stop", Usage(200, 9)))
+
 TEAM = CompletionStarted("team-1", 1_700_000_000, "gpt-4o-mini")
 CRITIC = AgentMessage(
     "Critic",
@@ -162,6 +187,8 @@ TEAM_SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
         RESEARCHER,
         Finished("stop", Usage(120, 9)),
     ),
+    "team_consent_asked": (TEAM, RESEARCHER, LOOK, LOOKED, *OPEN),
+    "team_consent_given": (TEAM, DROPPED, replace(RESEARCHER, agent="Clerk"), Finished("stop")),
     "team_late": (TEAM, RESEARCHER, LATE, Finished("stop", Usage(100, 7))),
     "team_guarded": (
         replace(TEAM, prompt_filter_results=PROMPT_FOUND),

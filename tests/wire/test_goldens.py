@@ -17,7 +17,7 @@ from shared.chat_types import ChatRequest, ChatState, Message, Role
 from shared.core.fold import fold
 from shared.description.schemas import prefix_of
 from shared.errors import SwitchboardError
-from shared.events import ChatEvent, Thought
+from shared.events import AgentMessage, ChatEvent, Thought
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
@@ -53,8 +53,12 @@ async def one_by_one(events: tuple[ChatEvent, ...]) -> AsyncGenerator[ChatEvent]
         yield event
 
 
+def request_of(events: tuple[ChatEvent, ...]) -> ChatRequest:
+    return replace(REQUEST, team=any(isinstance(event, AgentMessage) for event in events))
+
+
 def stream_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> bytes:
-    encoder = protocol.encoder(REQUEST)
+    encoder = protocol.encoder(request_of(events))
     return protocol.framing.join(record for event in events for record in encoder.encode(event))
 
 
@@ -62,7 +66,8 @@ async def document_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> byte
     try:
         answer = await fold(one_by_one(events), filter_ends=protocol.filter_ends)
         assert protocol.answer
-        document = protocol.team_answer(REQUEST, answer) if answer.messages else protocol.answer(REQUEST, answer)
+        encode, request = protocol.team_answer if answer.messages else protocol.answer, request_of(events)
+        document = encode(request, answer)
         return encode_json(document) + b"\n"
     except SwitchboardError as error:
         return encode_json(protocol.error(error, "id-1")) + b"\n"

@@ -75,7 +75,7 @@ def read_python(records: list[Any]) -> Read:
         if "error" in record:
             return record
         assert (record["ai_model_id"], record["role"], record["choice_index"]) == (None, "assistant", 0)
-        text += "".join(item["text"] for item in record["items"])
+        text += "".join(item.get("text", "") for item in record["items"])
         metadata |= without_place(record["metadata"])
         reason = record["finish_reason"] or reason
     return {"text": text, "metadata": metadata, "finish_reason": reason}
@@ -89,7 +89,7 @@ def whole_python(document: Any) -> Read:
     if "error" in document:
         return document
     (message,) = document
-    text = "".join(item["text"] for item in message["items"])
+    text = "".join(item.get("text", "") for item in message["items"])
     metadata = message["metadata"] | {"model": message["ai_model_id"]}
     return {"text": text, "metadata": metadata, "finish_reason": message["finish_reason"]}
 
@@ -211,7 +211,7 @@ def without_total(message: Any) -> Any:
     return message
 
 
-@pytest.mark.parametrize("scenario", ["team", "team_late", "team_guarded"])
+@pytest.mark.parametrize("scenario", ["team", "team_late", "team_guarded", "team_consent_asked", "team_consent_given"])
 @pytest.mark.parametrize("name", ["semantic-kernel", "semantic-kernel-python"])
 async def test_a_teams_stream_in_semantic_kernel_is_the_messages_of_the_array_as_they_come(
     name: str, scenario: str
