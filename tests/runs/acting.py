@@ -15,7 +15,7 @@ from pydantic import Field
 from shared import parts
 from shared.chat_types import Caller, Decision, Json
 from shared.events import ChatEvent, ConsentAsked, Finished, OpenCall, TextDelta
-from shared.history import owner_of
+from shared.history import HistoryStore, owner_of
 from shared.parts import build_runs
 from shared.runs.desk import NewRun, Runs
 from shared.runs.records import Asked
@@ -88,14 +88,21 @@ class Desk:
 
     runs: Runs
     settings: Settings
+    history: HistoryStore
 
     async def ask(
-        self, question: str, caller: Caller = ANONYMOUS, *, team: bool = False, chat: str = "c1"
+        self,
+        question: str,
+        caller: Caller = ANONYMOUS,
+        *,
+        team: bool = False,
+        chat: str = "c1",
+        protocol: str = "ag-ui",
     ) -> tuple[str, list[ChatEvent]]:
         """Ask, and read the answer to its end; return the run and the events."""
         message: Json = {"id": "1", "role": "user", "content": question}
-        body = Body({"threadId": chat, "runId": "", "messages": [message]})
-        asked = Asked(protocol="ag-ui", caller=caller, budget_key="b", invocation_id="i-1", streams=True, team=team)
+        body = Body({"threadId": chat, "runId": "", "messages": [message], "sessionState": chat})
+        asked = Asked(protocol=protocol, caller=caller, budget_key="b", invocation_id="i-1", streams=True, team=team)
         new = NewRun(asked, body, owner_of(caller), chat=chat)
         run_id, _ = await self.runs.begin(new, asked.accepted(body, self.settings), None)
         return run_id, await self.read(run_id, caller)
@@ -132,7 +139,7 @@ async def desk(
         runs, upkeep = build_runs(replace(built, model=model))
         if upkeep:
             upkeep.close()
-        yield Desk(runs, settings)
+        yield Desk(runs, settings, built.history)
     if isinstance(built.tool_servers, ToolServers):
         await built.tool_servers.aclose()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from shared.agents.definitions import Pattern
-from shared.chat_types import Caller, Decision
+from shared.chat_types import Caller, Decision, Role
 from shared.errors import Decided, NotFound
 from shared.events import (
     AgentMessage,
@@ -23,7 +23,7 @@ from shared.events import (
     ToolEnded,
     ToolStarted,
 )
-from shared.history import owner_of
+from shared.history import Mode, StoredMessage, owner_of
 from shared.runs import kept_tools
 from shared.runs.approvals import Decider, find_approval, list_approvals
 from shared.runs.records import digest
@@ -283,3 +283,42 @@ async def test_with_the_guard_nothing_runs_that_it_refuses(tmp_path: Path, serve
             _, events = await clerk.ask("Look.")
     ended = [event.text for event in events if isinstance(event, ToolEnded)]
     assert (ended, server.dropped) == (["(What the tool returned is withheld.)"], [])
+
+
+async def test_what_was_said_before_the_question_is_not_said_again(
+    clerk: Desk, server: Crm, service: OpenAIStandIn
+) -> None:
+    call: Any = {
+        "index": 0,
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "crm_drop", "arguments": '{"name":"x"}'},
+    }
+    service.reply("First I ", "drop it.", service.chunk({"tool_calls": [call]}), finish_reason="tool_calls")
+    run_id, events = await clerk.ask("Drop x.")
+    assert text_of(events) == "First I drop it."
+    service.reply("Then I am done.")
+    events = await clerk.decide(yes(opened(events)[0]))
+    assert text_of(events) == "\n\nThen I am done."
+    assert text_of(await clerk.read(run_id)) == "First I drop it.\n\nThen I am done."
+    assert server.dropped == ["x"]
+
+
+async def test_the_question_is_recorded_at_the_pause_and_the_answer_at_the_end(
+    clerk: Desk, service: OpenAIStandIn
+) -> None:
+    history = clerk.history
+    chat = await history.create("anonymous", Mode.STANDARD, "T")
+    for message in ("Hello.", "Hi."):
+        role = Role.USER if message == "Hello." else Role.ASSISTANT
+        await history.write("anonymous", chat.id, (StoredMessage(message, role, message, "2026-01-01T00:00:00Z"),))
+    service.call_tool("crm_drop", {"name": "x"})
+    _, events = await clerk.ask("Drop x.", protocol="ai-chat-2024-05-29", chat=chat.id)
+    said = [message.content for message in await history.messages("anonymous", chat.id)]
+    assert said == ["Hello.", "Hi.", "Drop x."]
+    service.reply("x is dropped.")
+    await clerk.decide(yes(opened(events)[0]))
+    said = [message.content for message in await history.messages("anonymous", chat.id)]
+    assert said == ["Hello.", "Hi.", "Drop x.", "x is dropped."]
+    sent: Any = service.chats[-1].body["messages"]
+    assert [one["content"] for one in sent if one["role"] == "user"] == ["Hello.", "Drop x."]
