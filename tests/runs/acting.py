@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from mcp.server.mcpserver import MCPServer
 from pydantic import Field
 
@@ -17,8 +18,11 @@ from shared.chat_types import Caller, Decision, Json
 from shared.events import ChatEvent, ConsentAsked, Finished, OpenCall, TextDelta
 from shared.history import HistoryStore, owner_of
 from shared.parts import build_runs
+from shared.runs import ObjectStore
 from shared.runs.desk import NewRun, Runs
-from shared.runs.records import Asked
+from shared.runs.kept_tools import read_call
+from shared.runs.packing import pack
+from shared.runs.records import Asked, State, decode
 from shared.settings import Settings
 from shared.tools.tool_servers import ToolServers
 from shared.wire.request_body import Body
@@ -48,8 +52,9 @@ async def crm(told: str = "Drop an order.") -> AsyncGenerator[Crm]:
     done, server = Crm(), MCPServer("crm")
 
     @server.tool()
-    def look(number: int) -> str:
+    def look(number: int, note: str = "") -> str:
         """Look up an order."""
+        del note
         done.looked.append(number)
         return done.says or f"order {number} is open"
 
@@ -151,6 +156,17 @@ def opened(events: Sequence[ChatEvent]) -> tuple[OpenCall, ...]:
     assert isinstance(finished, Finished)
     assert finished.reason == "consent"
     return asked.calls
+
+
+async def expire(store: ObjectStore, run_id: str) -> None:
+    """Let the time pass in which the calls of a run can be decided."""
+    for name in [name async for name in store.names(f"{run_id}/")]:
+        found = await store.read(name)
+        if found and "/tools/" in name:
+            await store.write(name, pack(replace(read_call(found), expires=1.0)), found.etag)
+        elif found and name.endswith("/state"):
+            state = msgspec.structs.replace(decode(found.data, State), waits_until=1.0)
+            await store.write(name, msgspec.json.encode(state), found.etag)
 
 
 def yes(call: OpenCall) -> Decision:

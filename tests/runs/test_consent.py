@@ -2,16 +2,17 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from shared.agents.definitions import Pattern
-from shared.chat_types import Caller, Decision, Role
+from shared.agents.gate import Gate, Hands
+from shared.chat_models import ToolDefinition
+from shared.chat_types import Caller, Decision, Role, ToolCall
 from shared.errors import Decided, NotFound
 from shared.events import (
     AgentMessage,
@@ -24,10 +25,10 @@ from shared.events import (
     ToolStarted,
 )
 from shared.history import Mode, StoredMessage, owner_of
-from shared.runs import kept_tools
 from shared.runs.approvals import Decider, find_approval, list_approvals
 from shared.runs.records import digest
-from tests.runs.acting import Crm, Desk, crm, desk, no, opened, text_of, tool_texts, yes
+from shared.tools import Tool, ToolResult
+from tests.runs.acting import Crm, Desk, crm, desk, expire, no, opened, text_of, tool_texts, yes
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.stand_ins.rai_service import RaiStandIn
 
@@ -193,13 +194,12 @@ async def test_of_two_answers_at_once_the_first_one_counts(
 
 
 async def test_a_late_answer_runs_nothing_and_the_turn_goes_on_without_the_call(
-    clerk: Desk, server: Crm, service: OpenAIStandIn, monkeypatch: pytest.MonkeyPatch
+    clerk: Desk, server: Crm, service: OpenAIStandIn
 ) -> None:
-    monkeypatch.setattr(kept_tools, "CONSENT_SECONDS", 0.2)
     service.call_tool("crm_drop", {"name": "x"})
     run_id, events = await clerk.ask("Drop x.")
     (call,) = opened(events)
-    await asyncio.sleep(max(0.0, call.expires - time.time()) + 0.01)
+    await expire(clerk.runs.consents.store, run_id)
     service.reply("Nobody agreed.")
     with pytest.raises(Decided, match="expired"):
         await clerk.decide(yes(call))
@@ -277,6 +277,10 @@ async def test_with_the_guard_nothing_runs_that_it_refuses(tmp_path: Path, serve
             assert isinstance(events[-1], Failed)
             assert events[-1].error.code == "content_filter"
             assert await list_approvals(clerk.runs.consents.store, Decider(digest("anonymous"), "anonymous")) == []
+            service.call_tool("crm_look", {"number": 9, "note": "unsafe"})
+            _, events = await clerk.ask("Look.")
+            assert isinstance(events[-1], Failed)
+            assert server.looked == [7]
             server.says = "unsafe words"
             service.call_tool("crm_look", {"number": 8})
             service.reply("Fine.")
@@ -322,3 +326,17 @@ async def test_the_question_is_recorded_at_the_pause_and_the_answer_at_the_end(
     assert said == ["Hello.", "Hi.", "Drop x.", "x is dropped."]
     sent: Any = service.chats[-1].body["messages"]
     assert [one["content"] for one in sent if one["role"] == "user"] == ["Hello.", "Drop x."]
+
+
+async def test_where_nobody_can_be_asked_a_call_that_needs_consent_does_not_run() -> None:
+    async def run() -> ToolResult:
+        raise AssertionError
+
+    async def tell(event: ToolStarted | ToolEnded) -> None:
+        raise AssertionError(event)
+
+    tool = Tool(ToolDefinition("crm_drop", "", {}), cast("Any", None), server="crm", needs_consent=True)
+    gate = Gate("Clerk", {"crm_drop": tool}, Hands(tell))
+    gate.next_round()
+    await gate.enter([ToolCall("1", "crm_drop", "{}")])
+    assert "did not run" in (await gate.run("1", tool, {}, run)).text
