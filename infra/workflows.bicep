@@ -16,8 +16,13 @@ param storageAccount string = ''
 @description('Whether to deploy the workflow that agents can open tickets with: see docs/workflows.md.')
 param ticketTool bool = false
 
+@description('Who is asked by e-mail whether agents may call tools: see docs/workflows.md. Empty: nobody.')
+param approver string = ''
+
 var withHttp = !empty(switchboardAudience)
 var withQueues = !empty(storageAccount)
+var withMail = withHttp && !empty(approver)
+var mailApi = subscriptionResourceId('Microsoft.Web/locations/managedApis', location, 'office365')
 var queuesApi = subscriptionResourceId('Microsoft.Web/locations/managedApis', location, 'azurequeues')
 
 resource overHttp 'Microsoft.Logic/workflows@2019-05-01' = if (withHttp) {
@@ -125,3 +130,39 @@ resource openTicket 'Microsoft.Logic/workflows@2019-05-01' = if (ticketTool) {
     parameters: {}
   }
 }
+
+// A person signs in to it once in the portal: mails come from that mailbox.
+resource mailbox 'Microsoft.Web/connections@2016-06-01' = if (withMail) {
+  name: 'office365'
+  location: location
+  properties: {
+    displayName: 'Mailbox that asks'
+    api: { id: mailApi }
+  }
+}
+
+resource byMail 'Microsoft.Logic/workflows@2019-05-01' = if (withMail) {
+  name: 'approve-by-mail'
+  location: location
+  identity: { type: 'SystemAssigned' }
+  properties: {
+    definition: loadJsonContent('../samples/workflows/approve-by-mail.json').definition
+    parameters: {
+      '$connections': {
+        value: {
+          office365: {
+            id: mailApi
+            connectionId: mailbox.id
+            connectionName: 'office365'
+          }
+        }
+      }
+      switchboardUrl: { value: switchboardUrl }
+      switchboardAudience: { value: switchboardAudience }
+      approver: { value: approver }
+    }
+  }
+}
+
+@description('The Logic App that has to be let in, and be in a group that APPROVERS names.')
+output BY_MAIL_PRINCIPAL string = withMail ? byMail!.identity.principalId : ''

@@ -26,8 +26,10 @@ TEXTS = {"content", "Content", "text", "Text", "output_text", "delta"}
 BESIDE_THE_ANSWER = {"context", "metadata", "Metadata"}
 STARTS_A_CHAT = ("POST", "/chat-history")
 NEEDS_SAFETY_SERVICE = "/rai/"
-VARIABLE = re.compile(r"\{\{(?:chat|batch|response)\}\}")
+VARIABLE = re.compile(r"\{\{(?:chat|batch|response|answer|approval)\}\}")
 NEEDS_SIGN_IN = "/mcp/oauth-protected-resource"
+NEEDS_READERS = ("GET", "/feedback")
+NEEDS_AN_APPROVAL = "{{approval}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ def read_requests() -> Iterator[SampleRequest]:
     """
     file = (SAMPLES / "requests.http").read_text(encoding="utf-8")
     variables, *requests = re.split(r"^### ", file, flags=re.MULTILINE)
-    assert re.findall(r"^@(\w+) = \S+$", variables, re.MULTILINE) == ["host", "chat", "batch", "response"]
+    named = ["host", "chat", "batch", "response", "answer", "approval"]
+    assert re.findall(r"^@(\w+) = \S+$", variables, re.MULTILINE) == named
     for request in requests:
         head, _, body = request.strip().partition("\n\n")
         name, line, *headers = head.split("\n")
@@ -74,7 +77,11 @@ def read_requests() -> Iterator[SampleRequest]:
 
 REQUESTS = list(read_requests())
 WITH_NOTHING_CONFIGURED = [
-    one for one in REQUESTS if not {NEEDS_SAFETY_SERVICE, NEEDS_SIGN_IN} & {one.path, one.path[:5]}
+    one
+    for one in REQUESTS
+    if not {NEEDS_SAFETY_SERVICE, NEEDS_SIGN_IN} & {one.path, one.path[:5]}
+    and (one.method, one.path) != NEEDS_READERS
+    and NEEDS_AN_APPROVAL not in one.path
 ]
 
 
@@ -93,11 +100,13 @@ async def host(samples: Path) -> AsyncGenerator[RunningHost]:
 
 
 async def started_for(host: RunningHost, http: aiohttp.ClientSession, request: SampleRequest) -> str:
-    """The id of the batch, or of the chat, that a sample starts, so that this request can name it."""
+    """The id of what a sample starts, a batch, a chat or an answer, so that this request can name it."""
     if "{{batch}}" in request.path:
         (start,) = (one for one in REQUESTS if "Prefer" in one.headers)
     elif "{{response}}" in request.path:
         (start,) = (one for one in REQUESTS if b'"background"' in one.body)
+    elif b"{{answer}}" in request.body:
+        return json.loads(await sent(host, http, REQUESTS[0], ""))["context"]["answer_id"]
     else:
         (start,) = (one for one in REQUESTS if (one.method, one.path) == STARTS_A_CHAT)
     return json.loads(await sent(host, http, start, ""))["id"]
