@@ -8,33 +8,17 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, ToolDefinition
-from shared.chat_models.extractive.questions import (
-    asks_for_nothing,
-    followup_questions,
-    is_bare_subject,
-    standalone_query,
-    topic_questions,
-)
-from shared.chat_models.extractive.quotes import MOST_STATEMENTS, Quote, best_quotes, excerpt, points_back
-from shared.chat_models.extractive.relevance import (
-    ENOUGH,
-    Scored,
-    is_duplicate,
-    read_sources,
-    read_statement,
-    scored,
-    subject_words,
-)
+from shared.chat_models.extractive.questions import asks_for_nothing, followups, standalone_query, topic_questions
+from shared.chat_models.extractive.quotes import CITATION, MOST_STATEMENTS, Quote, best_quotes, excerpt, written
+from shared.chat_models.extractive.relevance import is_duplicate, read_sources, read_statement, scored
 from shared.chat_models.extractive.sayings import SAYINGS, reply_language, told_language
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, Role, ToolCall
-from shared.citations import CITED
 from shared.errors import BadRequest
 from shared.events import CompletionStarted, Usage
 from shared.late_imports import run_import
@@ -57,9 +41,6 @@ _DONE = "[[DONE]]"
 _NO_TOKENS = Usage(0, 0)
 _WORD = re.compile(r"\s*\S+\s?")
 """Text of one event: a word with the white space around it."""
-_HAS_PUNCTUATION_AT_END = re.compile(r"[.!?…:;。！？؟۔։।॥：][\"'”“»)]*$")
-_CITATION = re.compile(rf"(?<=[.!?…:;。！？؟۔։।॥\"'”“»)]) {CITED}(?=\s|$)")
-"""A citation after a statement, as `_cited` writes it."""
 
 
 class ExtractiveModel:
@@ -134,94 +115,44 @@ class _Reply(NamedTuple):
 def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     said = _agents_statements(request)
     if said and _can_only_summarize(request):
-        return _Reply(_with_done_marker(request, " ".join(map(_cited_alone, said[:MOST_STATEMENTS]))), "answer")
+        return _Reply(_ended(request, " ".join(written([[one]]) for one in said[:MOST_STATEMENTS])), "answer")
     asked = _user_questions(request)
     passages = (*request.sources, *_attached(request.messages))
-    language = _language(request, asked, passages, accept_language)
+    sample = "\n".join(passage.content for passage in passages)[:_LONGEST_SAMPLE]
+    language = reply_language(reversed(asked), request.language, accept_language, sample)
     if asks_for_nothing(asked):
         return _without_statements(request, language, None)
-    sources = read_sources(passages)
-    query = standalone_query(asked)
-    relevant = _scored(query, sources, request)
-    best = max((one.score for source in relevant for one in source), default=0.0)
-    foreign = _foreign(request.question, passages)
-    most = _MOST_ADDED_STATEMENTS if said else MOST_STATEMENTS
-    quotes = best_quotes(relevant, said, most) if best >= ENOUGH and not foreign else []
-    if query != standalone_query(asked[-1:]) and (not quotes or _were_said(quotes, request.messages)):
-        quotes = _not_said_yet(request, relevant, quotes, said) or quotes
-    text = _written(quotes)
-    if not quotes and not said and best >= _NEAR:
+    relevant = scored(standalone_query(asked), read_sources(passages), request.rarities)
+    own, foreign = told_language(request.question), told_language(sample)
+    is_foreign = own is not None and foreign is not None and own != foreign
+    quotes = [] if is_foreign else _quotes(request, asked, relevant, said)
+    kind, text = "answer", written(quotes)
+    if not quotes:
+        if said or max((one.score for one in relevant), default=0.0) < _NEAR:
+            return _without_statements(request, language, "nothing", said=said)
         quotes = [excerpt(relevant)]
-        text = f"{_nearest(language, foreign)} {_written(quotes)}"
-    elif not quotes:
-        return _without_statements(request, language, "nothing", said=said)
-    kind = "answer" if text == _written(quotes) else "nearest"
-    if kind == "nearest" and any(message.files for message in request.messages):
-        text = f"{text} {SAYINGS[language].only_quotes_files}"
+        introduced = SAYINGS[language].nearest + (f" ({SAYINGS[foreign].name})" if foreign and is_foreign else "")
+        kind, text = "nearest", f"{introduced} {written(quotes)}{_about_files(request, language)}"
     if request.want_followups:
-        every = [one for source in relevant for one in source]
-        quoted = [one for quote in quotes for one in quote.statements]
-        text += _followups(followup_questions(every, quoted, asked, language))
+        text += followups(relevant, [one for quote in quotes for one in quote], asked, language)
     return _Reply(text, kind)
 
 
-def _foreign(question: str, passages: Iterable[Passage]) -> str | None:
-    """Return the language of the passages if it is certain that the question is in another."""
-    asked, found = told_language(question), told_language(_sample(passages))
-    return found if asked and asked != found else None
-
-
-def _scored(query: str, sources: Sequence[Sequence[Scored]], request: ModelRequest) -> list[list[Scored]]:
-    found = iter(scored(query, [one for source in sources for one in source], request.rarities))
-    return [[next(found) for _ in source] for source in sources]
-
-
-def _nearest(language: str, foreign: str | None) -> str:
-    """Introduce the nearest passage, and name its language if that is not the question's."""
-    text = SAYINGS[language].nearest
-    return f"{text} ({SAYINGS[foreign].name})" if foreign else text
-
-
-def _language(request: ModelRequest, asked: Sequence[str], passages: Iterable[Passage], accept_language: str) -> str:
-    return reply_language(reversed(asked), request.language, accept_language, _sample(passages))
-
-
-def _sample(passages: Iterable[Passage]) -> str:
-    return "\n".join(passage.content for passage in passages)[:_LONGEST_SAMPLE]
-
-
-def _were_said(quotes: Sequence[Quote], messages: Sequence[Message]) -> bool:
-    """Whether the last answer has all of these statements already."""
-    answers = [message.content for message in messages if message.role is Role.ASSISTANT]
-    return bool(answers) and all(one.statement.text in answers[-1] for quote in quotes for one in quote.statements)
-
-
-def _not_said_yet(
-    request: ModelRequest, relevant: Sequence[Sequence[Scored]], quotes: Sequence[Quote], said: Sequence[Scored]
+def _quotes(
+    request: ModelRequest, asked: Sequence[str], relevant: Sequence[Statement], said: Sequence[Statement]
 ) -> list[Quote]:
-    """Add what a question that refers back is about, where the statements for it are those of the last answer."""
-    if not quotes or is_bare_subject(request.question):
-        alone = _scored(request.question, relevant, request)
-        if max((one.score for source in alone for one in source), default=0.0) >= ENOUGH:
-            return best_quotes(alone, said)
-    if not quotes:
-        return []
-    every = [one for source in relevant for one in source]
-    languages = tuple({one.language: None for one in every})
-    own = {term for word in subject_words(request.question, languages).values() for term in word.terms}
+    """Choose what answers the question; where it goes on from the last answer, not only what that has already."""
+    quotes = best_quotes(relevant, said, _MOST_ADDED_STATEMENTS if said else MOST_STATEMENTS)
+    quoted = [one for quote in quotes for one in quote]
     answer = next((one.content for one in reversed(request.messages) if one.role is Role.ASSISTANT), "")
-    new = [
-        [
-            replace(one, score=0.0 if one.statement.text in answer or own.isdisjoint(one.terms) else one.score)
-            for one in source
-        ]
-        for source in relevant
-    ]
-    return [*quotes, *best_quotes(new, said, most=1)]
+    if standalone_query(asked) == standalone_query(asked[-1:]) or any(one.text not in answer for one in quoted):
+        return quotes
+    alone = best_quotes(scored(request.question, relevant, request.rarities), said)
+    return alone or [*quotes, *best_quotes(relevant, (*said, *quoted), most=1)]
 
 
 def _without_statements(
-    request: ModelRequest, language: str, kind: Literal["nothing"] | None, *, said: Sequence[Scored] = ()
+    request: ModelRequest, language: str, kind: Literal["nothing"] | None, *, said: Sequence[Statement] = ()
 ) -> _Reply:
     """Make the reply to a question that no statement answers, and to a message that asks for nothing."""
     titles = request.titles or dict.fromkeys(source.title or source.sourcefile for source in request.sources)
@@ -234,16 +165,16 @@ def _without_statements(
         text = sayings.no_documents  # no search was made, so the prompt has no sources
     else:
         text = f"{sayings.nothing} {about}".strip() if kind else about or sayings.about.partition(".")[0] + "."
-    if any(message.files for message in request.messages) and not said:
-        text = f"{text} {sayings.only_quotes_files}"
-    if request.want_followups and kind and not said:
-        text += _followups(topic_questions(named, language))
+    if not said:
+        text += _about_files(request, language)
+        text += topic_questions(named, language) if request.want_followups and kind else ""
     ends = _has_answered_before(request) or _can_only_summarize(request)
-    return _Reply(_with_done_marker(request, text) if ends else text, kind)
+    return _Reply(_ended(request, text) if ends else text, kind)
 
 
-def _followups(questions: Iterable[str]) -> str:
-    return "".join(f"\n<<{one}>>" for one in questions)
+def _about_files(request: ModelRequest, language: str) -> str:
+    """Say what can be expected of files, where they have no answer."""
+    return f" {SAYINGS[language].only_quotes_files}" if any(message.files for message in request.messages) else ""
 
 
 def _can_only_summarize(request: ModelRequest) -> bool:
@@ -252,7 +183,7 @@ def _can_only_summarize(request: ModelRequest) -> bool:
     return has_other_agents and not request.sources and _search_tool(request) is None
 
 
-def _with_done_marker(request: ModelRequest, text: str) -> str:
+def _ended(request: ModelRequest, text: str) -> str:
     """Append the marker that ends a group chat if the system messages ask for it."""
     wanted = any(message.role is Role.SYSTEM and _DONE in message.content for message in request.messages)
     return f"{text}\n{_DONE}" if wanted else text
@@ -286,15 +217,13 @@ def _user_questions(request: ModelRequest) -> list[str]:
     return [*asked[:-1], request.question]
 
 
-def _agents_statements(request: ModelRequest) -> list[Scored]:
+def _agents_statements(request: ModelRequest) -> list[Statement]:
     """Return the cited statements in the agents' messages since the last question, in order and without duplicates."""
-    found: list[Scored] = []
+    found: list[Statement] = []
     for message in _messages_since_question(request.messages):
-        if message.role is Role.TOOL:
-            continue
-        pieces = iter(_CITATION.split(message.content))
+        pieces = iter(CITATION.split(message.content) if message.role is not Role.TOOL else ())
         for text, sourcepage in zip(pieces, pieces, strict=False):
-            one = read_statement(Statement(text.strip(), topic=None), sourcepage, likely_language(text))
+            one = read_statement(Statement(text.strip()), sourcepage, likely_language(text))
             if not any(is_duplicate(one, other) for other in found):
                 found.append(one)
     return found
@@ -305,34 +234,6 @@ def _has_answered_before(request: ModelRequest) -> bool:
     return any(
         message.role is Role.ASSISTANT and message.content for message in _messages_since_question(request.messages)
     )
-
-
-def _written(quotes: Sequence[Quote]) -> str:
-    """Write quotes one after the other, each with its citation; with their headings if these differ."""
-    texts = [
-        _cited(quote, named=len({quote.statements[0].statement.topic for quote in quotes}) > 1) for quote in quotes
-    ]
-    return ("\n\n" if any("\n" in text for text in texts) else " ").join(texts)
-
-
-def _cited(quote: Quote, *, named: bool) -> str:
-    """Write a quote with its citation, such as `The plan pays 80 %. [plans.pdf#page=2]`."""
-    first = quote.statements[0].statement
-    named = named or points_back(first.text)
-    text = f"{first.topic}: " if named and first.topic and first.topic not in first.text else ""
-    for one in quote.statements:
-        said = one.statement.text
-        ended = said if _HAS_PUNCTUATION_AT_END.search(said) else f"{said}."
-        text += (
-            f"\n- {ended}"
-            if one.statement.lead and len(quote.places) > 1
-            else f"{' ' if text[-1:].strip() else ''}{ended}"
-        )
-    return f"{text} [{quote.sourcepage}]"
-
-
-def _cited_alone(one: Scored) -> str:
-    return _cited(Quote([one], [0]), named=False)
 
 
 def _messages_since_question(messages: Sequence[Message]) -> Sequence[Message]:

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
 
-from shared.chat_models.extractive.relevance import Scored, subject_words
+from shared.chat_models.extractive.relevance import subject_words
 from shared.chat_models.extractive.sayings import GREETINGS
+from shared.chat_models.extractive.statements import Statement
 from shared.words.stop_words import LIGHT
 from shared.words.terms import spelled, words
 
@@ -113,10 +114,8 @@ def standalone_query(questions: Sequence[str]) -> str:
     return " ".join([last, *added[:_MOST_ADDED_WORDS]])
 
 
-def followup_questions(
-    statements: Sequence[Scored], answer: Sequence[Scored], asked: Sequence[str], language: str
-) -> list[str]:
-    """Suggest at most three follow-up questions.
+def followups(statements: Sequence[Statement], answer: Sequence[Statement], asked: Sequence[str], language: str) -> str:
+    """Suggest at most three follow-up questions, as the prompt wants them: a line `<<question>>` each.
 
     Args:
         statements: All statements of the sources.
@@ -125,10 +124,10 @@ def followup_questions(
         language: Language of the follow-up questions.
     """
     languages = tuple({one.language: None for one in statements})
-    known = [_subject(one, languages) for one in (*asked, *(one.statement.topic or "" for one in answer))]
-    said = {one.statement.text for one in answer}
+    known = [_subject(one, languages) for one in (*asked, *(one.topic or "" for one in answer))]
+    said = {one.text for one in answer}
     answering = {one.sourcepage for one in answer}
-    unsaid = [one for one in statements if one.statement.text not in said]
+    unsaid = [one for one in statements if one.text not in said]
     found: list[str] = []
     for topic in _topics(sorted(unsaid, key=lambda one: one.sourcepage not in answering)):
         subject = _subject(topic, languages)
@@ -140,20 +139,11 @@ def followup_questions(
     return topic_questions(found, language)
 
 
-def topic_questions(topics: Sequence[str], language: str) -> list[str]:
-    """Make questions of at most three topics, in a language."""
+def topic_questions(topics: Sequence[str], language: str) -> str:
+    """Ask about at most three topics, a line `<<question>>` each."""
     template = _TEMPLATES.get(language, "{topic}?")
-    return [
-        topic if topic.endswith(_QUESTION_MARKS) else template.format(topic=topic.rstrip(" .:;,!"))
-        for topic in topics[:_MOST_FOLLOWUPS]
-    ]
-
-
-def is_bare_subject(question: str) -> bool:
-    """Whether a question is only a subject, such as `Basic?`. It may refer to the question before it or not."""
-    question = question[:_LONGEST_QUESTION]
-    has_subject = bool(subject_words(question).keys() - LIGHT)
-    return has_subject and _is_fragment(question) and not _needs_the_question_before(question)
+    asked = [one if one.endswith(_QUESTION_MARKS) else template.format(topic=one.rstrip(" .:;,!")) for one in topics]
+    return "".join(f"\n<<{one}>>" for one in asked[:_MOST_FOLLOWUPS])
 
 
 def _refers_to_earlier(question: str) -> bool:
@@ -176,15 +166,15 @@ def _needs_the_question_before(question: str) -> bool:
     return bool(_REFERS_BACK.search(question) or _GERMAN_PRONOUN_DAS.search(question))
 
 
-def _topics(statements: Sequence[Scored]) -> Iterator[str]:
+def _topics(statements: Sequence[Statement]) -> Iterator[str]:
     """Yield headings, then labels of table rows, then names; if there are no titles, also what is said most often."""
-    titles = [one.statement.topic for one in statements] + [one.statement.label for one in statements]
+    titles = [one.topic for one in statements] + [one.label for one in statements]
     shown = [title for title in titles if title and not title[:1].islower()]
     yield from shown
-    names = Counter(name for one in statements for name in _names(one.statement.text))
+    names = Counter(name for one in statements for name in _names(one.text))
     yield from (name for name, _ in names.most_common())
     if not shown:
-        often = Counter(part for one in statements for part in _parts(one.statement.text))
+        often = Counter(part for one in statements for part in _parts(one.text))
         yield from sorted(often, key=lambda part: (1 - often[part]) * len(part))
 
 

@@ -7,7 +7,7 @@ matches its statements.
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -44,25 +44,6 @@ _GRAMMAR = re.compile("[\u3040-\u309f]+")
 """Hiragana: Japanese writes with it what asks, and endings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A statement with its source and its score."""
-
-    statement: Statement
-    sourcepage: str
-    """Source and page to cite."""
-    language: str
-    """The language of its source."""
-    terms: frozenset[str]
-    """The terms of its own text."""
-    context: frozenset[str] = frozenset()
-    """The terms of what it stands under: its list's lead, headings, the document's title."""
-    passage: frozenset[str] = frozenset()
-    """The terms of the whole passage that it is from."""
-    score: float = 0.0
-    """Its relevance; from `ENOUGH` on it is an answer."""
-
-
 class SubjectWord(NamedTuple):
     """A word of a text that is neither a stop word nor a question word."""
 
@@ -89,29 +70,29 @@ def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, Subject
     return dict(islice(kept, _MOST_QUESTION_WORDS))
 
 
-def read_sources(sources: Iterable[Passage]) -> list[list[Scored]]:
-    """Return the statements of each source in reading order, without scores."""
-    return [_read(source) for source in sources]
+def read_sources(sources: Iterable[Passage]) -> list[Statement]:
+    """Return the statements of the sources in reading order, without scores."""
+    return [one for number, source in enumerate(sources) for one in _read(source, number)]
 
 
-def _read(source: Passage) -> list[Scored]:
+def _read(source: Passage, number: int) -> list[Statement]:
     language = likely_language(source.content)
     around = _terms(" ".join(map(plain, source.path)), language)
     heading = plain(source.headings[-1]) if source.headings else None
-    found = (replace(one, topic=one.topic or heading) for one in statements_of(source.whole))
-    read = [read_statement(one, source.sourcepage, language) for one in found]
-    read = [replace(one, context=one.context | around) for one in read]
+    found = (replace(one, topic=one.topic or heading, source=number) for one in statements_of(source.whole))
+    read = [read_statement(one, source.sourcepage, language, around) for one in found]
     passage = frozenset[str]().union(*(one.terms | one.context for one in read))
     return [replace(one, passage=passage) for one in read]
 
 
-def read_statement(statement: Statement, sourcepage: str, language: str) -> Scored:
-    """Return a statement of a source with its terms, without a score."""
-    context = _terms(f"{statement.topic or ''}\n{statement.lead}", language)
-    return Scored(statement, sourcepage, language, _terms(statement.text, language), context)
+def read_statement(one: Statement, sourcepage: str, language: str, around: frozenset[str] = frozenset()) -> Statement:
+    """Return a statement of a source with its terms, and those of what is around it."""
+    context = around | _terms(f"{one.topic or ''}\n{one.lead}", language)
+    terms = _terms(one.text, language)
+    return replace(one, sourcepage=sourcepage, language=language, terms=terms, context=context)
 
 
-def scored(question: str, statements: Sequence[Scored], rarities: Mapping[str, float]) -> list[Scored]:
+def scored(question: str, statements: Sequence[Statement], rarities: Mapping[str, float]) -> list[Statement]:
     """Give statements their relevance to a question: what they hold of it, and how far that is beyond chance.
 
     What a statement holds is its share of the words, by rarity. By chance it would be the mean share of all passages;
@@ -133,7 +114,7 @@ def scored(question: str, statements: Sequence[Scored], rarities: Mapping[str, f
     spread = math.sqrt(sum(word.weight**2 * word.likely * (1 - word.likely) for word in asked)) / total
     best = spread * _BEST_BY_CHANCE or 1
     said = frozenset[str]().union(*(_terms(question, language) for language in {one.language for one in statements}))
-    found: list[Scored] = []
+    found: list[Statement] = []
     for one in statements:
         if one.terms <= said:  # it says nothing that the question does not: a heading, or a question itself
             found.append(replace(one, score=0.0))
@@ -157,7 +138,7 @@ class _QuestionWord(NamedTuple):
     """The share of passages that have it."""
 
 
-def _presence(word: _QuestionWord, one: Scored) -> float:
+def _presence(word: _QuestionWord, one: Statement) -> float:
     if not one.terms.isdisjoint(word.terms):
         return 1.0
     if not one.context.isdisjoint(word.terms):
@@ -167,7 +148,9 @@ def _presence(word: _QuestionWord, one: Scored) -> float:
     return 0.0 if one.passage.isdisjoint(word.terms) else _PASSAGE_FACTOR
 
 
-def _question_words(question: str, statements: Sequence[Scored], rarities: Mapping[str, float]) -> list[_QuestionWord]:
+def _question_words(
+    question: str, statements: Sequence[Statement], rarities: Mapping[str, float]
+) -> list[_QuestionWord]:
     passages = {one.passage for one in statements}
     languages = tuple(dict.fromkeys(one.language for one in statements))
     found: list[_QuestionWord] = []
@@ -180,7 +163,7 @@ def _question_words(question: str, statements: Sequence[Scored], rarities: Mappi
     return found
 
 
-def is_duplicate(one: Scored, other: Scored) -> bool:
+def is_duplicate(one: Statement, other: Statement) -> bool:
     """Whether two statements say the same: the terms of one are most of the other's, and no others."""
     fewer, more = sorted((one.terms, other.terms), key=len)
     return fewer <= more and len(fewer) >= _MIN_OVERLAP * len(more)

@@ -7,6 +7,8 @@ from itertools import batched, pairwise, zip_longest
 
 import apsw.unicode
 
+from shared.words.terms import words
+
 _LONGEST_STATEMENT = 600
 """Maximum length of a statement in characters; a longer one is cut at a word."""
 _SHORTEST_CLAUSE = 140
@@ -19,13 +21,20 @@ _MOST_WORDS_OF_HEADING = 8
 _MOST_VALUES = 5
 """Maximum number of cells in a statement beside the first one. The row of a wide table becomes several statements."""
 
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)$")
-_UNDERLINE = re.compile(r"\s{0,3}(={3,}|-{3,})\s*$")
-_RULE_OR_FENCE = re.compile(r"\s*(([-*_]\s*){3,}|={3,}|`{3,}.*|~{3,}.*)$")
-_LIST_ITEM = re.compile(r"\s*(?:[-*+•‣▪–]|\d{1,3}[.)])\s+(?=\S)")
-_TABLE_ROW = re.compile(r"\s*\|.*\|\s*$")
+_KINDS = (
+    ("heading", re.compile(r"\s{0,3}#{1,6}\s+(?=\S)")),
+    ("rule", re.compile(r"\s*(([-*_]\s*){3,}|={3,}|`{3,}.*|~{3,}.*)$")),
+    ("item", re.compile(r"\s*(?:[-*+•‣▪–]|\d{1,3}[.)])\s+(?=\S)")),
+    ("table", re.compile(r"\s*(?=\|.*\|\s*$)")),
+    ("blank", re.compile(r"\s*$")),
+    ("text", re.compile("")),
+)
+"""What a line is, with the mark that it begins with. Rules and fences are nothing but a mark."""
+_BLOCK_QUOTE = re.compile(r"^\s{0,3}>\s?")
 _TABLE_LINE = re.compile(r"[\s|:-]+$")
-_END_PUNCTUATION = (".", "!", "?", "…", "。", "！", "？", "؟", "۔", "։", "।", "॥", ":", ";", ",")
+_COLONS = (":", "：")
+END_PUNCTUATION = (*".!?…。！？؟۔։।॥;", *_COLONS)
+"""What ends a statement."""
 
 _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"!\[[^\[\]]*\]\([^)]{0,1000}\)"), ""),  # an image
@@ -47,12 +56,13 @@ The text may come from a caller's file, and matching blocks the process. No patt
 searches the rest of the text from each position where it could begin."""
 
 
-_ABBREVIATION_LIST = """
+_ABBREVIATIONS = frozenset(
+    words("""
 abb abs abt anm approx apr art aug bzgl bzw ca cf dec dept dez dipl dr eg evtl exkl feb fig ff fr geb gem ggf hr incl
 inkl ing insb jan jul jun kap lt mio mr mrd mrs ms nov nr okt oct pos pp prof sec sep sept sog st str tel vgl vol vs zb
 zzgl
-"""
-_ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
+""")
+)
 """Abbreviations in lower case, without their full stop; none that often ends a sentence, as `etc.` does. Single letters
 count too: `z. B.`, `e. g.`, initials."""
 
@@ -63,11 +73,11 @@ _LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]{1,8})\.\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence, list item or table row of a passage."""
+    """One sentence, list item or table row of a passage, with where it stands and how far it answers."""
 
     text: str
     """A sentence, a list item, or a table row as `label: header value`; no markup, one line."""
-    topic: str | None
+    topic: str | None = None
     """The heading above it."""
     lead: str = ""
     """The sentence that introduces its list."""
@@ -75,8 +85,25 @@ class Statement:
     """The first cell of a table row; None for other statements."""
     is_item: bool = False
     """Whether it is in a list."""
-    begins: bool = True
-    """Whether it begins a paragraph, a list item or a row."""
+    source: int = 0
+    """The number of its source, in the order in which these were found."""
+    sourcepage: str = ""
+    """Source and page to cite."""
+    language: str = "en"
+    """The language of its source."""
+    terms: frozenset[str] = frozenset()
+    """The terms of its own text."""
+    context: frozenset[str] = frozenset()
+    """The terms of what it stands under: its list's lead, headings, the document's title."""
+    passage: frozenset[str] = frozenset()
+    """The terms of the whole passage that it is from."""
+    score: float = 0.0
+    """Its relevance; from `relevance.ENOUGH` on it is an answer."""
+
+    @property
+    def introduces(self) -> bool:
+        """Whether it ends in a colon."""
+        return self.text.endswith(_COLONS)
 
 
 def statements_of(markdown: str) -> list[Statement]:
@@ -84,22 +111,18 @@ def statements_of(markdown: str) -> list[Statement]:
     found: list[Statement] = []
     topic: str | None = None
     lead = ""
-    for block, following in pairwise([*_blocks(markdown), None]):
-        if isinstance(block, _Heading) and block.is_guess and not isinstance(following, _Table | _Prose):
-            found.append(Statement(block.text, topic))  # no text follows: a short line, not a heading
-        elif isinstance(block, _Heading):
-            topic, lead = block.text, ""
-        elif isinstance(block, _Table):
-            found += _rows(block.lines, topic)
-        elif block:
-            lead = lead if block.is_item else ""
-            said = [
-                Statement(_shortened(one), topic, lead, is_item=block.is_item, begins=not place)
-                for place, one in enumerate(_sentences(block.text))
-            ]
+    for (kind, lines), (following, _) in pairwise([*_blocks(markdown), ("", [])]):
+        text = plain(" ".join(lines))
+        if kind == "heading" or (kind == "title" and following in ("table", "item", "text")):
+            topic, lead = text.rstrip(" #"), ""
+        elif kind == "table":
+            found += _rows(lines, topic)
+        else:
+            lead = lead if kind == "item" else ""
+            said = [Statement(_shortened(one), topic, lead, is_item=kind == "item") for one in _sentences(text)]
             found += said
-            if not block.is_item:
-                lead = said[-1].text if said and said[-1].text.endswith((":", "：")) else ""
+            if kind == "text" and said and said[-1].introduces:
+                lead = said[-1].text
     return [statement for statement in found if any(map(str.isalnum, statement.text))]
 
 
@@ -110,64 +133,31 @@ def plain(markdown: str) -> str:
     return markdown.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class _Heading:
-    text: str
-    is_guess: bool = False
-    """Whether it is only a short line by itself, without heading markup."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    lines: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Prose:
-    text: str
-    is_item: bool
-
-
-def _blocks(markdown: str) -> Iterator[_Heading | _Table | _Prose]:
-    """Yield headings, tables, paragraphs and list items."""
-    lines: list[str] = []
-    for line in [*re.split(r"\r\n|\r|\n", markdown), ""]:
-        line = re.sub(r"^\s{0,3}>\s?", "", line)  # noqa: PLW2901 (a block quote counts as its content)
-        heading = _HEADING.match(line)
-        is_table = _TABLE_ROW.match(line) is not None
-        starts_anew = bool(heading or not line.strip() or _LIST_ITEM.match(line) or _RULE_OR_FENCE.match(line)) or (
-            bool(lines) and is_table != bool(_TABLE_ROW.match(lines[0]))
-        )
-        if starts_anew:
-            underlined = len(lines) == 1 and _UNDERLINE.match(line) is not None
-            yield from _block(lines, underlined=underlined)
-            lines = []
-        if heading:
-            yield _Heading(plain(heading[1].rstrip().rstrip("#")))
-        elif line.strip() and not _RULE_OR_FENCE.match(line):
+def _blocks(markdown: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield headings, titles, tables, list items and paragraphs (`text`), each with its lines without marks."""
+    kind, lines = "", list[str]()
+    for line in [*markdown.splitlines(), ""]:
+        line = _BLOCK_QUOTE.sub("", line)  # noqa: PLW2901 (a block quote counts as its content)
+        begun, end = next((one, found.end()) for one, mark in _KINDS if (found := mark.match(line)))
+        if (begun == "text" and kind in ("item", "text")) or begun == kind == "table":
             lines.append(line)
+            continue
+        if lines:
+            yield "title" if kind == "text" and _is_title(lines) else kind, lines
+        kind, lines = begun, [line[end:]] if line[end:] else []
 
 
-def _block(lines: Sequence[str], *, underlined: bool) -> Iterator[_Heading | _Table | _Prose]:
-    if not lines:
-        return
-    if _TABLE_ROW.match(lines[0]):
-        yield _Table(lines)
-        return
-    item = _LIST_ITEM.match(lines[0])
-    text = plain(" ".join([lines[0][item.end() :] if item else lines[0], *lines[1:]]))
+def _is_title(lines: Sequence[str]) -> bool:
+    """Whether a paragraph is a short line without a full stop: if a text follows it, it is a heading without a mark."""
+    text = plain(lines[0])
     is_short = len(lines) == 1 and len(text) <= _LONGEST_HEADING and len(text.split()) <= _MOST_WORDS_OF_HEADING
-    is_title = is_short and text[:1].isupper() and not text.endswith(_END_PUNCTUATION)
-    if underlined or (is_title and not item):
-        yield _Heading(text, is_guess=not underlined)
-    elif text:
-        yield _Prose(text, is_item=item is not None)
+    return is_short and text[:1].isupper() and not text.endswith((*END_PUNCTUATION, ","))
 
 
 def _rows(lines: Sequence[str], topic: str | None) -> Iterator[Statement]:
     """Yield table rows as `label: value`, or `label – header: value; header: value` with several values."""
     rows = [[plain(cell) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] for line in lines]
-    has_header = len(lines) > 1 and _TABLE_LINE.match(lines[1]) is not None
+    has_header = len(lines) > 1 and bool(_TABLE_LINE.match(lines[1]))
     header = rows[0][1:] if has_header and len(rows[0]) > 2 else []
     for line, (label, *values) in list(zip(lines, rows, strict=True))[2 if has_header else 0 :]:
         named = zip_longest(header, values, fillvalue="")
