@@ -17,10 +17,10 @@ from shared.errors import InternalError, Stopped, SwitchboardError, log_fault
 from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode, owner_of
 from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.approvals import abandon, go_on, open_approvals, waiting_calls
+from shared.runs.approvals import abandon, go_on, open_approvals, shown_before, waiting_calls
 from shared.runs.bell import Bell
 from shared.runs.claim import Claim, Outcome, claim_run, failed, read_state, unreadable
-from shared.runs.journal import Journal, Live, with_joined_texts
+from shared.runs.journal import Journal, Live, with_joined_texts, write_first_piece
 from shared.runs.kept_calls import KeptCalls
 from shared.runs.kept_tools import KeptTools
 from shared.runs.live import LiveTurn, ended_in, is_paused, resumed
@@ -200,10 +200,19 @@ class _Run:
         """End it with an error. What it has done stays readable."""
         try:
             asked, _ = await self._claim.asked()
-            await self._journal.read()
+            if is_paused(known := await self._journal.read()):
+                await self._leave_pause(known)
         except InternalError as damage:
             return await self._claim.end(unreadable(damage))
         return await self._claim.end(await self._failed(error, asked))
+
+    async def _leave_pause(self, known: list[ChatEvent]) -> None:
+        """Begin the journal that has no pause at its end: readers are asked nothing more, and see one end alone."""
+        number = self._journal.number + 1
+        await write_first_piece(self._store, self._claim.run_id, number, shown_before(known))
+        self._journal.begin_anew(await self._claim.begin_journal())
+        await self._journal.read()
+        self._turn = None  # its end was the pause
 
     async def result(self) -> Result | None:
         """Answer it; None: it waits for a person."""

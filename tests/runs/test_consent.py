@@ -17,6 +17,7 @@ from shared.errors import Decided, NotFound
 from shared.events import (
     AgentMessage,
     CompletionStarted,
+    ConsentAsked,
     Failed,
     Finished,
     OpenCall,
@@ -226,11 +227,15 @@ async def test_a_definition_that_changed_since_the_question_runs_nothing(
 async def test_another_question_in_the_chat_abandons_what_is_open(
     clerk: Desk, server: Crm, service: OpenAIStandIn
 ) -> None:
-    call = await asked_to_drop(clerk, service, chat="c1")
+    service.call_tool("crm_drop", {"name": "x"})
+    run_id, events = await clerk.ask("Drop x.", chat="c1")
     kept = await asked_to_drop(clerk, service, "y", chat="c2")
     await clerk.runs.consents.leave("anonymous", "c1")
     with pytest.raises(Decided, match="abandoned"):
-        await clerk.decide(yes(call))
+        await clerk.decide(yes(opened(events)[0]))
+    *before, end = await clerk.read(run_id)
+    assert isinstance(end, Failed)
+    assert not any(isinstance(event, Finished | ConsentAsked) for event in before), "nobody is asked any more"
     service.reply("Done.")
     await clerk.decide(Decision(approved=True, code=kept.code))
     assert server.dropped == ["y"]
