@@ -1,5 +1,5 @@
 /** The colours: those of the system, unless the reader has chosen. */
-import { computed, effect, html, signal } from "./html.js";
+import { effect, html, signal } from "./html.js";
 import { Icon } from "./icon.js";
 import { kept, keep } from "./storage.js";
 
@@ -20,13 +20,6 @@ function readTheme() {
   const chosen = kept(KEY);
   return chosen === "light" || chosen === "dark" ? chosen : "system";
 }
-
-const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
-const system = signal(systemIsDark.matches);
-systemIsDark.addEventListener("change", () => (system.value = systemIsDark.matches));
-
-/** Whether the page is dark now. */
-export const isDark = computed(() => (theme.value === "system" ? system.value : theme.value === "dark"));
 
 /** @type {Record<Theme, { label: string, sign: string, next: Theme }>} */
 const THEMES = {

@@ -9,6 +9,8 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.app.conftest import hosted
 from tests.app.identity.conftest import REPORT, taking
+from tests.app.playground.test_accessibility import findings
+from tests.browser import axe
 from tests.local.running_host import RunningHost
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
@@ -38,6 +40,7 @@ async def test_a_request_is_sent_and_its_answer_shown(page: Page, built_in: Runn
     answer = await tried(page, "service-get_health")
     await expect(answer).to_contain_text("200")
     await expect(answer).to_contain_text('"status"')
+    assert await findings(page, axe()) == []
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -62,6 +65,8 @@ async def test_it_is_dark_where_the_playground_is(page: Page, built_in: RunningH
     await page.goto(f"{built_in.url}/docs")
     title = page.get_by_role("heading", name="Switchboard")
     await expect(title).to_be_visible()
+    await expect(page.locator("#operations-chat-chat")).to_be_attached()
+    assert await findings(page, axe()) == []
     light = "element => getComputedStyle(element).color.match(/\\d+/g).slice(0, 3).every((part) => Number(part) > 150)"
     assert await title.evaluate(light)
     await page.get_by_role("button", name="Colours: the system's").click()

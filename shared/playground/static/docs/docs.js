@@ -1,8 +1,22 @@
 /** The page of the API: the app's OpenAPI document in Swagger UI, whose requests are sent as the reader. */
 import { apiUrl, credentials } from "../api/http.js";
-import { effect, html, render } from "../html.js";
+import { html, render } from "../html.js";
 import { SignIn, SignOut } from "../sign_in.js";
-import { isDark, ThemeButton } from "../theme.js";
+import { ThemeButton } from "../theme.js";
+
+/** What Swagger UI leaves out, by the selectors of its elements: names, levels of headings, and ways in for the keyboard.
+ * @type {Record<string, Record<string, string>>} */
+const LEFT_OUT = {
+  ".information-container": { role: "region", "aria-label": "About" },
+  ".scheme-container": { role: "region", "aria-label": "Server" },
+  ".filter-container": { role: "search" },
+  "#servers": { "aria-label": "Server" },
+  ".body-param__text": { "aria-label": "Body" },
+  ".content-type": { "aria-label": "Content type" },
+  "h3.opblock-tag": { "aria-level": "2" },
+  ":is(h4, h5)": { "aria-level": "3" },
+  pre: { tabindex: "0" },
+};
 
 function Top() {
   return html`
@@ -31,9 +45,22 @@ async function asTheReader(request) {
 
 const root = document.getElementById("app");
 if (root) render(html`<${Top} />`, root);
-effect(() => {
-  document.documentElement.classList.toggle("dark-mode", isDark.value);
-});
+
+/** A link within the button that opens an operation could not be reached; the button goes to the same address.
+ * @param {unknown} _original @param {{ React: any }} system */
+const textOnly = (_original, { React }) => (/** @type {{ text: string }} */ { text }) => React.createElement("span", null, text);
+
+const routes = document.getElementById("routes");
+if (routes) new MutationObserver(() => complete(routes)).observe(routes, { childList: true, subtree: true });
+
+/** @param {HTMLElement} element */
+function complete(element) {
+  for (const [selector, attributes] of Object.entries(LEFT_OUT)) {
+    for (const found of element.querySelectorAll(selector)) {
+      for (const [name, value] of Object.entries(attributes)) if (!found.hasAttribute(name)) found.setAttribute(name, value);
+    }
+  }
+}
 /** @type {any} */ (window).SwaggerUIBundle({
   url: apiUrl("/openapi.json"),
   dom_id: "#routes",
@@ -42,7 +69,9 @@ effect(() => {
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   filter: true,
+  plugins: [{ wrapComponents: { DeepLink: textOnly } }],
   requestInterceptor: asTheReader,
+  syntaxHighlight: false, // its colours are its own
   tryItOutEnabled: true,
   validatorUrl: null, // it would be asked for a badge, with the document's address
 });
