@@ -47,8 +47,11 @@ INSTALLED = {
     "npm_clients": install_clients,
     "npm_mcp": partial(install_clients, CLIENTS / "mcp"),
     "npm_openai": partial(install_clients, CLIENTS / "openai"),
-    "langchain": partial(install_package, CLIENTS / "langchain"),
+    "langchain": partial(install_package, CLIENTS / "python"),
+    "mcp_clients": partial(install_clients, CLIENTS / "mcp"),
+    "older_python_clients": partial(install_package, CLIENTS / "python_older"),
     "openai_responses": partial(install_clients, CLIENTS / "openai_responses"),
+    "python_clients": partial(install_package, CLIENTS / "python"),
     "semantic_kernel": install_package,
 }
 """What tests with these fixtures run, and what installs it."""
@@ -154,10 +157,30 @@ async def npm_openai() -> AsyncGenerator[Client]:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def langchain() -> AsyncGenerator[Client]:
     """LangChain's `ChatOpenAI`, in an environment of its own, running."""
-    async with running(
-        CLIENTS / "langchain" / ".venv" / "bin" / "python", CLIENTS / "langchain" / "client.py"
-    ) as client:
+    folder = CLIENTS / "python"
+    async with running(folder / ".venv" / "bin" / "python", folder / "langchain_client.py") as client:
         yield client
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def python_clients() -> AsyncGenerator[Client]:
+    """The Python clients of `chats.py`, running."""
+    folder = CLIENTS / "python"
+    async with running(folder / ".venv" / "bin" / "python", folder / "chats.py") as client:
+        yield client
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def older_python_clients() -> AsyncGenerator[Client]:
+    """Those that need older packages, running."""
+    folder = CLIENTS / "python_older"
+    async with running(folder / ".venv" / "bin" / "python", folder / "chats.py") as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def mcp_clients() -> None:
+    """The MCP clients of npm: they are installed."""
 
 
 @pytest.fixture(scope="session")

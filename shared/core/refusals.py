@@ -1,7 +1,7 @@
 """Keeps a chat alive after a refused question, which many clients send again with each further one.
 
 An earlier question that has no answer, and for which the turn is refused, is left out, and the turn begins again. So
-are messages that clients made of our error messages: they are no part of the conversation.
+are messages that clients made of our error messages, and empty ones: they are no part of the conversation.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -24,9 +24,10 @@ type Begin = Callable[[ChatRequest], AsyncGenerator[ChatEvent]]
 
 
 def without_errors(request: ChatRequest) -> ChatRequest:
-    """Leave out the assistant and system messages that hold one of our error messages.
+    """Leave out the assistant and system messages that hold one of our error messages, or nothing.
 
-    ChatUI shows an error as a `system` message, others as the assistant's, and both send it back with the chat.
+    ChatUI shows an error as a `system` message, others as the assistant's, and both send it back with the chat; Agent
+    Framework's client of AG-UI sends an empty message of the assistant.
     """
     kept = tuple(message for message in request.messages if not _is_error(message))
     return request if len(kept) == len(request.messages) else replace(request, messages=kept)
@@ -123,7 +124,9 @@ def _unanswered(messages: Sequence[Message]) -> frozenset[int]:
 
 
 def _is_error(message: Message) -> bool:
-    return message.role in (Role.ASSISTANT, Role.SYSTEM) and is_error_text(message.content)
+    if message.role not in (Role.ASSISTANT, Role.SYSTEM) or message.tool_calls:
+        return False
+    return not message.content.strip() or is_error_text(message.content)
 
 
 def _thought(count: int) -> Thought:

@@ -47,7 +47,7 @@ async def with_kept_items(body: Body, owner: str) -> Body:
     if len(ids) > _MOST_RESPONSES:
         raise BadRequest(f"input: its items may be of at most {_MOST_RESPONSES} responses. Send the others themselves.")
     outputs = await asyncio.gather(*(_output(runs, owner, run_id) for run_id in ids))
-    found = {str(item["id"]): cast("Json", item) for output in outputs for item in output}
+    found = {str(item["id"]): cast("Json", item) for output in outputs for item in output or ()}
     if missing := next((one for one in refers.items if one not in found), None):
         raise NotFound(
             f"input: Item with id '{missing[:100]}' not found. Items are not persisted when `store` is set to false."
@@ -56,7 +56,7 @@ async def with_kept_items(body: Body, owner: str) -> Body:
 
 
 async def _conversation(runs: "Runs", owner: str, response_id: str) -> list[Json]:
-    """Return the items of a response: those that were asked, and those of its answer."""
+    """Return the items of a response: those that were asked, and those of its answer, unless it failed."""
     try:
         asked, body = await runs.request(run_id := _run_id(response_id), owner)
     except NotFound:
@@ -64,18 +64,20 @@ async def _conversation(runs: "Runs", owner: str, response_id: str) -> list[Json
     if asked.protocol != OPENAI_RESPONSES.name:
         raise BadRequest(f"{_NO_PREVIOUS} '{response_id[:100]}' not found.")
     output = await _output(runs, owner, run_id)
-    if not output:
+    if output is None:
         raise BadRequest(f"{_NO_PREVIOUS} '{response_id[:100]}' has no answer yet.")
     return [*items_of(body.json), *output]
 
 
-async def _output(runs: "Runs", owner: str, run_id: str) -> list[dict[str, Json]]:
-    """Return the items of a response's answer; none if it has none."""
+async def _output(runs: "Runs", owner: str, run_id: str) -> list[dict[str, Json]] | None:
+    """Return the items of a response's answer: empty if it failed, None if it has not ended."""
     try:
         result = (await runs.ended(run_id, owner, _END_SECONDS)).result
     except NotFound:
-        return []
-    match cast("Json", from_json(bytes(result.body))) if result and result.status == 200 else None:
+        return None
+    if result is None:
+        return None
+    match cast("Json", from_json(bytes(result.body))) if result.status == 200 else None:
         case {"output": list(output)}:
             return [item for item in output if isinstance(item, dict)]
         case _:

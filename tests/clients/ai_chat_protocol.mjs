@@ -1,11 +1,11 @@
 // Calls the app with Microsoft's client and prints, as one JSON document, what the client gave back or threw.
-// Arguments: the endpoint, 'answer' or 'stream', and the client's options as JSON. Its messages come as JSON through
+// Arguments: the client's version, the endpoint, 'answer', 'stream' or 'leave', and the client's options as JSON. Its messages come as JSON through
 // the standard input; their files as {contentType, base64, name}, which become what browsers have: a File, or without a
 // name a Blob. (A Uint8Array, which the client takes too, it cannot send from Node.js.)
 import { text } from "node:stream/consumers";
-import { AIChatProtocolClient } from "@microsoft/ai-chat-protocol";
 
-const [endpoint, kind, options] = process.argv.slice(2);
+const [version, endpoint, kind, options] = process.argv.slice(2);
+const { AIChatProtocolClient } = await import(version);
 const client = new AIChatProtocolClient(endpoint, { retryOptions: { maxRetries: 0 } });
 const messages = JSON.parse(await text(process.stdin));
 for (const message of messages.filter((message) => message.files)) {
@@ -22,9 +22,11 @@ try {
   } else {
     for await (const record of await client.getStreamedCompletion(...ask)) {
       records.push(record);
+      if (kind === "leave" && record.delta?.content) break;
     }
   }
   console.log(JSON.stringify({ records }));
+  if (kind === "leave") process.exit(); // the client does not end its request; to close the page does
 } catch (thrown) {
   console.log(JSON.stringify({ records, thrown }));
 }

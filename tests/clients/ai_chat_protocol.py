@@ -39,12 +39,14 @@ def sent_file(content_type: str, data: bytes, name: str | None = None) -> dict[s
     return {"contentType": content_type, "base64": b64encode(data).decode(), "name": name}
 
 
-async def ask(endpoint: str, kind: str, messages: list[dict[str, Any]], **options: Any) -> Outcome:
-    """Let the client ask; `kind` is 'answer' or 'stream'."""
+async def ask(
+    endpoint: str, kind: str, messages: list[dict[str, Any]], *, version: str = "20240814", **options: Any
+) -> Outcome:
+    """Let the client of this version ask; `kind` is 'answer', 'stream' or 'leave'."""
     process = await asyncio.create_subprocess_exec(
         NODE,
         FOLDER / "ai_chat_protocol.mjs",
-        *(endpoint, kind, json.dumps(options)),
+        *(version, endpoint, kind, json.dumps(options)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         env={"PATH": os.environ["PATH"]},

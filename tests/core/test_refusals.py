@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.chat_types import ChatRequest, Json, Message, Role
+from shared.chat_types import ChatRequest, Json, Message, Role, ToolCall
 from shared.core.refusals import begin_without_refused, without_errors
 from shared.errors import ContentFiltered, Unavailable, error_text, is_error_text
 from shared.events import ChatEvent, CompletionStarted, Finished, Progress, StepEnded, TextDelta, ThoughtsAdded
@@ -135,12 +135,17 @@ def test_what_only_looks_like_an_error_stays() -> None:
     messages = (
         Message(Role.USER, error),
         Message(Role.ASSISTANT, "It was told (invocation 1b2e) and is mended."),
-        Message(Role.ASSISTANT, "", tool_call_id=None),
         Message(Role.USER, "days?"),
     )
     assert without_errors(ChatRequest(messages)).messages == messages
     assert is_error_text(error)
     assert not is_error_text("(invocation " + "x" * 100_000 + ")")
+
+
+def test_an_empty_message_of_the_assistant_is_no_answer_but_a_call_of_a_tool_stays() -> None:
+    call = Message(Role.ASSISTANT, "", (ToolCall("1", "weather", "{}"),))
+    empty, question = Message(Role.ASSISTANT, " "), Message(Role.USER, "days?")
+    assert without_errors(ChatRequest((question, empty, call, question))).messages == (question, call, question)
 
 
 async def test_news_of_the_work_do_not_wait_for_the_first_words_and_do_not_keep_a_turn_from_beginning_again() -> None:

@@ -1,0 +1,69 @@
+"""What a person or a program sees in each client: one chat of seven situations, with the package itself."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.app.guarded import Guarded, guarded
+from tests.clients.asking import Client
+from tests.clients.rows import ROWS, Row
+from tests.clients.situations import QUESTIONS, UNDER_GUARD, model_stopped, script, seen
+from tests.local.running_host import RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.usefixtures("ag_ui", "ai_sdk", "mcp_clients", "npm_clients"),
+]
+"""One loop with the stand-ins."""
+
+type HoldChats = Callable[..., Awaitable[None]]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def safe(data_dir: Path, openai: OpenAIStandIn) -> AsyncGenerator[Guarded]:
+    """The app that enforces, in front of the scripted model."""
+    async with guarded(data_dir, openai, RAI_MODE="enforce") as app:
+        yield app
+
+
+@pytest.fixture
+def hold_chats(
+    app: RunningHost, openai: OpenAIStandIn, safe: Guarded, record_property: Callable[[str, object], None]
+) -> HoldChats:
+    """Let a client hold both chats, with its running program if it has one, and check what it shows."""
+
+    async def hold(row: Row, **programs: Client) -> None:
+        openai.requests.clear()
+        script(openai, row.kind)
+        program = programs.get(row.fixture)
+        shown = await row.chat(program, app.url, QUESTIONS)
+        if row.kind.streams:
+            await model_stopped(openai)
+        told = seen(openai, row.kind, shown, await row.chat(program, safe.host.url, UNDER_GUARD), app.url)
+        record_property("seen", told)
+        assert told == row.expected
+
+    return hold
+
+
+def rows(*, rare: bool) -> pytest.MarkDecorator:
+    chosen = [row for row in ROWS if row.is_rare == rare]
+    return pytest.mark.parametrize("row", chosen, ids=[f"{row.wire} {row.title} {row.package}" for row in chosen])
+
+
+@rows(rare=False)
+async def test_each_client_shows_answers_sources_and_the_sentences_of_errors(
+    row: Row, hold_chats: HoldChats, npm_openai: Client, langchain: Client, python_clients: Client
+) -> None:
+    await hold_chats(row, npm_openai=npm_openai, langchain=langchain, python_clients=python_clients)
+
+
+@pytest.mark.nightly
+@rows(rare=True)
+async def test_so_do_rarer_clients(
+    row: Row, hold_chats: HoldChats, python_clients: Client, older_python_clients: Client
+) -> None:
+    await hold_chats(row, python_clients=python_clients, older_python_clients=older_python_clients)
