@@ -17,6 +17,7 @@ from shared.triggers import (
     documents,
     feedback,
     other_paths,
+    own_documents,
     playground,
     runs,
     warm_up,
@@ -287,6 +288,12 @@ async def list_documents(req: Request) -> Response:
     return await documents.list_all_documents(req)
 
 
+@app.route("documents/mine", methods=["GET"])
+async def list_own_documents(req: Request) -> Response:
+    """The documents that the caller has added, and that nobody else sees."""
+    return await own_documents.list_own(req)
+
+
 @app.route("documents/{*path}", methods=["PUT"])
 async def put_document(req: Request) -> Response:
     """Index a document."""
@@ -337,20 +344,20 @@ async def delete_demo_chat(req: Request) -> Response:
 
 @app.route("{protocol}/upload", methods=["POST"])
 async def demo_upload(req: Request) -> Response:
-    """Say that users cannot upload documents here."""
-    return await demo_page.demo_not_offered(req)
+    """Add a document that only the caller sees, as that page does."""
+    return await own_documents.demo_upload(req)
 
 
 @app.route("{protocol}/list_uploaded", methods=["GET"])
 async def demo_uploads(req: Request) -> Response:
-    """The same."""
-    return await demo_page.demo_not_offered(req)
+    """The names of these documents."""
+    return await own_documents.demo_uploads(req)
 
 
 @app.route("{protocol}/delete_uploaded", methods=["POST"])
 async def demo_delete_upload(req: Request) -> Response:
-    """The same."""
-    return await demo_page.demo_not_offered(req)
+    """Delete one of them."""
+    return await own_documents.demo_delete_upload(req)
 
 
 @app.route("{protocol}/speech", methods=["POST"])

@@ -13,9 +13,9 @@ from shared.chat_types import Access, Caller, ChatRequest, Role
 from shared.core.attachments import Attachment
 from shared.core.callers_tools import check_steps
 from shared.core.context_window import tokens_in
+from shared.documents.own import access_with_own
 from shared.errors import BadRequest, NotAllowed, TooLarge
 from shared.history import new_session_id
-from shared.identity import access_of
 from shared.settings import Settings
 from shared.verdicts import new_answer_id
 from shared.wire.protocol import Protocol
@@ -114,7 +114,7 @@ def accept(
     links = settings.citation_links if protocol.links_citations and not request.form else None
     return AcceptedRequest(
         request,
-        access_of(asker.caller, settings, overrides),
+        access_with_own(asker.caller, settings, overrides),
         protocol.name,
         files,
         team=request.team,

@@ -436,11 +436,15 @@ class Access:
     """Documents whose `groups` have one of these; empty: no document by its groups."""
     open_documents: bool = False
     """Whether documents that name nobody, and those for `all`, may be seen as well."""
+    all_shared: bool = False
+    """Whether all documents may be seen but those of other people's own."""
+    own: str = ""
+    """The folder of the caller's own documents, which may be seen in any case (`documents.own`); empty: none."""
 
     @property
     def named_oids(self) -> tuple[str, ...]:
         """A document that has one of these in its `oids` may be seen."""
-        return self._named((self.oid,))
+        return self._named((self.oid, self.own))
 
     @property
     def named_groups(self) -> tuple[str, ...]:

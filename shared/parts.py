@@ -24,6 +24,7 @@ from shared.identity.caller_tokens import CallerTokens
 from shared.outbound.openai_service.connection import OpenAIConnection
 from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval import Embedder, PassageIndex, Retriever
+from shared.retrieval.own import OwnDocuments
 from shared.service import Service
 from shared.settings import Settings
 from shared.tools import ToolSource
@@ -92,7 +93,7 @@ def build_service(settings: Settings) -> Service:
     service = Service(
         settings,
         _chat_model(openai, settings),
-        _retriever(settings, embedder),
+        OwnDocuments(_retriever(settings, embedder)),
         _HISTORY[settings.history_backend](settings),
         agents,
         agents.for_chat(settings.chat_agent),

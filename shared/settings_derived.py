@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import ConfigDict
 
+from shared.features import is_there
 from shared.settings_fields import PlatformFields, SettingsFields
 
 
@@ -44,6 +45,17 @@ class AllFields(SettingsFields, PlatformFields):
     def verdict_readers(self) -> frozenset[str]:
         """Who may read verdicts, named as `writers` are."""
         return frozenset(name.strip() for name in (self.feedback_readers or "nobody").split(",")) - {"nobody"}
+
+    @property
+    def takes_uploads(self) -> bool:
+        """Whether people may add documents that only they see."""
+        writes_index = self.azure_search_endpoint is None or self.has_container
+        return (
+            self.user_uploads != "off"
+            and self.auth_mode != "none"
+            and is_there("readers")
+            and (writes_index or self.user_uploads == "on")
+        )
 
     @property
     def batches(self) -> Literal["folder", "queue", "off"]:

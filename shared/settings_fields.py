@@ -178,6 +178,11 @@ class SettingsFields(BaseModel):
     feedback_readers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
     """Who may read what callers say of answers (`GET /api/feedback`): `nobody`, `all` callers, or ids of groups and
     names of API keys, with commas. Absent: nobody."""
+    user_uploads: Literal["on", "off"] | None = None
+    """Whether people may add documents that only they see. Absent: `on` where callers sign in (API keys included) and
+    the app writes the index, else `off`."""
+    user_uploads_days: int = Field(default=90, ge=0, le=3650)
+    """After how many days such documents are deleted. 0: never."""
     chat_vision: bool = True
     """Whether the model sees images. False: requests with images are refused with a sentence."""
     chat_deadline_seconds: float = Field(default=210, gt=0, le=1800)
@@ -313,6 +318,12 @@ class SettingsFields(BaseModel):
     limit_caller_kept_megabytes: int = Field(default=0, ge=0)
     """How many megabytes are kept of a caller's runs in 24 hours: their requests with files, and the longest
     answer three times. 0: no limit."""
+    limit_caller_documents: int = Field(default=100, ge=1, le=1_000)
+    """How many documents of their own a caller may have (`USER_UPLOADS`)."""
+    limit_caller_document_megabytes: int = Field(default=100, ge=1)
+    """How many megabytes they may have together."""
+    limit_caller_document_pages: int = Field(default=5_000, ge=1)
+    """How many pages they may have together; a document without pages counts a page for each passage."""
     limit_requests_per_minute: int = Field(default=0, ge=0)
     """How many requests all callers together may send in a minute. 0: no limit."""
     limit_tokens_per_day: int = Field(default=0, ge=0)

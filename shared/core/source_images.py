@@ -17,6 +17,7 @@ from shared.chat_types import ChatRequest, ImagePart, Json, Overrides, Passage, 
 from shared.core.sources import source_text
 from shared.documents import DocumentReader, StoredDocument, page_image
 from shared.documents.media_types import image_type
+from shared.documents.own import stored_name
 from shared.errors import SwitchboardError
 from shared.events import DataPoint, SourceImage, Thought
 
@@ -193,7 +194,7 @@ class _Loading:
 
     async def _find(self, shown_as: str, place: _Place) -> "_Found | None":
         store, name = place
-        document = await store.find(name)
+        document = await store.find(stored_name(name, self._access))
         if document is None or (self._access and document.rights.forbid(self._access)):
             return None
         return _Found(shown_as, store, document)

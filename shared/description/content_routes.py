@@ -60,6 +60,23 @@ class Documents(TypedDict):
     may_write: Annotated[bool, Field(description="Whether the caller may upload and delete documents.")]
 
 
+class Room(TypedDict):
+    """What a person's own documents take together, or may take."""
+
+    documents: int
+    bytes: int
+    pages: Annotated[int, Field(description="Pages; of a document without pages its passages.")]
+
+
+class OwnDocuments(TypedDict):
+    """What somebody has added for themselves."""
+
+    documents: list[ListedDocument]
+    used: Room
+    limits: Room
+    kept_days: Annotated[int | None, Field(description="Days after which each is deleted; null: never.")]
+
+
 class IndexedDocument(TypedDict):
     """A document that is indexed."""
 
@@ -101,12 +118,23 @@ _DOCUMENT_ROUTES = (
         visible=True,
     ),
     _route(
+        "get",
+        "documents/mine",
+        "list_own_documents",
+        "List the caller's own documents",
+        "The documents that only the caller sees, which PUT and DELETE know by names that begin with mine/. "
+        "404 says why nobody can have some.",
+        {200: Answer("The documents, and how much room they have.", OwnDocuments)},
+        visible=True,
+    ),
+    _route(
         "put",
         "documents/{*path}",
         "put_document",
         "Upload a document into the index",
-        "The body is the document, of up to 20 MiB. Who accepts application/x-ndjson gets a line for each step, and "
-        "one for the outcome; the status is then 200 as soon as the first step begins.",
+        "The body is the document, of up to 20 MiB. Only the caller sees one whose name begins with mine/. Who accepts "
+        "application/x-ndjson gets a line for each step, and one for the outcome; the status is then 200 as soon as "
+        "the first step begins.",
         {
             200: Answer(
                 "It is indexed, or the steps that lead there.",
@@ -116,14 +144,14 @@ _DOCUMENT_ROUTES = (
             202: Answer("The document is in its container, whose trigger indexes it.", QueuedDocument),
         },
         (_NAME, Parameter("query", "overwrite", "Whether a document of this name is replaced.", bool)),
-        errors=(*_LIST_ERRORS, *BODY_ERRORS, AlreadyThere, Unreadable),
+        errors=(*_ERRORS, *BODY_ERRORS, AlreadyThere, Unreadable),
     ),
     _route(
         "delete",
         "documents/{*path}",
         "delete_document",
         "Delete a document",
-        "Deletes the document of exactly this name from the index and from the store.",
+        "Deletes the document of exactly this name from the index and from the store; `mine`: all of the caller's own.",
         {204: Answer("It is deleted.")},
         (_NAME,),
         errors=(*_ERRORS, BadRequest, AlreadyThere),

@@ -1,14 +1,22 @@
 """The routes of azure-search-openai-demo's web page besides chat, as data."""
 
 from functools import partial
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, TypedDict
 
-from pydantic import Field, with_config
+from pydantic import BaseModel, Field, with_config
 
 from shared.description.history_routes import HISTORY_ERRORS, ID_PARAMETER
-from shared.description.routes import ABOUT_THE_APP, OPEN_ERRORS, Answer, Parameter, PlainRoute
+from shared.description.routes import (
+    ABOUT_THE_APP,
+    BODY_ERRORS,
+    CALLER_ERRORS,
+    OPEN_ERRORS,
+    Answer,
+    Parameter,
+    PlainRoute,
+)
 from shared.description.schemas import Kind, one_of_these
-from shared.errors import TooLarge
+from shared.errors import AlreadyThere, NotFound, RateLimited, TooLarge, Unreadable
 from shared.wire.demo_page import MAX_DEMO_CHATS, DemoChatBody
 from shared.wire.table import NAMES
 
@@ -56,6 +64,18 @@ _Answer = Annotated[
 ]
 
 
+class DemoMessage(TypedDict):
+    """What was done."""
+
+    message: str
+
+
+class DemoFileBody(BaseModel):
+    """The document that is deleted."""
+
+    filename: str = Field(description="Its name, as the list has it.")
+
+
 class DemoChat(TypedDict):
     """A chat: each question with its answer."""
 
@@ -69,6 +89,8 @@ _PROTOCOL = Parameter("path", "protocol", "A protocol that the page speaks.", on
 _COUNT = Parameter("query", "count", "How many chats.", Annotated[int, Field(ge=1, le=MAX_DEMO_CHATS)])
 _AFTER = Parameter("query", "continuationToken", "The token of the list before.")
 _open = partial(PlainRoute, tag=ABOUT_THE_APP, errors=OPEN_ERRORS, visible=False)
+_DOCUMENT_ERRORS = (*CALLER_ERRORS, NotFound, RateLimited)
+_documents = partial(PlainRoute, tag="documents", errors=_DOCUMENT_ERRORS, visible=False)
 _chats = partial(PlainRoute, tag="history", errors=HISTORY_ERRORS, visible=False)
 
 
@@ -76,17 +98,6 @@ def _setup(path: str, operation: str, summary: str, kind: Kind) -> PlainRoute:
     about = "For the web page of azure-search-openai-demo."
     return _open(
         "get", f"{{protocol}}/{path}", operation, summary, about, {200: Answer("The answer.", kind)}, (_PROTOCOL,)
-    )
-
-
-def _not_offered(method: Literal["get", "post"], name: str) -> PlainRoute:
-    return _open(
-        method,
-        f"{{protocol}}/{name}",
-        f"demo_{name}",
-        "Say what the demo's server has and this app has not",
-        "This app takes no uploads from users and makes no speech.",
-        parameters=(_PROTOCOL,),
     )
 
 
@@ -131,9 +142,43 @@ DEMO_ROUTES = (
         {204: Answer("The chat is deleted.")},
         (_PROTOCOL, ID_PARAMETER),
     ),
-    _not_offered("post", "upload"),
-    _not_offered("get", "list_uploaded"),
-    _not_offered("post", "delete_uploaded"),
-    _not_offered("post", "speech"),
+    _documents(
+        "post",
+        "{protocol}/upload",
+        "demo_upload",
+        "Add a document that only the caller sees",
+        "A form with one file, in a part named 'file'. It replaces one of the same name.",
+        {200: Answer("It is indexed.", DemoMessage)},
+        (_PROTOCOL,),
+        errors=(*_DOCUMENT_ERRORS, *BODY_ERRORS, AlreadyThere, Unreadable),
+    ),
+    _documents(
+        "get",
+        "{protocol}/list_uploaded",
+        "demo_list_uploaded",
+        "List the names of these documents",
+        "By name.",
+        {200: Answer("The names.", list[str])},
+        (_PROTOCOL,),
+    ),
+    _documents(
+        "post",
+        "{protocol}/delete_uploaded",
+        "demo_delete_uploaded",
+        "Delete one of these documents",
+        "Deletes it from the index and from the store.",
+        {200: Answer("It is deleted.", DemoMessage)},
+        (_PROTOCOL,),
+        errors=(*_DOCUMENT_ERRORS, *BODY_ERRORS, AlreadyThere),
+        body=DemoFileBody,
+    ),
+    _open(
+        "post",
+        "{protocol}/speech",
+        "demo_speech",
+        "Say what the demo's server has and this app has not",
+        "This app makes no speech.",
+        parameters=(_PROTOCOL,),
+    ),
 )
 """The routes, in the documents' order."""

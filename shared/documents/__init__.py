@@ -41,8 +41,8 @@ class Rights:
 
     def allow(self, access: Access) -> bool:
         """Whether a passage with these rights may be seen by this user."""
-        if self == Rights():
-            return access.open_documents
+        if self == Rights() or access.all_shared:
+            return access.open_documents or access.all_shared
         return not (set(self.oids).isdisjoint(access.named_oids) and set(self.groups).isdisjoint(access.named_groups))
 
 

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 from shared.chat_types import Access
 from shared.documents import DocumentReader, StoredDocument, is_hidden, is_name
 from shared.documents.media_types import HARMLESS_TYPES, SHOWN_TYPES, media_type
+from shared.documents.own import MINE, stored_name
 from shared.errors import NotFound
 
 CHARSET_BYTES = 64 * 1024
@@ -39,7 +40,9 @@ async def find_document(
         SwitchboardError: a service fails now.
     """
     for name in _possible_names(path):
-        if access and not await may_see(name, access):
+        if access and access.own and name.startswith(MINE) and (own := await store.find(stored_name(name, access))):
+            return own
+        if access and not access.all_shared and not await may_see(name, access):
             continue
         document = await store.find(name)
         if document and not (access and document.rights.forbid(access)):

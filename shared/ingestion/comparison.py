@@ -18,6 +18,7 @@ from typing import Any
 from unicodedata import normalize
 
 from shared.documents import is_name
+from shared.documents.own import PEOPLE
 from shared.errors import Unavailable
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.fingerprints import Origin
@@ -72,7 +73,8 @@ class Comparison:
     async def add_index(self, index: PassageIndex) -> None:
         """Add what the index has."""
         async for some in together(index.fingerprints()):
-            await self.run(partial(self._set, "known", some))
+            shared = [one for one in some if not one[0].startswith(PEOPLE)]  # what people add is no part of a listing
+            await self.run(partial(self._set, "known", shared))
 
     async def add_stored(self, names: AsyncGenerator[str]) -> None:
         """Add the names of the documents that a store has."""

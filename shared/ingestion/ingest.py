@@ -11,6 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from shared.documents import PENDING, StoredDocument, is_hidden
+from shared.documents.own import PEOPLE
 from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
 from shared.ingestion.bundles import ReadFile, Reading, bundles_of, read_ahead
@@ -127,6 +128,7 @@ class _Counted:
 def _compare(documents: Sequence[StoredDocument], comparison: Comparison, target: Target) -> None:
     """Compare documents of the store with what the index has of them."""
     known = comparison.known([document.name for document in documents])
+    documents = [document for document in documents if not document.name.startswith(PEOPLE)]
     refused = {one.name: one for document in documents if (one := not_indexed(document.name, target.formats))}
     listed = {
         document.name: not target.is_current(known.get(document.name), document)

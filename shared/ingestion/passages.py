@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from shared.chat_types import Passage
 from shared.documents import Rights
+from shared.documents.own import MINE, PEOPLE
 from shared.reading import Chunk
 
 MAX_PASSAGES = 10_000
@@ -51,7 +52,9 @@ def passages_of(
 
 
 def category(sourcefile: str) -> str | None:
-    """The first folder below the indexed one; None for a file directly in it."""
+    """The first folder below the indexed one; None for a file directly in it. People's own are in `mine`."""
+    if sourcefile.startswith(PEOPLE):
+        return MINE.rstrip("/")
     first, *rest = PurePosixPath(sourcefile).parts
     return first if rest else None
 

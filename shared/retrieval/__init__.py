@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.chat_types import Access, Extent, Json, PartHealth, Passage, RequestContext, RetrievalMode
+from shared.documents.own import PEOPLE
 from shared.errors import TooLarge
 
 
@@ -66,11 +67,12 @@ class SearchResult:
 
 
 _BETWEEN_WORDS = re.compile(r"[_/.-]+")
+_OWNER = re.compile(rf"^{re.escape(PEOPLE)}[^/]*/")
 
 
 def words_in_name(sourcefile: str) -> str:
     """The words of a file's path, without the suffix: `plans/Health_Plus.pdf` is `plans Health Plus`."""
-    path, _, suffix = sourcefile.rpartition(".")
+    path, _, suffix = _OWNER.sub("", sourcefile).rpartition(".")
     return _BETWEEN_WORDS.sub(" ", path or suffix)
 
 

@@ -9,9 +9,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from shared import app
+from shared.documents.own import access_with_own
 from shared.documents.serving import CHARSET_BYTES, content_headers, content_type, find_document
 from shared.errors import SwitchboardError
-from shared.identity import access_of
 from shared.triggers.byte_ranges import NotPartial, Part, select_part
 from shared.triggers.errors import answering
 from shared.wire.ai_chat import AI_CHAT
@@ -26,7 +26,8 @@ async def content(request: Request) -> Response:
     resolve(request.path_params.get("protocol"), "", AI_CHAT.name)  # checked only: errors here have one shape
     service = await app.get_service()
     path = request.path_params.get("path") or ""  # an empty catch-all is not in path_params
-    access = access_of(await service.identity.caller(request.headers), service.settings)
+    caller = await service.identity.caller(request.headers)
+    access = access_with_own(caller, service.settings)
     document = await find_document(service.documents, path, access, service.retriever.may_see)
     headers = content_headers(document)
     if service.settings.auth_mode != "none" or service.settings.website_auth_enabled:

@@ -86,9 +86,9 @@ async def delete_demo_chat(request: Request) -> Response:
 
 @answering
 async def demo_not_offered(request: Request) -> Response:
-    """Refuse what the demo's own server can do and this app does not: uploads by users, and speech."""
+    """Refuse what the demo's own server can do and this app does not: speech."""
     _require_demo(request)
-    raise NotFound("This app takes no uploads from its users and makes no speech, and /config tells the page so.")
+    raise NotFound("This app makes no speech, and /config tells the page so.")
 
 
 def _require_demo(request: Request) -> None:

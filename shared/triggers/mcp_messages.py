@@ -17,10 +17,10 @@ from shared.chat_types import ChatRequest, Message, Overrides, RequestContext, R
 from shared.core.fold import fold
 from shared.core.running_turn import RunningTurn
 from shared.core.searching import search_query
+from shared.documents.own import access_with_own
 from shared.errors import NotAllowed, NotFound, SwitchboardError
 from shared.events import ChatEvent, TextDelta
 from shared.history import owner_of
-from shared.identity import access_of
 from shared.public_url import known_url
 from shared.service import Service
 from shared.settings import Settings
@@ -64,7 +64,7 @@ async def reply(request: Request) -> Response:
         if isinstance(received, Reply):
             return _response(received)
         request.state.error_record = partial(error_record, request_id=received.id)
-        access = access_of(asker.caller, settings)
+        access = access_with_own(asker.caller, settings)
         admit(request, service, asker.caller)
         context = context_of(service, asker, deadline, access, _PROTOCOL)
         if received.progress is not None and received.tool.name == "ask":

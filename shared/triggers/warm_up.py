@@ -17,6 +17,7 @@ from shared import app
 from shared.errors import SwitchboardError
 from shared.late_imports import run_import
 from shared.triggers.content_events import finish_changes
+from shared.triggers.own_documents import tidy_from_now_on
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 
@@ -30,6 +31,7 @@ async def warm_up() -> None:
     started = time.monotonic()
     try:
         service = await app.get_service()
+        tidy_from_now_on()
         await asyncio.gather(
             service.load(),
             service.check(),

@@ -42,6 +42,7 @@ class _Part:
 
     headers: dict[str, bytes] = field(default_factory=dict[str, bytes])
     name: str = ""
+    filename: str = ""
     limit: int = 0
     data: bytearray = field(default_factory=bytearray)
 
@@ -56,7 +57,7 @@ class FormReader:
         BadRequest: the header names no boundary.
     """
 
-    def __init__(self, content_type: str) -> None:
+    def __init__(self, content_type: str, form: "_Form | None" = None) -> None:
         from python_multipart.exceptions import FormParserError
         from python_multipart.multipart import MultipartParser, parse_options_header
 
@@ -65,7 +66,7 @@ class FormReader:
             raise BadRequest("Requests with files are multipart/form-data: set that content-type.")
         if not (boundary := options.get(b"boundary")):
             raise BadRequest("The content-type names no boundary: let your HTTP client set the header.")
-        self._form = _Form()
+        self._form = form or _Form()
         self._fault = FormParserError
         try:
             self._parser = MultipartParser(boundary, self._form.callbacks())
@@ -192,6 +193,41 @@ class _Form:
 
     def _end(self) -> None:
         self.is_complete = True
+
+
+class FileFormReader(FormReader):
+    """Reads a form with one file, in a part named `file`, as azure-search-openai-demo's page sends it."""
+
+    def __init__(self, content_type: str) -> None:
+        super().__init__(content_type, _FileForm())
+
+    def finish(self) -> Body:
+        """Return the file after its last bytes.
+
+        Raises:
+            BadRequest: the form is not complete, or has no file.
+        """
+        if not self._form.is_complete:
+            raise BadRequest("The multipart body ends before its closing boundary: it was cut off. Send it again.")
+        if not self._form.files:
+            raise BadRequest("There is no file: send it in a part named 'file'.")
+        return Body({}, tuple(self._form.files.values()))
+
+
+class _FileForm(_Form):
+    def _end_headers(self) -> None:
+        options = _options(self._part.headers.get("content-disposition", b""))[1]
+        if options.get("name") != "file" or self.files:
+            raise BadRequest("Send one file, in a part named 'file'.")
+        if not (filename := options.get("filename", "")):
+            raise BadRequest("The file has no name: send its name with it.")
+        self._part.name, self._part.filename, self._part.limit = "file", filename, FORM_LIMIT
+
+    def _end_part(self) -> None:
+        part, self._part = self._part, _Part()
+        if not part.data:
+            raise BadRequest("The file is empty.")
+        self.files["file"] = Attachment("file", 0, 0, part.filename, "", None, bytes(part.data))
 
 
 def _attachment(part: _Part, data: bytes) -> Attachment:

@@ -67,15 +67,20 @@ async def test_a_cited_document_opens_below_the_base_url(built_in: RunningHost, 
 
 
 @pytest.mark.parametrize(
-    ("method", "path"),
-    [("POST", "upload"), ("GET", "list_uploaded"), ("POST", "delete_uploaded"), ("POST", "speech")],
+    ("method", "path", "why"),
+    [
+        ("POST", "upload", "set AUTH_MODE"),
+        ("GET", "list_uploaded", "set AUTH_MODE"),
+        ("POST", "delete_uploaded", "set AUTH_MODE"),
+        ("POST", "speech", "makes no speech"),
+    ],
 )
-async def test_what_is_not_offered_is_a_404_that_says_so(
-    built_in: RunningHost, http: aiohttp.ClientSession, method: str, path: str
+async def test_what_is_not_offered_is_a_404_that_says_why(
+    built_in: RunningHost, http: aiohttp.ClientSession, method: str, path: str, why: str
 ) -> None:
     async with http.request(method, f"{built_in.url}/ai-chat-2026-04/{path}", json={}) as response:
         assert response.status == 404
-        assert "takes no uploads from its users" in (await response.json())["error"]
+        assert why in (await response.json())["error"]
 
 
 async def test_protocols_that_the_page_does_not_speak_have_no_routes_for_it(

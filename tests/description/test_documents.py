@@ -31,7 +31,7 @@ LARGEST_DEFINITION = 1_000_000
 PINNED = {f"/{route.template}" for route in ROUTES if isinstance(route, ChatRoute) and route.pinned}
 
 
-OPEN_DEMO = ("config", "auth_setup", "upload", "list_uploaded", "delete_uploaded", "speech")
+OPEN_DEMO = ("config", "auth_setup", "speech")
 OPEN = {
     "/health",
     "/openapi.json",

@@ -7,16 +7,19 @@ from uuid import uuid4
 import pytest
 from azure.storage.blob.aio import ContainerClient
 
-from shared.chat_types import Passage
+from shared.chat_types import Caller, Passage
 from shared.documents import Rights
 from shared.documents.blob_store import BlobStore
+from shared.documents.own import folder_of
 from shared.errors import Unavailable
-from shared.ingestion.changes import ingest_stored
+from shared.ingestion.changes import ingest_stored, write
 from shared.ingestion.document import Target
+from shared.ingestion.ingest import sync_stored
 from shared.retrieval import FileEntry
 from tests.ingestion.memory_index import Lines, MemoryIndex, Workplace, ingest, outcomes, reason
 from tests.stand_ins.azurite import Azurite
 
+OWN = f"{folder_of(Caller(key='ada'))}own.md"
 FILES = Path(__file__).parents[1] / "reading" / "files"
 
 
@@ -65,6 +68,17 @@ async def test_a_folder_goes_into_the_container_and_what_is_gone_leaves_it(place
     (place.docs / "leave" / "b.md").unlink()
     assert outcomes(await place.ingest()) == {"leave/b.md": "removed", "a.md": "unchanged"}
     assert await place.stored() == set(place.index.files) == {"a.md"}
+
+
+async def test_what_people_added_for_themselves_is_indexed_at_once_and_stays(place: SharedPlace) -> None:
+    await write(OWN, b"Text.", None, Rights(("ada",)), place.target())
+    assert set(place.index.files) == await place.stored() == {OWN}
+    place.write("a.md", "Text.")
+    await place.ingest()
+    await sync_stored(place.target(), lines := Lines())
+    assert outcomes(lines) == {"a.md": "unchanged"}
+    await ingest_stored(OWN, place.target())  # a trigger that is told of it
+    assert set(place.index.files) == await place.stored() == {OWN, "a.md"}
 
 
 async def test_what_others_uploaded_and_what_others_indexed_stays(place: SharedPlace) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from shared.chat_types import Access
+from shared.documents.own import PEOPLE
 from shared.retrieval import SearchQuery
 
 NOTHING = "false"
@@ -101,6 +102,23 @@ def category_filter(include: str | None, exclude: str | None, fields: IndexField
 
 def access_filter(access: Access, fields: IndexFields) -> str:
     """The filter for documents that `access` allows; `NOTHING`, never None, where it allows no document."""
+    shared = None if access.all_shared else _shared_filter(access, fields)
+    if not (access.all_shared or access.own):
+        return shared or NOTHING  # an index of others may have no names that can be compared
+    in_people, in_own = (_in_folder(folder, fields) for folder in (PEOPLE, access.own or PEOPLE))
+    visible = all_of(f"not {in_people}", shared)
+    if not access.own:
+        return visible or NOTHING
+    return in_own if visible in (None, NOTHING) else f"(({visible}) or {in_own})"
+
+
+def _in_folder(folder: str, fields: IndexFields) -> str:
+    """The filter for names below a folder, which ends with a slash: the sign after that is `0`."""
+    name = fields.sourcefile
+    return f"({name} ge {literal(folder)} and {name} lt {literal(f'{folder[:-1]}0')})"
+
+
+def _shared_filter(access: Access, fields: IndexFields) -> str:
     parts = [
         *_names_one_of(fields.oids, access.named_oids),
         *_names_one_of(fields.groups, access.named_groups),

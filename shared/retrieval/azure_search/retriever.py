@@ -153,7 +153,7 @@ class AzureSearchRetriever(IndexReader):
                 "query_type": "semantic" if query.semantic_ranker else "simple",
                 "vector_fields": list[Json](plan.vectors.queries) if plan.vectors else [],
                 "filter": category_filter(query.include_category, query.exclude_category, self.fields),
-                "use_security_filter": query.access is not None,
+                "use_security_filter": query.access is not None and not query.access.all_shared,
             },
         )
 

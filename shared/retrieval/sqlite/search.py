@@ -10,6 +10,7 @@ import apsw
 import msgspec
 
 from shared.chat_types import Access, Extent, Passage
+from shared.documents.own import PEOPLE
 from shared.retrieval import MOST_READ, SearchQuery, words_in_name
 from shared.retrieval.sqlite.file import vector_blob
 from shared.retrieval.sqlite.ranking import (
@@ -247,6 +248,16 @@ def _filter(query: SearchQuery) -> tuple[str, dict[str, str | None]]:
 
 def _visible(access: Access) -> tuple[str, dict[str, str | None]]:
     """The condition that `access` allows a passage, and the values to bind."""
+    shared, values = ("TRUE", dict[str, str]()) if access.all_shared else _visible_shared(access)
+    condition = f"(sourcefile NOT GLOB :people AND {shared})"
+    values |= {"people": f"{PEOPLE}*"}
+    if access.own:
+        condition = f"({condition} OR sourcefile GLOB :own)"
+        values |= {"own": f"{access.own}*"}
+    return condition, {**values}
+
+
+def _visible_shared(access: Access) -> tuple[str, dict[str, str]]:
     ways = [
         "EXISTS (SELECT 1 FROM json_each(passages.oids) JOIN json_each(:oids) AS own USING (value))",
         "EXISTS (SELECT 1 FROM json_each(passages.groups) JOIN json_each(:groups) AS own USING (value))",

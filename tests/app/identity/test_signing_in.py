@@ -63,6 +63,12 @@ PROTECTED = [
     ("GET", "/documents"),
     ("PUT", "/documents/ADA.md"),
     ("DELETE", "/documents/ADA.md"),
+    ("GET", "/documents/mine"),
+    ("PUT", "/documents/mine/ADA.md"),
+    ("DELETE", "/documents/mine"),
+    ("POST", "/ai-chat/upload"),
+    ("GET", "/ai-chat/list_uploaded"),
+    ("POST", "/ai-chat/delete_uploaded"),
     ("GET", "/playground/team"),
 ]
 OPEN = ["/health", "/openapi.json", "/swagger.json", "/ai-chat/config", "/ai-chat/auth_setup", "/", "/docs"]

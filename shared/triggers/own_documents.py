@@ -1,0 +1,310 @@
+"""Documents that a person has added and that only this person sees: list, upload and delete them.
+
+The routes are `/documents/mine…`, and those by which azure-search-openai-demo's page does the same.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack, aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+from unicodedata import normalize
+from weakref import WeakValueDictionary
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from shared import app
+from shared.chat_types import Caller, Extent, Json
+from shared.documents import DocumentReader, Rights, StoredDocument, conflict, is_name
+from shared.documents.listing import ListedDocument
+from shared.documents.own import MINE, PEOPLE, folder_of, shown_name
+from shared.errors import BadRequest, NotFound, NotSignedIn, SwitchboardError, TooLarge
+from shared.features import is_there, lack_of
+from shared.service import Service
+from shared.settings import Settings
+from shared.triggers.budget import admit
+from shared.triggers.errors import answering, deadline_of, json_response
+from shared.triggers.receiving import read_body
+from shared.triggers.uploads import Upload, listed_json
+from shared.wire.multipart import FileFormReader
+from shared.wire.request_body import JsonReader
+from shared.wire.table import require_demo_protocol
+
+if TYPE_CHECKING:
+    from shared.ingestion.document import Target
+
+_ASKED_TOGETHER = 8
+"""Documents about which the store or the index is asked at the same time."""
+_TIDY_SECONDS = 60 * 60
+_LONGEST_NAME_BODY = 10_000
+_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+"""One for each owner who adds documents now: they are counted before each."""
+_tidying: asyncio.Task[None] | None = None
+_log = logging.getLogger("switchboard.documents")
+
+
+def why_not_offered(settings: Settings) -> str | None:
+    """Return why people cannot add documents of their own, as a sentence; None: they can."""
+    if settings.takes_uploads:
+        return None
+    if settings.auth_mode == "none":
+        return "Nobody signs in here, so nobody can have documents of their own: set AUTH_MODE."
+    if settings.user_uploads == "off":
+        return "People cannot add documents of their own here: USER_UPLOADS is off."
+    if not is_there("readers"):
+        return lack_of("readers")
+    return "People cannot add documents of their own here: others write the index (USER_UPLOADS)."
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A caller who may have documents, and where they are."""
+
+    service: Service
+    """The app."""
+    caller: Caller
+    """The caller."""
+    folder: str
+    """The caller's folder."""
+
+    @classmethod
+    def of(cls, service: Service, caller: Caller) -> "Owner":
+        """Make the owner of a caller.
+
+        Raises:
+            NotFound: nobody can have documents here; says why.
+            NotSignedIn: the caller has no name.
+        """
+        if reason := why_not_offered(service.settings):
+            raise NotFound(reason)
+        if not (folder := folder_of(caller)):
+            raise NotSignedIn("Sign in: documents of your own need a name to belong to.")
+        return cls(service, caller, folder)
+
+    async def listed(self) -> list[ListedDocument]:
+        """Return all documents, with what the index has of each."""
+        store, limit = self.service.documents, self.service.settings.limit_caller_documents
+        names = [name async for name in store.names(self.folder)][: 2 * limit]
+        found = [one for one in await _together([partial(store.find, name) for name in names]) if one]
+        extents = await _together([partial(self.service.retriever.extent, one.name, None) for one in found])
+        return [ListedDocument(*one) for one in zip(found, extents, strict=True)]
+
+    async def replaced(self, name: str, size: int, *, overwrite: bool) -> StoredDocument | None:
+        """Return the document that one of so many bytes replaces, if there is one.
+
+        Raises:
+            AlreadyThere: there is one, and it is not to be replaced.
+            TooLarge: there would be too many, or too much.
+        """
+        document = await self.service.documents.find(name)
+        if document and not overwrite:
+            raise conflict(None)
+        others = [one for one in await self.listed() if one.document.name != name]
+        settings = self.service.settings
+        for limit, used, what in (
+            (settings.limit_caller_documents, len(others) + 1, "documents"),
+            (settings.limit_caller_document_megabytes * 1_000_000, size + _bytes(others), "bytes"),
+            (settings.limit_caller_document_pages, 1 + _pages(others), "pages"),
+        ):
+            if used > limit:
+                raise TooLarge(f"You may have {limit:,} {what} of your own here. Delete some first.")
+        return document
+
+
+async def _together[T](calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+    slots = asyncio.Semaphore(_ASKED_TOGETHER)
+
+    async def ask(call: Callable[[], Awaitable[T]]) -> T:
+        async with slots:
+            return await call()
+
+    return await asyncio.gather(*map(ask, calls))
+
+
+def _bytes(listed: Sequence[ListedDocument]) -> int:
+    return sum(one.document.size for one in listed)
+
+
+def _pages(listed: Sequence[ListedDocument]) -> int:
+    return sum(_pages_of(one.extent) for one in listed)
+
+
+def _pages_of(extent: Extent | None) -> int:
+    return (extent.pages or extent.passages) if extent else 0
+
+
+@answering
+async def list_own(request: Request) -> Response:
+    """`GET /documents/mine`: the caller's own documents, and how much of their room is used."""
+    owner = await _owner(request)
+    listed, settings = await owner.listed(), owner.service.settings
+    documents: list[Json] = [
+        {**listed_json(one), "name": shown_name(one.document.name, owner.folder)} for one in listed
+    ]
+    used: Json = {"documents": len(listed), "bytes": _bytes(listed), "pages": _pages(listed)}
+    limits: Json = {
+        "documents": settings.limit_caller_documents,
+        "bytes": settings.limit_caller_document_megabytes * 1_000_000,
+        "pages": settings.limit_caller_document_pages,
+    }
+    days = settings.user_uploads_days or None
+    return json_response({"documents": documents, "used": used, "limits": limits, "kept_days": days})
+
+
+async def begin_upload(owner: Owner, shown: str, data: bytes, held: ExitStack, *, overwrite: bool) -> Upload:
+    """Begin to index a document of somebody's own.
+
+    Args:
+        owner: The owner.
+        shown: Its name, as the owner sees it.
+        data: Its bytes.
+        held: Closed when they are no longer needed.
+        overwrite: Whether it may take the place of another one.
+
+    Raises:
+        BadRequest: no document can have this name.
+        AlreadyThere: there is one of this name.
+        TooLarge: there is no room for it.
+    """
+    from shared.ingestion.changes import check_name
+
+    target = await app.get_target()
+    name = owner.folder + shown.removeprefix(MINE)
+    check_name(shown.removeprefix(MINE), target)
+    if not is_name(name):
+        raise BadRequest("The name of the document is too long.")
+    lock = _locks.setdefault(owner.folder, asyncio.Lock())
+    await lock.acquire()  # until it is kept, so that the next one finds it
+    try:
+        replaces = await owner.replaced(name, len(data), overwrite=overwrite)
+        upload = Upload(name, data, replaces, Rights((owner.folder,)), held.pop_all(), shown=shown)
+    except BaseException:
+        lock.release()
+        raise
+    upload.work.add_done_callback(lambda _: lock.release())
+    return upload
+
+
+async def delete_own(owner: Owner, shown: str) -> None:
+    """Delete one of somebody's own documents.
+
+    Raises:
+        NotFound: there is none of this name.
+        AlreadyThere: it was replaced meanwhile.
+    """
+    name = owner.folder + shown.removeprefix(MINE)
+    document = await owner.service.documents.find(name) if is_name(name) else None
+    if document is None and not await owner.service.retriever.extent(name, None):
+        raise NotFound("There is no such document.")
+    await _delete(name, document, await app.get_target())
+
+
+async def delete_all(owner: Owner) -> None:
+    """Delete all of somebody's own documents."""
+    target = await app.get_target()
+    for name in [name async for name in owner.service.documents.names(owner.folder)]:
+        await _delete(name, await owner.service.documents.find(name), target)
+
+
+async def _delete(name: str, document: StoredDocument | None, target: "Target") -> None:
+    from shared.ingestion.changes import delete
+
+    if (await delete(name, document, target)).outcome != "removed":
+        raise conflict(document)
+
+
+async def tidy(
+    before: datetime, store: DocumentReader, target: Callable[[], Awaitable["Target"]] = app.get_target
+) -> None:
+    """Delete what people have added before a time. What came in its place meanwhile stays.
+
+    Args:
+        before: The time.
+        store: Where the documents are.
+        target: Opens what they are deleted from, if there are such documents.
+
+    Raises:
+        SwitchboardError: a service fails now.
+    """
+    from shared.ingestion.changes import delete
+
+    old: list[StoredDocument] = []
+    async with aclosing(store.find_all(PEOPLE)) as found:
+        async for document in found:
+            if not document.name.startswith(PEOPLE):
+                break
+            if document.last_modified < before:
+                old.append(document)
+    for document in old:
+        await delete(document.name, document, await target())
+
+
+def tidy_from_now_on() -> None:
+    """Delete what is older than `USER_UPLOADS_DAYS`, now and once an hour, as long as the process lives."""
+    global _tidying  # noqa: PLW0603 (a worker process serves one app)
+    settings = app.get_settings()
+    if _tidying is None and settings.takes_uploads and settings.user_uploads_days:
+        _tidying = asyncio.create_task(_keep_tidy(timedelta(days=settings.user_uploads_days)))
+
+
+async def _keep_tidy(kept: timedelta) -> None:
+    while True:
+        try:
+            await tidy(datetime.now(UTC) - kept, (await app.get_service()).documents)
+        except SwitchboardError as error:
+            _log.warning("old documents of people are not deleted now: %s", error.message)
+        await asyncio.sleep(_TIDY_SECONDS)
+
+
+@answering
+async def demo_upload(request: Request) -> Response:
+    """`POST /{protocol}/upload`: add a document, as the demo's page sends it."""
+    owner = await _owner(request, demo=True)
+    with ExitStack() as held:
+        deadline = deadline_of(request, owner.service.settings.chat_deadline_seconds)
+        content_type = request.headers.get("content-type", "")
+        body = await read_body(request, partial(FileFormReader, content_type), deadline, held)
+        file = body.files[0]
+        name = normalize("NFC", re.split(r"[/\\]", file.filename)[-1].strip())
+        upload = await begin_upload(owner, f"{MINE}{name}", file.data, held, overwrite=True)
+    await asyncio.shield(upload.work)
+    return json_response({"message": "File uploaded successfully"})
+
+
+@answering
+async def demo_uploads(request: Request) -> Response:
+    """`GET /{protocol}/list_uploaded`: the names of the caller's documents."""
+    owner = await _owner(request, demo=True)
+    names = [name async for name in owner.service.documents.names(owner.folder)]
+    return json_response([name.removeprefix(owner.folder) for name in sorted(names)])
+
+
+@answering
+async def demo_delete_upload(request: Request) -> Response:
+    """`POST /{protocol}/delete_uploaded`: delete one of them."""
+    owner = await _owner(request, demo=True)
+    with ExitStack() as held:
+        deadline = deadline_of(request, owner.service.settings.chat_deadline_seconds)
+        reader = partial(JsonReader, _LONGEST_NAME_BODY, '{"filename": "plan.pdf"}')
+        body = (await read_body(request, reader, deadline, held)).json
+    name = body.get("filename")
+    if not isinstance(name, str) or not name:
+        raise BadRequest("filename: should be the name of the document.")
+    await delete_own(owner, f"{MINE}{normalize('NFC', name)}")
+    return json_response({"message": f"File {name} deleted successfully"})
+
+
+async def _owner(request: Request, *, demo: bool = False) -> Owner:
+    if demo:
+        request.state.protocol = require_demo_protocol(request.path_params["protocol"])
+    service = await app.get_service()
+    if reason := why_not_offered(service.settings):
+        raise NotFound(reason)
+    caller = await service.identity.caller(request.headers)
+    admit(request, service, caller)
+    return Owner.of(service, caller)

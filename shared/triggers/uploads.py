@@ -1,0 +1,151 @@
+"""Documents that are being indexed, and what their callers are told of them."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from shared import app
+from shared.chat_types import Json
+from shared.core.attachments import Attachment
+from shared.documents import Rights, StoredDocument
+from shared.documents.listing import ListedDocument
+from shared.documents.media_types import media_type
+from shared.errors import BadRequest, InternalError, SwitchboardError, TooLarge, log_fault
+from shared.triggers.errors import invocation_id, json_response
+from shared.wire.framing import encode_json
+from shared.wire.request_body import Body
+
+if TYPE_CHECKING:
+    from shared.ingestion import FileReport
+
+UPLOAD_LIMIT = 20 * 1024 * 1024
+"""Maximum size of an uploaded document, in bytes. It is in memory until it is indexed."""
+_MOST_UPLOADS = 4
+"""Uploads that are indexed at the same time; others wait for their turn."""
+_LINES = "application/x-ndjson"
+
+_uploads = asyncio.Semaphore(_MOST_UPLOADS)
+_working: set["asyncio.Task[FileReport]"] = set()
+"""Uploads that go on when their caller has left."""
+
+
+class BytesReader:
+    """Reads a body as it is."""
+
+    def __init__(self) -> None:
+        self._read = bytearray()
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes; raises TooLarge over the limit."""
+        if len(self._read) + len(chunk) > UPLOAD_LIMIT:
+            raise TooLarge(
+                f"The document is over {UPLOAD_LIMIT // 2**20} MiB. Split it, or use `make index DOCS=folder`."
+            )
+        self._read += chunk
+
+    def finish(self) -> Body:
+        """Return the bytes as the only file; raises BadRequest if there are none."""
+        if not self._read:
+            raise BadRequest("The request has no body: send the bytes of the document.")
+        return Body({}, (Attachment("body", 0, 0, "", "", None, bytes(self._read)),))
+
+
+class Upload:
+    """A document that is being indexed, whether or not its caller waits for it.
+
+    Args:
+        name: Its name.
+        data: Its bytes.
+        replaces: The version that the caller may replace.
+        rights: Who may see it.
+        held: Closed when the bytes are no longer needed.
+        shown: Its name for the caller; empty: the same.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        data: bytes,
+        replaces: StoredDocument | None,
+        rights: Rights,
+        held: ExitStack,
+        *,
+        shown: str = "",
+    ) -> None:
+        self.steps: asyncio.Queue[str | None] = asyncio.Queue()
+        """Each step when it begins, and None at the end."""
+        self.work = asyncio.create_task(self._work(name, data, replaces, rights, held))
+        self._shown = shown or name
+        _working.add(self.work)
+        self.work.add_done_callback(_forget)
+
+    async def response(self, request: Request) -> Response:
+        """Answer with the outcome, or with a line for each step."""
+        first = await self.steps.get() if _accepts_lines(request) else None
+        if first:  # else it has ended before its first step
+            lines = self.lines(first, invocation_id(request))
+            return StreamingResponse(lines, media_type=_LINES, headers={"cache-control": "no-store"})
+        outcome = await self.outcome()
+        return json_response(outcome, status=202 if outcome["state"] == "queued" else 200)
+
+    async def lines(self, first: str, invocation: str) -> AsyncGenerator[bytes]:
+        """Yield a line for each step, and one for the outcome."""
+        step: str | None = first
+        while step:
+            yield encode_json({"state": step}) + b"\n"
+            step = await self.steps.get()
+        outcome: dict[str, Json]
+        try:
+            outcome = await self.outcome()
+        except SwitchboardError as error:
+            outcome = {"state": "failed", "detail": error.message}
+        except Exception as fault:  # noqa: BLE001 (the outer edge of this answer, and log_fault logs it)
+            log_fault(fault, invocation)
+            outcome = {"state": "failed", "detail": InternalError().message}
+        yield encode_json(outcome) + b"\n"
+
+    async def outcome(self) -> dict[str, Json]:
+        """Wait for the outcome, and return what the caller is told of it."""
+        report = await asyncio.shield(self.work)
+        return {"name": self._shown, "state": report.outcome.value, "detail": report.detail}
+
+    async def _work(
+        self, name: str, data: bytes, replaces: StoredDocument | None, rights: Rights, held: ExitStack
+    ) -> "FileReport":
+        from shared.ingestion.changes import write
+
+        try:
+            with held:
+                async with _uploads:
+                    return await write(name, data, replaces, rights, await app.get_target(), self.steps.put_nowait)
+        finally:
+            self.steps.put_nowait(None)
+
+
+def _accepts_lines(request: Request) -> bool:
+    kinds = request.headers.get("accept", "").lower().split(",")
+    return any(kind.partition(";")[0].strip() == _LINES for kind in kinds)
+
+
+def _forget(work: "asyncio.Task[FileReport]") -> None:
+    _working.discard(work)
+    if not work.cancelled():
+        work.exception()  # its caller may have left, and asyncio would log a fault that nobody has looked at
+
+
+def listed_json(one: ListedDocument) -> dict[str, Json]:
+    """Make the entry of a document in a list."""
+    document, extent = one.document, one.extent
+    return {
+        "name": document.name,
+        "type": media_type(document.name),
+        "size": document.size,
+        "last_modified": document.last_modified.isoformat(),
+        "passages": extent.passages if extent else 0,
+        "pages": extent.pages if extent else None,
+        "left_out": extent.left_out if extent else "",
+    }

@@ -1,0 +1,139 @@
+"""Documents that people add for themselves, as two of them see them, in a folder and in Azure's services."""
+
+import hashlib
+import io
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from tests.app.conftest import NO_VECTORS, hosted
+from tests.app.identity.conftest import Key, taking
+from tests.local.running_host import RunningHost
+from tests.stand_ins.ai_search import AISearchStandIn
+from tests.stand_ins.azurite import Azurite
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
+
+ADA, BOB = Key("ada"), Key("bob")
+LIMITS = {"LIMIT_CALLER_DOCUMENTS": "2", "LIMIT_CALLER_DOCUMENT_MEGABYTES": "1"}
+NETTLE = "The project Nettle ships in the month of May, says the plan of Ada."
+QUESTION = "When does the project Nettle ship?"
+MISSING = "There is no such document."
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with a key, who uses the demo's page, and our routes where it has none."""
+
+    http: aiohttp.ClientSession
+    url: str
+    key: Key
+
+    async def send(self, method: str, path: str, **more: Any) -> tuple[int, Any]:
+        async with self.http.request(method, f"{self.url}{path}", headers=self.key.bearer, **more) as response:
+            is_json = response.content_type == "application/json"
+            return response.status, await (response.json() if is_json else response.text())
+
+    async def upload(self, name: str, text: str) -> tuple[int, Any]:
+        form = aiohttp.FormData()
+        form.add_field("file", io.BytesIO(text.encode()), filename=name, content_type="text/plain")
+        return await self.send("POST", "/ai-chat/upload", data=form)
+
+    async def listed(self) -> list[str]:
+        return (await self.send("GET", "/ai-chat/list_uploaded"))[1]
+
+    async def forget(self, name: str) -> tuple[int, Any]:
+        return await self.send("POST", "/ai-chat/delete_uploaded", json={"filename": name})
+
+    async def found(self, path: str = "/ai-chat/chat") -> list[str]:
+        """The sources that a question finds."""
+        overrides = {"retrieval_mode": "text", "top": 3}
+        body = {"messages": [{"role": "user", "content": QUESTION}], "context": {"overrides": overrides}}
+        status, answer = await self.send("POST", path, json=body)
+        assert status == 200, answer
+        return answer["context"]["data_points"]["citations"]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session", params=["folder", "container"])
+async def host(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, azurite: Azurite
+) -> AsyncGenerator[RunningHost]:
+    env = taking(ADA, BOB) | LIMITS | NO_VECTORS
+    if request.param == "folder":
+        async with hosted(tmp_path_factory.mktemp("own"), env) as host:
+            yield host
+        return
+    container = {"CONTENT_STORAGE": azurite.connection_string, "CONTENT_CONTAINER": f"c{uuid4().hex}"}
+    quiet = {"CONTENT_SYNC_SCHEDULE": "off", "HISTORY_BACKEND": "off"}
+    async with (
+        AISearchStandIn() as search,
+        hosted(tmp_path_factory.mktemp("own"), env | container | quiet | search.settings) as host,
+    ):
+        yield host
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def people(host: RunningHost, http: aiohttp.ClientSession) -> AsyncGenerator[tuple[Person, Person]]:
+    ada, bob = (Person(http, host.url, key) for key in (ADA, BOB))
+    yield ada, bob
+    for person in (ada, bob):
+        assert (await person.send("DELETE", "/documents/mine"))[0] == 204
+        assert await person.listed() == []
+
+
+async def test_what_one_person_adds_no_other_finds_lists_opens_or_deletes(people: tuple[Person, Person]) -> None:
+    ada, bob = people
+    assert await ada.upload("nettle.txt", NETTLE) == (200, {"message": "File uploaded successfully"})
+    assert (await ada.listed(), await bob.listed()) == (["nettle.txt"], [])
+    assert await ada.found() == ["mine/nettle.txt"]
+    assert await bob.found() == []
+    assert await ada.send("GET", "/content/mine/nettle.txt") == (200, NETTLE)
+    assert (await bob.send("GET", "/content/mine/nettle.txt"))[0] == 404
+    assert (await bob.forget("nettle.txt"))[0] == 404
+    _, listed = await ada.send("GET", "/documents/mine")
+    assert [one["name"] for one in listed["documents"]] == ["mine/nettle.txt"]
+    assert listed["used"] == {"documents": 1, "bytes": len(NETTLE), "pages": 1}
+    assert (await bob.send("GET", "/documents"))[1]["documents"] == []
+
+    await bob.upload("nettle.txt", "Bob says that the project Nettle is late.")  # the same name is another document
+    assert await bob.send("GET", "/content/mine/nettle.txt") == (200, "Bob says that the project Nettle is late.")
+    assert await ada.send("GET", "/content/mine/nettle.txt") == (200, NETTLE)
+    assert await ada.forget("nettle.txt") == (200, {"message": "File nettle.txt deleted successfully"})
+    assert (await ada.found(), await bob.found()) == ([], ["mine/nettle.txt"])
+
+
+async def test_a_person_replaces_a_document_and_may_have_so_many(people: tuple[Person, Person]) -> None:
+    ada, _ = people
+    await ada.upload("a.txt", "First.")
+    assert (await ada.send("PUT", "/documents/mine/a.txt", data=b"Second."))[0] == 409
+    status, outcome = await ada.send("PUT", "/documents/mine/a.txt?overwrite=true", data=b"Second.")
+    assert (status, outcome["name"], outcome["state"]) == (200, "mine/a.txt", "indexed")
+    assert await ada.send("GET", "/content/mine/a.txt") == (200, "Second.")
+    assert (await ada.upload("large.txt", "word " * 220_000))[0] == 413
+    await ada.upload("b.txt", "Another.")
+    status, refusal = await ada.upload("c.txt", "One too many.")
+    assert (status, "You may have 2 documents" in refusal["error"]) == (413, True)
+    assert sorted(await ada.listed()) == ["a.txt", "b.txt"]
+
+
+@pytest.mark.parametrize(
+    "name", ["..%2f..%2fx.txt", ".hidden.txt", "", "a.exe", "%00.txt", "x" * 1_020 + ".txt", "a%5cb.txt"]
+)
+async def test_a_name_that_leads_elsewhere_is_refused(people: tuple[Person, Person], name: str) -> None:
+    ada, _ = people
+    status, refusal = await ada.send("PUT", f"/documents/mine/{name}", data=b"x")
+    assert status == 400, refusal
+
+
+async def test_others_are_not_found_by_the_names_in_the_store(people: tuple[Person, Person]) -> None:
+    ada, bob = people
+    await ada.upload("nettle.txt", NETTLE)
+    folder = hashlib.sha256(b"key:ada").hexdigest()[:32]
+    for path in (f"/content/.people/{folder}/nettle.txt", f"/content/mine/../{folder}/nettle.txt"):
+        assert (await bob.send("GET", path))[0] == 404
+    assert (await bob.forget(f"../{folder}/nettle.txt"))[0] == 404
