@@ -1,13 +1,14 @@
 /** A button that copies a text, and says that it has. */
 import { html, useSignal } from "./html.js";
+import { t } from "./texts.js";
 
 const SECONDS = 2;
 
 /** @param {{ text: () => string, label: string, children?: any }} props `label` says what is copied. */
-export function CopyButton({ text, label, children = "Copy" }) {
+export function CopyButton({ text, label, children = t("copy.copy") }) {
   const said = useSignal("");
   const copy = async () => {
-    said.value = (await copied(text())) ? "Copied" : "Not copied: the browser forbids it.";
+    said.value = (await copied(text())) ? t("copy.copied") : t("copy.forbidden");
     setTimeout(() => (said.value = ""), SECONDS * 1000);
   };
   return html`<span class="copy">
@@ -23,7 +24,7 @@ export function CopyButton({ text, label, children = "Copy" }) {
  */
 export async function copyFrom(text, button) {
   const before = button.textContent;
-  button.textContent = (await copied(text)) ? "Copied" : "Not copied";
+  button.textContent = (await copied(text)) ? t("copy.copied") : t("copy.not");
   setTimeout(() => (button.textContent = before), SECONDS * 1000);
 }
 

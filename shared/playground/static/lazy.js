@@ -1,5 +1,6 @@
 /** Components whose modules are loaded when they are shown for the first time. */
 import { html, useEffect, useSignal } from "./html.js";
+import { t } from "./texts.js";
 
 /**
  * @template {object} [Props={}]
@@ -33,7 +34,7 @@ export function lazy(load, style) {
         },
       );
     }, []);
-    if (failed.value) return html`<p class="empty">This part did not load. Reload the page.</p>`;
+    if (failed.value) return html`<p class="empty">${t("lazy.failed")}</p>`;
     return view.value && html`<${view.value.View} ...${props} />`;
   };
 }

@@ -2,6 +2,7 @@
 import { Fragment, html, signal, useEffect } from "./html.js";
 import { Icon } from "./icon.js";
 import { ThemeButton } from "./theme.js";
+import { locale, t } from "./texts.js";
 
 /**
  * A page of its own: `#/settings`.
@@ -54,25 +55,25 @@ export function Shell() {
   const current = places.find((one) => place.value.startsWith(one.path)) ?? places[0];
   const isChat = current?.path === "/";
   return html`
-    <a class="skip" href="#main" onClick=${focusMain}>Skip to the conversation</a>
+    <a class="skip" href="#main" onClick=${focusMain}>${t("shell.skip")}</a>
     <header class="top">
-      <button class="icon narrow-only" aria-label="Conversations" aria-expanded=${open === "side"} onClick=${() => toggle("side")}><${Icon} name="menu" /></button>
+      <button class="icon narrow-only" aria-label=${t("shell.conversations")} aria-expanded=${open === "side"} onClick=${() => toggle("side")}><${Icon} name="menu" /></button>
       <a class="name" href="#/"><span class="mark" aria-hidden="true"></span>Switchboard</a>
       ${rooms.top.map((View) => html`<${View} />`)}
-      <nav aria-label="Pages">
+      <nav aria-label=${t("shell.pages")}>
         ${rooms.places
           .filter((one) => one.path !== "/")
           .map((one) => html`<a href=${`#${one.path}`} aria-current=${one === current ? "page" : undefined}>${one.title}</a>`)}
-        <a href="docs">API</a>
+        <a href="docs">${t("shell.api")}</a>
       </nav>
       <${ThemeButton} />
-      ${isChat && html`<button class="icon panel-button" aria-label="Behind the answer" aria-expanded=${open === "panel"} onClick=${() => toggle("panel")}><${Icon} name="panel-right" /></button>`}
+      ${isChat && html`<button class="icon panel-button" aria-label=${t("shell.behind")} aria-expanded=${open === "panel"} onClick=${() => toggle("panel")}><${Icon} name="panel-right" /></button>`}
     </header>
     <div class=${`columns${isChat ? "" : " one"}`}>
-      <aside class=${`side${open === "side" ? " open" : ""}`} aria-label="Conversations">${rooms.side.map((View) => html`<${View} />`)}</aside>
+      <aside class=${`side${open === "side" ? " open" : ""}`} aria-label=${t("shell.conversations")}>${rooms.side.map((View) => html`<${View} />`)}</aside>
       <main id="main" tabindex="-1">${rooms.notices.map((View) => html`<${View} />`)}${current && html`<${current.view} />`}</main>
       ${isChat && html`<${Panel} isOpen=${open === "panel"} />`}
-      ${open && html`<button class="shade" aria-label="Close" onClick=${() => (drawer.value = "")}></button>`}
+      ${open && html`<button class="shade" aria-label=${t("shell.close")} onClick=${() => (drawer.value = "")}></button>`}
     </div>
   `;
 }
@@ -89,15 +90,15 @@ function focusMain(event) {
 }
 
 /** Short, since all tabs stand in one line. */
-const COUNT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 2 });
+const COUNT = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 2 });
 
 /** @param {{ isOpen: boolean }} props */
 function Panel({ isOpen }) {
   const current = rooms.tabs.find((tab) => tab.id === panelTab.value) ?? rooms.tabs[0];
   if (!current) return null;
   return html`
-    <aside class=${`panel${isOpen ? " open" : ""}`} aria-label="Behind the answer">
-      <div class="tabs" role="tablist" aria-label="Behind the answer" onKeyDown=${moveTab}>
+    <aside class=${`panel${isOpen ? " open" : ""}`} aria-label=${t("shell.behind")}>
+      <div class="tabs" role="tablist" aria-label=${t("shell.behind")} onKeyDown=${moveTab}>
         ${rooms.tabs.map((tab) => {
           const count = tab.count?.() ?? 0;
           return html`<button

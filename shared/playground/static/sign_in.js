@@ -3,12 +3,13 @@ import { about } from "./about.js";
 import { mustSignIn } from "./api/http.js";
 import { account, failure, give, isSignedIn, sendsCredential, signInWithMicrosoft, signOut, tryAgain } from "./api/sign_in.js";
 import { html, useEffect, useSignal } from "./html.js";
+import { rich, t } from "./texts.js";
 
 export function SignIn() {
   if (!mustSignIn.value) return null;
   return html`
     <section class="sign-in card" aria-labelledby="sign-in">
-      <h2 id="sign-in">Sign in</h2>
+      <h2 id="sign-in">${t("signIn.title")}</h2>
       <${{ "api-key": ByKey, bearer: ByMicrosoft, "easy-auth": ByPlatform, none: ByPlatform }[about.auth_mode]} />
       <p role="alert" class="bad">${failure}</p>
     </section>
@@ -17,19 +18,19 @@ export function SignIn() {
 
 function ByKey() {
   return html`
-    <p>This app answers those who have one of its API keys. The key is kept until you close this tab.</p>
-    <${Credential} label="API key" button="Use this key" />
-    <p class="quiet">Whoever runs the app makes keys with <code>make api-key NAME=…</code>.</p>
+    <p>${t("signIn.byKey")}</p>
+    <${Credential} label=${t("signIn.key")} button=${t("signIn.useKey")} />
+    <p class="quiet">${rich("signIn.makeKey")}</p>
   `;
 }
 
 function ByMicrosoft() {
   return html`
-    <p>This app answers the users of its directory.</p>
-    <p><button class="primary" onClick=${signInWithMicrosoft}>Sign in with Microsoft</button></p>
+    <p>${t("signIn.byMicrosoft")}</p>
+    <p><button class="primary" onClick=${signInWithMicrosoft}>${t("signIn.withMicrosoft")}</button></p>
     <details>
-      <summary>Use an access token instead</summary>
-      <${Credential} label="Access token for this app" button="Use this token" />
+      <summary>${t("signIn.orToken")}</summary>
+      <${Credential} label=${t("signIn.token")} button=${t("signIn.useToken")} />
     </details>
   `;
 }
@@ -42,10 +43,10 @@ function ByPlatform() {
     return () => removeEventListener("focus", tryAgain);
   }, []);
   return html`
-    <p>You are not signed in, or no longer. What you have typed stays here: sign in in a new tab, and come back.</p>
+    <p>${t("signIn.byPlatform")}</p>
     <p>
-      <a class="button primary" target="_blank" rel="noopener" href=${`/.auth/login/aad?post_login_redirect_uri=${back}`}>Sign in</a>${" "}
-      <button onClick=${tryAgain}>I have signed in</button>
+      <a class="button primary" target="_blank" rel="noopener" href=${`/.auth/login/aad?post_login_redirect_uri=${back}`}>${t("signIn.title")}</a>${" "}
+      <button onClick=${tryAgain}>${t("signIn.done")}</button>
     </p>
   `;
 }
@@ -80,5 +81,5 @@ function Credential({ label, button }) {
 
 export function SignOut() {
   if (!sendsCredential || !isSignedIn()) return null;
-  return html`<button class="plain" title=${account.value || undefined} onClick=${signOut}>Sign out</button>`;
+  return html`<button class="plain" title=${account.value || undefined} onClick=${signOut}>${t("signIn.out")}</button>`;
 }

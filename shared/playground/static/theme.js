@@ -2,6 +2,7 @@
 import { effect, html, signal } from "./html.js";
 import { Icon } from "./icon.js";
 import { kept, keep } from "./storage.js";
+import { t } from "./texts.js";
 
 /** @typedef {"system" | "light" | "dark"} Theme */
 
@@ -23,9 +24,9 @@ function readTheme() {
 
 /** @type {Record<Theme, { label: string, sign: string, next: Theme }>} */
 const THEMES = {
-  system: { label: "Colours: the system's", sign: "sun-moon", next: "light" },
-  light: { label: "Colours: light", sign: "sun", next: "dark" },
-  dark: { label: "Colours: dark", sign: "moon", next: "system" },
+  system: { label: t("theme.system"), sign: "sun-moon", next: "light" },
+  light: { label: t("theme.light"), sign: "sun", next: "dark" },
+  dark: { label: t("theme.dark"), sign: "moon", next: "system" },
 };
 
 export function ThemeButton() {

@@ -3,6 +3,7 @@ import { batch, signal } from "../html.js";
 import { overrides } from "../state.js";
 import { ApiError, apiUrl, request } from "./http.js";
 import { readEvents } from "./sse.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").Exchange} Exchange */
@@ -17,7 +18,7 @@ const MOST_RECORDS = 20_000;
 const MOST_RAW = 8_000_000;
 const MOST_TRIES = 100;
 const PATHS = { chat: "/ag-ui", team: "/ag-ui/multi-agent-chat/stream" };
-const CUT_OFF = "The connection ended before the answer did. What came is kept above.";
+const CUT_OFF = t("ask.cutOff");
 
 /**
  * Ask the question of a turn; resolves when the answer has ended in any way, and never rejects.

@@ -2,6 +2,7 @@
 import { about } from "../about.js";
 import { baseUrl } from "./http.js";
 import msal from "../vendor/msal.js";
+import { t } from "../texts.js";
 
 /** An application gets a token for itself only by its bare id (AADSTS90009). */
 const scopes = [`${about.client_id}/.default`];
@@ -51,5 +52,5 @@ export function forget() {
 
 /** @param {import("../vendor/msal.js").Account | undefined} account */
 function nameOf(account) {
-  return account ? account.name || account.username || "Signed in" : "";
+  return account ? account.name || account.username || t("signIn.someone") : "";
 }

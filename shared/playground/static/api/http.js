@@ -1,5 +1,6 @@
 /** How the page asks the app: with the caller's key or token, and with failures as sentences. */
 import { signal } from "../html.js";
+import { t } from "../texts.js";
 
 /** The URL of the app's routes, without a slash at its end. */
 export const baseUrl = new URL(".", location.href).href.replace(/\/+$/, "");
@@ -49,7 +50,7 @@ export async function request(path, init = {}) {
     response = await fetch(apiUrl(path), { ...init, headers });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(navigator.onLine ? "The app did not answer. Is it running?" : "You are offline.");
+    throw new ApiError(navigator.onLine ? t("http.noAnswer") : t("http.offline"));
   }
   if (response.status === 401) mustSignIn.value = true;
   if (response.status >= 400) throw await failureOf(response);
@@ -63,7 +64,7 @@ export async function request(path, init = {}) {
 export async function failureOf(response) {
   const text = await response.text().catch(() => "");
   const { message, code } = errorIn(text);
-  return new ApiError(message || `The app answered with status ${response.status}.`, {
+  return new ApiError(message || t("http.status", { status: String(response.status) }), {
     status: response.status,
     code,
     retryAfter: Number(response.headers.get("retry-after")) || 0,

@@ -3,6 +3,7 @@ import { about } from "../about.js";
 import { signal } from "../html.js";
 import { keep, kept } from "../storage.js";
 import { ApiError, apiUrl, credentials, failureOf, mustSignIn } from "./http.js";
+import { t } from "../texts.js";
 
 const KEY = "credential";
 /** Any route that answers only those who have signed in, and costs nothing. */
@@ -31,7 +32,7 @@ credentials.authorization = async () => {
   const credential = given.value ?? (await started.then(() => entra?.token()));
   if (credential) return `Bearer ${credential}`;
   mustSignIn.value = true;
-  throw new ApiError("Sign in first.", { status: 401 });
+  throw new ApiError(t("signIn.first"), { status: 401 });
 };
 
 /** Takes up what was begun before the page was loaded: a sign-in with Microsoft, or its result. */
@@ -74,15 +75,15 @@ export async function give(credential) {
  * @returns {Promise<string>} empty: the app takes it.
  */
 async function refusalOf(credential) {
-  const what = about.auth_mode === "bearer" ? "token" : "key";
-  if (!/^[\x21-\x7e]+$/.test(credential)) return `A ${what} has no spaces or special letters: paste it again, all of it.`;
+  const isKey = about.auth_mode !== "bearer";
+  if (!/^[\x21-\x7e]+$/.test(credential)) return t(isKey ? "signIn.badKey" : "signIn.badToken");
   try {
     const response = await fetch(apiUrl(CHECKED_BY), { headers: { authorization: `Bearer ${credential}` } });
     if (response.ok) return "";
-    if (response.status === 401 && what === "key") return "This is not one of the app's keys. Paste it again, all of it, or ask for another.";
+    if (response.status === 401 && isKey) return t("signIn.noSuchKey");
     return (await failureOf(response)).message;
   } catch {
-    return "The app did not answer. Try again.";
+    return t("signIn.noAnswer");
   }
 }
 
@@ -109,11 +110,11 @@ export async function signOut() {
 /** Ask the app again whether it answers this caller: after a sign-in in another tab. */
 export async function tryAgain() {
   const response = await fetch(apiUrl(CHECKED_BY)).catch(() => null);
-  failure.value = response?.ok ? "" : "You are not signed in yet.";
+  failure.value = response?.ok ? "" : t("signIn.notYet");
   mustSignIn.value = !response?.ok;
 }
 
 /** @param {unknown} error */
 function sentenceOf(error) {
-  return `Signing in did not work: ${error instanceof Error ? error.message : String(error)}`;
+  return t("signIn.failed", { why: error instanceof Error ? error.message : String(error) });
 }

@@ -1,4 +1,5 @@
 /** Files beside a question, within the bounds of the app: they travel in the JSON of the request. */
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Attachment} Attachment */
 
@@ -21,27 +22,27 @@ export async function readFiles(files, already) {
   for (const file of files) {
     const name = file.name || "image.png";
     if (already.length + read.length >= MOST_FILES) {
-      refused.push(`${name} was not attached: a question takes at most ${MOST_FILES} files.`);
+      refused.push(t("attach.tooMany", { name, most: MOST_FILES }));
       continue;
     }
     try {
       const small = await madeSmaller(file);
-      if (!small.size) refused.push(`${name} was not attached: it is empty.`);
+      if (!small.size) refused.push(t("attach.empty", { name }));
       else if (total + small.size > MOST_TOGETHER) {
-        refused.push(`${name} was not attached: the files of a question may have ${inKilobytes(MOST_TOGETHER)} together, and it has ${inKilobytes(small.size)}.`);
+        refused.push(t("attach.tooLarge", { name, most: inKilobytes(MOST_TOGETHER), size: inKilobytes(small.size) }));
       } else {
         total += small.size;
         read.push({ name, type: small.type || "application/octet-stream", size: small.size, data: await inBase64(small) });
       }
     } catch {
-      refused.push(`${name} was not attached: it cannot be read.`);
+      refused.push(t("attach.unreadable", { name }));
     }
   }
   return { read, refused };
 }
 
 /** @param {number} bytes */
-export const inKilobytes = (bytes) => `${Math.max(1, Math.round(bytes / 1000)).toLocaleString("en")} kB`;
+export const inKilobytes = (bytes) => t("size.kB", { n: Math.max(1, Math.round(bytes / 1000)) });
 
 /** An image that is too large, with fewer pixels; anything else as it is.
  * @param {Blob} file */

@@ -11,6 +11,7 @@ import { attach, Composer } from "./composer.js";
 import { Conversations } from "./conversations.js";
 import { Spoken } from "./spoken.js";
 import { TurnView } from "./turn.js";
+import { rich, t } from "../texts.js";
 
 const QUESTIONS = [
   "How many vacation days do I get after five years?",
@@ -19,17 +20,17 @@ const QUESTIONS = [
 ];
 const NEAR_THE_END = 60;
 
-rooms.places.push({ path: "/", title: "Chat", view: ChatPage });
+rooms.places.push({ path: "/", title: t("chat.title"), view: ChatPage });
 rooms.side.push(Conversations);
 
 const SHORTCUTS = [
-  ["Enter", "Send the question"],
-  ["Shift + Enter", "Begin a new line"],
-  ["/", "Go to the question"],
-  ["Escape", "Stop the answer"],
-  ["Alt + N", "Begin a new chat"],
-  ["Alt + R", "Ask the last question again"],
-  ["?", "Show these shortcuts"],
+  ["Enter", t("chat.send")],
+  ["Shift + Enter", t("chat.newLine")],
+  ["/", t("chat.toQuestion")],
+  ["Escape", t("chat.stopAnswer")],
+  ["Alt + N", t("chat.begin")],
+  ["Alt + R", t("chat.askAgain")],
+  ["?", t("chat.showShortcuts")],
 ];
 
 function ChatPage() {
@@ -55,18 +56,18 @@ function ChatPage() {
         attach(event.dataTransfer?.files ?? []);
       }}
     >
-      <h1 class="visually-hidden">Chat</h1>
+      <h1 class="visually-hidden">${t("chat.title")}</h1>
       <${Conversation} />
       <${Spoken} />
       <div class="foot">
         <${Composer} />
         ${about.quotes_only && html`<p class="hint quiet"><${NoModel} /></p>`}
-        <p class="hint quiet">Answers can be wrong: open their sources. <button class="plain" onClick=${() => help.current?.showModal()}>Shortcuts</button></p>
+        <p class="hint quiet">${t("chat.canBeWrong")} <button class="plain" onClick=${() => help.current?.showModal()}>${t("chat.shortcuts")}</button></p>
       </div>
-      <dialog ref=${help} aria-label="Keyboard shortcuts">
-        <h2>Keyboard shortcuts</h2>
+      <dialog ref=${help} aria-label=${t("chat.keyboard")}>
+        <h2>${t("chat.keyboard")}</h2>
         <table><tbody>${SHORTCUTS.map(([keys, what]) => html`<tr><th scope="row"><kbd>${keys}</kbd></th><td>${what}</td></tr>`)}</tbody></table>
-        <form method="dialog"><button class="primary">Close</button></form>
+        <form method="dialog"><button class="primary">${t("shell.close")}</button></form>
       </dialog>
     </div>
   `;
@@ -78,9 +79,7 @@ function NoModel() {
     if (!health.peek()) request("/health").then(async (response) => (health.value = await response.json())).catch(() => {}); // the settings page tells why
   }, []);
   const line = health.value?.parts?.model?.start_with;
-  return html`No language model answers, sentences of the documents are quoted. To connect one, ${line
-    ? html`start with <code>${line.replace(/^.*?: /, "")}</code>`
-    : html`set <code>OPENAI_CHAT_MODEL</code> with <code>OPENAI_API_KEY</code> or <code>OPENAI_BASE_URL</code>`}.`;
+  return html`${line ? rich("chat.noModelHere", { line: html`<code>${line.replace(/^.*?: /, "")}</code>` }) : rich("chat.noModel")}`;
 }
 
 /**
@@ -133,18 +132,18 @@ function Conversation() {
   const last = turns.value.at(-1);
   useLayoutEffect(toEnd, [last?.id, place.value]);
   return html`
-    <div class="conversation" ref=${element} onScroll=${onScroll} tabindex="0" role="region" aria-label="Conversation">
+    <div class="conversation" ref=${element} onScroll=${onScroll} tabindex="0" role="region" aria-label=${t("chat.conversation")}>
       <div class="turns">
         ${openProblem.value
-          ? html`<div class="problem" role="alert"><${ErrorText} text=${openProblem.value} /><button onClick=${reopen}>Try again</button> <button onClick=${newChat}>New chat</button></div>`
+          ? html`<div class="problem" role="alert"><${ErrorText} text=${openProblem.value} /><button onClick=${reopen}>${t("chat.tryAgain")}</button> <button onClick=${newChat}>${t("chats.new")}</button></div>`
           : isOpening.value
-            ? html`<p class="empty">Opening the chat …</p>`
+            ? html`<p class="empty">${t("chat.opening")}</p>`
             : !last
               ? html`<${Empty} />`
               : turns.value.map((turn) => html`<${TurnView} key=${turn.id} turn=${turn} />`)}
       </div>
     </div>
-    ${hasNews.value && html`<button class="news" onClick=${toEnd}>New text below<${Icon} name="arrow-down" /></button>`}
+    ${hasNews.value && html`<button class="news" onClick=${toEnd}>${t("chat.news")}<${Icon} name="arrow-down" /></button>`}
   `;
 }
 
@@ -154,8 +153,8 @@ const lengthOf = (turn) =>
 
 function Empty() {
   return html`<div class="welcome">
-    <h2>Ask about the documents</h2>
-    <p class="quiet">Answers name their sources; a number opens the document beside the answer.</p>
-    <div class="followups" role="group" aria-label="Questions to begin with">${QUESTIONS.map((text) => html`<button onClick=${() => send(text)}>${text}</button>`)}</div>
+    <h2>${t("chat.ask")}</h2>
+    <p class="quiet">${t("chat.welcome")}</p>
+    <div class="followups" role="group" aria-label=${t("chat.starters")}>${QUESTIONS.map((text) => html`<button onClick=${() => send(text)}>${text}</button>`)}</div>
   </div>`;
 }

@@ -6,6 +6,7 @@ import { keep, kept } from "../storage.js";
 import { allTurns, mode, turns } from "../state.js";
 import { chatId, isRunning, send, stop } from "./asking.js";
 import { inKilobytes, readFiles } from "./attachments.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Attachment} Attachment */
 
@@ -72,7 +73,7 @@ function submit() {
   if (!question || (last && isRunning(last))) return;
   const size = new TextEncoder().encode(JSON.stringify(question)).length + files.peek().reduce((sum, file) => sum + file.data.length, 0);
   if (size > MOST_BODY - 2_000) {
-    refusals.value = [`The question has ${inKilobytes(size)}, and a request takes ${inKilobytes(MOST_BODY)}. Shorten it; it is kept here.`];
+    refusals.value = [t("composer.tooLong", { size: inKilobytes(size), most: inKilobytes(MOST_BODY) })];
     return;
   }
   const attached = files.peek();
@@ -106,44 +107,44 @@ export function Composer() {
     attach(pasted);
   };
   return html`
-    <form class="composer" aria-label="Ask" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), submit())}>
+    <form class="composer" aria-label=${t("composer.ask")} onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), submit())}>
       ${refusals.value.length > 0 && html`<div class="problem" role="alert">${refusals.value.map((text) => html`<p>${text}</p>`)}</div>`}
-      ${files.value.length > 0 && html`<ul class="files" aria-label="Attached files">${files.value.map((file) => html`<${FileChip} file=${file} />`)}</ul>`}
+      ${files.value.length > 0 && html`<ul class="files" aria-label=${t("composer.attached")}>${files.value.map((file) => html`<${FileChip} file=${file} />`)}</ul>`}
       <div class="box">
         <textarea
           ref=${box}
           id="question"
           rows="1"
           dir="auto"
-          aria-label="Your question"
-          placeholder=${mode.value === "team" ? "Ask the team" : "Ask about the documents"}
+          aria-label=${t("composer.question")}
+          placeholder=${mode.value === "team" ? t("composer.askTeam") : t("chat.ask")}
           value=${draft.value}
           onInput=${(/** @type {InputEvent} */ event) => type(/** @type {HTMLTextAreaElement} */ (event.target).value)}
           onKeyDown=${onKey}
           onPaste=${onPaste}
         ></textarea>
         <div class="tools">
-          <button type="button" class="icon" aria-label="Attach files" title="Attach files" onClick=${() => picker.current?.click()}><${Icon} name="paperclip" /></button>
+          <button type="button" class="icon" aria-label=${t("composer.attach")} title=${t("composer.attach")} onClick=${() => picker.current?.click()}><${Icon} name="paperclip" /></button>
           <input
             ref=${picker}
             type="file"
             multiple
             hidden
-            aria-label="Files"
+            aria-label=${t("composer.files")}
             onChange=${() => {
               if (!picker.current) return;
               attach([...(picker.current.files ?? [])]);
               picker.current.value = "";
             }}
           />
-          <div class="switch" role="radiogroup" aria-label="Who answers">
-            <${Choice} value="chat" label="Chat" />
-            <${Choice} value="team" label="Team" />
+          <div class="switch" role="radiogroup" aria-label=${t("composer.who")}>
+            <${Choice} value="chat" label=${t("chat.title")} />
+            <${Choice} value="team" label=${t("team.title")} />
           </div>
           <span class="space"></span>
           ${running
-            ? html`<button type="button" class="primary" onClick=${() => stop(running)}>Stop</button>`
-            : html`<button type="submit" class="primary" disabled=${!draft.value.trim()}>Send</button>`}
+            ? html`<button type="button" class="primary" onClick=${() => stop(running)}>${t("composer.stop")}</button>`
+            : html`<button type="submit" class="primary" disabled=${!draft.value.trim()}>${t("composer.send")}</button>`}
         </div>
       </div>
     </form>
@@ -163,7 +164,7 @@ function FileChip({ file }) {
   return html`<li>
     ${file.type.startsWith("image/") && html`<img src=${`data:${file.type};base64,${file.data}`} alt="" />`}
     <span>${file.name}</span> <span class="quiet">${inKilobytes(file.size)}</span>
-    <button type="button" class="plain" aria-label=${`Remove ${file.name}`} onClick=${remove}><${Icon} name="x" /></button>
+    <button type="button" class="plain" aria-label=${t("composer.remove", { name: file.name })} onClick=${remove}><${Icon} name="x" /></button>
   </li>`;
 }
 

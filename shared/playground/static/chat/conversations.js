@@ -6,6 +6,7 @@ import { Icon } from "../icon.js";
 import { place } from "../shell.js";
 import { chatId, newChat } from "./asking.js";
 import { chats, deleteChat, keepProblem, listChats, more, renameChat } from "./kept.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("./kept.js").Chat} Chat */
 
@@ -17,25 +18,25 @@ export function Conversations() {
   const wanted = search.value.trim().toLowerCase();
   const found = (chats.value ?? []).filter((chat) => chat.title.toLowerCase().includes(wanted));
   return html`<div class="conversations">
-    <button class="primary new" onClick=${newChat}><${Icon} name="square-pen" />New chat</button>
+    <button class="primary new" onClick=${newChat}><${Icon} name="square-pen" />${t("chats.new")}</button>
     ${(chats.value?.length ?? 0) > 0 &&
     html`<input
       type="search"
-      aria-label="Search chats by title"
-      placeholder="Search titles"
+      aria-label=${t("chats.searchLabel")}
+      placeholder=${t("chats.search")}
       value=${search.value}
       onInput=${(/** @type {InputEvent} */ event) => (search.value = /** @type {HTMLInputElement} */ (event.target).value)}
     />`}
     ${keepProblem.value &&
     html`<div class="problem" role="status">
-      <${ErrorText} text=${`Chats are not kept at the moment. ${keepProblem.value}`} />
-      <button onClick=${() => listChats()}>Try again</button>
+      <${ErrorText} text=${t("chats.notKept", { why: keepProblem.value })} />
+      <button onClick=${() => listChats()}>${t("chat.tryAgain")}</button>
     </div>`}
     <ul>
       ${found.map((chat) => html`<${Entry} key=${chat.id} chat=${chat} />`)}
     </ul>
-    ${chats.value && !found.length && html`<p class="empty">${wanted ? "No chat has these words in its title." : "Your chats will be listed here."}</p>`}
-    ${more.value && html`<button onClick=${() => listChats(more.value)}>Show older chats</button>`}
+    ${chats.value && !found.length && html`<p class="empty">${wanted ? t("chats.noneFound") : t("chats.none")}</p>`}
+    ${more.value && html`<button onClick=${() => listChats(more.value)}>${t("chats.older")}</button>`}
   </div>`;
 }
 
@@ -43,7 +44,7 @@ export function Conversations() {
 function Entry({ chat }) {
   const doing = useSignal(/** @type {"" | "renaming" | "deleting"} */ (""));
   const isOpen = chatId.value === chat.id && (place.value === "/" || place.value.startsWith("/chat/"));
-  const title = chat.title || "New Chat";
+  const title = chat.title || t("chats.untitled");
   const close = () => (doing.value = "");
   if (doing.value === "renaming") return html`<li><${Rename} chat=${chat} close=${close} /></li>`;
   if (doing.value === "deleting") {
@@ -51,15 +52,15 @@ function Entry({ chat }) {
       if ((await deleteChat(chat.id)) && chatId.peek() === chat.id) newChat();
       close();
     };
-    return html`<li class="asking" role="group" aria-label=${`Delete ${title}`} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && close()}>
-      <p>Delete “${title}” with all its messages?</p>
-      <button ref=${focused} onClick=${close}>Keep</button> <button class="bad" onClick=${remove}>Delete</button>
+    return html`<li class="asking" role="group" aria-label=${t("chats.deleteOne", { title })} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && close()}>
+      <p>${t("chats.deleteSure", { title })}</p>
+      <button ref=${focused} onClick=${close}>${t("chats.keep")}</button> <button class="bad" onClick=${remove}>${t("chats.delete")}</button>
     </li>`;
   }
   return html`<li class=${isOpen ? "open" : ""}>
     <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "page" : undefined} title=${title} dir="auto">${title}</a>
-    <button class="icon" aria-label=${`Rename ${title}`} title="Rename" onClick=${() => (doing.value = "renaming")}><${Icon} name="pencil" /></button>
-    <button class="icon" aria-label=${`Delete ${title}`} title="Delete" onClick=${() => (doing.value = "deleting")}><${Icon} name="trash" /></button>
+    <button class="icon" aria-label=${t("chats.renameOne", { title })} title=${t("chats.rename")} onClick=${() => (doing.value = "renaming")}><${Icon} name="pencil" /></button>
+    <button class="icon" aria-label=${t("chats.deleteOne", { title })} title=${t("chats.delete")} onClick=${() => (doing.value = "deleting")}><${Icon} name="trash" /></button>
   </li>`;
 }
 
@@ -77,7 +78,7 @@ function Rename({ chat, close }) {
     close();
   };
   return html`<form class="rename" onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && close()}>
-    <input ref=${box} aria-label="New title" maxlength="200" value=${chat.title} />
-    <button type="submit">Save</button>
+    <input ref=${box} aria-label=${t("chats.newTitle")} maxlength="200" value=${chat.title} />
+    <button type="submit">${t("chats.save")}</button>
   </form>`;
 }

@@ -2,6 +2,7 @@
 import { signal } from "../html.js";
 import { apiUrl, request } from "../api/http.js";
 import { newTurn } from "../state.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").Source} Source */
@@ -14,7 +15,7 @@ export const keepProblem = signal("");
 /** Where the next page of chats is; empty: there is none. */
 export const more = signal("");
 
-const UNANSWERED = "This question has no answer yet.";
+const UNANSWERED = t("chats.unanswered");
 
 /** The thread of a chat on the wire. A session id tells the app that this page keeps the chat itself.
  * @param {string} id a UUID. */

@@ -9,6 +9,7 @@ import DOMPurify from "../vendor/purify.js";
 import { CITATION, citationsIn } from "../sources/cited.js";
 import { withoutHalf } from "./halves.js";
 import { FORMULAS, mathsIn } from "./maths.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Source} Source */
 /** @typedef {{ raw: string, unsafe: string }} Block */
@@ -107,7 +108,7 @@ export class AnswerRenderer {
     if (!this.cited.includes(key)) this.cited.push(key);
     const number = this.cited.indexOf(key) + 1;
     const name = escaped(id);
-    return `<button type="button" class="cite" data-cite="${name}" data-citation="${escaped(at)}" title="${name}" aria-label="Source ${number}: ${name}">${number}</button>`;
+    return `<button type="button" class="cite" data-cite="${name}" data-citation="${escaped(at)}" title="${name}" aria-label="${escaped(t("answer.source", { number, name: id }))}">${number}</button>`;
   }
 
   #newMarked() {
@@ -158,8 +159,8 @@ export class AnswerRenderer {
         code: ({ text, lang }) => {
           const language = /^[\w+#.-]{1,30}/.exec(lang ?? "")?.[0] ?? "";
           return (
-            `<div class="code" dir="ltr"><div class="code-head"><span>${escaped(language || "text")}</span>` +
-            `<button type="button" class="plain copy-code">Copy</button></div>` +
+            `<div class="code" dir="ltr"><div class="code-head"><span>${escaped(language || t("answer.text"))}</span>` +
+            `<button type="button" class="plain copy-code">${escaped(t("copy.copy"))}</button></div>` +
             `<pre tabindex="0"><code class="language-${escaped(language)}">${escaped(text)}\n</code></pre></div>`
           );
         },
@@ -167,7 +168,7 @@ export class AnswerRenderer {
           const cells = (/** @type {import("../vendor/marked.js").Tokens.TableCell[]} */ row) =>
             row.map((cell) => this.tablecell(cell)).join("");
           const body = token.rows.map((row) => this.tablerow({ text: cells(row) })).join("");
-          return `<div class="scroll-x" tabindex="0" role="group" aria-label="Table"><table><thead>${this.tablerow({ text: cells(token.header) })}</thead><tbody>${body}</tbody></table></div>`;
+          return `<div class="scroll-x" tabindex="0" role="group" aria-label="${escaped(t("answer.table"))}"><table><thead>${this.tablerow({ text: cells(token.header) })}</thead><tbody>${body}</tbody></table></div>`;
         },
       },
     });
@@ -192,7 +193,7 @@ const nameOf = (cited = "") => cited.split(MARK)[0] ?? "";
 
 /** @param {string} name */
 const unverified = (name) =>
-  `<span class="unverified" title="No source of this answer has this name.">[${escaped(name)}] <span class="doubt">unverified</span></span>`;
+  `<span class="unverified" title="${escaped(t("answer.noSource"))}">[${escaped(name)}] <span class="doubt">${escaped(t("answer.unverified"))}</span></span>`;
 
 /** @param {string} href @param {string} html */
 function linked(href, html) {

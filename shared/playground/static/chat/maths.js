@@ -4,6 +4,7 @@
  */
 import { useStyle } from "../lazy.js";
 import { decorate } from "./morph.js";
+import { t } from "../texts.js";
 
 const LONGEST = 10_000;
 const PARAGRAPH = String.raw`(?:(?!\n[ \t]*\n)[\s\S])+?`;
@@ -33,7 +34,7 @@ export const mathsIn = (escaped) => [
       const found = BLOCK.exec(text);
       return found ? token(found[0], true) : undefined;
     },
-    renderer: (/** @type {any} */ { source }) => `<div class="math display" dir="ltr" tabindex="0" role="group" aria-label="Formula">${escaped(source)}</div>`,
+    renderer: (/** @type {any} */ { source }) => `<div class="math display" dir="ltr" tabindex="0" role="group" aria-label="${escaped(t("answer.formula"))}">${escaped(source)}</div>`,
   },
   {
     name: "math",

@@ -3,6 +3,7 @@ import { html, useEffect, useSignal } from "../html.js";
 import { mustSignIn } from "../api/http.js";
 import { ErrorText } from "../error_text.js";
 import { retry } from "./asking.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 
@@ -22,13 +23,13 @@ export function ProblemCard({ turn }) {
   if (!problem) return null;
   return html`<div class="problem" role="alert">
     <${ErrorText} text=${problem.message} more=${advice(problem)} />
-    ${wait.value > 0 && html`<p class="quiet" aria-hidden="true">Wait ${wait.value} ${wait.value === 1 ? "second" : "seconds"}.</p>`}
-    <button disabled=${wait.value > 0} onClick=${() => retry(turn)}>Try again</button>
+    ${wait.value > 0 && html`<p class="quiet" aria-hidden="true">${t("problem.wait", { n: wait.value })}</p>`}
+    <button disabled=${wait.value > 0} onClick=${() => retry(turn)}>${t("chat.tryAgain")}</button>
   </div>`;
 }
 
 /** @param {import("../types.js").Problem} problem */
 function advice({ code, status }) {
-  if (code === "content_filter") return "You can edit the question.";
-  return status === 401 && mustSignIn.value ? "Your question is kept here." : "";
+  if (code === "content_filter") return t("problem.edit");
+  return status === 401 && mustSignIn.value ? t("problem.kept") : "";
 }

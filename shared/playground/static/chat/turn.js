@@ -9,6 +9,7 @@ import { isRunning, retry, send, show } from "./asking.js";
 import { inKilobytes } from "./attachments.js";
 import { grow } from "./composer.js";
 import { ProblemCard } from "./problem.js";
+import { t } from "../texts.js";
 
 /** Late, since it brings the libraries that read Markdown and make it safe. A browser never tries again to load what it
  * could not load, so it has to wait until the app is known to be reachable: until something was found. */
@@ -26,20 +27,20 @@ export function TurnView({ turn }) {
   const hasFound = turn.sources.value.length > 0;
   useEffect(() => void (hasFound && loadAnswer().catch(() => {})), [hasFound]); // the component says where it did not load
   return html`
-    <article class=${`turn${selected.value === turn && !isLast ? " selected" : ""}`} aria-label=${`Question: ${turn.question.slice(0, 80)}`}>
+    <article class=${`turn${selected.value === turn && !isLast ? " selected" : ""}`} aria-label=${t("turn.question", { question: turn.question.slice(0, 80) })}>
       <${Question} turn=${turn} />
-      <section class="reply" aria-label="Answer" aria-busy=${running}>
+      <section class="reply" aria-label=${t("turn.answer")} aria-busy=${running}>
         ${turn.agents.value.map((agent) => html`<${AgentReply} key=${agent.messageId || agent.name} turn=${turn} agent=${agent} />`)}
-        ${turn.reasoning.value && html`<details class="reasoning"><summary>Reasoning</summary><p dir="auto">${turn.reasoning}</p></details>`}
+        ${turn.reasoning.value && html`<details class="reasoning"><summary>${t("turn.reasoning")}</summary><p dir="auto">${turn.reasoning}</p></details>`}
         ${turn.text.value && html`<${Answer} turn=${turn} text=${turn.text} sources=${turn.sources.value} isWhole=${!running} />`}
         ${running && html`<p class="working"><span class="dot" aria-hidden="true"></span>${doing(turn)}</p>`}
-        ${turn.status.value === "stopped" && html`<p class="quiet">You stopped this answer.</p>`}
-        ${turn.status.value === "done" && turn.finishReason.value === "length" && html`<p class="quiet">The answer reached the longest length that the app allows.</p>`}
+        ${turn.status.value === "stopped" && html`<p class="quiet">${t("turn.stopped")}</p>`}
+        ${turn.status.value === "done" && turn.finishReason.value === "length" && html`<p class="quiet">${t("turn.tooLong")}</p>`}
         <${ProblemCard} turn=${turn} />
         ${!running && html`<${Actions} turn=${turn} />`}
       </section>
       ${followups.length > 0 &&
-      html`<div class="followups" role="group" aria-label="Follow-up questions">
+      html`<div class="followups" role="group" aria-label=${t("turn.followups")}>
         ${followups.map((text) => html`<button dir="auto" onClick=${() => send(text)}>${text}</button>`)}
       </div>`}
     </article>
@@ -48,10 +49,10 @@ export function TurnView({ turn }) {
 
 /** @param {Turn} turn */
 function doing(turn) {
-  if (turn.isCut.value) return "The connection is lost. Trying again";
-  if (turn.status.value === "streaming") return turn.mode === "team" ? "The team is working" : "Writing";
-  if (turn.reasoning.value) return "Thinking";
-  return turn.sources.value.length ? "Reading what was found" : "Searching";
+  if (turn.isCut.value) return t("turn.lost");
+  if (turn.status.value === "streaming") return turn.mode === "team" ? t("turn.teamWorks") : t("turn.writing");
+  if (turn.reasoning.value) return t("turn.thinking");
+  return turn.sources.value.length ? t("turn.reading") : t("turn.searching");
 }
 
 /** @param {{ turn: Turn }} props */
@@ -63,7 +64,7 @@ function Question({ turn }) {
   return html`
     <div class="question">
       ${turn.attachments.length > 0 &&
-      html`<ul class="files" aria-label="Attached files">
+      html`<ul class="files" aria-label=${t("composer.attached")}>
         ${turn.attachments.map((file) => html`<li>
           ${file.data && file.type.startsWith("image/") && html`<img src=${`data:${file.type};base64,${file.data}`} alt="" />`}
           <span>${file.name}</span> <span class="quiet">${inKilobytes(file.size)}</span>
@@ -72,12 +73,12 @@ function Question({ turn }) {
       <p dir="auto">${turn.question}</p>
       <div class="actions">
         ${branches.length > 1 &&
-        html`<span class="branches" role="group" aria-label="Branches">
-          <button class="plain" aria-label="Previous branch" disabled=${at === 0} onClick=${() => show(/** @type {Turn} */ (branches[at - 1]))}><${Icon} name="chevron-left" /></button>
+        html`<span class="branches" role="group" aria-label=${t("turn.branches")}>
+          <button class="plain" aria-label=${t("turn.previous")} disabled=${at === 0} onClick=${() => show(/** @type {Turn} */ (branches[at - 1]))}><${Icon} name="chevron-left" /></button>
           <span>${at + 1}/${branches.length}</span>
-          <button class="plain" aria-label="Next branch" disabled=${at === branches.length - 1} onClick=${() => show(/** @type {Turn} */ (branches[at + 1]))}><${Icon} name="chevron-right" /></button>
+          <button class="plain" aria-label=${t("turn.next")} disabled=${at === branches.length - 1} onClick=${() => show(/** @type {Turn} */ (branches[at + 1]))}><${Icon} name="chevron-right" /></button>
         </span>`}
-        <button class="plain" disabled=${isRunning(turn)} onClick=${() => (isEdited.value = true)}>Edit</button>
+        <button class="plain" disabled=${isRunning(turn)} onClick=${() => (isEdited.value = true)}>${t("turn.edit")}</button>
       </div>
     </div>
   `;
@@ -104,10 +105,10 @@ function Editor({ turn, close }) {
       submit();
     }
   };
-  return html`<form class="question editor" aria-label="Edit the question" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), submit())}>
+  return html`<form class="question editor" aria-label=${t("turn.editQuestion")} onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), submit())}>
     <textarea
       ref=${box}
-      aria-label="Edited question"
+      aria-label=${t("turn.edited")}
       dir="auto"
       value=${text.value}
       onInput=${(/** @type {InputEvent} */ event) => {
@@ -117,8 +118,8 @@ function Editor({ turn, close }) {
       onKeyDown=${onKey}
     ></textarea>
     <div class="actions">
-      <button type="button" onClick=${close}>Cancel</button>
-      <button type="submit" class="primary" disabled=${!text.value.trim()}>Ask in a new branch</button>
+      <button type="button" onClick=${close}>${t("turn.cancel")}</button>
+      <button type="submit" class="primary" disabled=${!text.value.trim()}>${t("turn.inNewBranch")}</button>
     </div>
   </form>`;
 }
@@ -126,7 +127,7 @@ function Editor({ turn, close }) {
 /** @param {{ turn: Turn, agent: AgentRun }} props */
 function AgentReply({ turn, agent }) {
   return html`<section class="agent" aria-label=${agent.name}>
-    <h3>${agent.name}${agent.state.value === "failed" && html` <span class="bad">failed</span>`}</h3>
+    <h3>${agent.name}${agent.state.value === t("turn.failed") && html` <span class="bad">${t("turn.failed")}</span>`}</h3>
     <${Answer} turn=${turn} text=${agent.text} sources=${agent.sources.value} isWhole=${agent.state.value !== "working"} />
   </section>`;
 }
@@ -140,8 +141,8 @@ function Actions({ turn }) {
     showTab("sources");
   };
   return html`<div class="actions">
-    ${said() && html`<button class="plain" onClick=${(/** @type {MouseEvent} */ event) => copyFrom(said(), /** @type {HTMLElement} */ (event.currentTarget))}>Copy answer</button>`}
-    ${!turn.error.value && html`<button class="plain" onClick=${() => retry(turn)}>Try again</button>`}
-    <button class="plain" onClick=${behind}>Behind the answer</button>
+    ${said() && html`<button class="plain" onClick=${(/** @type {MouseEvent} */ event) => copyFrom(said(), /** @type {HTMLElement} */ (event.currentTarget))}>${t("turn.copy")}</button>`}
+    ${!turn.error.value && html`<button class="plain" onClick=${() => retry(turn)}>${t("chat.tryAgain")}</button>`}
+    <button class="plain" onClick=${behind}>${t("shell.behind")}</button>
   </div>`;
 }

@@ -2,17 +2,18 @@
 import { apiUrl, credentials } from "../api/http.js";
 import { html, render } from "../html.js";
 import { SignIn, SignOut } from "../sign_in.js";
+import { t } from "../texts.js";
 import { ThemeButton } from "../theme.js";
 
 /** What Swagger UI leaves out, by the selectors of its elements: names, levels of headings, and ways in for the keyboard.
  * @type {Record<string, Record<string, string>>} */
 const LEFT_OUT = {
-  ".information-container": { role: "region", "aria-label": "About" },
-  ".scheme-container": { role: "region", "aria-label": "Server" },
+  ".information-container": { role: "region", "aria-label": t("docs.about") },
+  ".scheme-container": { role: "region", "aria-label": t("docs.server") },
   ".filter-container": { role: "search" },
-  "#servers": { "aria-label": "Server" },
-  ".body-param__text": { "aria-label": "Body" },
-  ".content-type": { "aria-label": "Content type" },
+  "#servers": { "aria-label": t("docs.server") },
+  ".body-param__text": { "aria-label": t("docs.body") },
+  ".content-type": { "aria-label": t("docs.contentType") },
   "h3.opblock-tag": { "aria-level": "2" },
   ":is(h4, h5)": { "aria-level": "3" },
   pre: { tabindex: "0" },
@@ -22,9 +23,9 @@ function Top() {
   return html`
     <header class="top">
       <a class="name" href="./"><span class="mark" aria-hidden="true"></span>Switchboard</a>
-      <nav aria-label="Pages">
-        <a href="./">Playground</a>
-        <a href="docs" aria-current="page">API</a>
+      <nav aria-label=${t("shell.pages")}>
+        <a href="./">${t("docs.playground")}</a>
+        <a href="docs" aria-current="page">${t("shell.api")}</a>
         <a href="openapi.json">OpenAPI</a>
         <a href="swagger.json">Swagger 2.0</a>
       </nav>

@@ -4,7 +4,8 @@ import { ErrorText } from "../error_text.js";
 import { html, signal, useEffect, useSignal } from "../html.js";
 import { pathOf } from "./uploads.js";
 import { UploadArea } from "./upload_area.js";
-import { dateOf, kindOf, sizeOf } from "./words.js";
+import { kindOf, sizeOf } from "./words.js";
+import { day, t } from "../texts.js";
 
 /** @typedef {{ name: string, type: string, size: number, last_modified: string, passages: number, pages: number | null, left_out: string }} Listed */
 
@@ -30,7 +31,7 @@ async function load(more = false) {
     following.value = /<(\?[^>]*)>/.exec(response.headers.get("link") ?? "")?.[1] ?? "";
     problem.value = "";
   } catch (error) {
-    problem.value = error instanceof ApiError ? error.message : "The list cannot be read.";
+    problem.value = error instanceof ApiError ? error.message : t("documents.unreadable");
   }
   isLoaded.value = true;
 }
@@ -44,23 +45,23 @@ export function View() {
     load();
   };
   return html`<div class="page documents">
-    <h1>Documents</h1>
+    <h1>${t("documents.title")}</h1>
     ${mayWrite.value && html`<${UploadArea} onDone=${() => load()} />`}
-    <label class="visually-hidden" for="document-search">Search the documents by name</label>
-    <input id="document-search" type="search" placeholder="Search by name" value=${search.value} onInput=${type} />
+    <label class="visually-hidden" for="document-search">${t("documents.searchLabel")}</label>
+    <input id="document-search" type="search" placeholder=${t("documents.search")} value=${search.value} onInput=${type} />
     ${problem.value && html`<div class="bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
     <${List} />
-    ${following.value && html`<button type="button" onClick=${() => load(true)}>Show more</button>`}
+    ${following.value && html`<button type="button" onClick=${() => load(true)}>${t("documents.more")}</button>`}
   </div>`;
 }
 
 function List() {
-  if (!isLoaded.value) return html`<p class="empty">Asking …</p>`;
+  if (!isLoaded.value) return html`<p class="empty">${t("documents.asking")}</p>`;
   if (!listed.value.length) {
-    const why = search.value ? "No document has such a name." : "There are no documents here that you may see.";
+    const why = search.value ? t("documents.noneFound") : t("documents.none");
     return html`<p class="empty">${why}</p>`;
   }
-  return html`<ul class="document-list" aria-label="Documents">
+  return html`<ul class="document-list" aria-label=${t("documents.title")}>
     ${listed.value.map((one) => html`<${Row} key=${one.name} one=${one} />`)}
   </ul>`;
 }
@@ -70,11 +71,11 @@ function Row({ one }) {
   const isAsking = useSignal(false);
   const { name, size, last_modified, passages, pages, left_out } = one;
   const facts = [
-    passages ? counted(passages, "passage") : "not indexed",
-    pages && pages > 1 ? counted(pages, "page") : "",
+    passages ? t("documents.passages", { n: passages }) : t("documents.notIndexed"),
+    pages && pages > 1 ? t("documents.pages", { n: pages }) : "",
     sizeOf(size),
     kindOf(name),
-    dateOf(last_modified),
+    day(last_modified),
   ];
   const content = apiUrl(pathOf(name).replace("/documents/", "/content/"));
   return html`<li aria-label=${name}>
@@ -82,15 +83,15 @@ function Row({ one }) {
       <a href=${content} target="_blank" rel="noopener">${name}</a>
       ${mayWrite.value &&
       !isAsking.value &&
-      html`<button type="button" class="plain" aria-label=${`Delete ${name}`} onClick=${() => (isAsking.value = true)}>Delete</button>`}
+      html`<button type="button" class="plain" aria-label=${t("documents.deleteOne", { name })} onClick=${() => (isAsking.value = true)}>${t("chats.delete")}</button>`}
     </div>
     <p class=${passages ? "quiet" : "warn"}>${facts.filter(Boolean).join(" · ")}</p>
-    ${left_out && html`<p class="warn">Not read: ${left_out}</p>`}
+    ${left_out && html`<p class="warn">${t("documents.leftOut", { why: left_out })}</p>`}
     ${isAsking.value &&
-    html`<p role="group" aria-label=${`Delete ${name}?`}>
-      Delete it from the store and from the index?${" "}
-      <button type="button" onClick=${() => remove(name)}>Delete for good</button>${" "}
-      <button type="button" class="plain" onClick=${() => (isAsking.value = false)}>Keep it</button>
+    html`<p role="group" aria-label=${t("documents.deleteSure", { name })}>
+      ${t("documents.deleteIt")}${" "}
+      <button type="button" onClick=${() => remove(name)}>${t("documents.forGood")}</button>${" "}
+      <button type="button" class="plain" onClick=${() => (isAsking.value = false)}>${t("documents.keep")}</button>
     </p>`}
   </li>`;
 }
@@ -101,9 +102,7 @@ async function remove(name) {
     await request(pathOf(name), { method: "DELETE" });
     await load();
   } catch (error) {
-    problem.value = error instanceof ApiError ? error.message : "It was not deleted.";
+    problem.value = error instanceof ApiError ? error.message : t("documents.notDeleted");
   }
 }
 
-/** @param {number} number @param {string} word */
-const counted = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;

@@ -1,9 +1,10 @@
 /** The place of the documents page. */
 import { lazy } from "../lazy.js";
 import { rooms } from "../shell.js";
+import { t } from "../texts.js";
 
 rooms.places.push({
   path: "/documents",
-  title: "Documents",
+  title: t("documents.title"),
   view: lazy(() => import("./page.js"), "documents/documents.css"),
 });

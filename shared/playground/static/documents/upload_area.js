@@ -2,9 +2,20 @@
 import { Icon } from "../icon.js";
 import { html, useSignal } from "../html.js";
 import { ENDS, replace, upload, uploads } from "./uploads.js";
+import { t } from "../texts.js";
 
-/** States whose own name is no word for the reader. @type {Record<string, string>} */
-const WORDS = { queued: "handed over", taken: "not uploaded" };
+/** What each state is called. @type {Record<string, string>} */
+const WORDS = {
+  waiting: t("uploads.waiting"),
+  sending: t("uploads.sending"),
+  reading: t("uploads.reading"),
+  embedding: t("uploads.embedding"),
+  writing: t("uploads.writing"),
+  indexed: t("uploads.indexed"),
+  queued: t("uploads.queued"),
+  taken: t("uploads.taken"),
+  failed: t("turn.failed"),
+};
 
 /** @param {{ onDone: () => void }} props called after each upload. */
 export function UploadArea({ onDone }) {
@@ -30,18 +41,18 @@ export function UploadArea({ onDone }) {
   const onInput = (/** @type {any} */ event) => (folder.value = event.currentTarget.value);
   return html`<section
     class=${`drop${isOver.value ? " over" : ""}`}
-    aria-label="Upload"
+    aria-label=${t("uploads.area")}
     onDragOver=${onDragOver}
     onDragLeave=${() => (isOver.value = false)}
     onDrop=${onDrop}
   >
-    <p>Drop documents here, or choose them. They are indexed at once, up to 20 MiB each.</p>
+    <p>${t("uploads.drop")}</p>
     <div class="drop-options">
-      <label class="button primary"><${Icon} name="upload" />Choose files<input type="file" class="visually-hidden" multiple onChange=${onChange} /></label>
-      <label>Folder <input type="text" placeholder="none" value=${folder.value} onInput=${onInput} /></label>
+      <label class="button primary"><${Icon} name="upload" />${t("uploads.choose")}<input type="file" class="visually-hidden" multiple onChange=${onChange} /></label>
+      <label>${t("uploads.folder")} <input type="text" placeholder=${t("uploads.noFolder")} value=${folder.value} onInput=${onInput} /></label>
     </div>
     ${uploads.value.length > 0 &&
-    html`<ul class="uploads" aria-label="Uploads">
+    html`<ul class="uploads" aria-label=${t("uploads.list")}>
       ${uploads.value.map((one) => html`<${Progress} key=${one.id} one=${one} onDone=${onDone} />`)}
     </ul>`}
   </section>`;
@@ -55,6 +66,6 @@ function Progress({ one, onDone }) {
   return html`<li aria-label=${one.name}>
     <span>${one.name}</span>
     <span role="status" class=${tone}>${WORDS[state] ?? state}${more}</span>
-    ${state === "taken" && html`<button type="button" onClick=${() => replace(one, onDone)}>Replace it</button>`}
+    ${state === "taken" && html`<button type="button" onClick=${() => replace(one, onDone)}>${t("uploads.replace")}</button>`}
   </li>`;
 }

@@ -2,6 +2,7 @@
 import { ApiError, request } from "../api/http.js";
 import { withoutInvocation } from "../error_text.js";
 import { signal } from "../html.js";
+import { t } from "../texts.js";
 
 /** @template T @typedef {import("../types.js").Signal<T>} Signal */
 /**
@@ -58,9 +59,9 @@ async function send(one, overwrite) {
     const headers = { "content-type": "application/octet-stream", accept: "application/x-ndjson" };
     const init = { method: "PUT", headers, body: one.file };
     await follow(one, await request(`${pathOf(one.name)}?overwrite=${overwrite}`, init));
-    if (!ENDS.has(one.state.value)) throw new ApiError("The connection ended. The list shows whether it was indexed.");
+    if (!ENDS.has(one.state.value)) throw new ApiError(t("uploads.cutOff"));
   } catch (error) {
-    const { message, status } = error instanceof ApiError ? error : new ApiError("The file cannot be sent.");
+    const { message, status } = error instanceof ApiError ? error : new ApiError(t("uploads.unsent"));
     one.state.value = status === 409 ? "taken" : "failed";
     one.detail.value = withoutInvocation(message);
   }

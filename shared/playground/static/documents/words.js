@@ -1,25 +1,23 @@
 /** What is told of a document, in words. */
+import { number, t } from "../texts.js";
 
 /** By the ends of names. @type {Record<string, string>} */
 const KINDS = {
-  csv: "Table (CSV)", docx: "Word document", eml: "E-mail", epub: "E-book", gif: "Image", htm: "Web page", html: "Web page",
-  jpeg: "Image", jpg: "Image", json: "JSON", markdown: "Markdown", md: "Markdown", odp: "Slides", ods: "Spreadsheet",
-  odt: "Text document", pdf: "PDF", png: "Image", pptm: "PowerPoint slides", pptx: "PowerPoint slides", rtf: "Text document",
-  svg: "Drawing", tif: "Image", tiff: "Image", tsv: "Table (TSV)", txt: "Text", webp: "Image", xhtml: "Web page",
-  xls: "Excel workbook", xlsm: "Excel workbook", xlsx: "Excel workbook", xml: "XML",
+  csv: t("kind.csv"), docx: t("kind.word"), eml: t("kind.mail"), epub: t("kind.book"), gif: t("kind.image"), htm: t("kind.web"), html: t("kind.web"),
+  jpeg: t("kind.image"), jpg: t("kind.image"), json: "JSON", markdown: "Markdown", md: "Markdown", odp: t("kind.slides"), ods: t("kind.sheet"),
+  odt: t("kind.document"), pdf: "PDF", png: t("kind.image"), pptm: t("kind.powerpoint"), pptx: t("kind.powerpoint"), rtf: t("kind.document"),
+  svg: t("kind.drawing"), tif: t("kind.image"), tiff: t("kind.image"), tsv: t("kind.tsv"), txt: t("kind.text"), webp: t("kind.image"), xhtml: t("kind.web"),
+  xls: t("kind.excel"), xlsm: t("kind.excel"), xlsx: t("kind.excel"), xml: "XML",
 };
 
 /** @param {string} name */
 export function kindOf(name) {
   const [, suffix = ""] = /\.([^./]{1,10})$/.exec(name) ?? [];
-  return KINDS[suffix.toLowerCase()] ?? (suffix ? `${suffix.toUpperCase()} file` : "File");
+  return KINDS[suffix.toLowerCase()] ?? (suffix ? t("kind.other", { suffix: suffix.toUpperCase() }) : t("kind.file"));
 }
-
-/** A day in words. @param {string} when */
-export const dateOf = (when) => new Date(when).toLocaleDateString(undefined, { dateStyle: "long" });
 
 /** @param {number} bytes */
 export function sizeOf(bytes) {
-  if (bytes < 1_000) return `${bytes} bytes`;
-  return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  if (bytes < 1_000) return t("size.bytes", { n: bytes });
+  return bytes < 1_000_000 ? t("size.kB", { n: Math.round(bytes / 1_000) }) : t("size.MB", { n: number(bytes / 1_000_000, 1) });
 }

@@ -4,6 +4,7 @@ import { html, useEffect, useSignal } from "../html.js";
 import { health, selected } from "../state.js";
 import { duration } from "../sources/duration.js";
 import { thoughtsOf } from "../sources/why.js";
+import { rich, t } from "../texts.js";
 
 /**
  * @typedef {{
@@ -15,10 +16,10 @@ import { thoughtsOf } from "../sources/why.js";
 
 const FRAME_MS = 100;
 const QUESTION = {
-  waiting: "The question is being checked. Nothing goes out before it is cleared.",
-  cleared: "The question is cleared.",
-  refused: "The policy forbids the question.",
-  unchecked: "The question could not be checked.",
+  waiting: t("safety.waiting"),
+  cleared: t("safety.cleared"),
+  refused: t("safety.refused"),
+  unchecked: t("safety.unchecked"),
 };
 
 export function View() {
@@ -30,10 +31,10 @@ export function View() {
   return html`
     ${last && html`<${Held} turn=${turn} state=${last} />`}
     ${last && html`<${Withheld} turn=${turn} state=${last} />`}
-    ${last && html`<${Findings} title="In the question" results=${last.prompt_filter_results} />`}
-    ${last && html`<${Findings} title="In the answer" results=${last.content_filter_results} />`}
-    ${told.length > 0 && html`<h2 class="kind">What the check says</h2>${told.map((thought) => html`<p class="card">${String(thought.description)}</p>`)}`}
-    <p class="quiet small">A text that is held never reaches this page: only how long it is.</p>
+    ${last && html`<${Findings} title=${t("safety.inQuestion")} results=${last.prompt_filter_results} />`}
+    ${last && html`<${Findings} title=${t("safety.inAnswer")} results=${last.content_filter_results} />`}
+    ${told.length > 0 && html`<h2 class="kind">${t("safety.says")}</h2>${told.map((thought) => html`<p class="card">${String(thought.description)}</p>`)}`}
+    <p class="quiet small">${t("safety.neverHere")}</p>
   `;
 }
 
@@ -48,14 +49,14 @@ function Mode({ asked }) {
     }
   }, []);
   const part = health.value?.parts?.safety;
-  if (!part) return html`<p class="empty">${asked ? "No check was told of this answer." : "Ask a question: what the safety check does is drawn here."}</p>`;
+  if (!part) return html`<p class="empty">${asked ? t("safety.none") : t("safety.ask")}</p>`;
   if (part.kind !== "off") {
-    return html`<p class="empty">Answers are checked (RAI_MODE is ${part.mode}). ${asked ? "No check was told of this one." : "Ask a question to watch the check."}</p>`;
+    return html`<p class="empty">${t(asked ? "safety.onAsked" : "safety.on", { mode: part.mode })}</p>`;
   }
   return html`
     <div class="empty">
-      <p>No safety service checks what is said here: RAI_MODE is off.</p>
-      <p>Turn it on with <code>RAI_MODE=enforce make run</code>, which starts a stand-in of the service on this machine, or with RAI_ENDPOINT and RAI_MODE in the settings of the app.</p>
+      <p>${t("safety.off")}</p>
+      <p>${rich("safety.turnOn")}</p>
     </div>
   `;
 }
@@ -72,20 +73,22 @@ function Held({ turn, state }) {
   }, [turn, state, isWorking]);
   const since = state.held_milliseconds + Math.max(isWorking ? now.value - state.at : 0, 0);
   const all = Math.max(state.released + state.held, 1);
-  const held = `${count(state.held)} held back${state.held ? `, ${isWorking ? `the first of them for ${duration(since)}` : "and never shown"}` : ""}`;
+  const how = !state.held ? "safety.held" : isWorking ? "safety.heldSince" : "safety.heldForEver";
+  const held = t(how, { n: state.held, time: duration(since) });
+  const released = t("safety.released", { n: state.released });
   return html`
-    <section class="guard" aria-label="What is held back">
+    <section class="guard" aria-label=${t("safety.heldLabel")}>
       <p class=${state.question === "refused" ? "bad" : state.question === "cleared" ? "good" : "warn"} role="status">${QUESTION[state.question]}</p>
-      <svg class="bar tall" viewBox=${`0 0 ${all} 14`} preserveAspectRatio="none" role="img" aria-label=${`${count(state.released)} released, ${held}`}>
+      <svg class="bar tall" viewBox=${`0 0 ${all} 14`} preserveAspectRatio="none" role="img" aria-label=${`${released}, ${held}`}>
         <rect class="track" width=${all} height="14" />
         <rect class="part released" width=${state.released} height="14" />
         <rect class="part held" x=${state.released} width=${state.held} height="14" />
       </svg>
       <p class="legend small">
-        <span><span class="swatch released" aria-hidden="true"></span>${count(state.released)} released</span>
+        <span><span class="swatch released" aria-hidden="true"></span>${released}</span>
         <span><span class="swatch held" aria-hidden="true"></span>${held}</span>
       </p>
-      <p class="quiet small">RAI_MODE is ${state.mode}: ${state.mode === "enforce" ? "only what is cleared goes out." : "everything goes out, and what is found is told."}</p>
+      <p class="quiet small">${t(state.mode === "enforce" ? "safety.enforces" : "safety.annotates", { mode: state.mode })}</p>
     </section>
   `;
 }
@@ -93,21 +96,21 @@ function Held({ turn, state }) {
 /** @param {{ turn: import("../types.js").Turn, state: GuardState }} props */
 function Withheld({ turn, state }) {
   const withheld = [];
-  const why = forbidden(state.content_filter_results) || "what the policy forbids";
+  const why = forbidden(state.content_filter_results) || t("safety.forbidden");
   const acts = state.mode === "enforce";
   if (state.question === "refused") {
-    const found = forbidden(state.prompt_filter_results) || "what the policy forbids";
-    withheld.push(acts ? `The answer, since the question has ${found}.` : `Nothing, though the question has ${found}.`);
+    const found = forbidden(state.prompt_filter_results) || t("safety.forbidden");
+    withheld.push(t(acts ? "safety.noAnswer" : "safety.nothingQuestion", { found }));
   }
-  if (state.answer_refused && acts) withheld.push(`The rest of the answer, since it has ${why}.`);
-  if (state.answer_refused && !acts) withheld.push(`Nothing, though the answer has ${why}.`);
-  if (state.sources_withheld) withheld.push(`${state.sources_withheld} ${state.sources_withheld === 1 ? "source" : "sources"}, with the steps that quote them, for ${why}.`);
-  if (state.messages_withheld) withheld.push(`${state.messages_withheld} ${state.messages_withheld === 1 ? "message" : "messages"} of the team, for ${why}.`);
+  if (state.answer_refused && acts) withheld.push(t("safety.rest", { found: why }));
+  if (state.answer_refused && !acts) withheld.push(t("safety.nothingAnswer", { found: why }));
+  if (state.sources_withheld) withheld.push(t("safety.sources", { n: state.sources_withheld, found: why }));
+  if (state.messages_withheld) withheld.push(t("safety.messages", { n: state.messages_withheld, found: why }));
   const stopped = turn.error.value;
   if (!withheld.length && !(stopped && acts && state.held)) return null;
   return html`
-    <section class="notice bad" aria-label="Withheld">
-      <strong>Withheld</strong>
+    <section class="notice bad" aria-label=${t("safety.withheld")}>
+      <strong>${t("safety.withheld")}</strong>
       <ul>${withheld.map((one) => html`<li>${one}</li>`)}</ul>
       ${stopped && html`<p>${stopped.message}</p>`}
     </section>
@@ -137,19 +140,16 @@ function Findings({ title, results }) {
   return html`
     <h2 class="kind">${title}</h2>
     <table class="findings">
-      <thead><tr><th>Category</th><th>Severity</th><th>Withheld</th></tr></thead>
+      <thead><tr><th>${t("safety.category")}</th><th>${t("safety.severity")}</th><th>${t("safety.withheld")}</th></tr></thead>
       <tbody>
         ${rows.map(
           (row) => html`<tr>
             <td>${row.category}</td>
-            <td><span class=${`severity ${row.severity}`}>${row.severity || (row.detected ? "detected" : "not detected")}</span></td>
-            <td>${row.filtered ? "yes" : "no"}</td>
+            <td><span class=${`severity ${row.severity}`}>${row.severity || (t(row.detected ? "safety.detected" : "safety.notDetected"))}</span></td>
+            <td>${t(row.filtered ? "yes" : "no")}</td>
           </tr>`,
         )}
       </tbody>
     </table>
   `;
 }
-
-/** @param {number} characters */
-const count = (characters) => `${characters.toLocaleString("en")} ${characters === 1 ? "character" : "characters"}`;

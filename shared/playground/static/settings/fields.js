@@ -1,4 +1,5 @@
 /** The fields of the overrides, made of the OpenAPI document, so that none is missing. */
+import { t } from "../texts.js";
 
 /**
  * @typedef {object} Field
@@ -40,10 +41,10 @@ function kindOf({ type, enum: choices, maxLength }) {
 
 /** @param {any} schema */
 function boundsOf({ minimum, maximum, maxLength, maxItems, pattern }) {
-  if (maximum !== undefined && maximum < LARGEST_SHOWN) return `${minimum} to ${maximum}`;
-  if (maxLength !== undefined) return `up to ${maxLength.toLocaleString("en")} characters`;
-  if (maxItems !== undefined) return `up to ${maxItems} names`;
-  return pattern ? `as ${pattern}` : "";
+  if (maximum !== undefined && maximum < LARGEST_SHOWN) return t("settings.range", { minimum: String(minimum), maximum: String(maximum) });
+  if (maxLength !== undefined) return t("settings.mostCharacters", { n: maxLength });
+  if (maxItems !== undefined) return t("settings.mostNames", { n: maxItems });
+  return pattern ? t("settings.pattern", { pattern }) : "";
 }
 
 /**

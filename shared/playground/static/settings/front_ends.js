@@ -2,15 +2,16 @@
 import { apiUrl } from "../api/http.js";
 import { CopyButton } from "../copy.js";
 import { html } from "../html.js";
+import { rich, t } from "../texts.js";
 
 /** Each front end, and what to set in it: a word for the place, and a path. @type {[string, [string, string][]][]} */
 const FRONT_ENDS = [
   ["ChatUI (microsoft/ai-developer)", [["chat", "/semantic-kernel/chat"], ["agents", "/multi-agent-chat"], ["history", "/chat-history"]]],
-  ["azure-search-openai-demo", [["a proxy to", "/ai-chat-2026-04"], ["before 10 April 2026", "/ai-chat"]]],
-  ['azure-search-openai-javascript, web component, with data-use-stream="false"', [["data-api-url", ""]]],
+  ["azure-search-openai-demo", [[t("frontEnds.proxy"), "/ai-chat-2026-04"], [t("frontEnds.before"), "/ai-chat"]]],
+  [t("frontEnds.component"), [["data-api-url", ""]]],
   ["@microsoft/ai-chat-protocol", [["endpoint", "/ai-chat-2024-05-29/chat"]]],
   ["Semantic Kernel for Python", [["POST", "/semantic-kernel-python/chat"]]],
-  ["OpenAI's SDKs, and what takes a service with OpenAI's API", [["base URL", "/v1"]]],
+  [t("frontEnds.openai"), [["base URL", "/v1"]]],
   ["AI SDK, useChat", [["api", "/ai-sdk/chat"]]],
   ["AG-UI: CopilotKit, assistant-ui", [["agent", "/ag-ui"]]],
   ["MCP: ChatGPT, Claude, VS Code, Copilot Studio", [["server", "/mcp"]]],
@@ -18,10 +19,10 @@ const FRONT_ENDS = [
 
 export function FrontEnds() {
   return html`<section aria-labelledby="front-ends">
-    <h2 id="front-ends">Connect a front end</h2>
+    <h2 id="front-ends">${t("frontEnds.title")}</h2>
     <div class="scroll-x" role="region" aria-labelledby="front-ends" tabindex="0">
       <table>
-        <thead><tr><th scope="col">Front end</th><th scope="col">What to set</th></tr></thead>
+        <thead><tr><th scope="col">${t("frontEnds.name")}</th><th scope="col">${t("frontEnds.set")}</th></tr></thead>
         <tbody>
           ${FRONT_ENDS.map(
             ([name, addresses]) => html`<tr>
@@ -33,9 +34,8 @@ export function FrontEnds() {
       </table>
     </div>
     <p class="quiet">
-      A page of another origin has to be allowed (CORS). <code>docs/clients.md</code> of the project has the files and
-      settings of each. What this app offers:${" "}
-      <a href="openapi.json">OpenAPI</a>, <a href="swagger.json">Swagger</a>, <a href="health">health</a>.
+      ${rich("frontEnds.more")}${" "}
+      <a href="openapi.json">OpenAPI</a>, <a href="swagger.json">Swagger</a>, <a href="health">${t("health.title")}</a>.
     </p>
   </section>`;
 }
@@ -45,6 +45,6 @@ function Address({ word, url }) {
   return html`<div class="address">
     <span class="quiet">${word}</span>
     <code>${url}</code>
-    <${CopyButton} text=${() => url} label=${`Copy ${url}`} />
+    <${CopyButton} text=${() => url} label=${t("copy.one", { what: url })} />
   </div>`;
 }

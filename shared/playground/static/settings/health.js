@@ -2,15 +2,16 @@
 import { apiUrl } from "../api/http.js";
 import { html, signal, useEffect } from "../html.js";
 import { health } from "../state.js";
+import { t } from "../texts.js";
 
 const problem = signal("");
 const asking = signal(false);
 
 /** What each state means. @type {Record<string, string>} */
 const MEANINGS = {
-  ok: "Everything works.",
-  degraded: "The app answers, but a part does not work.",
-  unavailable: "The app cannot answer: a part that it needs is not usable.",
+  ok: t("health.ok"),
+  degraded: t("health.degraded"),
+  unavailable: t("health.unavailable"),
 };
 
 /** Ask how the app is. The route is open to all, and has an answer also where a part fails (503). */
@@ -20,7 +21,7 @@ async function refresh() {
     health.value = await (await fetch(apiUrl("/health"))).json();
     problem.value = "";
   } catch {
-    problem.value = navigator.onLine ? "The app did not answer. Is it running?" : "You are offline.";
+    problem.value = navigator.onLine ? t("http.noAnswer") : t("http.offline");
   }
   asking.value = false;
 }
@@ -31,20 +32,20 @@ export function Health() {
   }, []);
   const answer = health.value;
   return html`<section aria-labelledby="health">
-    <h2 id="health">Health</h2>
-    <p role="status" aria-label="Health">
+    <h2 id="health">${t("health.title")}</h2>
+    <p role="status" aria-label=${t("health.title")}>
       ${problem.value
         ? html`<strong class="bad">${problem.value}</strong>`
         : answer
           ? html`<strong class=${answer.status === "ok" ? "good" : "bad"}>${answer.status}</strong>
               <span> ${answer.error ?? MEANINGS[answer.status] ?? ""}</span>`
-          : "Asking …"}
+          : t("documents.asking")}
     </p>
     ${answer?.parts &&
     html`<ul class="parts">
       ${Object.entries(answer.parts).map(([name, part]) => html`<${Part} name=${name} part=${part} />`)}
     </ul>`}
-    <button type="button" disabled=${asking.value} onClick=${refresh}>Ask again</button>
+    <button type="button" disabled=${asking.value} onClick=${refresh}>${t("health.again")}</button>
   </section>`;
 }
 
@@ -54,7 +55,7 @@ function Part({ name, part }) {
   return html`<li class="card" aria-label=${name}>
     <div class="part-head">
       <strong>${name}</strong> <code>${kind}</code>
-      <span class=${ok ? "good" : "bad"}>${ok ? "usable" : "not usable"}</span>
+      <span class=${ok ? "good" : "bad"}>${t(ok ? "health.usable" : "health.notUsable")}</span>
     </div>
     <p>${detail}</p>
     ${Object.keys(facts).length > 0 &&
@@ -66,6 +67,6 @@ function Part({ name, part }) {
 
 /** @param {unknown} value */
 function shown(value) {
-  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "boolean") return t(value ? "yes" : "no");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

@@ -3,6 +3,7 @@ import { ApiError, request } from "../api/http.js";
 import { html, signal, useEffect } from "../html.js";
 import { overrides, turns } from "../state.js";
 import { fieldsOf, isRefused, typedOf, valueOf } from "./fields.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("./fields.js").Field} Field */
 
@@ -20,7 +21,7 @@ async function load() {
     problem.value = "";
     for (const field of fields.value) check(field, overrides.value[field.name]);
   } catch (error) {
-    problem.value = error instanceof ApiError ? error.message : "The app's description cannot be read.";
+    problem.value = error instanceof ApiError ? error.message : t("overrides.unreadable");
   }
 }
 
@@ -70,15 +71,15 @@ export function Overrides() {
   const lastError = turns.value.at(-1)?.error.value?.message ?? "";
   const refused = { ...refusalsIn(lastError), ...refusals.value };
   return html`<section aria-labelledby="overrides">
-    <h2 id="overrides">Overrides</h2>
+    <h2 id="overrides">${t("overrides.title")}</h2>
     <p class="quiet">
-      What each question of this page sends along. They are kept in this browser, and count from the next question on.
+      ${t("overrides.about")}
     </p>
     ${problem.value &&
-    html`<p class="bad" role="alert">${problem.value} <button type="button" onClick=${load}>Try again</button></p>`}
+    html`<p class="bad" role="alert">${problem.value} <button type="button" onClick=${load}>${t("chat.tryAgain")}</button></p>`}
     <p class="changes">
-      <span role="status" aria-label="Changed overrides">${changed ? `${changed} changed` : "All are at their default."}</span>
-      <button type="button" disabled=${!changed} onClick=${resetAll}>Reset all</button>
+      <span role="status" aria-label=${t("overrides.changedLabel")}>${changed ? t("overrides.changedCount", { n: changed }) : t("overrides.unchanged")}</span>
+      <button type="button" disabled=${!changed} onClick=${resetAll}>${t("overrides.resetAll")}</button>
     </p>
     <div class="fields">
       ${fields.value.map(
@@ -100,8 +101,8 @@ function Row({ field, refusal }) {
     <div class="field-name">
       <label for=${id}><code>${name}</code></label>
       ${isChanged &&
-      html`<span class="count">changed</span>
-        <button type="button" class="plain" aria-label=${`Reset ${name}`} onClick=${() => change(field, "")}>Reset</button>`}
+      html`<span class="count">${t("overrides.changed")}</span>
+        <button type="button" class="plain" aria-label=${t("overrides.resetOne", { name })} onClick=${() => change(field, "")}>${t("overrides.reset")}</button>`}
     </div>
     <${Control} id=${id} field=${field} value=${typedOf(value)} described=${described} isWrong=${isWrong} />
     <p id=${`${id}-meaning`} class="quiet">
@@ -122,17 +123,17 @@ function Control({ id, field, value, described, isWrong }) {
     onChange: (/** @type {any} */ event) => change(field, event.currentTarget.value),
   };
   if (kind === "boolean" || kind === "choice") {
-    const options = kind === "boolean" ? [["true", "on"], ["false", "off"]] : choices.map((one) => [one, one]);
+    const options = kind === "boolean" ? [["true", t("overrides.on")], ["false", t("overrides.off")]] : choices.map((one) => [one, one]);
     return html`<select ...${common}>
-      <option value="">default</option>
+      <option value="">${t("overrides.default")}</option>
       ${options.map(([option, shown]) => html`<option value=${option}>${shown}</option>`)}
     </select>`;
   }
   if (kind === "area") {
-    return html`<textarea rows="6" placeholder="default" spellcheck=${false} ...${common}></textarea>`;
+    return html`<textarea rows="6" placeholder=${t("overrides.default")} spellcheck=${false} ...${common}></textarea>`;
   }
   const mode = kind === "number" ? "decimal" : kind === "integer" ? "numeric" : "text";
-  const hint = kind === "list" ? "default, or names with commas between" : "default";
+  const hint = t(kind === "list" ? "overrides.defaultList" : "overrides.default");
   return html`<input type="text" inputmode=${mode} placeholder=${hint} autocomplete="off" spellcheck=${false} ...${common} />`;
 }
 

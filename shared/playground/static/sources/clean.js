@@ -1,5 +1,6 @@
 /** Makes documents safe to show: a list of what may stay, and nothing that loads or runs. */
 import DOMPurify from "../vendor/purify.js";
+import { t } from "../texts.js";
 
 const TAGS = (
   "a abbr address article aside b blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption " +
@@ -23,7 +24,7 @@ export function cleanHtml(dirty) {
     RETURN_DOM_FRAGMENT: true,
   });
   for (const image of clean.querySelectorAll("img")) {
-    image.replaceWith(`[image${image.getAttribute("alt") ? `: ${image.getAttribute("alt")}` : ""}]`);
+    image.replaceWith(`[${t("sources.image")}${image.getAttribute("alt") ? `: ${image.getAttribute("alt")}` : ""}]`);
   }
   for (const link of clean.querySelectorAll("a")) {
     if (!link.hasAttribute("href")) continue;

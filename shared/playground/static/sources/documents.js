@@ -1,6 +1,7 @@
 /** Fetches the document of a source, as what can be shown of it. */
 import { request } from "../api/http.js";
 import { cleanHtml, cleanMarkdown } from "./clean.js";
+import { t } from "../texts.js";
 
 const LARGEST_TEXT = 2_000_000;
 const LARGEST_PDF = 60_000_000;
@@ -42,7 +43,7 @@ export async function load(source, signal) {
   const { name, page } = placeOf(source.id);
   const suffix = /\.([a-z0-9]{1,8})$/iu.exec(name)?.[1]?.toLowerCase() ?? "";
   const kind = kindOf(suffix);
-  if (kind === "passage") return { kind, why: "This kind of file is shown as the text that was found in it." };
+  if (kind === "passage") return { kind, why: t("sources.asText") };
   const response = await request(pathOf(name), { signal });
   const size = Number(response.headers.get("content-length"));
   if (kind === "pdf") {
@@ -74,7 +75,7 @@ function kindOf(suffix) {
 /** @param {Response} response @returns {Promise<PassageOnly>} */
 async function tooLarge(response) {
   await response.body?.cancel();
-  return { kind: "passage", why: "The file is too large to be shown here: below is the text that was found in it." };
+  return { kind: "passage", why: t("sources.tooLarge") };
 }
 
 /**

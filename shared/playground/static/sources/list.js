@@ -6,6 +6,7 @@ import { placeOf } from "./documents.js";
 import { excerptOf } from "./excerpt.js";
 import { Reason, Viewer } from "./viewer.js";
 import { reasonsOf, unverifiedIn } from "./why.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("./why.js").Why} Why */
 
@@ -25,22 +26,22 @@ export function View() {
   const unverified = unverifiedIn(turn);
   const isWorking = turn.status.value === "asking" || turn.status.value === "streaming";
   if (!reasons.length && !unverified.length) {
-    return html`<p class="empty">${isWorking ? "Searching…" : "Nothing was found for this question."}</p>`;
+    return html`<p class="empty">${isWorking ? t("sources.searching") : t("sources.nothing")}</p>`;
   }
   const cited = reasons.filter((why) => why.number);
   const others = reasons.filter((why) => !why.number);
   return html`
     ${unverified.length > 0 &&
     html`<section class="notice warn" role="note">
-      <strong>Not verified.</strong> The answer cites what was not found:
+      <strong>${t("sources.notVerified")}</strong> ${t("sources.citesUnknown")}
       <ul>${unverified.map((name) => html`<li><code>${name}</code></li>`)}</ul>
     </section>`}
-    ${cited.length > 0 && html`<h2 class="kind">Cited</h2><${Cards} all=${cited} />`}
-    ${!cited.length && !isWorking && html`<p class="quiet">The answer cites none of what was found.</p>`}
+    ${cited.length > 0 && html`<h2 class="kind">${t("sources.cited")}</h2><${Cards} all=${cited} />`}
+    ${!cited.length && !isWorking && html`<p class="quiet">${t("sources.citesNone")}</p>`}
     ${others.length > 0 && (isWorking && !cited.length
-      ? html`<h2 class="kind">Found so far</h2><${Cards} all=${others} />`
+      ? html`<h2 class="kind">${t("sources.soFar")}</h2><${Cards} all=${others} />`
       : html`<details class="others" open=${unfolded.value === turn.id} onToggle=${(/** @type {any} */ event) => (unfolded.value = event.currentTarget.open ? turn.id : "")}>
-          <summary>${cited.length ? "Also found, not cited" : "Found, not cited"} <span class="count">${others.length}</span></summary>
+          <summary>${cited.length ? t("sources.also") : t("sources.uncited")} <span class="count">${others.length}</span></summary>
           <${Cards} all=${others} />
         </details>`)}
   `;
@@ -62,12 +63,12 @@ function Card({ why }) {
     <li class="card source">
       <button class="plain open" onClick=${() => turn && (openSource.value = { source, turn })}>
         ${number ? html`<span class="number">${number}</span>` : null}
-        <span class="file">${name}</span>${page ? html`<span class="quiet"> page ${page}</span>` : null}
+        <span class="file">${name}</span>${page ? html`<span class="quiet"> ${t("sources.page", { page: String(page) })}</span>` : null}
       </button>
       ${[...excerpts.values()].slice(0, MOST_EXCERPTS).map(({ before, closest, after }) => html`<p class="excerpt" dir="auto">
         ${before} ${closest && (number ? html`<strong>${closest}</strong>` : closest)} ${after}
       </p>`)}
-      <details class="why"><summary>Why this source</summary><${Reason} why=${why} /></details>
+      <details class="why"><summary>${t("sources.why")}</summary><${Reason} why=${why} /></details>
     </li>
   `;
 }

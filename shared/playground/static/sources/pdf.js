@@ -2,6 +2,7 @@
 import { Icon } from "../icon.js";
 import { html, useEffect, useRef, useSignal } from "../html.js";
 import { markCited, markIn, rangesOf, unmark } from "./passages.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("../vendor/pdf.js").DocumentProxy} DocumentProxy */
 
@@ -64,24 +65,24 @@ export function PdfView({ data, page: first, passage, cited }) {
     event.preventDefault();
     if (!file.value || !words.value.trim()) return;
     const found = await pageWith(file.value, words.value, page.value);
-    note.value = found ? `Found on page ${found}.` : "The document does not have these words.";
+    note.value = found ? t("pdf.found", { page: String(found) }) : t("pdf.notFound");
     if (found) turn(found);
   };
   return html`
     <div class="pdf-bar">
-      <button class="icon" aria-label="Page before" disabled=${page.value <= 1} onClick=${() => turn(page.value - 1)}><${Icon} name="chevron-left" /></button>
-      <label>Page <input class="page-number" inputmode="numeric" aria-label="Page" value=${page.value}
+      <button class="icon" aria-label=${t("pdf.before")} disabled=${page.value <= 1} onClick=${() => turn(page.value - 1)}><${Icon} name="chevron-left" /></button>
+      <label>${t("pdf.page")} <input class="page-number" inputmode="numeric" aria-label=${t("pdf.page")} value=${page.value}
         onChange=${(/** @type {any} */ event) => turn(Number(event.currentTarget.value) || page.value)} /></label>
-      <span class="quiet">of ${pages || "…"}</span>
-      <button class="icon" aria-label="Next page" disabled=${page.value >= pages} onClick=${() => turn(page.value + 1)}><${Icon} name="chevron-right" /></button>
+      <span class="quiet">${t("pdf.of", { pages: String(pages || "…") })}</span>
+      <button class="icon" aria-label=${t("pdf.next")} disabled=${page.value >= pages} onClick=${() => turn(page.value + 1)}><${Icon} name="chevron-right" /></button>
       <form class="search" role="search" onSubmit=${search}>
-        <input type="search" placeholder="Find in the document" aria-label="Find in the document"
+        <input type="search" placeholder=${t("pdf.find")} aria-label=${t("pdf.find")}
           onInput=${(/** @type {any} */ event) => (words.value = event.currentTarget.value)} />
       </form>
     </div>
     <p class="quiet small" role="status">${note.value}</p>
     ${file.value && html`<${Page} file=${file.value} number=${page.value} passage=${page.value === first ? passage : ""} cited=${cited} words=${words.value} />`}
-    ${!file.value && html`<p class="quiet">Opening the document…</p>`}
+    ${!file.value && html`<p class="quiet">${t("pdf.opening")}</p>`}
   `;
 }
 
@@ -99,7 +100,7 @@ function Page({ file, number, passage, cited, words }) {
       .then((layer) => {
         if (isGone || !layer) return;
         const mark = passage ? markCited(layer, passage, cited) : null;
-        note.value = passage && !mark ? "The passage could not be found in the text of this page: it may be an image." : "";
+        note.value = passage && !mark ? t("pdf.noPassage") : "";
         if (words.trim()) markIn(layer, words, "found");
         (mark ?? layer.querySelector("mark"))?.scrollIntoView({ block: "center" });
       })
@@ -118,7 +119,7 @@ function Page({ file, number, passage, cited, words }) {
     if (words.trim().length > 1) markIn(layer, words, "found")?.scrollIntoView({ block: "nearest" });
   }, [words]);
   return html`
-    <div class="pdf-page" role="region" aria-label=${`Page ${number}`} ref=${place}></div>
+    <div class="pdf-page" role="region" aria-label=${t("pdf.pageNumber", { page: String(number) })} ref=${place}></div>
     <p class="quiet small" role="status">${note.value}</p>
   `;
 }
@@ -173,7 +174,7 @@ async function pageWith(file, words, from) {
 /** @param {unknown} error */
 function problemOf(error) {
   const name = error instanceof Error ? error.name : "";
-  if (name === "PasswordException") return "The document needs a password. Download it to read it.";
+  if (name === "PasswordException") return t("pdf.password");
   if (name === "RenderingCancelledException" || name === "AbortException") return "";
-  return "The document cannot be shown: it is no PDF file, or it is broken. Download it to look at it.";
+  return t("pdf.broken");
 }

@@ -2,24 +2,25 @@
 import { html, useSignal } from "../html.js";
 import { selected } from "../state.js";
 import { duration } from "./duration.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Thought} Thought */
 /** @typedef {{ step: string, name: string, milliseconds: number, start: number }} Step */
 
 /** @type {Record<string, string>} */
-const STEPS = { rewrite: "Write the query", search: "Search", prompt: "Make the prompt", first_token: "First word", answer: "Answer" };
+const STEPS = { rewrite: t("thoughts.rewrite"), search: t("thoughts.search"), prompt: t("thoughts.prompt"), first_token: t("thoughts.first"), answer: t("turn.answer") };
 /** Which thought tells what a step has made. @type {Record<string, string>} */
 const TOLD_BY = { "Generated search query": "rewrite", Results: "search", Prompt: "prompt" };
 
 export function View() {
   const turn = selected.value;
-  if (!turn) return html`<p class="empty">Ask a question: the steps on the way to its answer are shown here.</p>`;
+  if (!turn) return html`<p class="empty">${t("thoughts.ask")}</p>`;
   const steps = stepsOf(turn);
   const groups = [
     { name: "", thoughts: turn.thoughts.value },
     ...turn.agents.value.map((agent) => ({ name: agent.name, thoughts: agent.thoughts.value })),
   ].filter((group) => group.thoughts.length);
-  if (!steps.length && !groups.length) return html`<p class="empty">No step has been told of this answer.</p>`;
+  if (!steps.length && !groups.length) return html`<p class="empty">${t("thoughts.none")}</p>`;
   const took = new Map(steps.map((step) => [step.step, step.milliseconds]));
   return html`
     <${Timeline} steps=${steps} />
@@ -50,7 +51,7 @@ function Timeline({ steps }) {
   if (!steps.length) return null;
   const total = Math.max(steps.reduce((sum, step) => sum + step.milliseconds, 0), 1);
   return html`
-    <section class="timeline" aria-label="How long each step took">
+    <section class="timeline" aria-label=${t("thoughts.time")}>
       ${steps.map(
         (step) => html`
           <div class="step">
@@ -63,7 +64,7 @@ function Timeline({ steps }) {
           </div>
         `,
       )}
-      <div class="step total"><span>Together</span><span></span><span class="time">${duration(total)}</span></div>
+      <div class="step total"><span>${t("thoughts.together")}</span><span></span><span class="time">${duration(total)}</span></div>
     </section>
   `;
 }
@@ -82,7 +83,7 @@ function Card({ thought, milliseconds }) {
       <header>
         <h3>${thought.title}</h3>
         ${milliseconds !== null && html`<span class="time">${duration(milliseconds)}</span>`}
-        <button class="plain small" aria-label=${`Copy '${thought.title}' as JSON`} onClick=${copy}>${copied.value ? "Copied" : "Copy JSON"}</button>
+        <button class="plain small" aria-label=${t("thoughts.copyOne", { title: thought.title })} onClick=${copy}>${copied.value ? t("copy.copied") : t("thoughts.copy")}</button>
       </header>
       <${Description} thought=${thought} />
       ${props.length > 0 &&
@@ -105,12 +106,12 @@ function Description({ thought }) {
 
 /** @param {{ results: any[] }} props */
 function Results({ results }) {
-  if (!results.length) return html`<p class="quiet">Nothing was found.</p>`;
+  if (!results.length) return html`<p class="quiet">${t("thoughts.nothing")}</p>`;
   const reranked = results.some((one) => typeof one?.reranker_score === "number");
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Results">
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${t("thoughts.results")}>
       <table>
-        <thead><tr><th>#</th><th>Source</th><th>Score</th>${reranked && html`<th>Ranker</th>`}</tr></thead>
+        <thead><tr><th>#</th><th>${t("thoughts.source")}</th><th>${t("thoughts.score")}</th>${reranked && html`<th>${t("thoughts.ranker")}</th>`}</tr></thead>
         <tbody>
           ${results.map(
             (one, index) => html`<tr><td>${index + 1}</td><td>${String(one?.sourcepage ?? "")}</td><td>${score(one?.score)}</td>${reranked && html`<td>${score(one?.reranker_score)}</td>`}</tr>`,

@@ -7,6 +7,7 @@ import { download, load, placeOf } from "./documents.js";
 import { excerptOf } from "./excerpt.js";
 import { markCited } from "./passages.js";
 import { PdfView } from "./pdf.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("./why.js").Why} Why */
 
@@ -40,15 +41,15 @@ export function Viewer({ why }) {
   }, [source.id]);
   const save = () => download(source.id).catch((error) => (problem.value = error.message));
   return html`
-    <section class="viewer" aria-label="Document">
+    <section class="viewer" aria-label=${t("viewer.document")}>
       <div class="viewer-bar">
-        <button class="plain" onClick=${() => (openSource.value = null)}><${Icon} name="arrow-left" />All sources</button>
-        <button onClick=${save}><${Icon} name="download" />Download</button>
+        <button class="plain" onClick=${() => (openSource.value = null)}><${Icon} name="arrow-left" />${t("viewer.all")}</button>
+        <button onClick=${save}><${Icon} name="download" />${t("viewer.download")}</button>
       </div>
-      <h2>${why.number ? html`<span class="number">${why.number}</span> ` : null}${name}${page ? html` <span class="quiet">page ${page}</span>` : null}</h2>
-      <details class="why"><summary>Why this source</summary><${Reason} why=${why} /></details>
+      <h2>${why.number ? html`<span class="number">${why.number}</span> ` : null}${name}${page ? html` <span class="quiet">${t("sources.page", { page: String(page) })}</span>` : null}</h2>
+      <details class="why"><summary>${t("sources.why")}</summary><${Reason} why=${why} /></details>
       ${problem.value && html`<div class="notice bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
-      ${!shown.value && !problem.value && html`<p class="quiet">Opening the document…</p>`}
+      ${!shown.value && !problem.value && html`<p class="quiet">${t("pdf.opening")}</p>`}
       ${shown.value && html`<${Document} shown=${shown.value} source=${source} cited=${cited} />`}
       ${problem.value && html`<${Passage} source=${source} />`}
     </section>
@@ -59,13 +60,13 @@ export function Viewer({ why }) {
 export function Reason({ why }) {
   return html`
     <dl class="reason">
-      <dt>Rank</dt><dd>${why.rank} of what was found</dd>
-      ${why.score !== null && html`<dt>Score</dt><dd>${round(why.score)}</dd>`}
-      ${why.rerankerScore !== null && html`<dt>Semantic ranker</dt><dd>${round(why.rerankerScore)} of 4</dd>`}
-      <dt>Words of the question</dt>
-      <dd>${why.words.length ? why.words.map((word) => html`<mark class="word">${word}</mark> `) : "none: it was found by its meaning, or by another query"}</dd>
-      <dt>Cited for</dt>
-      <dd>${why.sentences.length ? html`<ul>${why.sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>` : "nothing: the answer does not cite it"}</dd>
+      <dt>${t("why.rank")}</dt><dd>${t("why.rankOf", { rank: why.rank })}</dd>
+      ${why.score !== null && html`<dt>${t("thoughts.score")}</dt><dd>${round(why.score)}</dd>`}
+      ${why.rerankerScore !== null && html`<dt>${t("why.ranker")}</dt><dd>${t("why.of4", { score: round(why.rerankerScore) })}</dd>`}
+      <dt>${t("why.words")}</dt>
+      <dd>${why.words.length ? why.words.map((word) => html`<mark class="word">${word}</mark> `) : t("why.noWords")}</dd>
+      <dt>${t("why.citedFor")}</dt>
+      <dd>${why.sentences.length ? html`<ul>${why.sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>` : t("why.notCited")}</dd>
     </dl>
   `;
 }
@@ -98,8 +99,8 @@ function Elements({ shown, passage, cited }) {
     element.replaceChildren(shown.kind === "text" ? shown.text : shown.content.cloneNode(true));
     const mark = markCited(element, passage, cited);
     mark?.scrollIntoView({ block: "center" });
-    const cut = shown.kind === "text" && shown.isCut ? "Only the beginning of the file is shown. " : "";
-    note.value = cut + (mark ? "" : "The passage could not be found again in the document; it is in the list of sources.");
+    const cut = shown.kind === "text" && shown.isCut ? `${t("viewer.cut")} ` : "";
+    note.value = cut + (mark ? "" : t("viewer.noPassage"));
   }, [shown, passage, cited]);
   return html`
     <p class="quiet small" role="status">${note.value}</p>

@@ -1,4 +1,5 @@
 /** What the agents of a team do and did, as lanes over time. */
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 /**
@@ -11,15 +12,15 @@
 
 /** What each state is called. @type {Record<string, string>} */
 export const STATES = {
-  waiting: "waits",
-  thinking: "thinks",
-  searching: "searches",
-  calling: "calls a tool",
-  writing: "writes",
-  done: "done",
-  failed: "failed",
-  handed_over: "handed over",
-  unused: "was not needed",
+  waiting: t("team.waits"),
+  thinking: t("team.thinks"),
+  searching: t("team.searches"),
+  calling: t("team.calls"),
+  writing: t("team.writes"),
+  done: t("team.done"),
+  failed: t("turn.failed"),
+  handed_over: t("team.handedOver"),
+  unused: t("team.unused"),
 };
 const ENDED = new Set(["done", "failed", "handed_over"]);
 

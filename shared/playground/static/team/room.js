@@ -1,5 +1,6 @@
 /** Adds the tab 'Team'. */
 import { lazy } from "../lazy.js";
 import { rooms } from "../shell.js";
+import { t } from "../texts.js";
 
-rooms.tabs.push({ id: "team", title: "Team", view: lazy(() => import("./team.js"), "panel.css") });
+rooms.tabs.push({ id: "team", title: t("team.title"), view: lazy(() => import("./team.js"), "panel.css") });

@@ -4,6 +4,7 @@ import { html, useEffect, useSignal } from "../html.js";
 import { mode, overrides, selected } from "../state.js";
 import { duration } from "../sources/duration.js";
 import { STATES, lanesOf } from "./lanes.js";
+import { t } from "../texts.js";
 
 /** @typedef {{ name: string, instructions: string, tools: string[], temperature: number | null, model: string | null }} Agent */
 /** @typedef {{ team: { pattern: string, max_rounds: number }, agents: Agent[], patterns: string[], yaml: string }} Definition */
@@ -11,16 +12,16 @@ import { STATES, lanesOf } from "./lanes.js";
 const FRAME_MS = 100;
 /** @type {Record<string, string>} */
 const PATTERNS = {
-  concurrent: "all at once",
-  sequential: "one after the other",
-  group_chat: "by turns, until they are done",
-  handoff: "one, who can hand over",
+  concurrent: t("team.concurrent"),
+  sequential: t("team.sequential"),
+  group_chat: t("team.groupChat"),
+  handoff: t("team.handoff"),
 };
 
 export function View() {
   const turn = selected.value;
   return html`
-    ${turn && hasLanes(turn) ? html`<${Lanes} turn=${turn} />` : html`<p class="empty">${turn ? "No agents answered this question." : "Ask the team: what each agent does is drawn here."} ${mode.value === "chat" ? "Choose the team beside the question to ask it." : ""}</p>`}
+    ${turn && hasLanes(turn) ? html`<${Lanes} turn=${turn} />` : html`<p class="empty">${turn ? t("team.noAgents") : t("team.ask")} ${mode.value === "chat" ? t("team.choose") : ""}</p>`}
     <${Defined} />
   `;
 }
@@ -45,15 +46,15 @@ function Lanes({ turn }) {
   const lanes = lanesOf(turn, end);
   const tokens = lanes.reduce((sum, lane) => sum + lane.tokens, 0);
   return html`
-    <ul class="lanes" aria-label="Agents">
+    <ul class="lanes" aria-label=${t("team.agents")}>
       ${lanes.map(
         (lane) => html`
           <li class=${`lane ${lane.state}`}>
             <div class="lane-head">
               <strong>${lane.name}</strong>
-              <span class="state">${STATES[lane.state] ?? lane.state}${lane.handedTo ? ` to ${lane.handedTo}` : ""}</span>
+              <span class="state">${lane.handedTo ? t("team.handedTo", { name: lane.handedTo }) : (STATES[lane.state] ?? lane.state)}</span>
               <span class="cost">
-                ${lane.tokens ? html`<span>${lane.tokens.toLocaleString("en")} tokens</span>` : null}
+                ${lane.tokens ? html`<span>${t("team.tokens", { n: lane.tokens })}</span>` : null}
                 ${lane.milliseconds ? html`<span>${duration(lane.milliseconds)}</span>` : null}
               </span>
             </div>
@@ -61,7 +62,7 @@ function Lanes({ turn }) {
               <rect class="track" width=${end} height="8" />
               ${lane.stretches.map((stretch) => html`<rect class=${`part ${stretch.state}`} x=${stretch.from} width=${Math.max(stretch.to - stretch.from, end / 150)} height="8" />`)}
             </svg>
-            ${lane.query && html`<p class="quiet small">searched for “${lane.query}”</p>`}
+            ${lane.query && html`<p class="quiet small">${t("team.query", { query: lane.query })}</p>`}
             ${lane.problem && html`<p class="bad small">${lane.problem}</p>`}
           </li>
         `,
@@ -69,7 +70,7 @@ function Lanes({ turn }) {
     </ul>
     <p class="legend quiet small">
       ${["waiting", "thinking", "searching", "writing"].map((state) => html`<span><span class=${`swatch ${state}`} aria-hidden="true"></span>${STATES[state]}</span>`)}
-      <span>${duration(end)}${tokens ? `, ${tokens.toLocaleString("en")} tokens together` : ""}</span>
+      <span>${duration(end)}${tokens ? `, ${t("team.tokensTogether", { n: tokens })}` : ""}</span>
     </p>
   `;
 }
@@ -91,7 +92,7 @@ function Defined() {
   }, []);
   if (problem.value) return html`<p class="notice bad" role="alert">${problem.value}</p>`;
   const defined = team.value;
-  if (!defined) return html`<p class="quiet">Reading the team's definition…</p>`;
+  if (!defined) return html`<p class="quiet">${t("team.reading")}</p>`;
   const asked = String(overrides.value.team_pattern ?? "");
   /** @param {any} event */
   const choose = (event) => {
@@ -99,17 +100,17 @@ function Defined() {
     overrides.value = event.currentTarget.value ? { ...others, team_pattern: event.currentTarget.value } : others;
   };
   return html`
-    <section class="defined" aria-label="How the team is defined">
-      <h2 class="kind">The team</h2>
-      <label>Pattern for the next question
+    <section class="defined" aria-label=${t("team.defined")}>
+      <h2 class="kind">${t("team.the")}</h2>
+      <label>${t("team.pattern")}
         <select value=${asked} onChange=${choose}>
-          <option value="">${named(defined.team.pattern)} (as defined)</option>
+          <option value="">${t("team.asDefined", { pattern: named(defined.team.pattern) })}</option>
           ${defined.patterns.filter((pattern) => pattern !== defined.team.pattern).map((pattern) => html`<option value=${pattern}>${named(pattern)}</option>`)}
         </select>
       </label>
-      <p class="quiet small">${PATTERNS[asked || defined.team.pattern] ?? ""}. A try is for your questions alone: the file stays as it is.</p>
+      <p class="quiet small">${t("team.try", { pattern: PATTERNS[asked || defined.team.pattern] ?? "" })}</p>
       <details>
-        <summary>${defined.agents.length} agents as YAML</summary>
+        <summary>${t("team.yaml", { n: defined.agents.length })}</summary>
         <pre class="yaml" tabindex="0">${defined.yaml}</pre>
       </details>
     </section>

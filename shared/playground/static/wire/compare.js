@@ -4,6 +4,7 @@ import { askBoth, before, isTeam, question, sides } from "./comparing.js";
 import { differences } from "./differences.js";
 import { ExchangeView } from "./exchange.js";
 import { alwaysStreams, KNOWN } from "./protocols.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("./comparing.js").Side} Side */
 /** @typedef {import("./differences.js").Piece} Piece */
@@ -18,25 +19,25 @@ export function View() {
     [areDone, oneText, otherText],
   );
   return html`<div class="page wide compare">
-    <h1>Compare protocols</h1>
-    <p class="quiet">The same question in two protocols, or in two modes of one: the text should be the same, however it is told.</p>
+    <h1>${t("compare.heading")}</h1>
+    <p class="quiet">${t("compare.about")}</p>
     <form
       onSubmit=${(/** @type {Event} */ event) => {
         event.preventDefault();
         askBoth();
       }}
     >
-      <label for="compare-question">Question</label>
+      <label for="compare-question">${t("compare.question")}</label>
       <textarea id="compare-question" rows="2" required value=${question.value} onInput=${(/** @type {any} */ event) => (question.value = event.currentTarget.value)}></textarea>
       <div class="compare-options">
-        <label><input type="checkbox" checked=${isTeam.value} onChange=${(/** @type {any} */ event) => (isTeam.value = event.currentTarget.checked)} /> Ask the team</label>
+        <label><input type="checkbox" checked=${isTeam.value} onChange=${(/** @type {any} */ event) => (isTeam.value = event.currentTarget.checked)} /> ${t("composer.askTeam")}</label>
         ${before.value.length > 0 &&
-        html`<span class="quiet">After ${before.value.length} earlier messages, without their files</span>
-          <button type="button" class="plain" onClick=${() => (before.value = [])}>Leave them out</button>`}
-        <button class="primary">Ask both</button>
+        html`<span class="quiet">${t("compare.after", { n: before.value.length })}</span>
+          <button type="button" class="plain" onClick=${() => (before.value = [])}>${t("compare.leaveOut")}</button>`}
+        <button class="primary">${t("compare.both")}</button>
       </div>
     </form>
-    <p role="status" aria-label="Differences">${verdict(areDone, pieces[0] ?? [], pieces[1] ?? [])}</p>
+    <p role="status" aria-label=${t("compare.differences")}>${verdict(areDone, pieces[0] ?? [], pieces[1] ?? [])}</p>
     <div class="two-sides">
       <${SideView} side=${left} pieces=${pieces[0] ?? []} />
       <${SideView} side=${right} pieces=${pieces[1] ?? []} />
@@ -51,8 +52,8 @@ const plain = (text) => ({ text, differs: false });
 function verdict(areDone, one, other) {
   if (!areDone) return "";
   const different = Math.max(...[one, other].map((pieces) => pieces.filter((piece) => piece.differs).length));
-  if (!different) return "Both texts are the same.";
-  return `The texts differ in ${different === 1 ? "one place" : `${different} places`}: it is marked.`;
+  if (!different) return t("compare.same");
+  return t("compare.differ", { n: different });
 }
 
 /** @param {{ side: Side, pieces: Piece[] }} props */
@@ -60,21 +61,21 @@ function SideView({ side, pieces }) {
   const { id, protocol, streamed } = side;
   const run = side.run.value;
   const always = alwaysStreams(protocol.value);
-  return html`<section class="card side-view" aria-label=${id === "left" ? "Left" : "Right"}>
+  return html`<section class="card side-view" aria-label=${t(id === "left" ? "compare.left" : "compare.right")}>
     <div class="side-options">
-      <label>Protocol${" "}
+      <label>${t("compare.protocol")}${" "}
         <select value=${protocol.value} onChange=${(/** @type {any} */ event) => (protocol.value = event.currentTarget.value)}>
           ${KNOWN.map((name) => html`<option value=${name}>${name}</option>`)}
         </select>
       </label>
-      <label><input type="checkbox" disabled=${always} checked=${always || streamed.value} onChange=${(/** @type {any} */ event) => (streamed.value = event.currentTarget.checked)} /> Streamed</label>
+      <label><input type="checkbox" disabled=${always} checked=${always || streamed.value} onChange=${(/** @type {any} */ event) => (streamed.value = event.currentTarget.checked)} /> ${t("compare.streamed")}</label>
     </div>
     ${run
-      ? html`<div class="decoded" role="group" aria-label="Text">
+      ? html`<div class="decoded" role="group" aria-label=${t("compare.text")}>
             ${pieces.map(({ text, differs }) => (differs ? html`<mark>${text}</mark>` : text))}
           </div>
           ${run.failure.value && html`<p class="bad" role="alert">${run.failure.value}</p>`}
           <${ExchangeView} exchange=${run.exchange} name=${id} />`
-      : html`<p class="empty">Nothing has been asked yet.</p>`}
+      : html`<p class="empty">${t("compare.nothing")}</p>`}
   </section>`;
 }

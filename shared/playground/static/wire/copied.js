@@ -1,4 +1,5 @@
 /** A request as a program that sends it: each writes the body of the answer as it arrives, and nothing else. */
+import { t } from "../texts.js";
 
 /**
  * @typedef {{ method: string, url: string, headers: [string, string][], body: string, needsKey: boolean }} Sent
@@ -13,12 +14,12 @@ const HEREDOC = "END_OF_BODY";
 
 /** @type {Record<string, { title: string, note: string, write: (sent: Sent) => string }>} */
 export const LANGUAGES = {
-  curl: { title: "curl", note: "For a POSIX shell: bash, zsh, Git Bash.", write: asCurl },
-  python: { title: "Python", note: "Needs only the standard library, of Python 3.9 or newer.", write: asPython },
-  node: { title: "JavaScript (Node)", note: "For Node 18 or newer, without packages.", write: asNode },
+  curl: { title: "curl", note: t("wire.posix"), write: asCurl },
+  python: { title: "Python", note: t("wire.python"), write: asPython },
+  node: { title: "JavaScript (Node)", note: t("wire.node"), write: asNode },
   fetch: {
     title: "fetch (browser)",
-    note: "For the console of a page of this app; pages of other origins need CORS (docs/clients.md).",
+    note: t("wire.browser"),
     write: asFetch,
   },
 };
@@ -112,7 +113,7 @@ export function forShell(text) {
 
 /** @param {string} text */
 function withoutNul(text) {
-  if (text.includes("\0")) throw new RangeError("A command cannot hold a NUL character.");
+  if (text.includes("\0")) throw new RangeError(t("wire.nul"));
   return text;
 }
 

@@ -4,6 +4,7 @@ import { CopyButton } from "../copy.js";
 import { html, signal } from "../html.js";
 import { LANGUAGES, pretty } from "./copied.js";
 import { Records } from "./records.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Exchange} Exchange */
 
@@ -24,12 +25,12 @@ export function ExchangeView({ exchange, name }) {
     <details>
       <summary><code>${method} ${path}</code></summary>
       <${Headers} headers=${sent} />
-      <pre tabindex="0" aria-label=${`Body of the request of ${name}`}>${shownBody(exchange.requestBody)}</pre>
+      <pre tabindex="0" aria-label=${t("wire.body", { name })}>${shownBody(exchange.requestBody)}</pre>
     </details>
     <details>
       <summary>
         <code>${status.value || "…"}</code>
-        <span class="quiet"> ${endedAt.value ? `in ${endedAt.value} ms` : "arriving"}</span>
+        <span class="quiet"> ${endedAt.value ? t("wire.took", { ms: String(endedAt.value) }) : t("wire.arriving")}</span>
       </summary>
       <${Headers} headers=${exchange.responseHeaders.value} />
     </details>
@@ -54,16 +55,16 @@ function CopyAs({ exchange, name }) {
   const { method, url, requestHeaders: headers, requestBody: body } = exchange;
   const program = () => write({ method, url, headers, body, needsKey });
   return html`<div class="copy-as">
-    <label>Copy as${" "}
-      <select aria-label=${`Language of ${name}`} value=${language.value} onChange=${(/** @type {any} */ event) => (language.value = event.currentTarget.value)}>
+    <label>${t("wire.copyAs")}${" "}
+      <select aria-label=${t("wire.language", { name })} value=${language.value} onChange=${(/** @type {any} */ event) => (language.value = event.currentTarget.value)}>
         ${Object.entries(LANGUAGES).map(([id, one]) => html`<option value=${id}>${one.title}</option>`)}
       </select>
     </label>
-    <${CopyButton} text=${program} label=${`Copy ${name} as ${title}`} />
+    <${CopyButton} text=${program} label=${t("wire.copyOne", { name, title })} />
     <details>
-      <summary>Show</summary>
-      <p class="quiet">${note}${needsKey ? " Set SWITCHBOARD_KEY to your key or token first, or type it where it asks." : ""}</p>
-      <pre tabindex="0" aria-label=${`${name} as a program`}>${exchange.requestBody.length > LONGEST_BODY ? "It is too long to show; it can be copied." : program()}</pre>
+      <summary>${t("wire.show")}</summary>
+      <p class="quiet">${note}${needsKey ? ` ${t("wire.needsKey")}` : ""}</p>
+      <pre tabindex="0" aria-label=${t("wire.program", { name })}>${exchange.requestBody.length > LONGEST_BODY ? t("wire.tooLong") : program()}</pre>
     </details>
   </div>`;
 }

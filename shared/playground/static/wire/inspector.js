@@ -4,12 +4,13 @@ import { selected } from "../state.js";
 import { compareTurn } from "./comparing.js";
 import { ExchangeView } from "./exchange.js";
 import { KNOWN } from "./protocols.js";
+import { t } from "../texts.js";
 
 export function View() {
   const turn = selected.value;
   const exchange = turn?.exchange.value;
   const protocol = useSignal("openai");
-  if (!turn) return html`<p class="empty">Ask a question: what the page sends, and each record that comes back, is shown here.</p>`;
+  if (!turn) return html`<p class="empty">${t("wire.ask")}</p>`;
   return html`<div class="wire">
     <form
       class="again"
@@ -18,15 +19,15 @@ export function View() {
         compareTurn(turn, protocol.value);
       }}
     >
-      <label>Send again as${" "}
+      <label>${t("wire.again")}${" "}
         <select value=${protocol.value} onChange=${(/** @type {any} */ event) => (protocol.value = event.currentTarget.value)}>
           ${KNOWN.map((name) => html`<option value=${name}>${name}</option>`)}
         </select>
       </label>
-      <button>Compare</button>
+      <button>${t("compare.title")}</button>
     </form>
     ${exchange
       ? html`<${ExchangeView} exchange=${exchange} name="ag-ui" />`
-      : html`<p class="empty">This answer is from the history: this page has not seen it on the wire.</p>`}
+      : html`<p class="empty">${t("wire.fromHistory")}</p>`}
   </div>`;
 }

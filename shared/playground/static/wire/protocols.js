@@ -37,7 +37,7 @@ export const KNOWN = [...BY_NAME.keys()];
 /** @param {string} protocol */
 function familyOf(protocol) {
   const family = BY_NAME.get(protocol);
-  if (!family) throw new Error(`This page does not speak '${protocol}' yet.`);
+  if (!family) throw new RangeError(protocol);
   return family;
 }
 

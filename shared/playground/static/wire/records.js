@@ -1,6 +1,7 @@
 /** The records of an answer: a list that draws only what is seen of it, and the record that is chosen. */
 import { html, useLayoutEffect, useMemo, useRef, useSignal } from "../html.js";
 import { pretty } from "./copied.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").WireRecord} WireRecord */
 /** @typedef {{ record: WireRecord, number: number, gap: number }} Row */
@@ -45,14 +46,14 @@ export function Records({ records, dropped, name }) {
   const shown = rows[place]?.record.raw ?? "";
   return html`<div class="records">
     <div class="records-head">
-      <input type="search" aria-label=${`Filter the records of ${name}`} placeholder="Filter" value=${filter.value} onInput=${(/** @type {any} */ event) => (filter.value = event.currentTarget.value)} />
-      <span role="status" class="quiet">${counted(rows.length, records.length)}${dropped ? `, ${dropped} more are not kept` : ""}</span>
+      <input type="search" aria-label=${t("wire.filterOf", { name })} placeholder=${t("wire.filter")} value=${filter.value} onInput=${(/** @type {any} */ event) => (filter.value = event.currentTarget.value)} />
+      <span role="status" class="quiet">${counted(rows.length, records.length)}${dropped ? `, ${t("wire.dropped", { n: dropped })}` : ""}</span>
     </div>
     <div
       class="record-list"
       role="listbox"
       tabindex="0"
-      aria-label=${`Records of ${name}`}
+      aria-label=${t("wire.recordsOf", { name })}
       aria-activedescendant=${place >= first && place < first + DRAWN ? `${name}-record-${chosen.value}` : undefined}
       ref=${list}
       onScroll=${onScroll}
@@ -75,7 +76,7 @@ export function Records({ records, dropped, name }) {
       )}
       <div role="presentation" style=${{ height: `${Math.max(0, rows.length - first - DRAWN) * ROW}px` }}></div>
     </div>
-    ${shown && html`<pre class="record-text" tabindex="0" aria-label=${`Chosen record of ${name}`}>${prettyRecord(shown)}</pre>`}
+    ${shown && html`<pre class="record-text" tabindex="0" aria-label=${t("wire.chosen", { name })}>${prettyRecord(shown)}</pre>`}
   </div>`;
 }
 
@@ -92,8 +93,7 @@ function rowsOf(records, filter) {
 
 /** @param {number} shown @param {number} all */
 function counted(shown, all) {
-  if (shown !== all) return `${shown} of ${all} records`;
-  return all === 1 ? "1 record" : `${all} records`;
+  return shown === all ? t("wire.records", { n: all }) : t("wire.recordsSome", { n: all, shown });
 }
 
 /** @param {string} raw */

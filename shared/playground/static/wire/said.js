@@ -1,4 +1,5 @@
 /** Collects the text of an answer from its records, whatever the protocol: one text, or one for each agent. */
+import { t } from "../texts.js";
 
 export class Said {
   /** @type {Map<unknown, { name: string, text: string }>} in the order in which they began. */
@@ -41,6 +42,6 @@ export function failureIn(record) {
   const { error, type } = record;
   if (typeof error === "string") return error;
   if (typeof error?.message === "string") return error.message;
-  if (type === "RUN_ERROR" || type === "error") return String(record.message ?? record.errorText ?? "It failed.");
+  if (type === "RUN_ERROR" || type === "error") return String(record.message ?? record.errorText ?? t("wire.failed"));
   return "";
 }

@@ -3,6 +3,7 @@ import { apiUrl, credentials } from "../api/http.js";
 import { readEvents } from "../api/sse.js";
 import { batch, signal } from "../html.js";
 import { AnswerReader, requestOf } from "./protocols.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Exchange} Exchange */
 /** @typedef {import("../types.js").WireRecord} WireRecord */
@@ -14,7 +15,7 @@ import { AnswerReader, requestOf } from "./protocols.js";
 
 const MOST_RECORDS = 20_000;
 const MOST_RAW = 8_000_000;
-const CUT_OFF = "The connection ended before the answer did.";
+const CUT_OFF = t("wire.cutOff");
 
 /**
  * Send a question; the run fills as its answer arrives.
@@ -41,7 +42,7 @@ export function send(asked, stop) {
   const writer = new RunWriter(run, new AnswerReader(asked.protocol, asked.streamed));
   answer(exchange, writer, stop).then(
     () => writer.end(""),
-    () => writer.end(stop.aborted ? "Stopped." : navigator.onLine ? CUT_OFF : "You are offline."),
+    () => writer.end(stop.aborted ? t("wire.stopped") : navigator.onLine ? CUT_OFF : t("http.offline")),
   );
   return run;
 }

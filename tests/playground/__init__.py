@@ -1,0 +1,1 @@
+"""The playground's files, read without a browser."""
