@@ -48,6 +48,7 @@ def _shown(passages: Sequence[Passage], access: Access | None) -> list[Passage]:
             passage,
             sourcefile=shown_name(passage.sourcefile, folder),
             sourcepage=shown_name(passage.sourcepage, folder),
+            oids=(),
         )
         if folder and passage.sourcefile.startswith(folder)
         else passage

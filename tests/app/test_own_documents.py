@@ -1,5 +1,6 @@
 """Documents that people add for themselves, as two of them see them, in a folder and in Azure's services."""
 
+import asyncio
 import hashlib
 import io
 from collections.abc import AsyncGenerator
@@ -12,7 +13,9 @@ import pytest
 import pytest_asyncio
 
 from tests.app.conftest import NO_VECTORS, hosted
-from tests.app.identity.conftest import Key, taking
+from tests.app.guarded import PROTOCOLS
+from tests.app.identity.conftest import QUESTIONS, Key, overrides, seen_in, sent_to, taking
+from tests.app.test_answers import body
 from tests.local.running_host import RunningHost
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.azurite import Azurite
@@ -63,7 +66,7 @@ class Person:
 async def host(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, azurite: Azurite
 ) -> AsyncGenerator[RunningHost]:
-    env = taking(ADA, BOB) | LIMITS | NO_VECTORS
+    env = taking(ADA, BOB) | LIMITS | NO_VECTORS | {"RAI_MODE": "enforce"}
     if request.param == "folder":
         async with hosted(tmp_path_factory.mktemp("own"), env) as host:
             yield host
@@ -105,6 +108,33 @@ async def test_what_one_person_adds_no_other_finds_lists_opens_or_deletes(people
     assert await ada.send("GET", "/content/mine/nettle.txt") == (200, NETTLE)
     assert await ada.forget("nettle.txt") == (200, {"message": "File nettle.txt deleted successfully"})
     assert (await ada.found(), await bob.found()) == ([], ["mine/nettle.txt"])
+
+
+async def test_in_every_protocol_each_is_answered_from_their_own(people: tuple[Person, Person]) -> None:
+    for person, name in zip(people, ("ADA", "BEN"), strict=True):
+        await person.upload("teeth.txt", f"The plan pays for teeth: secret of {name}.")
+
+    async def seen_by(person: Person, path: str) -> tuple[set[str], bool]:
+        _, answer = await person.send("POST", path, json=sent_to(path, overrides()))
+        return seen_in(str(answer)), "mine/teeth.txt" in str(answer) and ".people" not in str(answer)
+
+    fetch = {"name": "fetch", "arguments": {"id": "mine/teeth.txt"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fetch}
+    for person, name in zip(people, ("ADA", "BEN"), strict=True):
+        seen = await asyncio.gather(*(seen_by(person, path) for path in QUESTIONS))
+        assert dict(zip(QUESTIONS, seen, strict=True)) == dict.fromkeys(QUESTIONS, ({name}, True))
+        assert seen_in(str(await person.send("POST", "/mcp", json=call))) == {name}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_what_the_policy_forbids_is_not_quoted_from_a_persons_own_either(
+    people: tuple[Person, Person], protocol: str
+) -> None:
+    ada, _ = people
+    await ada.upload("warehouse.txt", "From stolen fertilizer the thieves make a pipe bomb.")
+    sent = body("What do the thieves make from stolen fertilizer?")
+    status, answer = await ada.send("POST", f"/{protocol}/chat", json=sent)
+    assert (status, "safety check stopped this answer" in str(answer), "bomb" in str(answer)) == (400, True, False)
 
 
 async def test_a_person_replaces_a_document_and_may_have_so_many(people: tuple[Person, Person]) -> None:
