@@ -191,7 +191,7 @@ def _without_running(tool: Tool, kept: KeptCall) -> tuple[Status, str] | None:
             return "expired" if kept.state == "expired" else "denied", f"{_CLOSED[kept.state]}{why}"
         case "executing" if not tool.is_repeatable:
             return "unknown", _NOT_KNOWN  # a runner died while it ran
-        case "claimed" if kept.digest != tool.digest:
+        case "claimed" | "executing" if kept.digest != tool.digest:
             return "failed", _CHANGED
         case _:
             return None

@@ -149,7 +149,12 @@ RUN_ROUTES = (
         "get_approval",
         "Get an approval",
         "How it stands, and what has come of the call.",
-        {200: Answer("The approval.", Approval)},
+        {
+            200: Answer("The approval.", Approval),
+            303: Answer(
+                "The playground's page of it, for a browser (`Accept: text/html`), where the playground is on."
+            ),
+        },
         (_APPROVAL,),
     ),
     _route(

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, cast
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -41,7 +42,10 @@ async def list_approvals(request: Request) -> Response:
 
 @answering
 async def approval(request: Request) -> Response:
-    """`GET /approvals/{id}`: one approval, and what has come of it."""
+    """`GET /approvals/{id}`: one approval, and what has come of it; for a browser the playground's page of it."""
+    if app.get_settings().shows_playground and _is_browser(request):
+        headers = {"location": f"../#/approvals/{quote(_id_of(request), safe='')}", "vary": "Accept"}
+        return Response(status_code=303, headers=headers)
     from shared.runs.approvals import find_approval
 
     runs, decider = await _parts(request)
@@ -76,6 +80,11 @@ async def _parts(request: Request) -> "tuple[Runs, Decider]":
 
 def _id_of(request: Request) -> str:
     return request.path_params["id"].replace("-", "").lower()
+
+
+def _is_browser(request: Request) -> bool:
+    """Whether a person opens the address: a link in a message leads to it, and carries no sign-in."""
+    return request.headers.get("accept", "").lower().startswith("text/html")
 
 
 def _response(value: Approval | Approvals) -> Response:

@@ -68,6 +68,8 @@ async def test_a_paused_answer_survives_its_host_and_goes_on_when_a_person_has_d
     async with host_beside(env=env) as host:
         batch, url = location.replace(first.url, host.url), f"{host.url}/approvals/{waits['id']}"
         assert await waiting(http, batch) == waits
+        async with http.get(url, headers={"Accept": "text/html, */*;q=0.1"}, allow_redirects=False) as page:
+            assert (page.status, page.headers["Location"]) == (303, f"../#/approvals/{waits['id']}")
         yes = {"approved": True, "reason": "go"}
         refused: list[tuple[Any, Any, int]] = [
             (BOB, yes, 404),

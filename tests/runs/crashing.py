@@ -126,11 +126,13 @@ def store_of(settings: Settings) -> ObjectStore:
     return FolderObjects(settings.data_dir / "batches")
 
 
-def chat_run(run_id: str, question: str) -> tuple[NewRun, AcceptedRequest]:
+def chat_run(run_id: str, question: str, *, team: bool = False) -> tuple[NewRun, AcceptedRequest]:
     """What a page asks of chat, with a run id of its own."""
     message: Json = {"id": "1", "role": "user", "content": question}
     body = Body({"threadId": "t1", "runId": run_id, "messages": [message]})
-    asked = Asked(protocol="ag-ui", caller=Caller(), budget_key=OWNER, invocation_id="invocation-1", streams=True)
+    asked = Asked(
+        protocol="ag-ui", caller=Caller(), budget_key=OWNER, invocation_id="invocation-1", streams=True, team=team
+    )
     return NewRun(asked, body, OWNER, named=run_id, chat="t1"), asked.accepted(body, Settings.read({}))
 
 
@@ -147,7 +149,7 @@ async def run_chat(order: dict[str, Any]) -> dict[str, Any]:
 
 
 async def act(order: dict[str, Any]) -> dict[str, Any]:
-    """Ask an agent that acts, or agree to all that is open; or see to it that the run goes on."""
+    """Ask agents that act, or decide about all that is open; or see to it that the run goes on."""
     claim.HEARTBEAT_SECONDS = 600
     journal.ALONE_SECONDS = 600
     settings = Settings.read(order["settings"])
@@ -156,13 +158,13 @@ async def act(order: dict[str, Any]) -> dict[str, Any]:
     engine = InProcess(runner.run_when_free)
     runs, run_id = Runs(runner, engine), order["run"]
     if order["step"] == "ask":
-        new, accepted = chat_run(run_id, order["question"])
+        new, accepted = chat_run(run_id, order["question"], team=order.get("team", False))
         await runs.begin(new, replace(accepted, request=replace(accepted.request, is_kept=True)), None)
-    elif order["step"] == "approve":
+    elif order["step"] == "decide":
         sys.stdout.write(f"{os.getpid()}\n")
         sys.stdout.flush()
-        yes = [Decision(approved=True, approval_id=approval_id) for approval_id in order["approvals"]]
-        await runs.consents.decide_in_chat(yes, OWNER)
+        decisions = [Decision(order.get("approved", True), one) for one in order["approvals"]]
+        await runs.consents.decide_in_chat(decisions, OWNER)
     else:
         await tidy(store, engine, resume=True)
     while not (standing := await runs.find(run_id, OWNER)).has_stopped:  # noqa: ASYNC110 (maybe another process ends it)
@@ -174,6 +176,7 @@ async def act(order: dict[str, Any]) -> dict[str, Any]:
         "waits": [one.call.approval_id for one in await list_approvals(store, Decider(digest(OWNER), OWNER))],
         "ended": [event.status for event in events if isinstance(event, ToolEnded)],
         "text": "".join(event.text for event in events if isinstance(event, TextDelta)),
+        "messages": [event.text for event in events if isinstance(event, AgentMessage)],
     }
 
 

@@ -6,19 +6,26 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
+from aiohttp import web
 
+from shared.runs import ObjectStore
+from shared.runs.blob_objects import BlobObjects
 from shared.runs.folder_objects import FolderObjects
+from shared.settings import Settings
 from tests.kinds import one_in
 from tests.runs.acting import Crm, agents_file, crm
 from tests.runs.aging import age
-from tests.stand_ins.openai_service import OpenAIStandIn
+from tests.runs.crashing import store_of
+from tests.stand_ins.azurite import Azurite
+from tests.stand_ins.openai_service import Exchange, OpenAIStandIn
 
 ASKING = ["request", "chat", "state", "call", "tool", "journal/0-0", "approval", "open", "state"]
 """What is written until the call waits for a person, in order."""
@@ -30,7 +37,7 @@ EXECUTED = 5
 class Processes:
     """Acts in processes of their own."""
 
-    def __init__(self, process: asyncio.subprocess.Process, settings: dict[str, str], crm: Crm) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, settings: Mapping[str, str], crm: Crm) -> None:
         self._process = process
         self._settings = settings
         self.crm = crm
@@ -38,12 +45,12 @@ class Processes:
         self.kills_in_call = False
 
     async def act(self, folder: Path, step: str, **order: Any) -> dict[str, Any]:
-        settings = self._settings | {"DATA_DIR": str(folder)}
+        settings = {**self._settings, "DATA_DIR": str(folder)}
         sent = {"kind": "act", "settings": settings, "question": "Drop x.", "run": self.run, "step": step, **order}
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(json.dumps(sent).encode() + b"\n")
-        if step == "approve":
+        if step == "decide":
             pid = int(await asyncio.wait_for(self._process.stdout.readline(), 60))
             self.crm.before = (lambda: os.kill(pid, signal.SIGKILL)) if self.kills_in_call else None
             if self.kills_in_call:
@@ -52,13 +59,15 @@ class Processes:
 
 
 @asynccontextmanager
-async def processes(folder: Path) -> AsyncGenerator[tuple[Processes, OpenAIStandIn]]:
-    async with OpenAIStandIn() as openai, crm() as server:
-        file = await asyncio.to_thread(agents_file, folder, server.url)
+async def processes(
+    folder: Path, openai: OpenAIStandIn | None = None, env: Mapping[str, str] = {}, **team: str
+) -> AsyncGenerator[tuple[Processes, OpenAIStandIn]]:
+    async with openai or OpenAIStandIn() as openai, crm() as server:
+        file = await asyncio.to_thread(partial(agents_file, folder, server.url, **team))
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "tests.runs.crashing", stdin=PIPE, stdout=PIPE, cwd=Path(__file__).parents[2]
         )
-        named = {"OPENAI_EMBEDDING_MODEL": "", "AGENTS_FILE": str(file), "CHAT_AGENT": "Clerk"}
+        named = {"OPENAI_EMBEDDING_MODEL": "", "AGENTS_FILE": str(file), "CHAT_AGENT": "Clerk", **env}
         try:
             yield Processes(process, openai.settings | named, server), openai
         finally:
@@ -73,7 +82,7 @@ async def test_what_is_written_is_what_the_crash_points_are(tmp_path: Path) -> N
         openai.call_tool("crm_drop", {"name": "x"})
         asked = await running.act(tmp_path, "ask")
         openai.reply("Done.")
-        done = await running.act(tmp_path, "approve", approvals=asked["waits"])
+        done = await running.act(tmp_path, "decide", approvals=asked["waits"])
     assert (asked["written"], done["written"]) == (ASKING, ACTING)
     assert (done["status"], done["ended"], done["text"]) == (200, ["done"], "Done.")
     assert running.crm.dropped == ["x"]
@@ -92,7 +101,7 @@ async def test_a_call_is_asked_for_once_wherever_the_process_ended(crash_at: int
         assert len(asked["waits"]) == 1
         assert running.crm.dropped == []
         openai.reply("Done.")
-        done = await running.act(tmp_path, "approve", approvals=asked["waits"])
+        done = await running.act(tmp_path, "decide", approvals=asked["waits"])
     assert (done["ended"], done["text"], running.crm.dropped) == (["done"], "Done.", ["x"])
 
 
@@ -105,14 +114,130 @@ async def test_an_agreed_call_runs_once_or_is_told_as_unknown(crash_at: int | st
         openai.reply("Done.")
         running.kills_in_call = crash_at == "in the call"
         at = {} if running.kills_in_call else {"crash_at": crash_at}
-        crashed = await running.act(tmp_path, "approve", approvals=asked["waits"], **at)
+        crashed = await running.act(tmp_path, "decide", approvals=asked["waits"], **at)
         while running.kills_in_call and not running.crm.dropped:  # noqa: ASYNC110 (it is in another process)
             await asyncio.sleep(0.01)
         running.kills_in_call = False
         assert crashed.get("crashed_before") == (None if crash_at == "in the call" else ACTING[int(crash_at)])
         await age(FolderObjects(tmp_path / "batches"))
-        done = await running.act(tmp_path, "approve", approvals=asked["waits"])  # the client sends it again
+        done = await running.act(tmp_path, "decide", approvals=asked["waits"])  # the client sends it again
         openai.forget_scripts()
     is_unknown = crash_at in ("in the call", EXECUTED)
     assert (done["status"], done["ended"]) == (200, ["unknown" if is_unknown else "done"])
     assert (done["text"], running.crm.dropped) == ("Done.", ["x"])
+
+
+TEAM = """\
+  - {name: Clerk, instructions: Be Clerk., tools: [crm.*]}
+  - {name: Critic, instructions: Be Critic.}
+"""
+IN_THE_CALL = "in the call"
+
+
+class Models(OpenAIStandIn):
+    """The models of the team: Clerk looks, drops and tells, Critic agrees. The same when they are asked again."""
+
+    async def _reply_by_default(self, exchange: Exchange) -> web.StreamResponse:
+        messages = exchange.chat.messages if exchange.chat else []
+        has_tools = bool(exchange.chat and exchange.chat.tools)
+        match sum(message.role == "tool" for message in messages) if has_tools else None:
+            case 0:
+                self.call_tool("crm_look", {"number": 7}, call_id="c1")
+            case 1:
+                self.call_tool("crm_drop", {"name": "x"}, call_id="c2")
+            case _:
+                self.reply("Done.")
+        return await self._script("/chat/completions", None).pop()(exchange)
+
+
+class Told(NamedTuple):
+    """What came of one run of the team, which was killed once."""
+
+    killed: str
+    """In which step, and before which write."""
+    dropped: int
+    """How often the gated call ran."""
+    ended: list[str]
+    """The ends of both calls as the user is told them."""
+
+
+class Lives:
+    """Runs of the team whose processes end."""
+
+    def __init__(self, running: Processes, store: ObjectStore, folder: Path, *, approved: bool) -> None:
+        self._running = running
+        self._store = store
+        self._folder = folder
+        self._approved = approved
+
+    async def killed_once(self, step: str, at: int | str) -> Told:
+        """Ask and decide; the process of one of these steps ends before its n-th write, and what follows goes on."""
+        asked = await self._ask(at if step == "ask" else None)
+        killed = asked.get("crashed_before")
+        if killed:
+            await age(self._store)
+            asked = await self._running.act(self._folder, "go on")
+        if step == "decide":
+            killed = await self._decide_and_die(asked, at)
+            await age(self._store)
+        assert killed
+        done = await self._decide(asked)
+        assert (done["status"], done["messages"]) == (200, ["Done.", "Done."])
+        return Told(f"{step} {at}: before {killed}", len(self._running.crm.dropped), done["ended"])
+
+    async def written(self) -> dict[str, list[str]]:
+        """What is written in each step if nothing ends."""
+        asked = await self._ask(None)
+        return {"ask": asked["written"], "decide": (await self._decide(asked))["written"]}
+
+    async def _ask(self, at: int | str | None) -> dict[str, Any]:
+        self._running.run = uuid4().hex
+        self._running.crm.dropped.clear()
+        asked = await self._running.act(self._folder, "ask", team=True, crash_at=at)
+        assert self._running.crm.dropped == []
+        return asked
+
+    async def _decide(self, asked: dict[str, Any], at: int | str | None = None) -> dict[str, Any]:
+        order = {"approvals": asked["waits"], "approved": self._approved, "crash_at": at}
+        return await self._running.act(self._folder, "decide", **order)
+
+    async def _decide_and_die(self, asked: dict[str, Any], at: int | str) -> str:
+        if at != IN_THE_CALL:
+            return (await self._decide(asked, at))["crashed_before"]
+        self._running.kills_in_call = True
+        await self._decide(asked)
+        while not self._running.crm.dropped:  # noqa: ASYNC110 (it is in another process)
+            await asyncio.sleep(0.01)
+        self._running.kills_in_call = False
+        return "its answer"
+
+
+@pytest.mark.nightly
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(("kind", "approved"), [("folder", True), ("folder", False), ("blobs", True)])
+async def test_a_teams_call_runs_once_or_never_wherever_its_process_ended(
+    kind: str, approved: bool, tmp_path: Path, azurite: Azurite
+) -> None:
+    env = (
+        {"AzureWebJobsStorage": azurite.connection_string, "BATCH_QUEUE": f"b{uuid4().hex}"} if kind == "blobs" else {}
+    )
+    store = store_of(Settings.read({"DATA_DIR": str(tmp_path), **env}))
+    async with processes(tmp_path, Models(), env, agents=TEAM) as (running, _), AsyncExitStack() as stack:
+        if isinstance(store, BlobObjects):
+            stack.push_async_callback(store.aclose)
+        lives = Lives(running, store, tmp_path, approved=approved)
+        written = await lives.written()
+        first_state = written["ask"].index("state") + 1
+        points = [("ask", at) for at in range(first_state, len(written["ask"]))]
+        points += [("decide", at) for at in range(len(written["decide"]))]
+        told = [await lives.killed_once(*point) for point in points]
+        if approved:
+            told.append(await lives.killed_once("decide", IN_THE_CALL))
+    if approved:
+        assert {one.dropped for one in told} == {1}
+        unknown = [one.killed for one in told if one.ended != ["done", "done"]]
+        executed = [place for place, name in enumerate(written["decide"]) if name == "tool"][2]
+        assert unknown == [f"decide {executed}: before tool", f"decide {IN_THE_CALL}: before its answer"]
+        assert {one.ended[-1] for one in told} == {"done", "unknown"}
+    else:
+        assert {(one.dropped, one.ended[-1]) for one in told} == {(0, "denied")}
