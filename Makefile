@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests read scans and make vectors: they take the packages that a user gets with OCR=local and EMBEDDINGS=local.
 test unit nightly coverage check live bench soak: export SETUP_EXTRAS := 1
 
-.PHONY: help run index sync api-key test unit nightly coverage live bench eval feedback soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
+.PHONY: help run index sync api-key test unit nightly coverage newest live bench eval feedback soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
 
 help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ unit: setup-test ## run the tests that start no process, on two cores
 nightly: setup-test ## run what `make test` leaves out: what takes long and seldom finds anything
 	@$(PYTHON) -m pytest --durations=20 -m "nightly or hypothesis" --hypothesis-profile ci
 
+newest: setup-test ## take the newest of each client in the tests, and write the table of docs/clients.md if all pass
+	@$(PYTHON) -m tests.clients.newest
+
 coverage: setup-test ## run the unit tests and report which lines of shared/ they reach
 	@COVERAGE_CORE=sysmon $(PYTHON) -m pytest $(UNIT) --cov=shared --cov-report=term:skip-covered
 
@@ -84,6 +87,7 @@ check: setup-test ## check lint, formats, types, infra/, pipelines and generated
 	@$(PYTHON) tools/vendor.py --check
 	@$(PYTHON) tools/page_types.py
 	@$(PYTHON) tools/derived_docs.py --check
+	@$(PYTHON) -m tests.clients.table --check
 
 format: setup-test ## format, and mend what the linter can
 	@.venv/bin/ruff check --fix .
@@ -95,8 +99,9 @@ release: ## give what is unreleased a version: make release VERSION=0.2.0
 requirements: setup-test ## write requirements.txt from uv.lock
 	@$(PYTHON) tools/requirements.py
 
-docs: setup-test ## write the parts of docs/ that the code decides: settings, tables of protocols
+docs: setup-test ## write the parts of docs/ that the code decides: settings, tables of protocols and of clients
 	@$(PYTHON) tools/derived_docs.py
+	@$(PYTHON) -m tests.clients.table
 
 figures: setup-test ## write the size of what is deployed to bench/figures.json, which `make check` compares
 	@$(PYTHON) tools/figures.py

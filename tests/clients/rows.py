@@ -15,6 +15,8 @@ from tests.clients.situations import Kind, Shown, expected
 
 FOLDER = Path(__file__).parent
 PYTHON, OLDER = FOLDER / "python", FOLDER / "python_older"
+DAY_FILE = FOLDER / "tried.txt"
+"""The day on which the versions were chosen and all of them tried."""
 
 WITH_LINKS, TEXT_ONLY = Kind(), Kind(links=False)
 
