@@ -8,6 +8,7 @@ import "./team/room.js";
 import "./safety/room.js";
 import "./wire/room.js";
 import "./documents/room.js";
+import "./tools/room.js";
 import "./settings/room.js";
 
 rooms.notices.push(SignIn);

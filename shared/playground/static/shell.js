@@ -6,7 +6,7 @@ import { locale, t } from "./texts.js";
 
 /**
  * A page of its own: `#/settings`.
- * @typedef {{ path: string, title: string, view: (props: {}) => any }} Place
+ * @typedef {{ path: string, title: string, view: (props: {}) => any, isListed?: () => boolean }} Place
  */
 /**
  * A tab of the panel to the right.
@@ -62,7 +62,7 @@ export function Shell() {
       ${rooms.top.map((View) => html`<${View} />`)}
       <nav aria-label=${t("shell.pages")}>
         ${rooms.places
-          .filter((one) => one.path !== "/")
+          .filter((one) => one.path !== "/" && (one === current || one.isListed?.() !== false))
           .map((one) => html`<a href=${`#${one.path}`} aria-current=${one === current ? "page" : undefined}>${one.title}</a>`)}
         <a href="docs">${t("shell.api")}</a>
       </nav>

@@ -86,6 +86,7 @@ export function newTurn({ question, parent = "", mode: who = mode.peek(), attach
     finishReason: signal(""),
     error: signal(null),
     agents: signal([]),
+    calls: signal([]),
     progress: signal([]),
     exchange: signal(null),
   };

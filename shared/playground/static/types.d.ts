@@ -96,7 +96,28 @@ export interface Exchange {
   endedAt: Signal<number>;
 }
 
-export type Status = "asking" | "streaming" | "done" | "stopped" | "failed";
+/** A call of a tool that the app makes for an agent. */
+export interface ToolCall {
+  id: string;
+  /** Its server and its own name, such as `crm.look`. */
+  title: string;
+  /** The agent that calls; empty: not told yet. */
+  agent: string;
+  /** How many messages of agents were there when it began. */
+  place: number;
+  /** JSON; a part of it while it is told. */
+  arguments: string;
+  /** A key of `OUTCOMES` in `tools/decide.js`. */
+  state: string;
+  result: string;
+  /** 0: not told. */
+  milliseconds: number;
+  /** Set while a person is asked for it. */
+  consent: { id: string; agent: string; server: string; tool: string; description: string; expires: string } | null;
+}
+
+/** `waiting`: for a person's consent. */
+export type Status = "asking" | "streaming" | "waiting" | "done" | "stopped" | "failed";
 
 /** A question with its answer. Turns form a tree: an edited question is another child of the turn before. */
 export interface Turn {
@@ -121,6 +142,8 @@ export interface Turn {
   finishReason: Signal<string>;
   error: Signal<Problem | null>;
   agents: Signal<AgentRun[]>;
+  /** Of tools of servers; searches are thoughts. */
+  calls: Signal<ToolCall[]>;
   progress: Signal<Progress[]>;
   /** null: the answer is from the history. */
   exchange: Signal<Exchange | null>;

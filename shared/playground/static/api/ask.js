@@ -9,6 +9,7 @@ import { t } from "../texts.js";
 /** @typedef {import("../types.js").Exchange} Exchange */
 /** @typedef {import("../types.js").AgentRun} AgentRun */
 /** @typedef {import("../types.js").Problem} Problem */
+/** @typedef {import("../types.js").ToolCall} ToolCall */
 
 /** Bytes and messages of a request, as the app takes them; files may come on top. */
 export const MOST_BODY = 1_048_576;
@@ -179,6 +180,9 @@ function newExchange(path, { method, headers, body = "" }) {
   };
 }
 
+/** @param {string} id @param {string} title @returns {ToolCall} */
+const newCall = (id, title) => ({ id, title, agent: "", place: 0, arguments: "", state: "running", result: "", milliseconds: 0, consent: null });
+
 /** @param {unknown} error @returns {Problem} */
 function problemOf(error) {
   if (error instanceof ApiError) {
@@ -197,6 +201,8 @@ class RunReader {
   #isStopped = false;
   #text = "";
   #reasoning = "";
+  /** @type {ToolCall[]} */
+  #calls = [];
   /** @type {import("../types.js").WireRecord[]} */
   #records = [];
   #rawLength = 0;
@@ -253,7 +259,10 @@ class RunReader {
       exchange.endedAt.value = this.#now();
       turn.isCut.value = false;
       if (how && how !== "stopped") turn.error.value = how;
-      turn.status.value = turn.error.value ? "failed" : how === "stopped" || this.#isStopped ? "stopped" : "done";
+      if (how === null) turn.calls.value = this.#calls;
+      const waits = turn.calls.value.some((call) => call.consent);
+      turn.status.value = turn.error.value ? "failed" : how === "stopped" || this.#isStopped ? "stopped" : waits ? "waiting" : "done";
+      if (!waits) turn.calls.value = turn.calls.value.map((call) => (call.state === "running" ? { ...call, state: "unknown" } : call));
       for (const agent of turn.agents.value) if (agent.state.value === "working") agent.state.value = "failed";
     });
   }
@@ -299,6 +308,16 @@ class RunReader {
       case "SUBAGENT_ERROR":
         if (agent) this.#endAgent(agent, event);
         break;
+      case "TOOL_CALL_START":
+        this.#calls = [...this.#calls, { ...newCall(event.toolCallId, event.toolCallName), agent: this.#callerOf(event.toolCallName), place: turn.agents.value.length }];
+        this.#showCalls();
+        break;
+      case "TOOL_CALL_ARGS":
+        this.#change(event.toolCallId, (call) => ({ arguments: call.arguments + event.delta }));
+        break;
+      case "TOOL_CALL_RESULT":
+        this.#change(event.toolCallId, (call) => ({ result: event.content, state: call.state === "running" ? "done" : call.state }));
+        break;
       case "CUSTOM":
         this.#takeCustom(event.name, event.value, agent);
         break;
@@ -306,6 +325,7 @@ class RunReader {
         this.hasEnded = true;
         turn.usage.value = event.usage ?? [];
         turn.finishReason.value = event.result?.finish_reason ?? "";
+        for (const asked of event.outcome?.interrupts ?? []) this.#askConsent(asked);
         break;
       case "RUN_ERROR":
         if (event.code === "begun_anew") break; // the stream ends here, and is read from its beginning
@@ -323,9 +343,34 @@ class RunReader {
       to.sources.value = value.sources.flatMap((/** @type {any} */ source) => (source.passages ?? [source.text]).map((/** @type {string} */ text) => ({ ...source, text })));
     }
     if (name === "thoughts") to.thoughts.value = value.thoughts;
-    else if (name === "retry_after") this.#retryAfter = value;
+    else if (name === "tool_call") {
+      this.#change(value.toolCallId, () => ({ agent: value.agent, state: value.status, milliseconds: value.milliseconds }));
+    } else if (name === "retry_after") this.#retryAfter = value;
     else if (name === "followup_questions") this.turn.followups.value = value;
     else if (name === "progress") this.turn.progress.value = [...this.turn.progress.value, { ...value, at: this.#now() }];
+  }
+
+  /** @param {string} id @param {(call: ToolCall) => Partial<ToolCall>} change */
+  #change(id, change) {
+    this.#calls = this.#calls.map((call) => (call.id === id ? { ...call, ...change(call) } : call));
+    this.#showCalls();
+  }
+
+  /** Show the calls, unless they are fewer than those that were read before: these come again. */
+  #showCalls() {
+    if (this.#calls.length >= this.turn.calls.value.length) this.turn.calls.value = this.#calls;
+  }
+
+  /** The agent that has begun to call a tool, until the call's end tells. @param {string} title */
+  #callerOf(title) {
+    const news = this.turn.progress.value.findLast(({ state, tool }) => state === "calling" && tool === title.replace(".", "_"));
+    return String(news?.agent ?? "");
+  }
+
+  /** @param {any} asked an interrupt. */
+  #askConsent({ id, toolCallId, expiresAt, metadata }) {
+    const { agent, server, tool, description } = metadata;
+    this.#change(toolCallId, () => ({ agent, state: "open", consent: { id, agent, server, tool, description, expires: expiresAt } }));
   }
 
   /** @param {any} event */

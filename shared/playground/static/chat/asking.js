@@ -4,6 +4,7 @@ import { ask, follow, stopRun } from "../api/ask.js";
 import { place } from "../shell.js";
 import { allTurns, chosen, mode, newTurn, selectedId, turns } from "../state.js";
 import { keepAnswer, keepQuestion, readChat, sessionOf, startChat } from "./kept.js";
+import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").Attachment} Attachment */
@@ -48,6 +49,14 @@ export function stop(turn) {
   stopRun(turn);
 }
 
+/** End a turn that waits for consent, since its reader asks something else: the app then does not do what it asked for.
+ * @param {Turn} turn */
+function leave(turn) {
+  turn.calls.value = turn.calls.value.map((call) => (call.consent ? { ...call, state: "abandoned", consent: null } : call));
+  turn.status.value = "stopped";
+  keepAnswer(chatId.peek(), turn);
+}
+
 /** Show another branch.
  * @param {Turn} turn the turn to show in place of its neighbour. */
 export const show = (turn) => (chosen.value = { ...chosen.value, [turn.parent]: turn.id });
@@ -60,6 +69,7 @@ export function newChat() {
 
 /** @param {Turn} turn */
 async function start(turn) {
+  for (const other of allTurns.peek()) if (other.status.peek() === "waiting") leave(other);
   batch(() => {
     const others = allTurns.value.filter((other) => other.id !== turn.id);
     allTurns.value = [...others, turn];
@@ -75,7 +85,7 @@ async function start(turn) {
   await ask(turn, before, threadId, stopper.signal);
   running.delete(turn.id);
   await asked;
-  await keepAnswer(await chat, turn);
+  if (turn.status.peek() !== "waiting") await keepAnswer(await chat, turn);
 }
 
 /** Go on with an answer that the app makes, or has made, since it was asked for by a page that is gone.
@@ -89,8 +99,12 @@ async function resume(chat, turn, unanswered) {
   turn.status.value = "asking";
   await follow(turn, stopper.signal, unanswered);
   running.delete(turn.id);
-  await keepAnswer(chat, turn);
+  if (turn.status.peek() !== "waiting") await keepAnswer(chat, turn);
 }
+
+/** Go on with a turn that has waited for consent: all that it waited for is decided.
+ * @param {Turn} turn */
+export const goOn = (turn) => resume(chatId.peek(), turn, { message: t("tools.gone"), code: "gone", status: 404, retryAfter: 0 });
 
 /** Start the chat in the history, and let the address name it.
  * @param {Turn} turn its first.

@@ -123,17 +123,18 @@ function answersOf(turn) {
         agentName: agent.name,
         agentIdentifier: agent.name,
         finishReason: agent.error.value?.code,
-        context: contextOf(turn, agent.sources.value, agent.thoughts.value),
+        context: contextOf(turn, agent.sources.value, agent.thoughts.value, index === 0),
       }))
-    : [{ id: `${turn.id}-a`, content: turn.text.value, finishReason, context: contextOf(turn, turn.sources.value, turn.thoughts.value) }];
+    : [{ id: `${turn.id}-a`, content: turn.text.value, finishReason, context: contextOf(turn, turn.sources.value, turn.thoughts.value, true) }];
   return messages
     .filter((message) => message.content)
     .map((message) => ({ role: "assistant", timestamp, ...message, finishReason: message.finishReason === "stop" ? undefined : message.finishReason }));
 }
 
 /** The context of an answer in the shape of azure-search-openai-demo, whose page may open the chat as well.
- * @param {Turn} turn @param {Source[]} sources @param {import("../types.js").Thought[]} thoughts */
-function contextOf(turn, sources, thoughts) {
+ * @param {Turn} turn @param {Source[]} sources @param {import("../types.js").Thought[]} thoughts
+ * @param {boolean} hasCalls whether the calls of tools are kept with it. */
+function contextOf(turn, sources, thoughts, hasCalls) {
   return {
     data_points: {
       text: sources.map((source) => `${source.id}: ${source.text}`),
@@ -142,7 +143,7 @@ function contextOf(turn, sources, thoughts) {
     },
     thoughts,
     followup_questions: turn.followups.value,
-    playground: { turn: turn.id },
+    playground: { turn: turn.id, calls: hasCalls && turn.calls.value.length ? turn.calls.value : undefined },
   };
 }
 
@@ -166,6 +167,7 @@ function questionRead(message, before) {
 function answerRead(message, turn) {
   turn.status.value = message.finishReason === "stopped" ? "stopped" : "done";
   turn.error.value = null;
+  if (Array.isArray(message.context?.playground?.calls)) turn.calls.value = message.context.playground.calls.map(callRead);
   turn.followups.value = message.context?.followup_questions ?? [];
   const sources = sourcesOf(message.context?.data_points);
   const thoughts = Array.isArray(message.context?.thoughts) ? message.context.thoughts : [];
@@ -192,6 +194,23 @@ function answerRead(message, turn) {
       endedAt: signal(0),
     },
   ];
+}
+
+/** @param {any} call @returns {import("../types.js").ToolCall} */
+function callRead(call) {
+  const text = (/** @type {string} */ key) => String(call?.[key] ?? "");
+  const count = (/** @type {string} */ key) => Number(call?.[key]) || 0;
+  return {
+    id: text("id"),
+    title: text("title"),
+    agent: text("agent"),
+    place: count("place"),
+    arguments: text("arguments"),
+    state: text("state"),
+    result: text("result"),
+    milliseconds: count("milliseconds"),
+    consent: null,
+  };
 }
 
 /** @param {any} points @returns {Source[]} */

@@ -5,7 +5,7 @@ import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js"
 import { lazy } from "../lazy.js";
 import { showTab } from "../shell.js";
 import { childrenOf, selected, selectedId, turns } from "../state.js";
-import { isRunning, retry, send, show } from "./asking.js";
+import { goOn, isRunning, retry, send, show } from "./asking.js";
 import { inKilobytes } from "./attachments.js";
 import { grow } from "./composer.js";
 import { ProblemCard } from "./problem.js";
@@ -15,6 +15,9 @@ import { t } from "../texts.js";
  * could not load, so it has to wait until the app is known to be reachable: until something was found. */
 const loadAnswer = () => import("./answer.js");
 const Answer = lazy(loadAnswer);
+const loadCalls = () => import("../tools/calls.js");
+const Calls = lazy(loadCalls, "tools/tools.css");
+const Consents = lazy(async () => ({ View: (await loadCalls()).Consents }));
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").AgentRun} AgentRun */
@@ -30,11 +33,13 @@ export function TurnView({ turn }) {
     <article class=${`turn${selected.value === turn && !isLast ? " selected" : ""}`} aria-label=${t("turn.question", { question: turn.question.slice(0, 80) })}>
       <${Question} turn=${turn} />
       <section class="reply" aria-label=${t("turn.answer")} aria-busy=${running}>
-        ${turn.agents.value.map((agent) => html`<${AgentReply} key=${agent.messageId || agent.name} turn=${turn} agent=${agent} />`)}
+        ${turn.agents.value.map((agent, index) => html`<${AgentReply} key=${agent.messageId || agent.name} turn=${turn} agent=${agent} index=${index} />`)}
         ${turn.reasoning.value && html`<details class="reasoning"><summary>${t("turn.reasoning")}</summary><p dir="auto">${turn.reasoning}</p></details>`}
+        <${CallsBefore} turn=${turn} index=${turn.agents.value.length} />
         ${turn.text.value && html`<${Answer} turn=${turn} text=${turn.text} sources=${turn.sources.value} isWhole=${!running} />`}
+        ${turn.status.value === "waiting" && html`<${Consents} turn=${turn} decided=${() => goOn(turn)} />`}
         ${running && html`<p class="working"><span class="dot" aria-hidden="true"></span>${doing(turn)}</p>`}
-        ${turn.status.value === "stopped" && html`<p class="quiet">${t("turn.stopped")}</p>`}
+        ${turn.status.value === "stopped" && html`<p class="quiet">${turn.calls.value.some((call) => call.state === "abandoned") ? t("tools.left") : t("turn.stopped")}</p>`}
         ${turn.status.value === "done" && turn.finishReason.value === "length" && html`<p class="quiet">${t("turn.tooLong")}</p>`}
         <${ProblemCard} turn=${turn} />
         ${!running && html`<${Actions} turn=${turn} />`}
@@ -124,10 +129,22 @@ function Editor({ turn, close }) {
   </form>`;
 }
 
-/** @param {{ turn: Turn, agent: AgentRun }} props */
-function AgentReply({ turn, agent }) {
+/** The calls that an agent made for its message; at the end of the messages those of agents that have not spoken since.
+ * @param {{ turn: Turn, index: number }} props */
+function CallsBefore({ turn, index }) {
+  const agents = turn.agents.value;
+  const calls = turn.calls.value.filter((call) => {
+    const next = agents.findIndex((agent, at) => at >= call.place && agent.name === call.agent);
+    return (next < 0 ? agents.length : next) === index;
+  });
+  return calls.length > 0 && html`<${Calls} calls=${calls} />`;
+}
+
+/** @param {{ turn: Turn, agent: AgentRun, index: number }} props */
+function AgentReply({ turn, agent, index }) {
   return html`<section class="agent" aria-label=${agent.name}>
-    <h3>${agent.name}${agent.state.value === t("turn.failed") && html` <span class="bad">${t("turn.failed")}</span>`}</h3>
+    <h3>${agent.name}${agent.state.value === "failed" && html` <span class="bad">${t("turn.failed")}</span>`}</h3>
+    <${CallsBefore} turn=${turn} index=${index} />
     <${Answer} turn=${turn} text=${agent.text} sources=${agent.sources.value} isWhole=${agent.state.value !== "working"} />
   </section>`;
 }
@@ -142,7 +159,7 @@ function Actions({ turn }) {
   };
   return html`<div class="actions">
     ${said() && html`<button class="plain" onClick=${(/** @type {MouseEvent} */ event) => copyFrom(said(), /** @type {HTMLElement} */ (event.currentTarget))}>${t("turn.copy")}</button>`}
-    ${!turn.error.value && html`<button class="plain" onClick=${() => retry(turn)}>${t("chat.tryAgain")}</button>`}
+    ${!turn.error.value && turn.status.value !== "waiting" && html`<button class="plain" onClick=${() => retry(turn)}>${t("chat.tryAgain")}</button>`}
     <button class="plain" onClick=${behind}>${t("shell.behind")}</button>
   </div>`;
 }

@@ -21,6 +21,7 @@ export const STATES = {
   failed: t("turn.failed"),
   handed_over: t("team.handedOver"),
   unused: t("team.unused"),
+  open: t("tools.open"),
 };
 const ENDED = new Set(["done", "failed", "handed_over"]);
 
@@ -53,12 +54,13 @@ export function lanesOf(turn, now) {
       lane.stretches.push({ state: lane.state, from: news.at, to: now, query: String(news.query ?? "") });
     }
   }
-  const isOver = turn.status.value !== "asking" && turn.status.value !== "streaming";
+  const isOver = !["asking", "streaming", "waiting"].includes(turn.status.value);
   for (const agent of turn.agents.value) {
     const lane = laneOf(agent.name);
     if (agent.state.value === "failed") lane.state = "failed"; // the guard may have withheld what the agent has said
     if (agent.error.value) lane.problem = agent.error.value.message;
   }
+  for (const call of turn.calls.value) if (call.consent) laneOf(call.agent).state = "open";
   for (const lane of lanes.values()) {
     if (isOver && lane.stretches.every((stretch) => stretch.state === "waiting") && lane.state === "waiting") lane.state = "unused";
   }

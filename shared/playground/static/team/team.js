@@ -3,8 +3,11 @@ import { request } from "../api/http.js";
 import { html, useEffect, useSignal } from "../html.js";
 import { mode, overrides, selected } from "../state.js";
 import { duration } from "../sources/duration.js";
+import { lazy } from "../lazy.js";
 import { STATES, lanesOf } from "./lanes.js";
 import { t } from "../texts.js";
+
+const Calls = lazy(() => import("../tools/calls.js"), "tools/tools.css");
 
 /** @typedef {{ name: string, instructions: string, tools: string[], temperature: number | null, model: string | null }} Agent */
 /** @typedef {{ team: { pattern: string, max_rounds: number }, agents: Agent[], patterns: string[], yaml: string }} Definition */
@@ -63,6 +66,7 @@ function Lanes({ turn }) {
               ${lane.stretches.map((stretch) => html`<rect class=${`part ${stretch.state}`} x=${stretch.from} width=${Math.max(stretch.to - stretch.from, end / 150)} height="8" />`)}
             </svg>
             ${lane.query && html`<p class="quiet small">${t("team.query", { query: lane.query })}</p>`}
+            <${CallsOf} turn=${turn} agent=${lane.name} />
             ${lane.problem && html`<p class="bad small">${lane.problem}</p>`}
           </li>
         `,
@@ -73,6 +77,12 @@ function Lanes({ turn }) {
       <span>${duration(end)}${tokens ? `, ${t("team.tokensTogether", { n: tokens })}` : ""}</span>
     </p>
   `;
+}
+
+/** @param {{ turn: import("../types.js").Turn, agent: string }} props */
+function CallsOf({ turn, agent }) {
+  const calls = turn.calls.value.filter((call) => call.agent === agent);
+  return calls.length > 0 && html`<${Calls} calls=${calls} />`;
 }
 
 function Defined() {
