@@ -96,7 +96,8 @@ LIBRARIES = (
         {"icon-nodes.json": "lucide.js", "LICENSE": "lucide.LICENSE"},
         icons=(
             *("arrow-down", "arrow-left", "chevron-left", "chevron-right", "download", "menu", "moon", "panel-right"),
-            *("paperclip", "pencil", "square-pen", "sun", "sun-moon", "trash", "upload", "x"),
+            *("paperclip", "pencil", "square-pen", "sun", "sun-moon", "thumbs-down", "thumbs-up"),
+            *("trash", "upload", "x"),
         ),
     ),
     Library(

@@ -87,6 +87,8 @@ export function newTurn({ question, parent = "", mode: who = mode.peek(), attach
     error: signal(null),
     agents: signal([]),
     calls: signal([]),
+    answerId: signal(""),
+    verdict: signal(null),
     progress: signal([]),
     exchange: signal(null),
   };

@@ -119,6 +119,13 @@ export interface ToolCall {
 /** `waiting`: for a person's consent. */
 export type Status = "asking" | "streaming" | "waiting" | "done" | "stopped" | "failed";
 
+/** What the reader says of an answer. */
+export interface Verdict {
+  rating: "up" | "down";
+  comment?: string;
+  expected?: string;
+}
+
 /** A question with its answer. Turns form a tree: an edited question is another child of the turn before. */
 export interface Turn {
   id: string;
@@ -144,6 +151,10 @@ export interface Turn {
   agents: Signal<AgentRun[]>;
   /** Of tools of servers; searches are thoughts. */
   calls: Signal<ToolCall[]>;
+  /** The id of the answer for `POST /feedback`; empty: not known. */
+  answerId: Signal<string>;
+  /** null: none yet. */
+  verdict: Signal<Verdict | null>;
   progress: Signal<Progress[]>;
   /** null: the answer is from the history. */
   exchange: Signal<Exchange | null>;

@@ -18,6 +18,8 @@ const MOST_MESSAGES = 1_000;
 const MOST_RECORDS = 20_000;
 const MOST_RAW = 8_000_000;
 const MOST_TRIES = 100;
+/** What the ids of an answer's messages begin with. */
+const ANSWER_ID = /^msg-[0-9a-f]{32}/;
 const PATHS = { chat: "/ag-ui", team: "/ag-ui/multi-agent-chat/stream" };
 const CUT_OFF = t("ask.cutOff");
 
@@ -295,6 +297,7 @@ class RunReader {
         break;
       case "TEXT_MESSAGE_START":
         turn.status.value = "streaming";
+        turn.answerId.value = ANSWER_ID.exec(event.messageId)?.[0] ?? "";
         if (agent) agent.messageId = event.messageId;
         break;
       case "TEXT_MESSAGE_CONTENT":

@@ -45,7 +45,9 @@ export async function startChat(mode) {
 export const keepQuestion = (chat, turn) => keepMessages(chat, [questionOf(turn)]);
 
 /** @param {string} chat @param {Turn} turn */
-export const keepAnswer = (chat, turn) => keepMessages(chat, answersOf(turn));
+export const keepAnswer = (chat, turn) => (keeping = keeping.then(() => keepMessages(chat, answersOf(turn))));
+/** One after the other: of two writes of an answer, the later one has the verdict. @type {Promise<void>} */
+let keeping = Promise.resolve();
 
 /** @param {string} id @param {string} title */
 export const renameChat = (id, title) => told(async () => listed(await sent(`/chat-history/${id}`, "PUT", { title })));
@@ -143,7 +145,12 @@ function contextOf(turn, sources, thoughts, hasCalls) {
     },
     thoughts,
     followup_questions: turn.followups.value,
-    playground: { turn: turn.id, calls: hasCalls && turn.calls.value.length ? turn.calls.value : undefined },
+    playground: {
+      turn: turn.id,
+      calls: hasCalls && turn.calls.value.length ? turn.calls.value : undefined,
+      answer: turn.answerId.value,
+      verdict: turn.verdict.value,
+    },
   };
 }
 
@@ -169,6 +176,9 @@ function answerRead(message, turn) {
   turn.error.value = null;
   if (Array.isArray(message.context?.playground?.calls)) turn.calls.value = message.context.playground.calls.map(callRead);
   turn.followups.value = message.context?.followup_questions ?? [];
+  const { answer, verdict } = message.context?.playground ?? {};
+  turn.answerId.value = String(answer ?? message.context?.answer_id ?? "");
+  turn.verdict.value = verdict?.rating ? verdict : null;
   const sources = sourcesOf(message.context?.data_points);
   const thoughts = Array.isArray(message.context?.thoughts) ? message.context.thoughts : [];
   if (!message.agentName) {

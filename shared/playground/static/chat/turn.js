@@ -18,6 +18,7 @@ const Answer = lazy(loadAnswer);
 const loadCalls = () => import("../tools/calls.js");
 const Calls = lazy(loadCalls, "tools/tools.css");
 const Consents = lazy(async () => ({ View: (await loadCalls()).Consents }));
+const Verdict = lazy(() => import("./verdict.js"));
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").AgentRun} AgentRun */
@@ -161,5 +162,6 @@ function Actions({ turn }) {
     ${said() && html`<button class="plain" onClick=${(/** @type {MouseEvent} */ event) => copyFrom(said(), /** @type {HTMLElement} */ (event.currentTarget))}>${t("turn.copy")}</button>`}
     ${!turn.error.value && turn.status.value !== "waiting" && html`<button class="plain" onClick=${() => retry(turn)}>${t("chat.tryAgain")}</button>`}
     <button class="plain" onClick=${behind}>${t("shell.behind")}</button>
+    ${turn.status.value === "done" && html`<${Verdict} turn=${turn} />`}
   </div>`;
 }
