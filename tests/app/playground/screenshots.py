@@ -21,6 +21,7 @@ from tests.app.playground.asking import ask, ask_on, ended
 from tests.app.playground.conftest import NARROW
 from tests.browser import chromium, install_browser
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
+from tests.runs.acting import agents_file, crm
 from tests.runs.aging import age
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.stand_ins.rai_service import RaiStandIn
@@ -69,6 +70,7 @@ async def main() -> None:
             async with hosted(data, {}) as host:
                 await team(browser, host)
             await killed_and_started(browser, data, openai)
+            await consent(browser, data, openai)
             async with RaiStandIn() as rai, hosted(data, openai.settings | NO_VECTORS | rai.settings) as host:
                 await safety(browser, host, openai, rai)
 
@@ -168,6 +170,27 @@ async def team(browser: Browser, host: RunningHost) -> None:
         await page.get_by_role("tab", name="Team").click()
         await expect(page.get_by_role("list", name="Agents")).to_contain_text("Writer")
         await keep(page, "playground-team")
+
+
+async def consent(browser: Browser, data: Path, openai: OpenAIStandIn) -> None:
+    """Show what an agent of a team may not do before a person agrees, and the calls of its tools."""
+    agents = "  - {name: Clerk, instructions: Be Clerk., tools: [crm.*]}\n  - {name: Writer, instructions: Be Writer.}"
+    async with crm("Cancel an order for good. The customer gets a mail.") as server:
+        file = await asyncio.to_thread(lambda: agents_file(data, server.url, agents=agents))
+        openai.call_tool("crm_look", {"number": 7})
+        openai.call_tool("crm_drop", {"name": "Order 7: two chairs for Ada Lovelace"})
+        async with (
+            hosted(data, openai.settings | NO_VECTORS | {"AGENTS_FILE": str(file)}) as host,
+            window(browser) as page,
+        ):
+            await page.goto(f"{host.url}/#/")
+            await page.get_by_text("Team", exact=True).first.click()
+            await ask_on(page, "Ada Lovelace has changed her mind: cancel order 7, and tell her.")
+            await page.get_by_role("tab", name="Team").click()
+            await expect(page.get_by_role("group", name="Clerk asks for your consent")).to_be_visible()
+            await page.locator("summary", has_text="crm.look").first.click()
+            await expect(page.locator(".tool-call[open]")).to_contain_text("order 7 is open")
+            await keep(page, "playground-consent")
 
 
 async def safety(browser: Browser, host: RunningHost, openai: OpenAIStandIn, rai: RaiStandIn) -> None:
